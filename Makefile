@@ -1,0 +1,35 @@
+# Two commands: `make run` and `make test` do all set-up on a fresh machine.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PROJECT ?= config/movies
+SWIFT_BUILD_FLAGS ?=
+
+.PHONY: help setup build run test lint format bench load clean release
+
+help: ## This list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+setup: ## Install what is missing (Debian packages)
+	@deploy/setup.sh
+
+build: setup ## Debug build
+	swift build $(SWIFT_BUILD_FLAGS)
+
+release: setup ## Release build of the freshet program
+	swift build -c release --product freshet $(SWIFT_BUILD_FLAGS)
+
+run: setup ## Build and start `freshet dev $(PROJECT)`
+	@swift build $(SWIFT_BUILD_FLAGS) --product freshet
+	@exec "$$(swift build --show-bin-path)/freshet" dev $(PROJECT)
+
+test: setup ## All tests, with a private Postgres and a private Redis
+	swift test $(SWIFT_BUILD_FLAGS)
+
+lint: ## swift format lint --strict
+	swift format lint --strict --configuration .swift-format -r Sources Tests Package.swift
+
+format: ## Format in place
+	swift format -i --configuration .swift-format -r Sources Tests Package.swift
+
+clean: ## Remove build products; data in .freshet stay
+	rm -rf .build

@@ -1,0 +1,117 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Modules are words of the flow; a module imports only what stands above it. README, "Layout".
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+let nio: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioHTTP: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
+let nioWebSocket: Target.Dependency = .product(name: "NIOWebSocket", package: "swift-nio")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
+let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
+let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings)
+}
+
+let package = Package(
+    name: "freshet",
+    products: [.executable(name: "freshet", targets: ["freshet"])],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    ],
+    targets: [
+        // System libraries
+        .systemLibrary(name: "CHiredis", pkgConfig: "hiredis", providers: [.apt(["libhiredis-dev"])]),
+        .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+
+        // Pure: no sockets, clocks, tasks or await
+        module("CEL"),
+        module("GraphQLLanguage"),
+        module("JSON"),
+        module("LiveModel", ["CEL", "JSON", crypto]),
+        module("Catalog", ["CEL", "GraphQLLanguage", "JSON", "LiveModel"]),
+        module("Refresh", ["CEL", "JSON", "LiveModel", deque, heap]),
+        module("Sharding", ["LiveModel"]),
+        module("Sessions", ["JSON", "LiveModel"]),
+
+        // Shells
+        module("ProjectFolder", ["Catalog", "GraphQLLanguage", yams]),
+        module("LocalServers", ["CLibpq", logging]),
+        module("Postgres", ["CLibpq", logging]),
+        module("Broker", ["CHiredis", "LiveModel", logging]),
+        module("Execution", ["Catalog", "GraphQLLanguage", "JSON", "LiveModel", "Postgres"]),
+        module("HTTPServer", [nio, nioPosix, nioHTTP, nioWebSocket, logging]),
+        module("Observability", [logging, metrics]),
+        module("Settings", [.product(name: "Configuration", package: "swift-configuration"), yams]),
+        module(
+            "Tokens",
+            [
+                "JSON", "LiveModel", "Settings", nio, nioPosix, nioHTTP,
+                .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "JWTKit", package: "jwt-kit"),
+            ]),
+        module(
+            "APINode",
+            ["Broker", "Catalog", "Execution", "JSON", "LiveModel", "Postgres", "Sharding", logging, metrics]),
+        module(
+            "FanoutWorker",
+            ["Broker", "Catalog", "Execution", "JSON", "LiveModel", "Refresh", "Sharding", logging, metrics]),
+        module(
+            "Gateway",
+            [
+                "Broker", "Catalog", "Execution", "HTTPServer", "JSON", "LiveModel", "Sessions", nio, nioPosix, nioHTTP,
+                logging, metrics,
+            ]),
+        module(
+            "Endpoint",
+            [
+                "APINode", "Catalog", "Execution", "GraphQLLanguage", "Gateway", "HTTPServer", "JSON", "LiveModel",
+                "Observability", "Sessions", nio, nioHTTP, logging, metrics,
+            ]),
+        module(
+            "Admin",
+            [
+                "APINode", "Broker", "Catalog", "Execution", "FanoutWorker", "Gateway", "HTTPServer", "JSON",
+                "LiveModel", "Observability", "Refresh", "Sharding", crypto, nio, nioHTTP,
+            ]),
+        module(
+            "Node",
+            [
+                "APINode", "Admin", "Broker", "Catalog", "Endpoint", "Execution", "FanoutWorker", "Gateway",
+                "HTTPServer", "LiveModel", "Observability", "Postgres", "Sessions", "Settings", "Sharding", "Tokens",
+                nio, nioPosix, logging,
+            ]),
+        module("FreshetClient", ["JSON", "LiveModel", nio, nioPosix, nioHTTP, nioWebSocket]),
+        .executableTarget(
+            name: "freshet",
+            dependencies: [
+                "Catalog", "Execution", "FreshetClient", "JSON", "LocalServers", "Node", "Observability", "Postgres",
+                "ProjectFolder", "Settings", arguments, logging, metrics, nioHTTP,
+            ],
+            swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,57 @@
+package import Catalog
+package import Execution
+package import JSON
+package import LiveModel
+internal import Metrics
+internal import Sharding
+internal import Synchronization
+
+/// The API node's main path: run a mutation, acknowledge it, publish its event.
+///
+/// Bound: `inFlightMax` mutations at a time; more are refused with `.unavailable`.
+package final class MutationService: Sendable {
+    private let catalog: Catalog
+    private let executor: MutationExecutor
+    private let publisher: EventPublisher
+    private let shardCount: Int
+    private let inFlightMax: Int
+    private let makeUUID: @Sendable () -> String
+    private let inFlight = Atomic<Int>(0)
+    private let duration = Metrics.Timer(label: "freshet_mutation_seconds")
+    private let refused = Counter(label: "freshet_mutations_refused_total")
+
+    package init(
+        catalog: Catalog, executor: MutationExecutor, publisher: EventPublisher, shardCount: Int, inFlightMax: Int,
+        makeUUID: @escaping @Sendable () -> String
+    ) {
+        self.catalog = catalog
+        self.executor = executor
+        self.publisher = publisher
+        self.shardCount = shardCount
+        self.inFlightMax = inFlightMax
+        self.makeUUID = makeUUID
+    }
+
+    /// - Returns: the answer's `data` and the errors of single fields. Returning means committed.
+    package func execute(
+        _ resolved: ResolvedOperation, traceID: String
+    ) async throws(RequestError) -> (body: [UInt8], errors: [RequestError]) {
+        guard inFlight.wrappingAdd(1, ordering: .relaxed).newValue <= inFlightMax else {
+            inFlight.wrappingSubtract(1, ordering: .relaxed)
+            refused.increment()
+            throw RequestError(.unavailable, "the node has its maximum of mutations in flight")
+        }
+        defer { inFlight.wrappingSubtract(1, ordering: .relaxed) }
+        let start = ContinuousClock.now
+        let reference = resolved.operation.reference
+        let shards = ShardMap.shards(of: catalog.queriesRefreshed(by: reference), shardCount: shardCount)
+        let outcome = try await executor.run(
+            resolved.operation, variables: resolved.variables, auth: resolved.auth,
+            envelope: .init(
+                eventID: makeUUID(), traceID: traceID, shards: shards,
+                authReads: catalog.authReadsOfConditions(on: reference)))
+        if let event = outcome.event { publisher.publish(event) }
+        duration.record(duration: ContinuousClock.now - start)
+        return (outcome.body, outcome.errors)
+    }
+}

@@ -1,0 +1,127 @@
+import CBroadcaster
+import HTTPServer
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// What it costs to send one result to every session: this server against a bare C broadcaster, both read by the same
+/// C client, in the same run and taking turns (the machine's mood then hits both alike).
+///
+/// A round is one result to all sessions; the next begins when the client has all of it. Server CPU is user + system
+/// time of the server's process alone.
+package enum FanoutBenchmark {
+    package struct Row: Sendable {
+        package let name: String
+        package let cpuSecondsPerMillion: Double
+        package let deliveriesPerSecond: Double
+        /// Growth of the resident set per idle subscribed connection; nil where it was not measured.
+        package let idleKiBPerConnection: Double?
+    }
+
+    /// The ways to send that are compared.
+    package enum Mode: String, CaseIterable, Sendable {
+        case bareC = "bare C send()"
+        case sharedFrame = "one frame for all, send(2)"
+        case enveloped = "own envelope each, send(2)"
+        case channelWrite = "own envelope each, channel.write"
+        case gathered = "own envelope each, 4 results gathered"
+    }
+
+    /// Runs every mode `passes` times in turn and prints the fastest pass of each. Call it from `main`, before anything
+    /// has started threads (it forks).
+    /// - Returns: the rows printed, `bareC` first.
+    @discardableResult
+    package static func run(
+        sessions: Int = 5000, payloadBytes: Int = 1024, rounds: Int = 60, passes: Int = 3, eventLoops: Int = 1
+    ) async throws -> [Row] {
+        _ = cb_raise_descriptor_limit()
+        let envelope = Envelope(payloadBytes: payloadBytes)
+        var client = cb_process()
+        var server = cb_process()
+        var barePort: UInt16 = 0
+        let frame = envelope.wholeFrame
+        try check(cb_client_fork(&client, "/fanout", "subscribe"), "client")
+        try check(cb_server_fork(&server, frame, frame.count, &barePort), "bare server")
+        defer {
+            cb_stop(&client)
+            cb_stop(&server)
+        }
+        let plan = Plan(
+            client: client, sessions: sessions, rounds: rounds, eventLoops: eventLoops, envelope: envelope)
+        var best: [Mode: Row] = [:]
+        // Later passes reuse what the first one freed, so only a fresh process shows what a connection takes.
+        var idleKiB = 0.0
+        for _ in 0..<passes {
+            for mode in Mode.allCases {
+                let row =
+                    mode == .bareC
+                    ? try plan.runBare(server, port: barePort) : try await plan.runServer(mode: mode)
+                idleKiB = max(idleKiB, row.idleKiBPerConnection ?? 0)
+                if let known = best[mode], known.cpuSecondsPerMillion <= row.cpuSecondsPerMillion { continue }
+                best[mode] = row
+            }
+        }
+        let rows = Mode.allCases.compactMap { best[$0] }
+        print(table(rows, plan))
+        print("resident memory per idle subscribed connection: \(fixed(idleKiB)) KiB")
+        return rows
+    }
+
+    private static func table(_ rows: [Row], _ plan: Plan) -> String {
+        var lines = [
+            "fan-out: \(plan.sessions) sessions, \(plan.envelope.wholeFrame.count)-byte frames, \(plan.rounds) rounds",
+            pad("way", 40) + pad("CPU s/M", 10) + pad("x bare C", 10) + "deliveries/s",
+        ]
+        for row in rows {
+            lines.append(
+                pad(row.name, 40) + pad(fixed(row.cpuSecondsPerMillion), 10)
+                    + pad(fixed(row.cpuSecondsPerMillion / rows[0].cpuSecondsPerMillion), 10)
+                    + "\(Int(row.deliveriesPerSecond))")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func pad(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(1, width - text.count))
+    }
+
+    private static func fixed(_ value: Double) -> String {
+        let hundredths = Int((value * 100).rounded())
+        return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
+    }
+}
+
+package struct FanoutFailure: Error, CustomStringConvertible {
+    package let description: String
+}
+
+func check(_ result: CInt, _ what: String) throws {
+    if result != 0 { throw FanoutFailure(description: "\(what) failed") }
+}
+
+/// A result as graphql-transport-ws wraps it; the payload is shared, the rest belongs to one subscription.
+struct Envelope: Sendable {
+    let prefix = Array(#"{"id":"1","type":"next","payload":"#.utf8)
+    let suffix = Array("}".utf8)
+    let payload: ByteBuffer
+
+    init(payloadBytes: Int) {
+        payload = ByteBuffer(repeating: UInt8(ascii: "7"), count: payloadBytes)
+    }
+
+    var text: ByteBuffer {
+        ByteBuffer(bytes: prefix + Array(payload.readableBytesView) + suffix)
+    }
+
+    /// The same bytes on the wire as this server sends, for the bare one.
+    var wholeFrame: [UInt8] {
+        let text = Array(text.readableBytesView)
+        return text.count < 126
+            ? [0x81, UInt8(text.count)] + text
+            : text.count <= 0xFFFF
+                ? [0x81, 126, UInt8(text.count >> 8), UInt8(text.count & 0xFF)] + text
+                : [0x81, 127] + (0..<8).map { UInt8(truncatingIfNeeded: text.count >> (56 - 8 * $0)) } + text
+    }
+}

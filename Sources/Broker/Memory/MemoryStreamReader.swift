@@ -1,0 +1,106 @@
+import LiveModel
+import Synchronization
+
+/// The store and its lock, shared by the broker and its readers. Never held while anything is resumed.
+final class MemoryStoreBox: Sendable {
+    private let store: Mutex<MemoryStore>
+
+    init(entriesMax: Int) { store = Mutex(MemoryStore(entriesMax: entriesMax)) }
+
+    func withLock<Value, Thrown: Error>(
+        _ body: (inout MemoryStore) throws(Thrown) -> Value
+    ) throws(Thrown) -> Value {
+        try store.withLock { store throws(Thrown) in try body(&store) }
+    }
+}
+
+/// A reader of the in-memory broker; its state lives in the store under its number.
+final class MemoryStreamReader: StreamReader {
+    private let store: MemoryStoreBox
+    private let number: Int
+    private let now: @Sendable () -> UInt64
+
+    init(_ store: MemoryStoreBox, number: Int, now: @escaping @Sendable () -> UInt64) {
+        self.store = store
+        self.number = number
+        self.now = now
+    }
+
+    deinit {
+        store.withLock { $0.readers[number] = nil }
+    }
+
+    func follow(_ stream: String, after cursor: StreamID) {
+        change { reader in
+            let followed = MemoryStore.Followed(stream: stream, gap: GapCheck(cursor: cursor))
+            if let index = reader.followed.firstIndex(where: { $0.stream == stream }) {
+                reader.followed[index] = followed
+            } else {
+                reader.followed.append(followed)
+            }
+        }
+    }
+
+    func unfollow(_ stream: String) {
+        change { $0.followed.removeAll { $0.stream == stream } }
+    }
+
+    func next(maxEntries: Int) async throws(BrokerError) -> [StreamBatch] {
+        let ticket = store.withLock { store in
+            store.tickets += 1
+            return store.tickets
+        }
+        let answer: MemoryStore.Answer = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waiting = MemoryStore.Waiting(
+                    ticket: ticket, maxEntries: max(1, maxEntries), continuation: continuation)
+                let nowMs = now()
+                let answer = store.withLock { store -> MemoryStore.Answer? in
+                    guard !store.isClosed, let reader = store.readers[number], !reader.isClosed else {
+                        return .failure(BrokerError(.closed))
+                    }
+                    if reader.waiting != nil { return .failure(BrokerError(.concurrentRead)) }
+                    let batches = store.read(number, maxEntries: waiting.maxEntries, nowMs: nowMs)
+                    if !batches.isEmpty { return .success(batches) }
+                    store.readers[number]?.waiting = waiting
+                    return nil
+                }
+                if let answer {
+                    continuation.resume(returning: answer)
+                } else if Task.isCancelled {
+                    fail(BrokerError(.cancelled), ticket: ticket)
+                }
+            }
+        } onCancel: {
+            fail(BrokerError(.cancelled), ticket: ticket)
+        }
+        return try answer.get()
+    }
+
+    func close() {
+        store.withLock { $0.readers[number]?.isClosed = true }
+        fail(BrokerError(.closed))
+    }
+
+    private func change(_ body: (inout MemoryStore.Reader) -> Void) {
+        let nowMs = now()
+        let woken = store.withLock { store -> [(CheckedContinuation<MemoryStore.Answer, Never>, [StreamBatch])] in
+            guard var reader = store.readers[number] else { return [] }
+            body(&reader)
+            store.readers[number] = reader
+            return store.wake(Set(reader.followed.map(\.stream)), nowMs: nowMs)
+        }
+        for (continuation, batches) in woken { continuation.resume(returning: .success(batches)) }
+    }
+
+    private func fail(_ error: BrokerError, ticket: Int? = nil) {
+        let waiting = store.withLock { store -> MemoryStore.Waiting? in
+            guard let waiting = store.readers[number]?.waiting, ticket == nil || ticket == waiting.ticket else {
+                return nil
+            }
+            store.readers[number]?.waiting = nil
+            return waiting
+        }
+        waiting?.continuation.resume(returning: .failure(error))
+    }
+}

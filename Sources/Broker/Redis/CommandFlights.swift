@@ -1,0 +1,166 @@
+import Logging
+
+/// The thread behind every command but blocking reads: one connection, requests in flights. It takes all requests
+/// there are, writes them in one go and reads the replies in order, while the next flight gathers in the inbox: one
+/// caller pays a thread hop, many share the system calls.
+///
+/// When the connection is lost, requests that are safe to repeat wait for the next one until their deadline; others
+/// that were in flight fail with `.outcomeUnknown`. Requests not yet sent wait until their deadline.
+///
+/// Never leaves its thread.
+struct CommandFlights {
+    private let inbox: CommandInbox
+    private let configuration: RedisConfiguration
+    private let name: String
+    private let logger: Logger
+    private var connection: RedisConnection?
+    private var connectionsMade = 0
+    private var backoff: Backoff
+    private var nextAttemptNs: UInt64 = 0
+    /// Bounded with the inbox: a request counts there until it is answered.
+    private var waiting: [CommandRequest] = []
+
+    init(_ inbox: CommandInbox, _ configuration: RedisConfiguration, name: String, logger: Logger) {
+        self.inbox = inbox
+        self.configuration = configuration
+        self.name = name
+        self.logger = logger
+        backoff = Backoff(minMs: configuration.reconnectMinMs, maxMs: configuration.reconnectMaxMs)
+    }
+
+    /// Until the inbox closes.
+    mutating func run() {
+        while true {
+            let isClosing = inbox.take(into: &waiting)
+            if isClosing, waiting.isEmpty || connection == nil { break }
+            if let connection {
+                if waiting.isEmpty {
+                    // Nothing is in flight: a readable socket can only mean that the server is gone.
+                    if inbox.wake.wait(socket: connection.fd, waitMs: nil).readable { lose("closed by the server") }
+                } else {
+                    fly(connection)
+                }
+            } else {
+                failExpired()
+                if monotonicNs() >= nextAttemptNs {
+                    connect()
+                } else {
+                    let firstDeadlineNs = waiting.map(\.deadlineNs).min() ?? .max
+                    _ = inbox.wake.wait(waitMs: msUntil(min(nextAttemptNs, firstDeadlineNs)))
+                }
+            }
+        }
+        for request in waiting { inbox.finish(request, .failure(BrokerError(.closed))) }
+        waiting = []
+        connection = nil
+        inbox.end()
+    }
+
+    private mutating func connect() {
+        do throws(RedisConnection.Failure) {
+            let made = try RedisConnection(configuration, name: name)
+            connection = made
+            connectionsMade += 1
+            let isReconnect = connectionsMade > 1
+            inbox.update { state in
+                state.connected = true
+                state.serverRunID = made.serverRunID
+                state.lastConnectError = ""
+                if isReconnect { state.reconnects += 1 }
+            }
+            logger.info("redis connected", metadata: ["address": "\(configuration)"])
+        } catch {
+            let isNew = inbox.state.lastConnectError != error.reason
+            inbox.update { $0.lastConnectError = error.reason }
+            if isNew { logger.warning("redis connection failed", metadata: ["reason": "\(error.reason)"]) }
+            nextAttemptNs = addMs(backoff.nextMs(), to: monotonicNs())
+        }
+    }
+
+    private mutating func lose(_ reason: String) {
+        connection = nil
+        nextAttemptNs = addMs(backoff.nextMs(), to: monotonicNs())
+        inbox.update { state in
+            state.connected = false
+            state.inFlightRequests = 0
+            state.lastConnectError = reason
+        }
+        logger.warning("redis connection lost", metadata: ["reason": "\(reason)"])
+    }
+
+    private mutating func failExpired() {
+        let now = monotonicNs()
+        guard waiting.contains(where: { $0.deadlineNs <= now }) else { return }
+        let reason = inbox.state.lastConnectError
+        for request in waiting where request.deadlineNs <= now {
+            inbox.finish(request, .failure(BrokerError(.unavailable, reason)))
+        }
+        waiting.removeAll { $0.deadlineNs <= now }
+    }
+
+    private mutating func fly(_ connection: RedisConnection) {
+        failExpired()
+        let flight = takeFlight()
+        guard !flight.isEmpty else { return }
+        var answered = 0
+        var again: [CommandRequest] = []
+        do throws(RedisConnection.Failure) {
+            for request in flight { try connection.write(request.commands.bytes) }
+            try connection.flush()
+            for request in flight {
+                var values: [RedisValue] = []
+                values.reserveCapacity(request.commands.commands)
+                for _ in 0..<request.commands.commands { values.append(try connection.reply()) }
+                answered += 1
+                if wantsReconnect(values) {
+                    again.append(request)
+                } else {
+                    inbox.finish(request, .success(values))
+                }
+            }
+            backoff.reset()
+            let bytes = flight.reduce(0) { $0 + $1.commands.bytes.count }
+            inbox.update { state in
+                state.inFlightRequests = 0
+                state.bytesWritten += bytes
+            }
+            if !again.isEmpty { lose("server is loading or a replica") }
+        } catch {
+            lose(error.reason)
+            for request in flight[answered...] {
+                if request.isRepeatable {
+                    again.append(request)
+                } else {
+                    inbox.finish(request, .failure(BrokerError(.outcomeUnknown, error.reason)))
+                }
+            }
+        }
+        waiting.insert(contentsOf: again, at: 0)
+    }
+
+    /// The oldest waiting requests, as many as one flight may have; one at least, however large.
+    private mutating func takeFlight() -> [CommandRequest] {
+        var count = 0
+        var bytes = 0
+        for request in waiting.prefix(configuration.flightRequestsMax) {
+            bytes += request.commands.bytes.count
+            if count > 0, bytes > configuration.flightBytesMax { break }
+            count += 1
+        }
+        inbox.update { $0.inFlightRequests = count }
+        if count == waiting.count {
+            defer { waiting = [] }
+            return waiting
+        }
+        defer { waiting.removeFirst(count) }
+        return Array(waiting.prefix(count))
+    }
+
+    /// Nothing of the request was executed, and a new connection is the remedy.
+    private func wantsReconnect(_ values: [RedisValue]) -> Bool {
+        values.allSatisfy { value in
+            if case .error(let failure) = value { return failure.wantsReconnect }
+            return false
+        }
+    }
+}

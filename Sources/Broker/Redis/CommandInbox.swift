@@ -1,0 +1,117 @@
+import Synchronization
+
+/// A request on its way to Redis.
+struct CommandRequest: Sendable {
+    typealias Answer = Result<[RedisValue], BrokerError>
+
+    let commands: CommandBuffer
+    /// Executing it twice does no harm.
+    let isRepeatable: Bool
+    let deadlineNs: UInt64
+    /// Nil: nobody waits for the answer.
+    let continuation: CheckedContinuation<Answer, Never>?
+}
+
+/// Where callers leave requests for the connection's thread; bounded by number and bytes from acceptance to answer.
+final class CommandInbox: Sendable {
+    private struct Shared {
+        var requests: [CommandRequest] = []
+        var state = BrokerState()
+        var isClosing = false
+        var hasEnded = false
+        var closeWaiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    let wake: WakeFlag
+    private let requestsMax: Int
+    private let bytesMax: Int
+    private let shared = Mutex(Shared())
+
+    init(_ configuration: RedisConfiguration) throws(BrokerError) {
+        wake = try WakeFlag()
+        requestsMax = configuration.queueRequestsMax
+        bytesMax = configuration.queueBytesMax
+    }
+
+    var state: BrokerState { shared.withLock { $0.state } }
+
+    func update(_ change: (inout BrokerState) -> Void) {
+        shared.withLock { change(&$0.state) }
+    }
+
+    // MARK: Callers
+
+    /// Nil: accepted, and the continuation will be resumed. Else it is the caller's to resume.
+    func submit(_ request: CommandRequest) -> BrokerError? {
+        let size = request.commands.bytes.count
+        var isFirst = false
+        let refusal = shared.withLock { shared -> BrokerError? in
+            if shared.isClosing { return BrokerError(.closed) }
+            // A request larger than the bound may pass alone.
+            let isFull =
+                shared.state.queuedRequests >= requestsMax
+                || shared.state.queuedRequests > 0 && shared.state.queuedBytes + size > bytesMax
+            if isFull {
+                shared.state.requestsOverloaded += 1
+                return BrokerError(.overloaded)
+            }
+            shared.state.queuedRequests += 1
+            shared.state.queuedBytes += size
+            isFirst = shared.requests.isEmpty
+            shared.requests.append(request)
+            return nil
+        }
+        if isFirst { wake.raise() }
+        return refusal
+    }
+
+    func beginClose() {
+        shared.withLock { $0.isClosing = true }
+        wake.raise()
+    }
+
+    func waitUntilEnded() async {
+        await withCheckedContinuation { continuation in
+            let hasEnded = shared.withLock { shared in
+                if !shared.hasEnded { shared.closeWaiters.append(continuation) }
+                return shared.hasEnded
+            }
+            if hasEnded { continuation.resume() }
+        }
+    }
+
+    // MARK: The thread
+
+    /// Moves what has arrived behind `waiting`; returns whether the inbox is closing (then nothing more arrives).
+    func take(into waiting: inout [CommandRequest]) -> Bool {
+        wake.lower()
+        return shared.withLock { shared in
+            if waiting.isEmpty {
+                swap(&waiting, &shared.requests)
+            } else {
+                waiting.append(contentsOf: shared.requests)
+                shared.requests.removeAll(keepingCapacity: true)
+            }
+            return shared.isClosing
+        }
+    }
+
+    func finish(_ request: CommandRequest, _ answer: CommandRequest.Answer) {
+        shared.withLock { shared in
+            shared.state.queuedRequests -= 1
+            shared.state.queuedBytes -= request.commands.bytes.count
+            if case .failure(let error) = answer, error.code == .outcomeUnknown { shared.state.requestsUnknown += 1 }
+        }
+        request.continuation?.resume(returning: answer)
+    }
+
+    func end() {
+        let waiters = shared.withLock { shared in
+            shared.hasEnded = true
+            shared.state.connected = false
+            defer { shared.closeWaiters = [] }
+            return shared.closeWaiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+}

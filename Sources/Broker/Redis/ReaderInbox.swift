@@ -1,0 +1,130 @@
+import LiveModel
+import Synchronization
+
+/// What the consumer of a reader wants, for the reader's thread: changes of followed streams (the last one of each
+/// stream counts, so they are bounded by the number of streams) and at most one waiting `next`.
+final class ReaderInbox: Sendable {
+    typealias Answer = Result<[StreamBatch], BrokerError>
+    /// Cursor to follow from, or nil to follow no longer, by stream.
+    typealias Changes = [String: StreamID?]
+
+    private struct Waiting {
+        let ticket: Int
+        let maxEntries: Int
+        let continuation: CheckedContinuation<Answer, Never>
+    }
+
+    private struct Shared {
+        var changes: Changes = [:]
+        var waiting: Waiting?
+        var tickets = 0
+        var isClosed = false
+        var hasEnded = false
+        var endWaiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    let wake: WakeFlag
+    private let shared = Mutex(Shared())
+
+    init() throws(BrokerError) {
+        wake = try WakeFlag()
+    }
+
+    // MARK: The consumer
+
+    func change(_ stream: String, _ cursor: StreamID?) {
+        shared.withLock { $0.changes[stream] = .some(cursor) }
+        wake.raise()
+    }
+
+    func next(maxEntries: Int) async throws(BrokerError) -> [StreamBatch] {
+        let ticket = shared.withLock { shared in
+            shared.tickets += 1
+            return shared.tickets
+        }
+        let answer: Answer = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waiting = Waiting(ticket: ticket, maxEntries: max(1, maxEntries), continuation: continuation)
+                let refusal = shared.withLock { shared -> BrokerError? in
+                    if shared.isClosed { return BrokerError(.closed) }
+                    if shared.waiting != nil { return BrokerError(.concurrentRead) }
+                    shared.waiting = waiting
+                    return nil
+                }
+                if let refusal {
+                    continuation.resume(returning: .failure(refusal))
+                } else {
+                    wake.raise()
+                    if Task.isCancelled { fail(BrokerError(.cancelled), ticket: ticket) }
+                }
+            }
+        } onCancel: {
+            fail(BrokerError(.cancelled), ticket: ticket)
+        }
+        return try answer.get()
+    }
+
+    func close() {
+        shared.withLock { $0.isClosed = true }
+        fail(BrokerError(.closed))
+    }
+
+    func waitUntilEnded() async {
+        await withCheckedContinuation { continuation in
+            let hasEnded = shared.withLock { shared in
+                if !shared.hasEnded { shared.endWaiters.append(continuation) }
+                return shared.hasEnded
+            }
+            if hasEnded { continuation.resume() }
+        }
+    }
+
+    // MARK: The thread
+
+    /// Ends the waiting `next` (if it is still the one with this ticket) with an error.
+    func fail(_ error: BrokerError, ticket: Int? = nil) {
+        let waiting = shared.withLock { shared -> Waiting? in
+            guard let waiting = shared.waiting, ticket == nil || ticket == waiting.ticket else { return nil }
+            shared.waiting = nil
+            return waiting
+        }
+        waiting?.continuation.resume(returning: .failure(error))
+        wake.raise()
+    }
+
+    func take() -> (changes: Changes, maxEntries: Int?, isClosed: Bool) {
+        wake.lower()
+        return shared.withLock { shared in
+            defer { shared.changes = [:] }
+            return (shared.changes, shared.waiting?.maxEntries, shared.isClosed)
+        }
+    }
+
+    /// Whether a blocked read must be interrupted, and whether it is not worth waiting for its end.
+    func interruption() -> (isNeeded: Bool, isClosed: Bool) {
+        wake.lower()
+        return shared.withLock { ($0.isClosed || $0.waiting == nil || !$0.changes.isEmpty, $0.isClosed) }
+    }
+
+    /// Hands batches to the waiting `next`, without those of streams changed meanwhile. Returns the streams whose
+    /// batches arrived; the others were not seen by anybody and are to be read again.
+    func deliver(_ batches: [StreamBatch]) -> Set<String> {
+        let (waiting, delivered) = shared.withLock { shared -> (Waiting?, [StreamBatch]) in
+            let wanted = batches.filter { !shared.changes.keys.contains($0.stream) }
+            guard !wanted.isEmpty, let waiting = shared.waiting else { return (nil, []) }
+            shared.waiting = nil
+            return (waiting, wanted)
+        }
+        waiting?.continuation.resume(returning: .success(delivered))
+        return Set(delivered.map(\.stream))
+    }
+
+    func end() {
+        let waiters = shared.withLock { shared in
+            shared.hasEnded = true
+            defer { shared.endWaiters = [] }
+            return shared.endWaiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+}

@@ -1,0 +1,228 @@
+package import LiveModel
+package import Logging
+import Synchronization
+
+/// `Broker` on a Redis server, version 7.0 or newer, through hiredis. One connection and thread for commands, one
+/// more for each reader. Beyond the everyday commands it needs permission for `EVALSHA`, `EVAL`, `XINFO` and
+/// `CLIENT UNBLOCK` (without the last, a change of followed streams waits for `readBlockMs`).
+package final class RedisBroker: Broker {
+    package let keys: Keys
+    private let configuration: RedisConfiguration
+    private let logger: Logger
+    private let pipeline: CommandPipeline
+    private let name: String
+    private let readers = Mutex<[WeakReader]>([])
+
+    private struct WeakReader: Sendable {
+        weak let reader: RedisStreamReader?
+    }
+
+    /// Connects in the background; calls wait for the connection until their deadline. `name` shows in the server's
+    /// client list. Throws only when the process has no thread or file descriptor left.
+    package init(
+        _ configuration: RedisConfiguration, keys: Keys, name: String, logger: Logger
+    ) throws(BrokerError) {
+        self.configuration = configuration
+        self.keys = keys
+        self.logger = logger
+        self.name = RedisBroker.clientName(name)
+        pipeline = try CommandPipeline(configuration, name: self.name, logger: logger)
+    }
+
+    package var state: BrokerState { pipeline.state }
+
+    package func ping() async throws(BrokerError) {
+        _ = try await pipeline.value(CommandBuffer("PING"))
+    }
+
+    package func close() async {
+        let open = readers.withLock { readers in
+            defer { readers = [] }
+            return readers.compactMap(\.reader)
+        }
+        for reader in open { reader.close() }
+        await pipeline.close()
+        for reader in open { await reader.waitUntilEnded() }
+    }
+
+    package func makeReader(name: String) -> any StreamReader {
+        let fullName = "\(self.name):\(RedisBroker.clientName(name))"
+        do throws(BrokerError) {
+            let reader = try RedisStreamReader(configuration, name: fullName, pipeline: pipeline, logger: logger)
+            readers.withLock { readers in
+                readers.removeAll { $0.reader == nil }
+                readers.append(WeakReader(reader: reader))
+            }
+            return reader
+        } catch {
+            return FailedReader(error: error)
+        }
+    }
+
+    /// `CLIENT SETNAME` takes printable ASCII without spaces only.
+    private static func clientName(_ name: String) -> String {
+        String(String.UnicodeScalarView(name.unicodeScalars.map { (33...126).contains($0.value) ? $0 : "_" }))
+    }
+
+    // MARK: Streams
+
+    package func append(_ appends: [StreamAppend]) async throws(BrokerError) -> [StreamID] {
+        if appends.isEmpty { return [] }
+        var commands = CommandBuffer()
+        for append in appends { commands.append(append) }
+        let values = try await pipeline.call(commands, isRepeatable: false)
+        var ids: [StreamID] = []
+        ids.reserveCapacity(appends.count)
+        var index = 0
+        for append in appends {
+            ids.append(try RedisBroker.id(values[index]))
+            index += append.expireMs == nil ? 1 : 2
+        }
+        return ids
+    }
+
+    private static func id(_ value: RedisValue) throws(BrokerError) -> StreamID {
+        if case .error(let failure) = value { throw failure.brokerError }
+        guard let id = value.streamID else { throw BrokerError(.protocolViolation, "XADD") }
+        return id
+    }
+
+    package func info(of stream: String) async throws(BrokerError) -> StreamInfo? {
+        let values = try await pipeline.call(CommandBuffer("XINFO", "STREAM", stream), isRepeatable: true)
+        return try StreamInfo.decode(values[0])
+    }
+
+    package func range(
+        _ stream: String, after: StreamID, through: StreamID?, limit: Int
+    ) async throws(BrokerError) -> [StreamEntry] {
+        guard limit > 0, after < .max else { return [] }
+        let value = try await pipeline.value(
+            CommandBuffer("XRANGE", stream, "(\(after)", through?.description ?? "+", "COUNT", String(limit)))
+        var entries: [StreamEntry] = []
+        for element in value.array ?? [] { entries.append(try StreamEntry.decode(element)) }
+        return entries
+    }
+
+    package func trim(_ stream: String, minimumID: StreamID) async throws(BrokerError) -> Int {
+        try await pipeline.value(CommandBuffer("XTRIM", stream, "MINID", minimumID.description)).integer ?? 0
+    }
+
+    package func delete(_ stream: String) async throws(BrokerError) -> Bool {
+        try await pipeline.value(CommandBuffer("UNLINK", stream)).integer == 1
+    }
+
+    // MARK: Leases
+
+    package func acquireLease(_ key: String, owner: String, ttlMs: Int) async throws(BrokerError) -> LeaseGrant? {
+        try requireLeaseArguments(owner: owner, ttlMs: ttlMs)
+        // Repeating is harmless: it grants a higher epoch to the same owner.
+        let value = try await run(Scripts.acquireLease, [key], [owner, String(ttlMs)])
+        if value == .null { return nil }
+        guard let epoch = value.text.flatMap({ UInt64($0) }) else { throw BrokerError(.protocolViolation, "lease") }
+        return LeaseGrant(epoch: epoch)
+    }
+
+    package func renewLease(
+        _ key: String, owner: String, epoch: UInt64, ttlMs: Int
+    ) async throws(BrokerError) -> Bool {
+        try requireLeaseArguments(owner: owner, ttlMs: ttlMs)
+        return try await run(Scripts.renewLease, [key], [owner, String(epoch), String(ttlMs)]).integer == 1
+    }
+
+    package func releaseLease(_ key: String, owner: String, epoch: UInt64) async throws(BrokerError) -> Bool {
+        try await run(Scripts.releaseLease, [key], [owner, String(epoch)], isRepeatable: false).integer == 1
+    }
+
+    package func lease(_ key: String) async throws(BrokerError) -> LeaseState? {
+        guard let parts = try await run(Scripts.readLease, [key], []).array else { return nil }
+        guard parts.count == 3, let owner = parts[0].text, let epoch = parts[1].text.flatMap({ UInt64($0) }),
+            let remainingMs = parts[2].integer
+        else { throw BrokerError(.protocolViolation, "lease") }
+        return LeaseState(owner: owner, epoch: epoch, remainingMs: remainingMs)
+    }
+
+    package func appendFenced(
+        lease key: String, epoch: UInt64, _ appends: [StreamAppend]
+    ) async throws(BrokerError) -> [StreamID]? {
+        try requireOneSlot(key, appends.map(\.stream))
+        var arguments = [Array(String(epoch).utf8)]
+        for append in appends {
+            arguments.append(Array((append.lengthMax.map { String($0) } ?? "").utf8))
+            arguments.append(Array((append.expireMs.map { String($0) } ?? "").utf8))
+            arguments.append(Array(String(append.fields.count * 2).utf8))
+            for field in append.fields {
+                arguments.append(Array(field.name.utf8))
+                arguments.append(field.value)
+            }
+        }
+        let value = try await pipeline.run(
+            Scripts.appendFenced, keys: [key] + appends.map(\.stream), arguments, isRepeatable: false)
+        if value == .null { return nil }
+        var ids: [StreamID] = []
+        for element in value.array ?? [] { ids.append(try RedisBroker.id(element)) }
+        return ids
+    }
+
+    package func checkpoint(
+        stream: String, group: String, id: StreamID, lease key: String, epoch: UInt64
+    ) async throws(BrokerError) -> Bool {
+        try requireOneSlot(key, [stream])
+        return try await run(
+            Scripts.checkpoint, [key, stream], [String(epoch), group, id.description, String(checkpointLagMax)]
+        ).integer == 1
+    }
+
+    package func checkpoint(stream: String, group: String) async throws(BrokerError) -> StreamID? {
+        let values = try await pipeline.call(CommandBuffer("XINFO", "GROUPS", stream), isRepeatable: true)
+        if case .error(let failure) = values[0] {
+            if failure.isNoSuchKey { return nil }
+            throw failure.brokerError
+        }
+        return values[0].array?.first { $0["name"]?.text == group }?["last-delivered-id"]?.streamID
+    }
+
+    // MARK: Nodes and cluster
+
+    package func announceNode(_ id: String, payload: [UInt8], ttlMs: Int) async throws(BrokerError) {
+        _ = try await pipeline.run(
+            Scripts.announceNode, keys: [keys.nodes], [Array(id.utf8), Array(String(ttlMs).utf8), payload],
+            isRepeatable: true)
+    }
+
+    package func withdrawNode(_ id: String) async throws(BrokerError) {
+        _ = try await pipeline.value(CommandBuffer("HDEL", keys.nodes, id))
+    }
+
+    package func nodes() async throws(BrokerError) -> [NodeRecord] {
+        let flat = try await run(Scripts.nodes, [keys.nodes], []).array ?? []
+        var records: [NodeRecord] = []
+        for index in stride(from: 0, to: flat.count - 2, by: 3) {
+            guard let id = flat[index].text, case .bytes(let payload) = flat[index + 1],
+                let remainingMs = flat[index + 2].integer
+            else { throw BrokerError(.protocolViolation, "nodes") }
+            records.append(NodeRecord(id: id, payload: payload, remainingMs: remainingMs))
+        }
+        return records.sorted { $0.id < $1.id }
+    }
+
+    package func meta(initial: ClusterMeta) async throws(BrokerError) -> ClusterMeta {
+        let value = try await run(
+            Scripts.meta, [keys.meta],
+            [String(initial.shardCount), String(initial.formatVersion), initial.incarnation])
+        guard let parts = value.array, parts.count == 3, let shardCount = parts[0].integer,
+            let formatVersion = parts[1].integer, let incarnation = parts[2].text
+        else { throw BrokerError(.protocolViolation, "meta") }
+        return ClusterMeta(shardCount: shardCount, formatVersion: formatVersion, incarnation: incarnation)
+    }
+
+    private func run(
+        _ script: Script, _ keys: [String], _ arguments: [String], isRepeatable: Bool = true
+    ) async throws(BrokerError) -> RedisValue {
+        try await pipeline.run(script, keys: keys, arguments.map { Array($0.utf8) }, isRepeatable: isRepeatable)
+    }
+}
+
+/// An empty owner means "free" in the stored lease.
+func requireLeaseArguments(owner: String, ttlMs: Int) throws(BrokerError) {
+    guard !owner.isEmpty, ttlMs > 0 else { throw BrokerError(.misconfigured, "a lease needs an owner and a ttl") }
+}

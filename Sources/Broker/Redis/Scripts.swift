@@ -1,0 +1,130 @@
+/// Every Lua script. Each touches keys of one hash tag only, and takes the time from the server, so that expiry does
+/// not depend on the clock of whoever asks.
+///
+/// A lease is a hash with `owner`, `epoch` and `until` (server time in milliseconds); it never expires as a key,
+/// because the epoch must outlive every owner. A node is a field of one hash: `until:payload`.
+enum Scripts {
+    private static let now = """
+        local time = redis.call('TIME')
+        local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+        """
+
+    /// Defines `holds(epoch)`: the epoch holds the lease `KEYS[1]` now.
+    private static let fence =
+        now + """
+            local function holds(epoch)
+              local lease = redis.call('HMGET', KEYS[1], 'epoch', 'until')
+              return lease[1] == epoch and tonumber(lease[2]) > now
+            end
+
+            """
+
+    /// Arguments: owner, ttlMs. Returns the epoch, or nil.
+    static let acquireLease = Script(
+        now + """
+            local lease = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'until')
+            if lease[1] and lease[1] ~= '' and lease[1] ~= ARGV[1] and tonumber(lease[3]) > now then return false end
+            local epoch = string.format('%.0f', math.max((tonumber(lease[2]) or 0) + 1, now))
+            redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'epoch', epoch, 'until', string.format('%.0f', now + ARGV[2]))
+            return epoch
+            """)
+
+    /// Arguments: owner, epoch, ttlMs. Returns 1 or 0.
+    static let renewLease = Script(
+        fence + """
+            if not holds(ARGV[2]) or redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end
+            redis.call('HSET', KEYS[1], 'until', string.format('%.0f', now + ARGV[3]))
+            return 1
+            """)
+
+    /// Arguments: owner, epoch. Returns 1 or 0.
+    static let releaseLease = Script(
+        fence + """
+            if not holds(ARGV[2]) or redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end
+            redis.call('HSET', KEYS[1], 'owner', '', 'until', '0')
+            return 1
+            """)
+
+    /// Returns owner, epoch, remaining milliseconds; or nil.
+    static let readLease = Script(
+        now + """
+            local lease = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'until')
+            if not lease[1] or tonumber(lease[3]) <= now then return false end
+            return {lease[1], lease[2], tonumber(lease[3]) - now}
+            """)
+
+    /// Keys: lease, then one stream for each append. Arguments: epoch; then for each append the greatest length or
+    /// '', the expiry or '', the number of names and values, and these. Returns the ids, or nil when fenced off.
+    static let appendFenced = Script(
+        fence + """
+            if not holds(ARGV[1]) then return false end
+            local ids, at = {}, 2
+            for key = 2, #KEYS do
+              local lengthMax, expireMs, count = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
+              local command = {'XADD', KEYS[key]}
+              if lengthMax ~= '' then
+                command[3], command[4], command[5] = 'MAXLEN', '~', lengthMax
+              end
+              command[#command + 1] = '*'
+              for index = at + 3, at + 2 + count do command[#command + 1] = ARGV[index] end
+              ids[#ids + 1] = redis.call(unpack(command))
+              if expireMs ~= '' then redis.call('PEXPIRE', KEYS[key], expireMs) end
+              at = at + 3 + count
+            end
+            return ids
+            """)
+
+    /// Keys: lease, stream. Arguments: epoch, group, id, the greatest lag to count. Returns 1 or 0.
+    /// `ENTRIESREAD` is what lets `XINFO GROUPS` show a lag for a group that never reads.
+    static let checkpoint = Script(
+        fence + """
+            if not holds(ARGV[1]) then return 0 end
+            local added = 0
+            if redis.call('EXISTS', KEYS[2]) == 1 then
+              local info = redis.call('XINFO', 'STREAM', KEYS[2])
+              for index = 1, #info, 2 do
+                if info[index] == 'entries-added' then added = info[index + 1] end
+              end
+              added = added - #redis.call('XRANGE', KEYS[2], '(' .. ARGV[3], '+', 'COUNT', ARGV[4])
+            end
+            local set = redis.pcall('XGROUP', 'SETID', KEYS[2], ARGV[2], ARGV[3], 'ENTRIESREAD', added)
+            if set['err'] then
+              redis.call('XGROUP', 'CREATE', KEYS[2], ARGV[2], ARGV[3], 'MKSTREAM', 'ENTRIESREAD', added)
+            end
+            return 1
+            """)
+
+    /// Arguments: id, ttlMs, payload.
+    static let announceNode = Script(
+        now + """
+            redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now + ARGV[2]) .. ':' .. ARGV[3])
+            return 1
+            """)
+
+    /// Returns id, payload, remaining milliseconds of each node; removes those that have expired.
+    static let nodes = Script(
+        now + """
+            local all, alive = redis.call('HGETALL', KEYS[1]), {}
+            for index = 1, #all, 2 do
+              local untilMs, payload = string.match(all[index + 1], '^(%d+):(.*)$')
+              if untilMs and tonumber(untilMs) > now then
+                alive[#alive + 1] = all[index]
+                alive[#alive + 1] = payload
+                alive[#alive + 1] = tonumber(untilMs) - now
+              else
+                redis.call('HDEL', KEYS[1], all[index])
+              end
+            end
+            return alive
+            """)
+
+    /// Arguments: shard count, format version, incarnation. Returns what is stored.
+    static let meta = Script(
+        """
+        if redis.call('EXISTS', KEYS[1]) == 0 then
+          redis.call('HSET', KEYS[1], 'shardCount', ARGV[1], 'formatVersion', ARGV[2], 'incarnation', ARGV[3])
+        end
+        return redis.call('HMGET', KEYS[1], 'shardCount', 'formatVersion', 'incarnation')
+        """)
+}

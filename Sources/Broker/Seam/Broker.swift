@@ -1,0 +1,108 @@
+package import LiveModel
+
+/// The seam to Redis: streams, leases, the node registry and the cluster's common facts. Two implementations pass one
+/// test suite: `RedisBroker`, and `MemoryBroker` in the process.
+///
+/// What holds at this seam:
+/// - **Appends are at least once.** A returned id means that the server has the entry; how durable that is, is the
+///   server's setting. `.outcomeUnknown` means maybe; publish again, readers tolerate duplicates. Any other error
+///   means that the entries not acknowledged were not added, but earlier ones of the same call may have been.
+/// - **Order.** The server serialises. Appends of one call go in order; a call made after another one returned comes
+///   later; concurrent calls have no order. Ids of a stream strictly increase for as long as its data lives.
+/// - **Atomicity.** One lease call, one `appendFenced`, one `checkpoint`, `meta`, `nodes` is atomic each. `append` is
+///   not: other writers' entries may stand between its entries.
+/// - **Gaps.** A reader that cannot go on from its cursor without loss says so (`StreamSignal`), never silently.
+/// - **Time** is the server's: lease and node expiry do not depend on this process's clock.
+/// - **Bounds.** Calls waiting are bounded in number, bytes and by a deadline; beyond that they fail at once
+///   (`.overloaded`) or at the deadline (`.unavailable`). Nothing here blocks a thread of the cooperative pool.
+///   Cancelling a task does not take back a call in progress, except `StreamReader.next`.
+package protocol Broker: Sendable {
+    var keys: Keys { get }
+
+    // MARK: Streams
+
+    /// Appends in order and returns the ids in the same order. Concurrent callers share a flight.
+    func append(_ appends: [StreamAppend]) async throws(BrokerError) -> [StreamID]
+    /// A reader for one consumer, with its own connection; `name` shows in the server's client list.
+    func makeReader(name: String) -> any StreamReader
+    /// Nil when the stream does not exist.
+    func info(of stream: String) async throws(BrokerError) -> StreamInfo?
+    /// Entries with an id greater than `after`, up to and including `through`, oldest first, at most `limit`.
+    func range(
+        _ stream: String, after: StreamID, through: StreamID?, limit: Int
+    ) async throws(BrokerError) -> [StreamEntry]
+    /// Removes entries with an id below `minimumID`; returns how many. Exact. A reader that starts at a position
+    /// whose own entry is gone may be told of a gap that is none, so keep the entry of the last checkpoint.
+    @discardableResult
+    func trim(_ stream: String, minimumID: StreamID) async throws(BrokerError) -> Int
+    /// Removes the whole stream; false when there was none.
+    @discardableResult
+    func delete(_ stream: String) async throws(BrokerError) -> Bool
+
+    // MARK: Leases
+
+    /// Takes the lease if it is free, expired, or held under the same owner name; nil when another owner holds it.
+    ///
+    /// Every grant has a new epoch, greater than all before: also for the same owner (a restarted process fences off
+    /// its predecessor), after expiry, and, since it is at least the server's time in milliseconds, after a loss of
+    /// the server's data.
+    func acquireLease(_ key: String, owner: String, ttlMs: Int) async throws(BrokerError) -> LeaseGrant?
+    /// Extends a lease that is held under this owner and epoch and has not expired; false otherwise: stop the work.
+    func renewLease(_ key: String, owner: String, epoch: UInt64, ttlMs: Int) async throws(BrokerError) -> Bool
+    /// Frees a lease that is held under this owner and epoch; false when it is not.
+    @discardableResult
+    func releaseLease(_ key: String, owner: String, epoch: UInt64) async throws(BrokerError) -> Bool
+    /// Who holds the lease; nil when nobody does.
+    func lease(_ key: String) async throws(BrokerError) -> LeaseState?
+    /// Appends all, atomically, only while `epoch` holds the lease; nil (and nothing added) when it does not. The
+    /// lease and all streams share one hash tag (`.rejected` otherwise).
+    func appendFenced(
+        lease key: String, epoch: UInt64, _ appends: [StreamAppend]
+    ) async throws(BrokerError) -> [StreamID]?
+    /// Records, while `epoch` holds the lease, that `group` has come to `id`, such that standard tools show the lag
+    /// (counted exactly up to `checkpointLagMax` entries behind, shown as that many beyond). False: fenced off.
+    func checkpoint(
+        stream: String, group: String, id: StreamID, lease key: String, epoch: UInt64
+    ) async throws(BrokerError) -> Bool
+    /// The id last recorded by `checkpoint` for the group; nil when there is none.
+    func checkpoint(stream: String, group: String) async throws(BrokerError) -> StreamID?
+
+    // MARK: Nodes and cluster
+
+    /// Registers or refreshes a node; it disappears `ttlMs` after its last announcement.
+    func announceNode(_ id: String, payload: [UInt8], ttlMs: Int) async throws(BrokerError)
+    func withdrawNode(_ id: String) async throws(BrokerError)
+    /// Nodes not expired, by id.
+    func nodes() async throws(BrokerError) -> [NodeRecord]
+    /// Stores `initial` if the namespace has no meta yet; returns what is stored.
+    func meta(initial: ClusterMeta) async throws(BrokerError) -> ClusterMeta
+
+    // MARK: Life
+
+    /// One round trip to the server.
+    func ping() async throws(BrokerError)
+    var state: BrokerState { get }
+    /// Finishes what was accepted if the server is there, fails the rest with `.closed`, closes readers and
+    /// connections, waits for their threads. Idempotent.
+    func close() async
+}
+
+/// How far behind the end of its stream a checkpoint's lag is counted exactly.
+package let checkpointLagMax = 1000
+
+extension Broker {
+    /// The last id the stream ever gave; `.zero` when it does not exist.
+    package func lastID(of stream: String) async throws(BrokerError) -> StreamID {
+        try await info(of: stream)?.lastID ?? .zero
+    }
+
+    /// The oldest entry's id; nil when there is none.
+    package func firstID(of stream: String) async throws(BrokerError) -> StreamID? {
+        try await info(of: stream)?.firstID
+    }
+
+    /// Entries held.
+    package func length(of stream: String) async throws(BrokerError) -> Int {
+        try await info(of: stream)?.length ?? 0
+    }
+}

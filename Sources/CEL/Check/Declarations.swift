@@ -1,0 +1,45 @@
+/// A variable of an environment. Its index in `Environment.variables` is how an `Activation` is asked for it.
+package struct VariableDeclaration: Sendable, Hashable {
+    /// A simple or dotted name.
+    package let name: String
+    package let type: CELType
+
+    package init(name: String, type: CELType) {
+        self.name = name
+        self.type = type
+    }
+}
+
+/// One signature of a function.
+package struct Overload: Sendable {
+    package let id: String
+    package let parameters: [CELType]
+    package let result: CELType
+    /// Called as `receiver.f(…)`; the receiver is the first parameter.
+    package let isInstance: Bool
+
+    package init(id: String, parameters: [CELType], result: CELType, isInstance: Bool = false) {
+        self.id = id
+        self.parameters = parameters
+        self.result = result
+        self.isInstance = isInstance
+    }
+}
+
+/// A function beyond the standard ones.
+package struct FunctionDeclaration: Sendable {
+    /// Receives the arguments, the receiver first. Must be pure and bounded in time.
+    package typealias Implementation = @Sendable ([Value]) throws(EvaluationError) -> Value
+
+    /// A simple or dotted name.
+    package let name: String
+    package let overloads: [Overload]
+    /// Nil for a function that can be checked but not called. Serves every overload.
+    package let implementation: Implementation?
+
+    package init(name: String, overloads: [Overload], implementation: Implementation? = nil) {
+        self.name = name
+        self.overloads = overloads
+        self.implementation = implementation
+    }
+}

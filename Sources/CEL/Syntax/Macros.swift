@@ -1,0 +1,19 @@
+extension Parser {
+    /// The macro that `range.name(arguments)` stands for (langdef "Macros"); nil when the number of arguments is not one
+    /// of the macro's, so that it is the call of a function.
+    static func expand(
+        _ macro: Expression.Comprehension.Macro, over range: Expression, _ arguments: [Expression]
+    ) throws(SyntaxProblem) -> Expression.Comprehension? {
+        let hasCondition = macro == .map && arguments.count == 3
+        guard arguments.count == 2 || hasCondition else { return nil }
+        guard case .identifier(let variable, isAbsolute: false) = arguments[0].kind else {
+            throw SyntaxProblem(
+                message: .macroNeedsVariable(macro.rawValue), offset: arguments[0].range.lowerBound)
+        }
+        let isMap = macro == .map
+        return Expression.Comprehension(
+            macro: macro, range: range, variable: variable,
+            predicate: isMap ? (hasCondition ? arguments[1] : nil) : arguments[1],
+            transform: isMap ? arguments.last : nil)
+    }
+}

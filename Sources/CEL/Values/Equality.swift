@@ -1,0 +1,61 @@
+/// Equality of values (langdef "Equality"): values of different types are unequal, except that numbers are compared
+/// mathematically; NaN equals nothing; lists and maps compare their elements. Comparing shared structures can cost far
+/// more than their size in memory, so it draws on the budget of the evaluation.
+extension Value {
+    /// Whether CEL's `==` holds. Values nested deeper than `Limits.valueDepthMax` count as unequal.
+    package func celEquals(_ other: Value) -> Bool {
+        var budget = Budget(remaining: .max)
+        return (try? Value.equals(self, other, &budget)) ?? false
+    }
+
+    static func equals(
+        _ left: Value, _ right: Value, _ budget: inout Budget, depth: Int = 0
+    ) throws(EvaluationError) -> Bool {
+        switch (left, right) {
+        case (.string(let left), .string(let right)): return sameCodePoints(left, right)
+        case (.int(let left), .int(let right)): return left == right
+        case (.bool(let left), .bool(let right)): return left == right
+        case (.null, .null): return true
+        case (.uint(let left), .uint(let right)): return left == right
+        case (.double(let left), .double(let right)): return left == right
+        case (.int(let left), .uint(let right)), (.uint(let right), .int(let left)):
+            return UInt64(exactly: left) == right
+        case (.int(let left), .double(let right)), (.double(let right), .int(let left)):
+            return Int64(exactly: right) == left
+        case (.uint(let left), .double(let right)), (.double(let right), .uint(let left)):
+            return UInt64(exactly: right) == left
+        case (.bytes(let left), .bytes(let right)): return left == right
+        case (.duration(let left), .duration(let right)): return left == right
+        case (.timestamp(let left), .timestamp(let right)): return left == right
+        case (.type(let left), .type(let right)): return left == right
+        case (.list(let left), .list(let right)): return try equals(left, right, &budget, depth: depth)
+        case (.map(let left), .map(let right)): return try equals(left, right, &budget, depth: depth)
+        default: return false
+        }
+    }
+
+    private static func equals(
+        _ left: [Value], _ right: [Value], _ budget: inout Budget, depth: Int
+    ) throws(EvaluationError) -> Bool {
+        guard left.count == right.count else { return false }
+        guard depth < Limits.valueDepthMax else { throw EvaluationError(.sizeExceeded) }
+        for position in left.indices {
+            try budget.charge(1)
+            guard try equals(left[position], right[position], &budget, depth: depth + 1) else { return false }
+        }
+        return true
+    }
+
+    private static func equals(
+        _ left: MapValue, _ right: MapValue, _ budget: inout Budget, depth: Int
+    ) throws(EvaluationError) -> Bool {
+        guard left.count == right.count else { return false }
+        guard depth < Limits.valueDepthMax else { throw EvaluationError(.sizeExceeded) }
+        for position in 0..<left.count {
+            try budget.charge(1)
+            guard let counterpart = right.value(forKey: left.key(at: position)) else { return false }
+            guard try equals(left.value(at: position), counterpart, &budget, depth: depth + 1) else { return false }
+        }
+        return true
+    }
+}

@@ -1,0 +1,57 @@
+/// A value of the Common Expression Language (langdef "Values").
+///
+/// Not `Equatable`: CEL equality crosses numeric types and NaN is unequal to itself, see `celEquals(_:)`. For hash
+/// tables use `EqualityKey`. Strings are compared by code point, without normalisation.
+package enum Value: Sendable {
+    case null
+    case bool(Bool)
+    case int(Int64)
+    case uint(UInt64)
+    case double(Double)
+    case string(String)
+    case bytes([UInt8])
+    case list([Value])
+    case map(MapValue)
+    case duration(DurationValue)
+    case timestamp(TimestampValue)
+    case type(TypeValue)
+}
+
+/// A type as a value, as `type(x)` returns it and as `int`, `list` or `google.protobuf.Timestamp` denote it. Parameters
+/// of lists and maps are not part of it: `type([1]) == type(['a'])`.
+package struct TypeValue: Sendable, Hashable {
+    /// The CEL name, for example `null_type` or `google.protobuf.Duration`.
+    package let name: String
+
+    package init(name: String) {
+        self.name = name
+    }
+}
+
+extension Value {
+    /// The runtime type of the value.
+    package var typeValue: TypeValue { TypeValue(name: typeName) }
+
+    var typeName: String {
+        switch self {
+        case .null: "null_type"
+        case .bool: "bool"
+        case .int: "int"
+        case .uint: "uint"
+        case .double: "double"
+        case .string: "string"
+        case .bytes: "bytes"
+        case .list: "list"
+        case .map: "map"
+        case .duration: "google.protobuf.Duration"
+        case .timestamp: "google.protobuf.Timestamp"
+        case .type: "type"
+        }
+    }
+
+    /// Names that denote types in expressions.
+    static let typeNames: [String] = [
+        "null_type", "bool", "int", "uint", "double", "string", "bytes", "list", "map", "google.protobuf.Duration",
+        "google.protobuf.Timestamp", "type",
+    ]
+}

@@ -1,0 +1,108 @@
+internal import GraphQLLanguage
+package import LiveModel
+
+/// Everything that a service offers: the schema and the connectors with their operations, compiled.
+///
+/// Immutable. A pipeline of named representations leads here: `SourceFile` → `Document` → `Schema` and operation trees →
+/// templates of SQL → `StoredOperation`.
+package struct Catalog: Sendable {
+    package let serviceID: String
+    package let schema: Schema
+    /// By connector id.
+    package let connectors: [String: Connector]
+    /// Everything worth saying that is no error, in order of place.
+    package let warnings: [Diagnostic]
+
+    private let refreshed: [OperationReference: [OperationReference]]
+    private let conditionReads: [OperationReference: AuthReads]
+
+    /// - Throws: all errors of the project together, warnings among them.
+    package static func compile(
+        _ project: Project, options: CatalogOptions = CatalogOptions()
+    ) throws(CatalogError) -> Catalog {
+        var sink = DiagnosticSink()
+        let schema = SchemaCompiler.compile(files: project.schemaFiles, sink: &sink)
+        let compiler = ConnectorCompiler(
+            api: GeneratedAPI(schema: schema),
+            schemaText: project.schemaFiles.sorted { $0.path < $1.path }.flatMap { $0.source.bytes + [0] },
+            options: options)
+        var connectors: [String: Connector] = [:]
+        for source in project.connectors {
+            connectors[source.id] = compiler.compile(source, sink: &sink)
+        }
+        try sink.throwIfErrors()
+        return Catalog(
+            serviceID: project.serviceID, schema: schema, connectors: connectors, warnings: sink.diagnostics)
+    }
+
+    private init(serviceID: String, schema: Schema, connectors: [String: Connector], warnings: [Diagnostic]) {
+        self.serviceID = serviceID
+        self.schema = schema
+        self.connectors = connectors
+        self.warnings = warnings
+        let operations = connectors.values.flatMap(\.operations.values)
+        refreshed = Self.refreshed(operations)
+        conditionReads = Self.conditionReads(operations)
+    }
+
+    package func operation(_ reference: OperationReference) -> StoredOperation? {
+        connectors[reference.connector]?.operations[reference.operation]
+    }
+
+    /// The queries that a mutation can refresh, sorted: those whose rules name it, in its own connector, and those of
+    /// all connectors that look up rows by key in a table where it writes by key.
+    package func queriesRefreshed(by mutation: OperationReference) -> [OperationReference] {
+        refreshed[mutation] ?? []
+    }
+
+    /// What the conditions of all queries read of this mutation's auth: the part that its event has to carry.
+    package func authReadsOfConditions(on mutation: OperationReference) -> AuthReads {
+        conditionReads[mutation] ?? .nothing
+    }
+
+    private static func refreshed(_ operations: [StoredOperation]) -> [OperationReference: [OperationReference]] {
+        var byTable: [String: Set<OperationReference>] = [:]
+        var byTrigger: [OperationReference: Set<OperationReference>] = [:]
+        for query in operations where query.kind == .query {
+            for table in query.refresh.lookupTables { byTable[table, default: []].insert(query.reference) }
+            for trigger in query.refresh.triggers { byTrigger[trigger.mutation, default: []].insert(query.reference) }
+        }
+        var refreshed: [OperationReference: [OperationReference]] = [:]
+        for mutation in operations where mutation.kind == .mutation {
+            var queries = byTrigger[mutation.reference] ?? []
+            for table in mutation.tablesWrittenByKey { queries.formUnion(byTable[table] ?? []) }
+            refreshed[mutation.reference] = queries.sorted()
+        }
+        return refreshed
+    }
+
+    private static func conditionReads(_ operations: [StoredOperation]) -> [OperationReference: AuthReads] {
+        var reads: [OperationReference: AuthReads] = [:]
+        for query in operations {
+            for mutation in Set(query.refresh.triggers.map(\.mutation)) {
+                reads[mutation, default: .nothing].formUnion(
+                    query.refresh.authReads(of: "mutation") { $0.mutation == mutation })
+            }
+        }
+        return reads
+    }
+}
+
+/// A named set of stored operations.
+package struct Connector: Sendable {
+    package let id: String
+    /// By name, letter case included.
+    package let operations: [String: StoredOperation]
+}
+
+/// What an operator may set about compilation.
+package struct CatalogOptions: Sendable {
+    /// Bounds of `@refresh(every:)`. Source: SQL Connect language §5.7.
+    package var everyMinimumMs: Int
+    package var everyMaximumMs: Int
+
+    package init(everyMinimumMs: Int = 10_000, everyMaximumMs: Int = 3_600_000) {
+        self.everyMinimumMs = everyMinimumMs
+        self.everyMaximumMs = everyMaximumMs
+    }
+}

@@ -1,0 +1,84 @@
+package import GraphQLLanguage
+
+/// Collects the diagnostics of one compilation. Passed `inout` through every stage, so that one run reports all it can.
+///
+/// Bounded: of each severity the first `perSeverityMax` are kept, the others counted.
+package struct DiagnosticSink: Sendable {
+    package static let perSeverityMax = 200
+
+    private var kept: [Diagnostic] = []
+    private var seen: Set<Diagnostic> = []
+    private var counts: [Diagnostic.Severity: Int] = [:]
+
+    package init() {}
+
+    package var hasErrors: Bool { count(of: .error) > 0 }
+
+    /// All that were reported, those not kept included.
+    package func count(of severity: Diagnostic.Severity) -> Int {
+        counts[severity, default: 0]
+    }
+
+    package mutating func report(
+        _ severity: Diagnostic.Severity, rule: String, at range: SourceRange, in file: SourceFile, _ message: String,
+        help: String? = nil
+    ) {
+        report(file.diagnostic(severity, rule: rule, at: range, message, help: help))
+    }
+
+    /// About a file as a whole.
+    package mutating func report(
+        _ severity: Diagnostic.Severity, rule: String, in file: SourceFile, _ message: String, help: String? = nil
+    ) {
+        report(file.diagnostic(severity, rule: rule, message, help: help))
+    }
+
+    /// The same diagnostic twice counts once.
+    package mutating func report(_ diagnostic: Diagnostic) {
+        guard !seen.contains(diagnostic) else { return }
+        counts[diagnostic.severity, default: 0] += 1
+        guard count(of: diagnostic.severity) <= Self.perSeverityMax else { return }
+        seen.insert(diagnostic)
+        kept.append(diagnostic)
+    }
+
+    /// What was kept, ordered by file, line and column; a note at the end says how many errors were left out.
+    package var diagnostics: [Diagnostic] {
+        var ordered = kept.sorted()
+        let omitted = count(of: .error) - Self.perSeverityMax
+        if omitted > 0, let last = ordered.last {
+            ordered.append(
+                Diagnostic(
+                    severity: .note, rule: "too-many-errors",
+                    message: "\(omitted) more \(omitted == 1 ? "error" : "errors") not shown", file: last.file,
+                    line: 0, column: 0))
+        }
+        return ordered
+    }
+
+    /// Errors and warnings together, if there is an error.
+    package func throwIfErrors() throws(CatalogError) {
+        if hasErrors { throw CatalogError(diagnostics: diagnostics) }
+    }
+}
+
+extension Diagnostic: Comparable {
+    /// By place, then errors first, then by text, so that the order never depends on which rule ran first.
+    package static func < (left: Diagnostic, right: Diagnostic) -> Bool {
+        if left.file != right.file { return left.file < right.file }
+        if left.line != right.line { return left.line < right.line }
+        if left.column != right.column { return left.column < right.column }
+        if left.severity != right.severity { return left.severity.rank < right.severity.rank }
+        return (left.rule, left.message) < (right.rule, right.message)
+    }
+}
+
+extension Diagnostic.Severity {
+    fileprivate var rank: Int {
+        switch self {
+        case .error: 0
+        case .warning: 1
+        case .note: 2
+        }
+    }
+}

@@ -1,0 +1,62 @@
+/// Suggests the names a misspelt one may have meant.
+///
+/// Distance: insertions, deletions, replacements and swaps of neighbours cost 1 each, a difference in letter case
+/// alone costs 1 in all. A name is suggested when its distance is at most two fifths of the longer length plus one.
+package enum DidYouMean {
+    /// Longer names are not compared.
+    static let nameLengthMax = 64
+    /// Candidates past this many are not looked at.
+    static let candidatesMax = 2_000
+    static let suggestionsMax = 3
+
+    /// `did you mean "title"?`, or nil when nothing is near.
+    package static func help(_ name: String, among candidates: some Sequence<String>) -> String? {
+        let near = suggestions(name, among: candidates).map { "\"\($0)\"" }
+        guard let last = near.last else { return nil }
+        let others = near.dropLast().joined(separator: ", ")
+        return "did you mean \(others.isEmpty ? last : "\(others) or \(last)")?"
+    }
+
+    /// The nearest names, nearest first, equal distances in alphabetical order.
+    package static func suggestions(_ name: String, among candidates: some Sequence<String>) -> [String] {
+        let typed = Array(name.unicodeScalars)
+        guard typed.count <= nameLengthMax else { return [] }
+        var found: [(distance: Int, name: String)] = []
+        var looked: Set<String> = [name]
+        for candidate in candidates.prefix(candidatesMax) where looked.insert(candidate).inserted {
+            let scalars = Array(candidate.unicodeScalars)
+            guard scalars.count <= nameLengthMax else { continue }
+            let limit = max(typed.count, scalars.count) * 2 / 5 + 1
+            let distance = name.lowercased() == candidate.lowercased() ? 1 : distance(typed, scalars, limit: limit)
+            if distance <= limit, distance < max(typed.count, scalars.count) { found.append((distance, candidate)) }
+        }
+        guard let best = found.map(\.distance).min() else { return [] }
+        // A much worse second guess only distracts.
+        return found.filter { $0.distance <= best + 1 }
+            .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
+            .prefix(suggestionsMax).map(\.name)
+    }
+
+    /// Optimal string alignment distance; anything above `limit` is returned as `limit + 1`.
+    static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar], limit: Int) -> Int {
+        guard abs(left.count - right.count) <= limit else { return limit + 1 }
+        var beforeLast: [Int] = []
+        var last = Array(0...right.count)
+        for row in left.indices {
+            var current = [row + 1]
+            current.reserveCapacity(right.count + 1)
+            for column in right.indices {
+                let replaced = last[column] + (left[row] == right[column] ? 0 : 1)
+                var cost = min(last[column + 1] + 1, current[column] + 1, replaced)
+                if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
+                    cost = min(cost, beforeLast[column - 1] + 1)
+                }
+                current.append(cost)
+            }
+            guard let least = current.min(), least <= limit else { return limit + 1 }
+            beforeLast = last
+            last = current
+        }
+        return min(last[right.count], limit + 1)
+    }
+}

@@ -1,0 +1,33 @@
+package import GraphQLLanguage
+
+/// Parses project files; a file that does not parse becomes one diagnostic and the others go on.
+package enum DocumentReader {
+    /// Nil after a syntax error. A file of nothing but blanks and comments is a document without definitions.
+    package static func parse(_ file: SourceFile, sink: inout DiagnosticSink) -> Document? {
+        if isBlank(file) { return Document(definitions: []) }
+        do {
+            return try Parser.parseDocument(file.source)
+        } catch {
+            let offset = error.location.byteOffset
+            sink.report(
+                .error, rule: "syntax", at: SourceRange(start: offset, end: offset + 1), in: file, error.message)
+            return nil
+        }
+    }
+
+    private static func isBlank(_ file: SourceFile) -> Bool {
+        var isInComment = false
+        for (index, byte) in file.source.bytes.enumerated() {
+            switch byte {
+            case 0x0A, 0x0D: isInComment = false
+            case _ where isInComment: break
+            case UInt8(ascii: "#"): isInComment = true
+            case 0x09, 0x20, UInt8(ascii: ","): break
+            // A byte order mark, allowed at the start only.
+            case 0xEF where index == 0, 0xBB where index == 1, 0xBF where index == 2: break
+            default: return false
+            }
+        }
+        return true
+    }
+}

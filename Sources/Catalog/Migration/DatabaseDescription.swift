@@ -1,0 +1,122 @@
+import JSON
+
+/// The tables and enums of one Postgres schema, as far as migrations look at them.
+package struct DatabaseDescription: Sendable {
+    package struct Column: Sendable, Hashable {
+        package var name: String
+        /// As `format_type` prints it; for an enum `enumName`, with `[]` for an array.
+        package var type: String
+        package var isNullable: Bool
+        /// As `pg_get_expr` prints it; `identity` or `generated` columns have that word.
+        package var defaultSQL: String?
+    }
+
+    package struct Index: Sendable, Hashable {
+        package var name: String
+        package var columns: [String]
+        package var descending: [Bool]
+        package var method: String
+        package var isUnique: Bool
+    }
+
+    package struct ForeignKey: Sendable, Hashable {
+        package var name: String
+        package var columns: [String]
+        package var targetTable: String
+        package var targetColumns: [String]
+        /// `CASCADE`, `SET NULL`, `NO ACTION`, `RESTRICT`, `SET DEFAULT`.
+        package var deleteRule: String
+    }
+
+    package struct Table: Sendable, Hashable {
+        package var name: String
+        package var columns: [Column]
+        package var key: [String]
+        /// Neither partial nor over expressions, valid, the key's not among them.
+        package var indexes: [Index]
+        package var foreignKeys: [ForeignKey]
+    }
+
+    package var tables: [Table]
+    /// Values in order, by type name.
+    package var enums: [String: [String]]
+
+    package init(tables: [Table] = [], enums: [String: [String]] = [:]) {
+        self.tables = tables
+        self.enums = enums
+    }
+
+    package func table(named name: String) -> Table? {
+        tables.first { $0.name == name }
+    }
+
+    /// A description that is not what `Migration.introspectionSQL` returns.
+    package struct FormatError: Error, Sendable, Hashable {
+        /// Where: `tables[3].columns`.
+        package let path: String
+    }
+
+    /// Reads the text that `Migration.introspectionSQL` returns.
+    package init(parsing text: String) throws(FormatError) {
+        guard let root = try? JSONParser.parse(text) else { throw FormatError(path: "") }
+        self.init()
+        for (index, table) in try Self.array(root, "tables", "").enumerated() {
+            tables.append(try Self.table(table, "tables[\(index)]"))
+        }
+        for (index, type) in try Self.array(root, "enums", "").enumerated() {
+            enums[try Self.text(type, "name", "enums[\(index)]")] = try Self.texts(type, "values", "enums[\(index)]")
+        }
+    }
+
+    private static func table(_ json: JSONValue, _ path: String) throws(FormatError) -> Table {
+        var table = Table(
+            name: try text(json, "name", path), columns: [], key: try texts(json, "key", path), indexes: [],
+            foreignKeys: [])
+        for column in try array(json, "columns", path) {
+            let path = path + ".columns"
+            table.columns.append(
+                Column(
+                    name: try text(column, "name", path), type: try text(column, "type", path),
+                    isNullable: try flag(column, "nullable", path), defaultSQL: column["default"]?.stringValue))
+        }
+        for index in try array(json, "indexes", path) {
+            let path = path + ".indexes"
+            table.indexes.append(
+                Index(
+                    name: try text(index, "name", path), columns: try texts(index, "columns", path),
+                    descending: try array(index, "descending", path).map { $0.boolValue ?? false },
+                    method: try text(index, "method", path), isUnique: try flag(index, "unique", path)))
+        }
+        for key in try array(json, "foreignKeys", path) {
+            let path = path + ".foreignKeys"
+            table.foreignKeys.append(
+                ForeignKey(
+                    name: try text(key, "name", path), columns: try texts(key, "columns", path),
+                    targetTable: try text(key, "target", path),
+                    targetColumns: try texts(key, "targetColumns", path), deleteRule: try text(key, "onDelete", path)))
+        }
+        return table
+    }
+
+    private static func array(_ json: JSONValue, _ key: String, _ path: String) throws(FormatError) -> [JSONValue] {
+        guard let array = json[key]?.arrayValue else { throw FormatError(path: "\(path).\(key)") }
+        return array
+    }
+
+    private static func texts(_ json: JSONValue, _ key: String, _ path: String) throws(FormatError) -> [String] {
+        let array = try array(json, key, path)
+        let texts = array.compactMap(\.stringValue)
+        guard texts.count == array.count else { throw FormatError(path: "\(path).\(key)") }
+        return texts
+    }
+
+    private static func text(_ json: JSONValue, _ key: String, _ path: String) throws(FormatError) -> String {
+        guard let text = json[key]?.stringValue else { throw FormatError(path: "\(path).\(key)") }
+        return text
+    }
+
+    private static func flag(_ json: JSONValue, _ key: String, _ path: String) throws(FormatError) -> Bool {
+        guard let flag = json[key]?.boolValue else { throw FormatError(path: "\(path).\(key)") }
+        return flag
+    }
+}

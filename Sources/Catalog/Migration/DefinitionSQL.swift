@@ -1,0 +1,171 @@
+import JSON
+
+/// The parts of DDL that creating from nothing and changing what exists share. All names are quoted and qualified.
+struct DefinitionSQL {
+    let schema: Schema
+    /// The Postgres schema of the tables.
+    let namespace: String
+
+    func qualified(_ name: String) -> String {
+        "\(SQLName.quoted(namespace)).\(SQLName.quoted(name))"
+    }
+
+    func columnList(_ fields: [String], of table: Table) -> String {
+        names(fields, of: table).map(SQLName.quoted).joined(separator: ", ")
+    }
+
+    func names(_ fields: [String], of table: Table) -> [String] {
+        fields.compactMap { table.column(ofField: $0)?.name }
+    }
+
+    // MARK: Enums
+
+    func createEnum(_ type: EnumType) -> SQLStatement {
+        let values = type.values.map(SQLName.literal).joined(separator: ", ")
+        return SQLStatement(
+            guarded(
+                "SELECT FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace"
+                    + " WHERE n.nspname = \(SQLName.literal(namespace)) AND t.typname = \(SQLName.literal(type.name))",
+                then: "CREATE TYPE \(qualified(type.name)) AS ENUM (\(values))"),
+            summary: "create enum \(type.name)")
+    }
+
+    /// Placed as in the schema, next to a neighbour that exists.
+    func addEnumValue(_ value: String, to type: EnumType, existing: [String]) -> SQLStatement {
+        let index = type.values.firstIndex(of: value) ?? 0
+        var place = ""
+        if let before = type.values[..<index].last(where: existing.contains) {
+            place = " AFTER \(SQLName.literal(before))"
+        } else if let after = type.values[index...].dropFirst().first(where: existing.contains) {
+            place = " BEFORE \(SQLName.literal(after))"
+        }
+        return SQLStatement(
+            "ALTER TYPE \(qualified(type.name)) ADD VALUE IF NOT EXISTS \(SQLName.literal(value))\(place)",
+            summary: "add value \(value) to enum \(type.name)", needsOwnTransaction: true)
+    }
+
+    // MARK: Tables and columns
+
+    func createTable(_ table: Table) -> SQLStatement {
+        let lines = table.columns.map(columnDefinition) + ["PRIMARY KEY (\(columnList(table.key, of: table)))"]
+        return SQLStatement(
+            "CREATE TABLE IF NOT EXISTS \(qualified(table.name)) (\n    \(lines.joined(separator: ",\n    "))\n)",
+            summary: "create table \(table.name)")
+    }
+
+    func addColumn(_ column: Column, to table: Table) -> SQLStatement {
+        SQLStatement(
+            "ALTER TABLE \(qualified(table.name)) ADD COLUMN IF NOT EXISTS \(columnDefinition(column))",
+            summary: "add column \(table.name).\(column.name)")
+    }
+
+    func columnDefinition(_ column: Column) -> String {
+        var text = "\(SQLName.quoted(column.name)) \(definitionType(column))"
+        if !column.isNullable { text += " NOT NULL" }
+        if let value = defaultSQL(column) { text += " DEFAULT \(value)" }
+        return text
+    }
+
+    private func definitionType(_ column: Column) -> String {
+        guard column.isSerial else { return schema.sqlType(of: column, enumSchema: namespace) }
+        switch column.sqlTypeOverride {
+        case "smallint": return "smallserial"
+        case "bigint": return "bigserial"
+        default: return "serial"
+        }
+    }
+
+    /// The `DEFAULT` of a column. Expressions are evaluated by the node that runs a mutation; those that Postgres knows
+    /// too are given to it as well, for rows that others write.
+    func defaultSQL(_ column: Column) -> String? {
+        guard !column.isSerial else { return nil }
+        switch column.defaultValue {
+        case nil: return nil
+        case .sql(let text): return "(\(text))"
+        case .constant(let json):
+            guard let value = try? JSONParser.parse(json) else { return nil }
+            return "\(SQLName.literal(Self.text(value, of: column.type)))::"
+                + schema.sqlType(of: column, enumSchema: namespace)
+        case .expression(let text):
+            switch (text.filter { !$0.isWhitespace }, column.type) {
+            case ("uuidV4()", ColumnType(.uuid)): return "gen_random_uuid()"
+            case ("request.time", ColumnType(.timestamp)): return "now()"
+            case ("request.time", ColumnType(.date)): return "CURRENT_DATE"
+            default: return nil
+            }
+        }
+    }
+
+    /// A JSON value as Postgres input text of a type.
+    static func text(_ value: JSONValue, of type: ColumnType) -> String {
+        if type.isList {
+            let items = (value.arrayValue ?? []).map { item -> String in
+                if item.isNull { return "NULL" }
+                let text = text(item, of: ColumnType(type.scalar))
+                let escaped = text.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : String($0) }.joined()
+                return "\"\(escaped)\""
+            }
+            return "{\(items.joined(separator: ","))}"
+        }
+        if type.scalar != .any, case .string(let text) = value { return text }
+        return value.description
+    }
+
+    // MARK: Constraints and indexes
+
+    func createUnique(_ unique: UniqueConstraint, of table: Table) -> SQLStatement {
+        SQLStatement(
+            "CREATE UNIQUE INDEX IF NOT EXISTS \(SQLName.quoted(unique.name)) ON \(qualified(table.name))"
+                + " (\(columnList(unique.fields, of: table)))",
+            summary: "create unique index \(unique.name)")
+    }
+
+    func createIndex(_ index: TableIndex, of table: Table) -> SQLStatement {
+        let columns = names(index.fields, of: table).enumerated().map { position, name in
+            let isDescending = index.order.indices.contains(position) && index.order[position] == .descending
+            return SQLName.quoted(name) + (isDescending ? " DESC" : "")
+        }
+        return SQLStatement(
+            "CREATE INDEX IF NOT EXISTS \(SQLName.quoted(index.name)) ON \(qualified(table.name))"
+                + " USING \(index.method) (\(columns.joined(separator: ", ")))",
+            summary: "create index \(index.name)")
+    }
+
+    /// Nil when the target table did not compile.
+    func addForeignKey(_ reference: Reference, of table: Table) -> SQLStatement? {
+        guard let definition = foreignKeyDefinition(reference, of: table) else { return nil }
+        let exists =
+            "SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid"
+            + " JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace"
+            + " WHERE n.nspname = \(SQLName.literal(namespace)) AND r.relname = \(SQLName.literal(table.name))"
+            + " AND c.conname = \(SQLName.literal(reference.constraintName))"
+        return SQLStatement(
+            guarded(exists, then: "ALTER TABLE \(qualified(table.name)) ADD \(definition)"),
+            summary: "add foreign key \(reference.constraintName)")
+    }
+
+    func foreignKeyDefinition(_ reference: Reference, of table: Table) -> String? {
+        guard let target = schema.table(ofType: reference.targetType) else { return nil }
+        var rule = reference.deleteRule.rawValue
+        if reference.deleteRule == .setNull {
+            let local = reference.localFields.compactMap { table.column(ofField: $0) }
+            let nullable = local.filter(\.isNullable)
+            // Only what may be null, say the parent but not the tenant.
+            if nullable.count < local.count {
+                rule += " (\(nullable.map { SQLName.quoted($0.name) }.joined(separator: ", ")))"
+            }
+        }
+        return "CONSTRAINT \(SQLName.quoted(reference.constraintName))"
+            + " FOREIGN KEY (\(columnList(reference.localFields, of: table)))"
+            + " REFERENCES \(qualified(target.name)) (\(columnList(reference.targetFields, of: target)))"
+            + " ON DELETE \(rule)"
+    }
+
+    /// A statement without an `IF NOT EXISTS` of its own.
+    private func guarded(_ exists: String, then statement: String) -> String {
+        let body = "BEGIN\n    IF NOT EXISTS (\(exists)) THEN\n        \(statement);\n    END IF;\nEND"
+        var tag = "$freshet$"
+        while body.contains(tag) { tag = "$f" + tag.dropFirst() }
+        return "DO \(tag)\n\(body)\n\(tag)"
+    }
+}

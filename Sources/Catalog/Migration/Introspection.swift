@@ -1,0 +1,88 @@
+extension Migration {
+    /// A query without parameters that returns one row with one column: the JSON text that
+    /// `DatabaseDescription(parsing:)` reads. Works for every role that may see the catalog; Postgres 12 and later.
+    package static func introspectionSQL(in namespace: String = "public") -> String {
+        """
+        WITH space AS (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(SQLName.literal(namespace)))
+        SELECT pg_catalog.json_build_object(
+          'tables', coalesce((
+            SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
+              'name', r.relname,
+              'columns', coalesce((
+                SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
+                  'name', a.attname,
+                  'type', CASE
+                    WHEN t.typtype = 'e' THEN t.typname
+                    WHEN e.typtype = 'e' THEN e.typname || '[]'
+                    ELSE pg_catalog.format_type(a.atttypid, a.atttypmod) END,
+                  'nullable', NOT a.attnotnull,
+                  'default', CASE
+                    WHEN a.attidentity <> '' THEN 'identity'
+                    WHEN a.attgenerated <> '' THEN 'generated'
+                    ELSE pg_catalog.pg_get_expr(d.adbin, d.adrelid) END
+                ) ORDER BY a.attnum)
+                FROM pg_catalog.pg_attribute a
+                JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+                LEFT JOIN pg_catalog.pg_type e ON e.oid = t.typelem AND t.typcategory = 'A'
+                LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+                WHERE a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped), '[]'::json),
+              'key', coalesce((
+                SELECT pg_catalog.json_agg(a.attname ORDER BY k.position)
+                FROM pg_catalog.pg_index i
+                CROSS JOIN LATERAL pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(number, position)
+                JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid AND a.attnum = k.number
+                WHERE i.indrelid = r.oid AND i.indisprimary), '[]'::json),
+              'indexes', coalesce((
+                SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
+                  'name', c.relname,
+                  'columns', (
+                    SELECT pg_catalog.json_agg(a.attname ORDER BY k.position)
+                    FROM pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(number, position)
+                    JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid AND a.attnum = k.number
+                    WHERE k.position <= i.indnkeyatts),
+                  'descending', (
+                    SELECT pg_catalog.json_agg(o.option & 1 = 1 ORDER BY o.position)
+                    FROM pg_catalog.unnest(i.indoption) WITH ORDINALITY AS o(option, position)),
+                  'method', m.amname,
+                  'unique', i.indisunique
+                ) ORDER BY c.relname)
+                FROM pg_catalog.pg_index i
+                JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+                JOIN pg_catalog.pg_am m ON m.oid = c.relam
+                WHERE i.indrelid = r.oid AND NOT i.indisprimary AND i.indisvalid
+                  AND i.indpred IS NULL AND i.indexprs IS NULL), '[]'::json),
+              'foreignKeys', coalesce((
+                SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
+                  'name', f.conname,
+                  'columns', (
+                    SELECT pg_catalog.json_agg(a.attname ORDER BY k.position)
+                    FROM pg_catalog.unnest(f.conkey) WITH ORDINALITY AS k(number, position)
+                    JOIN pg_catalog.pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.number),
+                  'target', g.relname,
+                  'targetColumns', (
+                    SELECT pg_catalog.json_agg(a.attname ORDER BY k.position)
+                    FROM pg_catalog.unnest(f.confkey) WITH ORDINALITY AS k(number, position)
+                    JOIN pg_catalog.pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = k.number),
+                  'onDelete', CASE f.confdeltype
+                    WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' WHEN 'r' THEN 'RESTRICT'
+                    WHEN 'd' THEN 'SET DEFAULT' ELSE 'NO ACTION' END
+                ) ORDER BY f.conname)
+                FROM pg_catalog.pg_constraint f
+                JOIN pg_catalog.pg_class g ON g.oid = f.confrelid
+                WHERE f.conrelid = r.oid AND f.contype = 'f'), '[]'::json)
+            ) ORDER BY r.relname)
+            FROM pg_catalog.pg_class r
+            WHERE r.relnamespace = (SELECT oid FROM space) AND r.relkind IN ('r', 'p')), '[]'::json),
+          'enums', coalesce((
+            SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
+              'name', t.typname,
+              'values', coalesce((
+                SELECT pg_catalog.json_agg(v.enumlabel ORDER BY v.enumsortorder)
+                FROM pg_catalog.pg_enum v WHERE v.enumtypid = t.oid), '[]'::json)
+            ) ORDER BY t.typname)
+            FROM pg_catalog.pg_type t
+            WHERE t.typnamespace = (SELECT oid FROM space) AND t.typtype = 'e'), '[]'::json)
+        )::text
+        """
+    }
+}

@@ -1,0 +1,62 @@
+/// From a schema to DDL.
+///
+/// `create` builds everything on an empty database and does nothing on one that has it. `plan` compares with what a
+/// database has and only ever adds: what would lose or reinterpret data is refused and explained, what the database has
+/// beyond the schema is left alone and listed.
+///
+/// Concurrency is the caller's: hold one advisory lock from reading the description to the last statement.
+package enum Migration {
+    /// All statements, in an order that works with cycles of references: types, tables, indexes, foreign keys. May run in
+    /// one transaction.
+    package static func create(_ schema: Schema, in namespace: String = "public") -> [SQLStatement] {
+        let sql = DefinitionSQL(schema: schema, namespace: namespace)
+        var statements: [SQLStatement] = []
+        if namespace != "public" {
+            statements.append(
+                SQLStatement(
+                    "CREATE SCHEMA IF NOT EXISTS \(SQLName.quoted(namespace))", summary: "create schema \(namespace)"))
+        }
+        statements += schema.enums.values.sorted { $0.name < $1.name }.map(sql.createEnum)
+        statements += schema.tables.map(sql.createTable)
+        for table in schema.tables { statements += table.uniques.map { sql.createUnique($0, of: table) } }
+        for table in schema.tables { statements += table.indexes.map { sql.createIndex($0, of: table) } }
+        for table in schema.tables {
+            statements += table.references.compactMap { sql.addForeignKey($0, of: table) }
+        }
+        return statements
+    }
+
+    /// What is to be done so that a database serves the schema.
+    package static func plan(
+        _ schema: Schema, existing: DatabaseDescription, in namespace: String = "public"
+    ) -> MigrationPlan {
+        var planner = MigrationPlanner(schema: schema, existing: existing, namespace: namespace)
+        return planner.plan()
+    }
+}
+
+/// What `Migration.plan` found.
+package struct MigrationPlan: Sendable {
+    /// Something in the database that the plan leaves as it is.
+    package struct Finding: Sendable, Hashable {
+        /// SQL name of the table or enum.
+        package let object: String
+        /// SQL name of the column, index or constraint, if it is about one.
+        package let part: String?
+        /// One sentence for the operator.
+        package let message: String
+        /// What could be run by hand, if there is something.
+        package let suggestion: String?
+    }
+
+    /// To be run in order; each does nothing when its work is done already.
+    package var steps: [SQLStatement] = []
+    /// Changes of the schema that cannot be made without losing or reinterpreting data. The schema does not fit the
+    /// database while there are any.
+    package var refused: [Finding] = []
+    /// What the database has and the schema does not. Harmless, unless the message says otherwise.
+    package var drift: [Finding] = []
+
+    /// The database is exactly as the schema wants it, extras aside.
+    package var isUpToDate: Bool { steps.isEmpty && refused.isEmpty }
+}

@@ -1,0 +1,253 @@
+/// Compares a schema with a database.
+///
+/// | the schema has | the database has | |
+/// | --- | --- | --- |
+/// | table, enum, index, unique, foreign key | nothing | created |
+/// | enum value | not the value | added at its place |
+/// | optional column, or one with a default in SQL | no column | added |
+/// | required column without such a default | no column | refused: what would old rows hold? |
+/// | optional column | NOT NULL | loosened |
+/// | required column | nullable | refused: old rows may hold null |
+/// | another type, another key | | refused |
+/// | nothing | anything | left alone, listed as drift |
+struct MigrationPlanner {
+    private let schema: Schema
+    private let existing: DatabaseDescription
+    private let sql: DefinitionSQL
+    private var result = MigrationPlan()
+    /// `table.column` of what is absent or of another type: nothing can be built on it.
+    private var unusable: Set<String> = []
+
+    init(schema: Schema, existing: DatabaseDescription, namespace: String) {
+        self.schema = schema
+        self.existing = existing
+        sql = DefinitionSQL(schema: schema, namespace: namespace)
+    }
+
+    mutating func plan() -> MigrationPlan {
+        for type in schema.enums.values.sorted(by: { $0.name < $1.name }) { compare(type) }
+        for table in schema.tables {
+            if let found = existing.table(named: table.name) {
+                compareColumns(table, found)
+                compareKey(table, found)
+            } else {
+                result.steps.append(sql.createTable(table))
+            }
+        }
+        for table in schema.tables { compareIndexes(table, existing.table(named: table.name)) }
+        for table in schema.tables { compareForeignKeys(table, existing.table(named: table.name)) }
+        listExtras()
+        return result
+    }
+
+    private mutating func compare(_ type: EnumType) {
+        guard var values = existing.enums[type.name] else {
+            result.steps.append(sql.createEnum(type))
+            return
+        }
+        for value in type.values where !values.contains(value) {
+            result.steps.append(sql.addEnumValue(value, to: type, existing: values))
+            values.append(value)
+        }
+        for value in values where !type.values.contains(value) {
+            drift(
+                type.name, value,
+                "enum value \"\(value)\" is not in the schema; rows that hold it cannot be read as one")
+        }
+        let common = (existing.enums[type.name] ?? []).filter(type.values.contains)
+        if common != type.values.filter(common.contains) {
+            drift(type.name, nil, "the enum's values are ordered differently; Postgres sorts by its own order")
+        }
+    }
+
+    private mutating func compareColumns(_ table: Table, _ found: DatabaseDescription.Table) {
+        for column in table.columns {
+            guard let present = found.columns.first(where: { $0.name == column.name }) else {
+                addColumn(column, to: table)
+                continue
+            }
+            compareType(column, present, table)
+            compareNullability(column, present, table)
+            compareDefault(column, present, table)
+        }
+        let names = Set(table.columns.map(\.name))
+        for extra in found.columns where !names.contains(extra.name) {
+            let blocks = !extra.isNullable && extra.defaultSQL == nil
+            drift(
+                table.name, extra.name,
+                "column \"\(extra.name)\" is not in the schema"
+                    + (blocks ? "; it is required and has no default, so inserts will fail" : ""),
+                suggestion: blocks
+                    ? "ALTER TABLE \(sql.qualified(table.name)) ALTER COLUMN \(SQLName.quoted(extra.name)) DROP NOT NULL"
+                    : nil)
+        }
+    }
+
+    private mutating func addColumn(_ column: Column, to table: Table) {
+        if column.isNullable || column.isSerial || sql.defaultSQL(column) != nil {
+            result.steps.append(sql.addColumn(column, to: table))
+            return
+        }
+        unusable.insert("\(table.name).\(column.name)")
+        refuse(
+            table.name, column.name,
+            "column \"\(column.name)\" is new and required, and there is no value for the rows that exist",
+            suggestion: "make it optional, or give it @default(value: …) or @default(sql: …)")
+    }
+
+    private mutating func compareType(
+        _ column: Column, _ present: DatabaseDescription.Column, _ table: Table
+    ) {
+        // The description names enums without quotes and schema.
+        var wanted = schema.sqlType(of: column)
+        if case .enumeration(let typeName) = column.type.scalar, column.sqlTypeOverride == nil {
+            wanted = (schema.enums[typeName]?.name ?? typeName) + (column.type.isList ? "[]" : "")
+        }
+        guard wanted != present.type else { return }
+        unusable.insert("\(table.name).\(column.name)")
+        refuse(
+            table.name, column.name,
+            "column \"\(column.name)\" is \(present.type), the schema wants \(wanted)",
+            suggestion: "ALTER TABLE \(sql.qualified(table.name)) ALTER COLUMN \(SQLName.quoted(column.name))"
+                + " TYPE \(schema.sqlType(of: column, enumSchema: sql.namespace)) USING …")
+    }
+
+    private mutating func compareNullability(
+        _ column: Column, _ present: DatabaseDescription.Column, _ table: Table
+    ) {
+        let alter = "ALTER TABLE \(sql.qualified(table.name)) ALTER COLUMN \(SQLName.quoted(column.name))"
+        if column.isNullable, !present.isNullable {
+            result.steps.append(
+                SQLStatement(alter + " DROP NOT NULL", summary: "make column \(table.name).\(column.name) optional"))
+        } else if !column.isNullable, present.isNullable {
+            refuse(
+                table.name, column.name,
+                "column \"\(column.name)\" is required in the schema, but rows may hold null",
+                suggestion: alter + " SET NOT NULL")
+        }
+    }
+
+    private mutating func compareDefault(
+        _ column: Column, _ present: DatabaseDescription.Column, _ table: Table
+    ) {
+        if column.isSerial, present.defaultSQL == nil {
+            refuse(
+                table.name, column.name, "column \"\(column.name)\" is a serial in the schema and has no sequence",
+                suggestion: "ALTER TABLE \(sql.qualified(table.name)) ALTER COLUMN \(SQLName.quoted(column.name))"
+                    + " ADD GENERATED BY DEFAULT AS IDENTITY")
+        }
+        guard let wanted = sql.defaultSQL(column) else {
+            // The nodes give every value that has a default; one left in the database does not disturb them.
+            return
+        }
+        if let found = present.defaultSQL, ["identity", "generated"].contains(found) {
+            drift(table.name, column.name, "column \"\(column.name)\" is numbered or computed by Postgres")
+            return
+        }
+        if let found = present.defaultSQL, DefaultText.mayBeSame(wanted, found, as: column.type) { return }
+        result.steps.append(
+            SQLStatement(
+                "ALTER TABLE \(sql.qualified(table.name)) ALTER COLUMN \(SQLName.quoted(column.name))"
+                    + " SET DEFAULT \(wanted)",
+                summary: "set default of \(table.name).\(column.name)"))
+    }
+
+    private mutating func compareKey(_ table: Table, _ found: DatabaseDescription.Table) {
+        let wanted = sql.names(table.key, of: table)
+        guard wanted != found.key else { return }
+        // The order of a key's columns matters to its index only.
+        if Set(wanted) == Set(found.key) { return }
+        refuse(
+            table.name, nil,
+            "the key is (\(found.key.joined(separator: ", "))), the schema wants (\(wanted.joined(separator: ", ")))")
+    }
+
+    private mutating func compareIndexes(_ table: Table, _ found: DatabaseDescription.Table?) {
+        let present = found?.indexes ?? []
+        let uniques = [found?.key ?? []] + present.filter(\.isUnique).map(\.columns)
+        for unique in table.uniques where isUsable(unique.fields, of: table) {
+            let columns = Set(sql.names(unique.fields, of: table))
+            if uniques.contains(where: { Set($0) == columns }) { continue }
+            if refuseTakenName(unique.name, in: present, table) { continue }
+            result.steps.append(sql.createUnique(unique, of: table))
+        }
+        for index in table.indexes where isUsable(index.fields, of: table) {
+            let columns = sql.names(index.fields, of: table)
+            let descending = columns.indices.map { index.order.indices.contains($0) && index.order[$0] == .descending }
+            if present.contains(where: {
+                $0.columns == columns && $0.method == index.method
+                    && (index.method != "btree" || $0.descending.elementsEqual(descending))
+            }) {
+                continue
+            }
+            if refuseTakenName(index.name, in: present, table) { continue }
+            result.steps.append(sql.createIndex(index, of: table))
+        }
+    }
+
+    private mutating func refuseTakenName(
+        _ name: String, in present: [DatabaseDescription.Index], _ table: Table
+    ) -> Bool {
+        guard present.contains(where: { $0.name == name }) else { return false }
+        refuse(
+            table.name, name, "index \"\(name)\" exists with another definition",
+            suggestion: "DROP INDEX \(sql.qualified(name))")
+        return true
+    }
+
+    private mutating func compareForeignKeys(_ table: Table, _ found: DatabaseDescription.Table?) {
+        for reference in table.references where isUsable(reference.localFields, of: table) {
+            guard let target = schema.table(ofType: reference.targetType),
+                isUsable(reference.targetFields, of: target), let statement = sql.addForeignKey(reference, of: table),
+                let definition = sql.foreignKeyDefinition(reference, of: table)
+            else { continue }
+            let wanted = Dictionary(
+                zip(sql.names(reference.localFields, of: table), sql.names(reference.targetFields, of: target)),
+                uniquingKeysWith: { first, _ in first })
+            let same = (found?.foreignKeys ?? []).filter {
+                $0.targetTable == target.name
+                    && Dictionary(zip($0.columns, $0.targetColumns), uniquingKeysWith: { first, _ in first }) == wanted
+            }
+            if same.contains(where: { $0.deleteRule == reference.deleteRule.rawValue }) { continue }
+            if let other = same.first(where: { $0.name == reference.constraintName }) {
+                // No row changes: only what happens when a target is deleted.
+                let alter = "ALTER TABLE \(sql.qualified(table.name))"
+                result.steps.append(
+                    SQLStatement(
+                        "\(alter) DROP CONSTRAINT IF EXISTS \(SQLName.quoted(other.name)), ADD \(definition)",
+                        summary: "change foreign key \(other.name) to ON DELETE \(reference.deleteRule.rawValue)"))
+            } else if (found?.foreignKeys ?? []).contains(where: { $0.name == reference.constraintName }) {
+                refuse(
+                    table.name, reference.constraintName,
+                    "constraint \"\(reference.constraintName)\" exists with another definition")
+            } else {
+                result.steps.append(statement)
+            }
+        }
+    }
+
+    private func isUsable(_ fields: [String], of table: Table) -> Bool {
+        sql.names(fields, of: table).allSatisfy { !unusable.contains("\(table.name).\($0)") }
+    }
+
+    private mutating func listExtras() {
+        let tables = Set(schema.tables.map(\.name))
+        for table in existing.tables where !tables.contains(table.name) {
+            drift(table.name, nil, "table \"\(table.name)\" is not in the schema")
+        }
+        let enums = Set(schema.enums.values.map(\.name))
+        for name in existing.enums.keys.sorted() where !enums.contains(name) {
+            drift(name, nil, "enum \"\(name)\" is not in the schema")
+        }
+    }
+
+    private mutating func refuse(_ object: String, _ part: String?, _ message: String, suggestion: String? = nil) {
+        result.refused.append(
+            MigrationPlan.Finding(object: object, part: part, message: message, suggestion: suggestion))
+    }
+
+    private mutating func drift(_ object: String, _ part: String?, _ message: String, suggestion: String? = nil) {
+        result.drift.append(
+            MigrationPlan.Finding(object: object, part: part, message: message, suggestion: suggestion))
+    }
+}

@@ -1,0 +1,117 @@
+package import CEL
+package import JSON
+package import LiveModel
+
+/// A CEL expression of an operation: `@auth(expr:)`, `id_expr`, `eq_expr`, `@default(expr:)`.
+///
+/// It sees `auth` (null when signed out; what is selected below is then null), `vars.<name>`, `request.time` and
+/// `request.operationName`. Source: SQL Connect language §5.1, "CEL bindings".
+package struct ExpressionProgram: Sendable {
+    package static let environment = Environment(
+        variables: [
+            VariableDeclaration(name: "auth", type: .dyn),
+            VariableDeclaration(name: "vars", type: .map(.string, .dyn)),
+            VariableDeclaration(name: "request", type: .map(.string, .dyn)),
+        ],
+        nullSafePaths: [["auth"]], allowNilLiteral: true)
+
+    package let program: Program
+    private let readsVariables: Bool
+    private let readsRequest: Bool
+
+    package var text: String { program.source }
+
+    package init(_ source: String, expecting: CELType? = nil) throws(CompileFailure) {
+        program = try Self.environment.compile(source, expecting: expecting)
+        readsVariables = program.attributes.contains { $0.root == "vars" }
+        readsRequest = program.attributes.contains { $0.root == "request" }
+    }
+
+    /// Whether the result may change by itself as time passes.
+    package var readsRequestTime: Bool {
+        program.attributes.contains { $0.root == "request" && ($0.fields.isEmpty || $0.fields[0] == "time") }
+    }
+
+    package var authReads: AuthReads {
+        var reads = AuthReads.nothing
+        for attribute in program.attributes where attribute.root == "auth" { reads.add(path: attribute.fields) }
+        return reads
+    }
+
+    /// Names read under `vars`.
+    var variablesRead: [String] {
+        program.attributes.filter { $0.root == "vars" }.compactMap(\.fields.first)
+    }
+
+    package func evaluate(
+        variables: JSONObject, auth: Auth?, nowMs: Int64, operationName: String
+    ) throws(EvaluationError) -> CEL.Value {
+        var request: CEL.Value?
+        if readsRequest {
+            request = .map(
+                MapValue([
+                    ("time", TimeText.time(ofMs: nowMs).map(CEL.Value.timestamp) ?? .null),
+                    ("operationName", .string(operationName)),
+                ]))
+        }
+        return try program.evaluate(
+            SlotActivation([
+                CEL.Value(auth: auth), readsVariables ? CEL.Value(jsonObject: variables) : nil, request,
+            ]))
+    }
+
+    /// The result as a value of a column's type, in canonical form.
+    /// - Throws: `.invalidVariable` when the evaluation fails or gives something else; the text of the expression is
+    ///   the developer's and may be told, its value is not.
+    func value(as type: ColumnType, in invocation: Invocation) throws(RequestError) -> JSONValue {
+        let result: CEL.Value
+        do {
+            result = try evaluate(
+                variables: invocation.variables.object, auth: invocation.auth, nowMs: invocation.nowMs,
+                operationName: invocation.operationName)
+        } catch {
+            throw RequestError(.invalidVariable, "the expression '\(text)' has no value (\(error.code.rawValue))")
+        }
+        guard let json = Self.json(result, depth: 0) else {
+            throw RequestError(.invalidVariable, "the expression '\(text)' gives no JSON value")
+        }
+        if json.isNull { return .null }
+        do throws(ScalarCoercion.Mismatch) {
+            return try ScalarCoercion(enums: enums).coerce(json, to: type)
+        } catch {
+            throw RequestError(
+                .invalidVariable, "the expression '\(text)' gives the wrong type: expected \(error.expected)")
+        }
+    }
+
+    /// Enum types of the schema, for results that name a value.
+    var enums: [String: EnumType] = [:]
+
+    private static func json(_ value: CEL.Value, depth: Int) -> JSONValue? {
+        guard depth <= ScalarCoercion.depthMax else { return nil }
+        switch value {
+        case .null: return .null
+        case .bool(let flag): return .bool(flag)
+        case .int(let number): return .int(number)
+        case .uint(let number): return Int64(exactly: number).map(JSONValue.int)
+        case .double(let number): return number.isFinite ? .double(number) : nil
+        case .string(let text): return .string(text)
+        case .timestamp(let time): return .string(TimeText.text(of: time))
+        case .list(let elements):
+            var values: [JSONValue] = []
+            for element in elements {
+                guard let inner = json(element, depth: depth + 1) else { return nil }
+                values.append(inner)
+            }
+            return .array(values)
+        case .map(let map):
+            var object = JSONObject()
+            for (key, element) in map.entries {
+                guard case .string(let name) = key, let inner = json(element, depth: depth + 1) else { return nil }
+                object[name] = inner
+            }
+            return .object(object)
+        case .bytes, .duration, .type: return nil
+        }
+    }
+}

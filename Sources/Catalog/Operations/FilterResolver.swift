@@ -1,0 +1,164 @@
+internal import GraphQLLanguage
+internal import JSON
+
+/// Resolution of `where`. Source: SQL Connect language §5.5.
+extension OperationScope {
+    func filter(_ value: Value, _ table: Table, in file: SourceFile) -> Filter {
+        if value.isNull { return .all([]) }
+        let inverses = schema.inverseRelations(ofType: table.typeName)
+        let joins = schema.manyToManyRelations(ofType: table.typeName)
+        let offered =
+            ["_and", "_or", "_not"] + table.columns.map(\.field) + table.references.map(\.field)
+            + inverses.map(\.name) + joins.map(\.name)
+        guard let fields = inputFields(value, of: "\(table.typeName)_Filter", offered: offered, in: file) else {
+            return .all([])
+        }
+        return .all(
+            fields.map { name, value in
+                switch name.value {
+                case "_and": return .all(filters(value, table, in: file))
+                case "_or": return .any(filters(value, table, in: file))
+                case "_not": return .not(filter(value, table, in: file))
+                default: break
+                }
+                if let column = table.column(ofField: name.value) {
+                    return .all(tests(value, column.type, in: file).map { .column(column, $0) })
+                }
+                if let reference = table.reference(ofField: name.value),
+                    let target = schema.table(ofType: reference.targetType)
+                {
+                    return .referenced(reference, target, filter(value, target, in: file))
+                }
+                if let relation = inverses.first(where: { $0.name == name.value }) {
+                    return relation.isSingle
+                        ? .exists(.inverse(relation), filter(value, relation.child, in: file))
+                        : related(.inverse(relation), value, in: file)
+                }
+                if let relation = joins.first(where: { $0.name == name.value }) {
+                    return related(.manyToMany(relation), value, in: file)
+                }
+                return .all([])
+            })
+    }
+
+    private func filters(_ value: Value, _ table: Table, in file: SourceFile) -> [Filter] {
+        (value.listValue ?? [value]).map { filter($0, table, in: file) }
+    }
+
+    /// `{exist: {…}}` and `{count: {gt: 2}}`; an empty object asks for at least one row.
+    private func related(_ rows: RelatedRows, _ value: Value, in file: SourceFile) -> Filter {
+        let typeName = "\(rows.table.typeName)_ListFilter"
+        guard let fields = inputFields(value, of: typeName, offered: ["exist", "count"], in: file) else {
+            return .all([])
+        }
+        if fields.isEmpty { return .exists(rows, .all([])) }
+        return .all(
+            fields.flatMap { name, value -> [Filter] in
+                if name.value == "exist" { return [.exists(rows, filter(value, rows.table, in: file))] }
+                return tests(value, ColumnType(.int64), named: "Int_Filter", in: file).map { .count(rows, $0) }
+            })
+    }
+
+    // MARK: Operators
+
+    private func tests(
+        _ value: Value, _ type: ColumnType, named typeName: String? = nil, in file: SourceFile
+    ) -> [ColumnTest] {
+        if value.isNull { return [] }
+        let name = typeName ?? "\(ScalarCoercion.name(of: type.scalar))_\(type.isList ? "List" : "")Filter"
+        let operators = type.isList ? Self.listOperators : Self.operators(of: type.scalar)
+        guard let fields = inputFields(value, of: name, offered: operators, in: file) else { return [] }
+        return fields.flatMap { name, value in test(name.value, value, type, in: file) }
+    }
+
+    private static let listOperators = ["isNull", "includes", "excludes", "includesAll", "excludesAll"]
+
+    private static func operators(of scalar: ScalarType) -> [String] {
+        let equality = ["isNull", "eq", "ne", "in", "nin", "eq_expr", "ne_expr"]
+        let order = ["gt", "ge", "lt", "le", "gt_expr", "ge_expr", "lt_expr", "le_expr"]
+        return switch scalar {
+        case .uuid, .boolean, .any: equality
+        case .int, .int64, .float, .date, .timestamp: equality + order
+        case .string: equality + order + ["contains", "startsWith", "endsWith", "pattern"]
+        case .enumeration: equality + order
+        }
+    }
+
+    private static let comparisons = ["eq": "=", "ne": "<>", "gt": ">", "ge": ">=", "lt": "<", "le": "<="]
+
+    private func test(_ name: String, _ value: Value, _ type: ColumnType, in file: SourceFile) -> [ColumnTest] {
+        let element = ColumnType(type.scalar)
+        let list = ColumnType(type.scalar, isList: true)
+        switch name {
+        case "isNull": return nullTest(value, in: file)
+        case "in", "nin":
+            return operand(value, type: list, in: file).map { [.member($0, isNegated: name == "nin")] } ?? []
+        case "includes", "excludes":
+            return operand(value, type: element, in: file).map {
+                [.list("@>", $0, isNegated: name == "excludes")]
+            } ?? []
+        case "includesAll":
+            return operand(value, type: list, in: file).map { [.list("@>", $0, isNegated: false)] } ?? []
+        case "excludesAll":
+            return operand(value, type: list, in: file).map { [.list("&&", $0, isNegated: true)] } ?? []
+        case "contains": return match(value, .contains, in: file)
+        case "startsWith": return match(value, .startsWith, in: file)
+        case "endsWith": return match(value, .endsWith, in: file)
+        case "pattern": return pattern(value, in: file)
+        default: break
+        }
+        if name.hasSuffix("_expr"), let symbol = Self.comparisons[String(name.dropLast(5))] {
+            return expressionOperand(value, type: element, in: file).map { [.compare(symbol, $0)] } ?? []
+        }
+        guard let symbol = Self.comparisons[name], let operand = operand(value, type: element, in: file) else {
+            return []
+        }
+        guard operand.isNullConstant else { return [.compare(symbol, operand)] }
+        // Written out in the operation, null is meant: it asks for rows without a value.
+        switch name {
+        case "eq": return [.isNull(.constant(true))]
+        case "ne": return [.isNull(.constant(false))]
+        default:
+            error("value-type", at: Place(range: value.range, file: file), "\(name) cannot compare with null")
+            return []
+        }
+    }
+
+    private func nullTest(_ value: Value, in file: SourceFile) -> [ColumnTest] {
+        if let flag = value.boolValue { return [.isNull(.constant(flag))] }
+        guard let operand = operand(value, type: ColumnType(.boolean), in: file),
+            case .variable(let name, _) = operand.source
+        else { return [] }
+        return [.isNull(.variable(name))]
+    }
+
+    private func match(_ value: Value, _ pattern: Operand.Pattern, in file: SourceFile) -> [ColumnTest] {
+        operand(value, type: ColumnType(.string), in: file, pattern: pattern).map {
+            [.match("LIKE", $0, isNegated: false)]
+        } ?? []
+    }
+
+    /// `{like: "A%", ignoreCase: true}` or `{regex: "^A", invert: true}`.
+    private func pattern(_ value: Value, in file: SourceFile) -> [ColumnTest] {
+        let offered = ["like", "regex", "ignoreCase", "invert"]
+        guard let fields = inputFields(value, of: "String_Pattern", offered: offered, in: file) else { return [] }
+        func flag(_ name: String) -> Bool {
+            guard let value = fields.first(where: { $0.name.value == name })?.value else { return false }
+            if let flag = value.boolValue { return flag }
+            error("value-type", at: Place(range: value.range, file: file), "\(name) is true or false, written out")
+            return false
+        }
+        let ignoreCase = flag("ignoreCase")
+        let invert = flag("invert")
+        let patterns = fields.filter { $0.name.value == "like" || $0.name.value == "regex" }
+        guard patterns.count == 1, let (name, text) = patterns.first else {
+            error(
+                "value-type", at: Place(range: value.range, file: file), "a pattern has either \"like\" or \"regex\"")
+            return []
+        }
+        let symbol = name.value == "like" ? (ignoreCase ? "ILIKE" : "LIKE") : (ignoreCase ? "~*" : "~")
+        return operand(text, type: ColumnType(.string), in: file).map {
+            [.match(symbol, $0, isNegated: invert)]
+        } ?? []
+    }
+}

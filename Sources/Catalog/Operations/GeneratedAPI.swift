@@ -1,0 +1,49 @@
+/// The root fields that a schema brings, by name. Source: SQL Connect language §5.4 and §5.6.
+struct GeneratedAPI: Sendable {
+    enum QueryField: Sendable {
+        case lookup(Table)
+        case list(Table)
+        case select(first: Bool)
+    }
+
+    enum MutationField: Sendable {
+        case insert(Table, isUpsert: Bool)
+        case insertMany(Table, isUpsert: Bool)
+        case update(Table)
+        case updateMany(Table)
+        case delete(Table)
+        case deleteMany(Table)
+        case execute(NativeSQL.Result)
+        case query
+    }
+
+    let schema: Schema
+    private(set) var queries: [String: QueryField] = [:]
+    private(set) var mutations: [String: MutationField] = [:]
+    /// Types that fragments may stand on.
+    let outputTypes: Set<String>
+
+    init(schema: Schema) {
+        self.schema = schema
+        outputTypes = Set(schema.tables.map(\.typeName)).union(["Query", "Mutation"])
+        for table in schema.tables {
+            queries[table.plural] = .list(table)
+            queries[table.singular] = .lookup(table)
+            let name = table.singular
+            mutations["\(name)_insert"] = .insert(table, isUpsert: false)
+            mutations["\(name)_insertMany"] = .insertMany(table, isUpsert: false)
+            mutations["\(name)_upsert"] = .insert(table, isUpsert: true)
+            mutations["\(name)_upsertMany"] = .insertMany(table, isUpsert: true)
+            mutations["\(name)_update"] = .update(table)
+            mutations["\(name)_updateMany"] = .updateMany(table)
+            mutations["\(name)_delete"] = .delete(table)
+            mutations["\(name)_deleteMany"] = .deleteMany(table)
+        }
+        queries["_select"] = .select(first: false)
+        queries["_selectFirst"] = .select(first: true)
+        mutations["_execute"] = .execute(.affectedCount)
+        mutations["_executeReturning"] = .execute(.rows)
+        mutations["_executeReturningFirst"] = .execute(.firstRow)
+        mutations["query"] = .query
+    }
+}

@@ -1,0 +1,91 @@
+internal import GraphQLLanguage
+
+/// The type of a variable or of the place where one stands.
+indirect enum InputType: Sendable, Hashable {
+    case scalar(ScalarType)
+    /// `Movie_Key` of the type named.
+    case key(String)
+    /// `Movie_Data` of the type named.
+    case data(String)
+    /// `ASC` or `DESC`
+    case orderDirection
+    case list(InputType)
+    case nonNull(InputType)
+
+    init(_ column: ColumnType) {
+        self = column.isList ? .list(.nonNull(.scalar(column.scalar))) : .scalar(column.scalar)
+    }
+
+    var nullable: InputType {
+        if case .nonNull(let inner) = self { inner } else { self }
+    }
+
+    var isNonNull: Bool {
+        if case .nonNull = self { true } else { false }
+    }
+
+    /// As GraphQL writes it.
+    var text: String {
+        switch self {
+        case .scalar(let scalar): ScalarCoercion.name(of: scalar)
+        case .key(let type): "\(type)_Key"
+        case .data(let type): "\(type)_Data"
+        case .orderDirection: "OrderDirection"
+        case .list(let element): "[\(element.text)]"
+        case .nonNull(let inner): "\(inner.text)!"
+        }
+    }
+
+    /// Whether a variable of this type may stand in `place` (GraphQL specification §5.8.5). A default other than null
+    /// makes up for a missing `!`.
+    func accepts(in place: InputType, hasDefault: Bool) -> Bool {
+        if case .nonNull(let inner) = place, !isNonNull { return hasDefault && isCompatible(with: inner) }
+        return isCompatible(with: place)
+    }
+
+    private func isCompatible(with place: InputType) -> Bool {
+        switch (self, place) {
+        case (.nonNull(let mine), .nonNull(let other)): mine.isCompatible(with: other)
+        case (_, .nonNull): false
+        case (.nonNull(let mine), _): mine.isCompatible(with: place)
+        case (.list(let mine), .list(let other)): mine.isCompatible(with: other)
+        case (.list, _), (_, .list): false
+        default: self == place
+        }
+    }
+}
+
+extension Schema {
+    /// Nil for a name that no variable can have.
+    func inputType(_ reference: TypeReference) -> InputType? {
+        switch reference.kind {
+        case .nonNull(let inner): inputType(inner).map(InputType.nonNull)
+        case .list(let inner): inputType(inner).map(InputType.list)
+        case .named(let name): inputType(named: name)
+        }
+    }
+
+    private func inputType(named name: String) -> InputType? {
+        if let scalar = Self.scalars[name] { return .scalar(scalar) }
+        if enums[name] != nil { return .scalar(.enumeration(name)) }
+        if name == "OrderDirection" { return .orderDirection }
+        if name.hasSuffix("_Key"), table(ofType: String(name.dropLast(4))) != nil {
+            return .key(String(name.dropLast(4)))
+        }
+        if name.hasSuffix("_Data"), table(ofType: String(name.dropLast(5))) != nil {
+            return .data(String(name.dropLast(5)))
+        }
+        return nil
+    }
+
+    static let scalars: [String: ScalarType] = [
+        "UUID": .uuid, "String": .string, "Int": .int, "Int64": .int64, "Float": .float, "Boolean": .boolean,
+        "Date": .date, "Timestamp": .timestamp, "Any": .any,
+    ]
+
+    /// Names of types that variables can have, for suggestions.
+    var inputTypeNames: [String] {
+        Self.scalars.keys.sorted() + enums.keys.sorted() + ["OrderDirection"]
+            + tables.flatMap { ["\($0.typeName)_Key", "\($0.typeName)_Data"] }
+    }
+}

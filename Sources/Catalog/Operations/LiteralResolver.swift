@@ -1,0 +1,224 @@
+internal import CEL
+internal import GraphQLLanguage
+internal import JSON
+
+// Values written in an operation: literals checked and brought into canonical form, variables checked for their place.
+
+extension OperationScope {
+    /// A constant of any input type; nil after a diagnostic.
+    func constant(_ value: GraphQLLanguage.Value, as type: InputType, in file: SourceFile) -> JSONValue? {
+        let place = Place(range: value.range, file: file)
+        if case .variable = value.kind {
+            error("value-type", at: place, "a variable cannot stand here")
+            return nil
+        }
+        if value.isNull {
+            guard !type.isNonNull else {
+                error("value-type", at: place, "expected \(type.text), found null")
+                return nil
+            }
+            return .null
+        }
+        switch type.nullable {
+        case .nonNull: return nil
+        case .scalar(let scalar): return constant(value, scalar: scalar, at: place)
+        case .list(let element):
+            let elements = value.listValue ?? [value]
+            let constants = elements.compactMap { constant($0, as: element, in: file) }
+            return constants.count == elements.count ? .array(constants) : nil
+        case .orderDirection:
+            guard let word = value.enumValue, SortOrder(rawValue: word) != nil else {
+                error("value-type", at: place, "expected ASC or DESC")
+                return nil
+            }
+            return .string(word)
+        case .key(let typeName):
+            guard let table = schema.table(ofType: typeName) else { return nil }
+            return constantObject(value, type, table.keyColumns, isComplete: true, in: file)
+        case .data(let typeName):
+            guard let table = schema.table(ofType: typeName) else { return nil }
+            return constantObject(value, type, table.columns, isComplete: false, in: file)
+        }
+    }
+
+    private func constantObject(
+        _ value: GraphQLLanguage.Value, _ type: InputType, _ columns: [Column], isComplete: Bool, in file: SourceFile
+    ) -> JSONValue? {
+        let place = Place(range: value.range, file: file)
+        guard let fields = value.objectFields else {
+            error("value-type", at: place, "expected an object of type \(type.text)")
+            return nil
+        }
+        var object = JSONObject()
+        for field in fields {
+            guard let column = columns.first(where: { $0.field == field.name.value }) else {
+                error(
+                    "unknown-input-field", at: Place(range: field.name.range, file: file),
+                    "\(type.nullable.text) has no field \"\(field.name.value)\"",
+                    help: DidYouMean.help(field.name.value, among: columns.map(\.field)))
+                return nil
+            }
+            guard let constant = constant(field.value, as: InputType(column.type), in: file) else { return nil }
+            object[column.field] = constant
+        }
+        if isComplete, let missing = columns.first(where: { object[$0.field]?.isNull ?? true }) {
+            error("value-type", at: place, "\(type.nullable.text) needs \"\(missing.field)\"")
+            return nil
+        }
+        return .object(object)
+    }
+
+    func constant(_ value: GraphQLLanguage.Value, scalar: ScalarType, at place: Place) -> JSONValue? {
+        if case .enumeration(let name) = scalar {
+            let values = schema.enums[name]?.values ?? []
+            guard let word = value.enumValue, values.contains(word) else {
+                let written = value.enumValue ?? value.stringValue
+                error(
+                    "value-type", at: place, "expected a value of \(name)",
+                    help: written.flatMap { text in
+                        values.contains(text)
+                            ? "write it without quotes: \(text)" : DidYouMean.help(text, among: values)
+                    })
+                return nil
+            }
+            return .string(word)
+        }
+        guard let json = json(value, at: place) else { return nil }
+        do {
+            return try ScalarCoercion(enums: schema.enums).coerce(json, to: scalar)
+        } catch {
+            self.error("value-type", at: place, "expected \(error.expected)")
+            return nil
+        }
+    }
+
+    /// A literal as JSON, which is what `Any` takes.
+    private func json(_ value: GraphQLLanguage.Value, at place: Place) -> JSONValue? {
+        switch value.kind {
+        case .null: return .null
+        case .boolean(let flag): return .bool(flag)
+        case .string(let text, _): return .string(text)
+        case .int(let text):
+            if let number = Int64(text) { return .int(number) }
+            return value.doubleValue.map(JSONValue.double) ?? unfit(place)
+        case .float: return value.doubleValue.map(JSONValue.double) ?? unfit(place)
+        case .list(let elements):
+            let values = elements.compactMap { json($0, at: place) }
+            return values.count == elements.count ? .array(values) : nil
+        case .object(let fields):
+            var object = JSONObject()
+            for field in fields {
+                guard let inner = json(field.value, at: place) else { return nil }
+                object[field.name.value] = inner
+            }
+            return .object(object)
+        case .variable:
+            error("value-type", at: place, "a variable cannot stand inside this value")
+            return nil
+        case .enum(let word):
+            error("value-type", at: place, "\(word) is no value here", help: "a text needs quotes")
+            return nil
+        }
+    }
+
+    private func unfit(_ place: Place) -> JSONValue? {
+        error("value-type", at: place, "the number does not fit")
+        return nil
+    }
+
+    /// A value of a column's type, with variables. `place` is the type of the position, `[T!]` for lists.
+    func operand(
+        _ value: GraphQLLanguage.Value, type: ColumnType, as position: InputType? = nil, in file: SourceFile,
+        pattern: Operand.Pattern? = nil
+    ) -> Operand? {
+        source(value, type: type, position: position ?? InputType(type), in: file).map {
+            Operand($0, type: type, schema: schema, pattern: pattern)
+        }
+    }
+
+    private func source(
+        _ value: GraphQLLanguage.Value, type: ColumnType, position: InputType, in file: SourceFile
+    ) -> Operand.Source? {
+        let place = Place(range: value.range, file: file)
+        if let name = value.variableName {
+            guard let variable = use(variable: name, at: place) else { return nil }
+            guard variable.type.accepts(in: position, hasDefault: variable.defaultValue.map { !$0.isNull } ?? false)
+            else {
+                mismatch(variable, expected: position.text, at: place)
+                return nil
+            }
+            return .variable(name, path: [])
+        }
+        if type.isList, case .list(let element) = position.nullable, let elements = value.listValue,
+            !value.variableNames.isEmpty
+        {
+            let sources = elements.compactMap {
+                source($0, type: ColumnType(type.scalar), position: element, in: file)
+            }
+            return sources.count == elements.count ? .list(sources) : nil
+        }
+        return constant(value, as: position, in: file).map(Operand.Source.constant)
+    }
+
+    // MARK: Expressions
+
+    /// The value of an argument `…_expr`: a CEL text of the operation.
+    func expressionOperand(
+        _ value: GraphQLLanguage.Value, type: ColumnType, in file: SourceFile, pattern: Operand.Pattern? = nil
+    ) -> Operand? {
+        let place = Place(range: value.range, file: file)
+        guard let text = value.stringValue else {
+            error(
+                "expression", at: place,
+                value.variableName == nil
+                    ? "expected a CEL expression in a string" : "an expression cannot come from a variable")
+            return nil
+        }
+        return expressionOperand(text, type: type, at: place, pattern: pattern)
+    }
+
+    func expressionOperand(
+        _ text: String, type: ColumnType, at place: Place, pattern: Operand.Pattern? = nil
+    ) -> Operand? {
+        let isUUIDCall = text.filter { !$0.isWhitespace } == "uuidV4()"
+        if isUUIDCall {
+            guard type == ColumnType(.uuid) || type == ColumnType(.string) else {
+                error("expression", at: place, "uuidV4() gives a UUID, expected \(InputType(type).text)")
+                return nil
+            }
+            return Operand(.freshUUID(place: nextPlace()), type: type, schema: schema)
+        }
+        guard var program = expression(text, expecting: nil, at: place) else { return nil }
+        program.enums = schema.enums
+        expressions.append(program)
+        return Operand(.expression(program), type: type, schema: schema, pattern: pattern)
+    }
+
+    /// Compiles, marks the variables that it reads, and refuses names that will never have a value.
+    func expression(_ text: String, expecting: CELType?, at place: Place) -> ExpressionProgram? {
+        let program: ExpressionProgram
+        do {
+            program = try ExpressionProgram(text, expecting: expecting)
+        } catch {
+            for problem in error.diagnostics {
+                let help = text.contains("uuidV4") ? "uuidV4() can only stand alone" : nil
+                self.error("expression", at: place, "\(problem.message) (at \(problem.line):\(problem.column) of the expression)", help: help)
+            }
+            return nil
+        }
+        for name in program.variablesRead {
+            usedVariables.insert(name)
+            guard !declaredNames.contains(name) else { continue }
+            error(
+                "undefined-variable", at: place, "the expression reads vars.\(name), which is not declared",
+                help: DidYouMean.help(name, among: operation.variables.map(\.name.value)))
+        }
+        for attribute in program.program.attributes where attribute.root == "request" {
+            guard let field = attribute.fields.first, field != "time", field != "operationName" else { continue }
+            error(
+                "expression", at: place, "an expression of an operation cannot read request.\(field)",
+                help: "it sees auth, vars, request.time and request.operationName")
+        }
+        return program
+    }
+}

@@ -1,0 +1,171 @@
+internal import GraphQLLanguage
+
+/// Resolution of a mutation's fields. Source: SQL Connect language §5.6.
+extension OperationScope {
+    func mutationFields(_ sources: [SelectionSource]) -> [MutationField] {
+        fields(of: sources, on: "Mutation").compactMap { field in
+            guard let kind = kind(of: field), !field.inclusion.isNever else { return nil }
+            return MutationField(responseKey: field.responseKey, inclusion: field.inclusion, kind: kind)
+        }
+    }
+
+    private func kind(of field: SelectedField) -> MutationField.Kind? {
+        let name = field.name.value
+        if name == "__typename" { return typeName(field, "Mutation").map(MutationField.Kind.typeName) }
+        guard let known = api.mutations[name] else {
+            unknownField(field, on: "Mutation", among: api.mutations.keys.sorted())
+            return nil
+        }
+        switch known {
+        case .insert(let table, let isUpsert):
+            let arguments = arguments(of: field, offered: ["data"])
+            let row = data(of: field, arguments).flatMap { self.row($0, table, .insert, in: field.file) }
+            let returning = returned(field, table)
+            return row.map { .insert(Insert(table: table, row: $0, isUpsert: isUpsert, returning: returning)) }
+        case .insertMany(let table, let isUpsert):
+            let arguments = arguments(of: field, offered: ["data"])
+            let rows = data(of: field, arguments).flatMap { self.rows($0, table, in: field.file) }
+            let returning = returned(field, table)
+            if returning.contains(where: { !$0.inclusion.isAlways }) {
+                error(
+                    "unknown-directive", at: field.place, "@skip and @include are not offered below \"\(name)\"")
+            }
+            return rows.map { .insertMany(InsertMany(table: table, rows: $0, isUpsert: isUpsert, returning: returning)) }
+        case .update(let table):
+            let arguments = arguments(of: field, offered: targetArguments(of: table) + ["data"])
+            let target = target(of: field, arguments, table)
+            let row = data(of: field, arguments).flatMap { self.row($0, table, .update, in: field.file) }
+            let returning = returned(field, table)
+            guard let target, let row else { return nil }
+            return .update(table, target, row.ordered(table), returning)
+        case .updateMany(let table):
+            let arguments = arguments(of: field, offered: ["where", "all", "data"])
+            let filter = manyFilter(field, arguments, table)
+            let row = data(of: field, arguments).flatMap { self.row($0, table, .update, in: field.file) }
+            refuseSelection(field, of: "Int!")
+            guard let filter, let row else { return nil }
+            return .updateMany(table, filter.0, row.ordered(table), filter.1)
+        case .delete(let table):
+            let arguments = arguments(of: field, offered: targetArguments(of: table))
+            let target = target(of: field, arguments, table)
+            let returning = returned(field, table)
+            return target.map { .delete(table, $0, returning) }
+        case .deleteMany(let table):
+            let arguments = arguments(of: field, offered: ["where", "all"])
+            refuseSelection(field, of: "Int!")
+            return manyFilter(field, arguments, table).map { .deleteMany(table, $0.0, $0.1) }
+        case .execute(let result):
+            refuseSelection(field, of: "rows of any form")
+            return nativeSQL(field, result: result, isMutation: true).map(MutationField.Kind.native)
+        case .query:
+            refuseArguments(field)
+            guard requireSelection(field, of: "Query") else { return nil }
+            return .read(queryFields(field.selections))
+        }
+    }
+
+    private func data(of field: SelectedField, _ arguments: [String: Value]) -> Value? {
+        if let data = arguments["data"] { return data }
+        error("missing-argument", at: field.place, "\"\(field.name.value)\" needs the argument \"data\"")
+        return nil
+    }
+
+    /// Rows written out in one operation.
+    static let literalRowsMax = 1_000
+
+    private func rows(_ value: Value, _ table: Table, in file: SourceFile) -> InsertMany.Rows? {
+        let place = Place(range: value.range, file: file)
+        if let name = value.variableName {
+            guard let variable = use(variable: name, at: place) else { return nil }
+            guard case .list(let element) = variable.type.nullable, element.nullable == .data(table.typeName),
+                variable.type.isNonNull, element.isNonNull
+            else {
+                mismatch(variable, expected: "[\(table.typeName)_Data!]!", at: place)
+                return nil
+            }
+            let given = sent(InsertMany.element, table, variable.allowance)
+            return .variable(name, row: RowData(given: given, defaults: defaults(of: table, given: given, at: place)))
+        }
+        let elements = value.listValue ?? [value]
+        guard elements.count <= Self.literalRowsMax else {
+            error("too-many-rows", at: place, "at most \(Self.literalRowsMax) rows can be written out")
+            return nil
+        }
+        let rows = elements.compactMap { row($0, table, .insert, in: file) }
+        return rows.count == elements.count ? .literal(rows) : nil
+    }
+
+    /// `where` or `all: true`.
+    private func manyFilter(
+        _ field: SelectedField, _ arguments: [String: Value], _ table: Table
+    ) -> (Filter, FilterDemand)? {
+        switch (arguments["where"], arguments["all"]) {
+        case (let value?, nil):
+            let filter = filter(value, table, in: field.file)
+            if filter.isEmpty, !value.isNull {
+                // Without this an empty filter would read like a condition and mean every row.
+                error(
+                    "every-row", at: field.place(value.range), "the filter says nothing",
+                    help: "write all: true if every row is meant")
+            }
+            return (filter, .someTest)
+        case (nil, let value?):
+            guard value.boolValue == true else {
+                error("every-row", at: field.place(value.range), "\"all\" can only be true, written out")
+                return nil
+            }
+            return (.all([]), .everyRow)
+        case (nil, nil):
+            error(
+                "every-row", at: field.place, "\"\(field.name.value)\" needs to know which rows",
+                help: "give where, or all: true for every row")
+            return nil
+        case (.some, .some):
+            error("every-row", at: field.place, "\"\(field.name.value)\" takes either where or all")
+            return nil
+        }
+    }
+
+    /// The key of the row, or what a selection below the mutation asks for.
+    private func returned(_ field: SelectedField, _ table: Table) -> [ReturnedField] {
+        guard !field.selections.isEmpty else {
+            return table.keyColumns.map {
+                ReturnedField(responseKey: $0.field, inclusion: .always, kind: .column($0))
+            }
+        }
+        return fields(of: field.selections, on: table.typeName).compactMap { item in
+            let name = item.name.value
+            let kind: ReturnedField.Kind
+            if name == "__typename" {
+                kind = .typeName(typeName(item, table.typeName) ?? table.typeName)
+            } else if let column = table.column(ofField: name) {
+                refuseArguments(item)
+                refuseSelection(item, of: InputType(column.type).text)
+                kind = .column(column)
+            } else {
+                unknownField(item, on: table.typeName, among: table.columns.map(\.field))
+                return nil
+            }
+            return item.inclusion.isNever
+                ? nil : ReturnedField(responseKey: item.responseKey, inclusion: item.inclusion, kind: kind)
+        }
+    }
+}
+
+extension RowData {
+    /// The given columns in the order of the table, so that equal operations give equal text.
+    func ordered(_ table: Table) -> [Assignment] {
+        table.columns.compactMap { given[$0.field] }
+    }
+}
+
+extension Filter {
+    /// No test at all, whatever the variables are.
+    var isEmpty: Bool {
+        switch self {
+        case .all(let filters), .any(let filters): filters.allSatisfy(\.isEmpty)
+        case .not(let filter): filter.isEmpty
+        case .column, .referenced, .exists, .count: false
+        }
+    }
+}

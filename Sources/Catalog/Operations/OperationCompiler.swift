@@ -1,0 +1,78 @@
+internal import GraphQLLanguage
+internal import JSON
+internal import LiveModel
+
+/// One connector: its files parsed, each operation resolved, checked and rendered.
+struct ConnectorCompiler {
+    let api: GeneratedAPI
+    let schemaText: [UInt8]
+    let options: CatalogOptions
+
+    func compile(_ source: ConnectorSource, sink: inout DiagnosticSink) -> Connector {
+        let sources = ConnectorSources(files: source.files, api: api, sink: &sink)
+        var operations: [String: StoredOperation] = [:]
+        var known: [String: TriggerTargets.Known] = [:]
+        var targets: [TriggerTargets.Target] = []
+        var usedFragments: Set<String> = []
+        for operation in sources.operations {
+            let scope = OperationScope(
+                api: api, connector: source.id, fragments: sources.fragments, operation: operation.definition,
+                file: operation.file, sink: sink)
+            let name = operation.name.value
+            operations[name] = compile(scope, name)
+            sink = scope.sink
+            known[name] = TriggerTargets.Known(
+                kind: operation.definition.kind, variables: operation.definition.variables.map(\.name.value))
+            targets += scope.triggerTargets
+            usedFragments.formUnion(scope.usedFragments)
+        }
+        TriggerTargets.check(targets, known, sink: &sink)
+        for (name, fragment) in sources.fragments.sorted(by: { $0.key < $1.key }) where !usedFragments.contains(name) {
+            sink.report(
+                .warning, rule: "unused-fragment", at: fragment.definition.name.range, in: fragment.file,
+                "the fragment \"\(name)\" is never used")
+        }
+        return Connector(id: source.id, operations: operations)
+    }
+
+    private func compile(_ scope: OperationScope, _ name: String) -> StoredOperation? {
+        let errorsBefore = scope.sink.count(of: .error)
+        let definition = scope.operation
+        let variables = scope.resolveVariables()
+        scope.checkDirectives()
+        let auth = scope.resolveAuth()
+        let selection = [SelectionSource(set: definition.selectionSet, inclusion: .always, file: scope.file)]
+        var query: QueryPlan?
+        var mutation: [MutationPlan] = []
+        if definition.kind == .query {
+            query = QueryPlan(scope.queryFields(selection), schema: api.schema)
+        } else {
+            mutation = scope.mutationFields(selection).map { MutationPlan($0, schema: api.schema) }
+        }
+        let lookupTables = Set(query?.lookups.map(\.table) ?? []).sorted()
+        let refresh = scope.resolveRefresh(lookupTables: lookupTables, options: options)
+        scope.warnAboutUnusedVariables()
+        guard let auth, scope.sink.count(of: .error) == errorsBefore else { return nil }
+        var reads = refresh.authReads(of: "request")
+        for expression in scope.expressions { reads.formUnion(expression.authReads) }
+        let text = text(scope)
+        return StoredOperation(
+            StoredOperation.Parts(
+                reference: OperationReference(connector: scope.connector, operation: name),
+                kind: definition.kind == .query ? .query : .mutation,
+                version: Digest(of: Array(text.utf8) + [0] + schemaText), variables: variables, text: text, auth: auth,
+                authReads: reads, refresh: refresh,
+                isTransaction: definition.directives.first(named: "transaction") != nil,
+                scalars: ScalarCoercion(enums: api.schema.enums), query: query, mutation: mutation))
+    }
+
+    /// The operation and the fragments it uses, as written.
+    private func text(_ scope: OperationScope) -> String {
+        var parts = [scope.file.text(of: scope.operation.range)]
+        for name in scope.usedFragments.sorted() {
+            guard let fragment = scope.fragments[name] else { continue }
+            parts.append(fragment.file.text(of: fragment.definition.range))
+        }
+        return parts.joined(separator: "\n")
+    }
+}

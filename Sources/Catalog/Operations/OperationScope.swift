@@ -1,0 +1,71 @@
+internal import GraphQLLanguage
+
+/// What the compilation of one operation shares: the schema, the fragments, the problems found, the variables used.
+///
+/// A class confined to the one compilation that made it; it never leaves the function that compiles the operation.
+final class OperationScope {
+    let api: GeneratedAPI
+    let connector: String
+    let fragments: [String: ConnectorSources.Fragment]
+    let operation: OperationDefinition
+    let file: SourceFile
+    var sink: DiagnosticSink
+    /// Declared variables that have a usable type.
+    var variables: [String: VariableSpec] = [:]
+    /// All declared names, those with an unusable type included.
+    var declaredNames: Set<String> = []
+    var usedVariables: Set<String> = []
+    var usedFragments: Set<String> = []
+    /// Every expression whose value reaches the SQL.
+    var expressions: [ExpressionProgram] = []
+    /// The triggers of `@refresh` with the places where they name their mutation.
+    var triggerTargets: [TriggerTargets.Target] = []
+    private var placeCount = 0
+    private(set) var fieldCount = 0
+
+    /// Fields of one operation after its fragments were put in place; fragments can multiply without bound.
+    static let fieldsMax = 10_000
+
+    var schema: Schema { api.schema }
+
+    init(
+        api: GeneratedAPI, connector: String, fragments: [String: ConnectorSources.Fragment],
+        operation: OperationDefinition, file: SourceFile, sink: DiagnosticSink
+    ) {
+        self.api = api
+        self.connector = connector
+        self.fragments = fragments
+        self.operation = operation
+        self.file = file
+        self.sink = sink
+    }
+
+    func error(_ rule: String, at place: Place, _ message: String, help: String? = nil) {
+        sink.report(.error, rule: rule, at: place.range, in: place.file, message, help: help)
+    }
+
+    func warning(_ rule: String, at place: Place, _ message: String, help: String? = nil) {
+        sink.report(.warning, rule: rule, at: place.range, in: place.file, message, help: help)
+    }
+
+    /// A number that tells one `uuidV4()` from another.
+    func nextPlace() -> Int {
+        placeCount += 1
+        return placeCount
+    }
+
+    /// False, after one diagnostic, when the operation is too large.
+    func countField(at place: Place) -> Bool {
+        fieldCount += 1
+        if fieldCount == Self.fieldsMax + 1 {
+            error("operation-too-large", at: place, "the operation has more than \(Self.fieldsMax) fields")
+        }
+        return fieldCount <= Self.fieldsMax
+    }
+}
+
+/// A range in one of the files of a connector.
+struct Place: Sendable {
+    let range: SourceRange
+    let file: SourceFile
+}

@@ -1,0 +1,125 @@
+package import JSON
+package import LiveModel
+
+/// One query or mutation that clients can run by name, compiled.
+///
+/// A class, so that the many holders of an operation share one cache of its statements. Immutable but for that cache.
+package final class StoredOperation: Sendable {
+    package enum Kind: String, Sendable, Hashable {
+        case query, mutation
+    }
+
+    package let reference: OperationReference
+    package let kind: Kind
+    /// SHA-256 over the operation, the fragments it uses and the schema.
+    package let version: Digest
+    package let variables: [VariableSpec]
+    /// The source as stored: the operation, then the fragments it uses.
+    package let text: String
+    package let auth: AuthRule
+    /// What the values in the SQL and, for a query, its refresh conditions read of the requester's auth: part of the
+    /// key of a live query. `@auth` itself is not in it, it is decided for each subscriber.
+    package let authReads: AuthReads
+    /// `.none` for a mutation.
+    package let refresh: RefreshRules
+    /// SQL names of the tables in which a mutation may write rows by their primary key, sorted. Empty for a query.
+    package let tablesWrittenByKey: [String]
+    /// `@transaction`
+    package let isTransaction: Bool
+
+    private let coercion: VariableCoercion
+    private let query: QueryPlan?
+    private let mutation: [MutationPlan]
+
+    struct Parts {
+        var reference: OperationReference
+        var kind: Kind
+        var version: Digest
+        var variables: [VariableSpec]
+        var text: String
+        var auth: AuthRule
+        var authReads: AuthReads
+        var refresh: RefreshRules
+        var isTransaction: Bool
+        var scalars: ScalarCoercion
+        var query: QueryPlan?
+        var mutation: [MutationPlan]
+    }
+
+    init(_ parts: Parts) {
+        reference = parts.reference
+        kind = parts.kind
+        version = parts.version
+        variables = parts.variables
+        text = parts.text
+        auth = parts.auth
+        authReads = parts.authReads
+        refresh = parts.refresh
+        isTransaction = parts.isTransaction
+        tablesWrittenByKey = Set(parts.mutation.compactMap(\.tableWrittenByKey)).sorted()
+        coercion = VariableCoercion(variables: parts.variables, scalars: parts.scalars)
+        query = parts.query
+        mutation = parts.mutation
+    }
+
+    /// Whether the caller may run it: `@auth`. Nil for yes. `variables` are coerced.
+    package func authorize(auth: Auth?, variables: JSONObject, nowMs: Int64) -> RequestError? {
+        self.auth.authorize(
+            auth: auth, variables: variables, nowMs: nowMs, operationName: reference.operation)
+    }
+
+    /// Variables as sent, checked and in canonical form (see `ScalarCoercion`): defaults applied, what was not sent is
+    /// absent, an explicit null stays. The result has the order of the declaration.
+    /// - Throws: `.invalidVariable`, naming the variable and the path inside it.
+    package func coerce(_ variables: JSONObject) throws(RequestError) -> JSONObject {
+        try coercion.coerce(variables)
+    }
+
+    /// The rows that the executed top-level fields look up by primary key: what an implicit refresh listens to. A
+    /// field without a complete key, such as `id_expr: "auth.uid"` when signed out, listens to nothing.
+    /// `variables` are coerced.
+    package func lookupKeys(variables: JSONObject, auth: Auth?) -> [EntityKey] {
+        query?.lookupKeys(invocation(variables, auth, nowMs: 0)) ?? []
+    }
+
+    /// The statement and its parameters. `variables` are coerced.
+    /// - Throws: `.invalidVariable` when an expression of the operation has no value; `.badRequest` for a mutation.
+    package func queryCall(variables: JSONObject, auth: Auth?, nowMs: Int64) throws(RequestError) -> QueryCall {
+        guard let query else { throw RequestError(.badRequest, "\"\(reference.operation)\" is not a query") }
+        return try query.call(invocation(variables, auth, nowMs: nowMs))
+    }
+
+    /// The steps and their parameters. `variables` are coerced; `makeUUID` gives a fresh random UUID for each call.
+    /// - Throws: `.invalidVariable` when an expression has no value or a filter would be left without a test;
+    ///   `.badRequest` for a query.
+    package func mutationCall(
+        variables: JSONObject, auth: Auth?, nowMs: Int64, makeUUID: () -> String
+    ) throws(RequestError) -> MutationCall {
+        guard kind == .mutation else {
+            throw RequestError(.badRequest, "\"\(reference.operation)\" is not a mutation")
+        }
+        let outcome: Result<MutationCall, RequestError> = withoutActuallyEscaping(makeUUID) { makeUUID in
+            let invocation = Invocation(
+                variables: variables, auth: auth, nowMs: nowMs, operationName: reference.operation,
+                makeUUID: makeUUID)
+            return Result { () throws(RequestError) -> MutationCall in
+                var steps: [MutationStep] = []
+                steps.reserveCapacity(mutation.count)
+                for plan in mutation {
+                    if let step = try plan.step(invocation) { steps.append(step) }
+                }
+                return MutationCall(isTransaction: isTransaction, steps: steps)
+            }
+        }
+        return try outcome.get()
+    }
+
+    private func invocation(_ variables: JSONObject, _ auth: Auth?, nowMs: Int64) -> Invocation {
+        Invocation(variables: variables, auth: auth, nowMs: nowMs, operationName: reference.operation)
+    }
+
+    /// How often the cache of statements was full and started over; 0 in a sound operation.
+    package var statementEvictionCount: Int {
+        (query?.cache.evictionCount ?? 0) + mutation.reduce(0) { $0 + $1.evictionCount }
+    }
+}

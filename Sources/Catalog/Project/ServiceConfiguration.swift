@@ -1,0 +1,157 @@
+/// What `dataconnect.yaml` says. Source: the file's documented keys; those about Google's cloud are known and ignored.
+package struct ServiceConfiguration: Sendable {
+    /// A folder of schema or connector files as written, relative to the file's folder, with its place.
+    package struct Folder: Sendable {
+        package let path: String
+        package let node: ConfigurationNode
+    }
+
+    package static let fileName = "dataconnect.yaml"
+    static let specVersions = ["v1", "v1beta", "v1alpha"]
+
+    package var serviceID: String
+    package var location: String
+    package var schemaFolders: [Folder]
+    package var connectorFolders: [Folder]
+
+    /// Nil when what is needed to go on is missing; everything wrong is reported.
+    package static func read(
+        _ root: ConfigurationNode, in file: SourceFile, sink: inout DiagnosticSink
+    ) -> ServiceConfiguration? {
+        var reader = ConfigurationReader(root, in: file, sink: &sink)
+        guard case .mapping = root.kind else { return nil }
+        if let version = reader.node("specVersion"), !specVersions.contains(version.scalar ?? "") {
+            sink.report(
+                .warning, rule: "configuration-version", at: version, in: file,
+                "specVersion \"\(version.scalar ?? "")\" is not known; it is read as \(specVersions[0])")
+        }
+        let serviceID = reader.text("serviceId", isRequired: true, sink: &sink)
+        let location = reader.text("location", sink: &sink) ?? "local"
+        let schemaFolders = readSchemas(&reader, root, sink: &sink)
+        let connectorFolders = readConnectors(&reader, sink: &sink)
+        reader.finish(sink: &sink)
+        if let serviceID, let node = reader.node("serviceId"), !isIdentifier(serviceID) {
+            sink.report(.error, rule: "configuration-identifier", at: node, in: file, identifierMessage("serviceId"))
+            return nil
+        }
+        guard let serviceID, let schemaFolders, let connectorFolders else { return nil }
+        return ServiceConfiguration(
+            serviceID: serviceID, location: location, schemaFolders: schemaFolders, connectorFolders: connectorFolders)
+    }
+
+    private static func readSchemas(
+        _ reader: inout ConfigurationReader, _ root: ConfigurationNode, sink: inout DiagnosticSink
+    ) -> [Folder]? {
+        let file = reader.file
+        let single = reader.node("schema")
+        guard let list = reader.list("schemas", sink: &sink) else {
+            let schema = single ?? ConfigurationNode(.mapping([]), line: root.line, column: root.column)
+            return readSchema(schema, path: "schema", in: file, sink: &sink).map { [$0] }
+        }
+        if let single {
+            sink.report(
+                .error, rule: "configuration-repeated", at: single, in: file,
+                "give either \"schema\" or \"schemas\", not both")
+            return nil
+        }
+        let folders = list.enumerated().compactMap { index, node in
+            readSchema(node, path: "schemas[\(index)]", in: file, sink: &sink)
+        }
+        return folders.count == list.count ? folders : nil
+    }
+
+    private static func readSchema(
+        _ node: ConfigurationNode, path: String, in file: SourceFile, sink: inout DiagnosticSink
+    ) -> Folder? {
+        var reader = ConfigurationReader(node, path: path, in: file, sink: &sink)
+        guard case .mapping = node.kind else { return nil }
+        reader.ignore("id")
+        let source = reader.text("source", sink: &sink)
+        let sourceNode = reader.node("source") ?? node
+        var isOffered = true
+        if let datasource = reader.node("datasource") {
+            var kinds = ConfigurationReader(datasource, path: path + ".datasource", in: file, sink: &sink)
+            // Where the database is, this service is told when it starts.
+            kinds.ignore("postgresql")
+            if let custom = kinds.node("httpGraphql") {
+                sink.report(
+                    .error, rule: "configuration-not-offered", at: custom, in: file,
+                    "custom resolvers (httpGraphql) are not offered")
+                isOffered = false
+            }
+            kinds.finish(sink: &sink)
+        }
+        reader.finish(sink: &sink)
+        return isOffered ? Folder(path: source ?? "./schema", node: sourceNode) : nil
+    }
+
+    private static func readConnectors(
+        _ reader: inout ConfigurationReader, sink: inout DiagnosticSink
+    ) -> [Folder]? {
+        let file = reader.file
+        guard let items = reader.list("connectorDirs", sink: &sink) else {
+            // Present with a wrong type has been reported as such.
+            guard reader.node("connectorDirs") == nil else { return nil }
+            return []
+        }
+        var folders: [Folder] = []
+        for item in items {
+            guard let path = item.scalar, !path.isEmpty else {
+                sink.report(
+                    .error, rule: "configuration-type", at: item, in: file,
+                    "an entry of \"connectorDirs\" must be a path, but is \(item.kindName)")
+                return nil
+            }
+            if folders.contains(where: { $0.path == path }) {
+                sink.report(
+                    .error, rule: "configuration-repeated", at: item, in: file,
+                    "\"\(path)\" is listed more than once")
+                continue
+            }
+            folders.append(Folder(path: path, node: item))
+        }
+        return folders
+    }
+
+    /// Identifiers stand in request paths: small and capital letters, digits, `-` and `_`, at most 63.
+    static func isIdentifier(_ text: String) -> Bool {
+        (1...63).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                (0x41...0x5A).contains(byte & 0xDF) || (0x30...0x39).contains(byte) || byte == 0x2D || byte == 0x5F
+            }
+    }
+
+    static func identifierMessage(_ key: String) -> String {
+        "\"\(key)\" may have letters, digits, \"-\" and \"_\", at most 63"
+    }
+}
+
+/// What a `connector.yaml` says.
+package struct ConnectorConfiguration: Sendable {
+    package static let fileName = "connector.yaml"
+
+    package var connectorID: String
+    /// Where the identifier stands, for diagnostics.
+    package var identifierNode: ConfigurationNode
+
+    /// Nil when the identifier is missing or wrong.
+    package static func read(
+        _ root: ConfigurationNode, in file: SourceFile, sink: inout DiagnosticSink
+    ) -> ConnectorConfiguration? {
+        var reader = ConfigurationReader(root, in: file, sink: &sink)
+        guard case .mapping = root.kind else { return nil }
+        // `generate` is for client SDK tools; `authMode` was replaced by @auth.
+        reader.ignore("generate", "authMode")
+        let id = reader.text("connectorId", isRequired: true, sink: &sink)
+        let node = reader.node("connectorId")
+        reader.finish(sink: &sink)
+        guard let id, let node else { return nil }
+        guard ServiceConfiguration.isIdentifier(id) else {
+            sink.report(
+                .error, rule: "configuration-identifier", at: node, in: file,
+                ServiceConfiguration.identifierMessage("connectorId"))
+            return nil
+        }
+        return ConnectorConfiguration(connectorID: id, identifierNode: node)
+    }
+}

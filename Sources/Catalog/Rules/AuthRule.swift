@@ -1,0 +1,71 @@
+package import CEL
+package import JSON
+package import LiveModel
+
+/// Source: SQL Connect language §5.1.
+package enum AccessLevel: String, Sendable, Hashable, CaseIterable {
+    case everyone = "PUBLIC"
+    case userAnonymous = "USER_ANON"
+    case user = "USER"
+    case userEmailVerified = "USER_EMAIL_VERIFIED"
+    case noAccess = "NO_ACCESS"
+
+    /// The same as CEL; for people and tools, `AuthRule` decides levels without it.
+    package var expression: String {
+        switch self {
+        case .everyone: "true"
+        case .userAnonymous: "auth.uid != nil"
+        case .user: "auth.uid != nil && auth.token.firebase.sign_in_provider != 'anonymous'"
+        case .userEmailVerified: "auth.uid != nil && auth.token.email_verified"
+        case .noAccess: "false"
+        }
+    }
+}
+
+/// Who may run an operation: `@auth`.
+package struct AuthRule: Sendable {
+    /// Nil when the rule is an expression.
+    package let level: AccessLevel?
+    package let expression: ExpressionProgram
+    package let insecureReason: String?
+
+    package var program: Program { expression.program }
+
+    /// Whether an answer may change by itself as time passes.
+    package var readsRequestTime: Bool { level == nil && expression.readsRequestTime }
+
+    /// - Returns: nil for yes; `.unauthenticated` when nobody is signed in and signing in could help, else
+    ///   `.permissionDenied`. An expression that fails says no.
+    package func authorize(
+        auth: Auth?, variables: JSONObject, nowMs: Int64, operationName: String
+    ) -> RequestError? {
+        if isAllowed(auth, variables, nowMs, operationName) { return nil }
+        let userCouldHelp = level.map { $0 != .noAccess } ?? expression.authReads.presence
+        if auth == nil, userCouldHelp {
+            return RequestError(.unauthenticated, "\"\(operationName)\" needs a signed-in user")
+        }
+        return RequestError(.permissionDenied, "\"\(operationName)\" is not allowed")
+    }
+
+    private func isAllowed(_ auth: Auth?, _ variables: JSONObject, _ nowMs: Int64, _ operationName: String) -> Bool {
+        switch level {
+        case .everyone: return true
+        case .noAccess: return false
+        case .userAnonymous: return auth != nil
+        // A token of another issuer has no `firebase` claim; its user is no anonymous one.
+        case .user: return auth.map { !$0.isAnonymous } ?? false
+        case .userEmailVerified: return auth?.token["email_verified"]?.boolValue ?? false
+        case nil: break
+        }
+        let answer = try? expression.evaluate(
+            variables: variables, auth: auth, nowMs: nowMs, operationName: operationName)
+        if case .bool(true)? = answer { return true }
+        return false
+    }
+}
+
+extension Auth {
+    fileprivate var isAnonymous: Bool {
+        token["firebase"]?["sign_in_provider"]?.stringValue == "anonymous"
+    }
+}

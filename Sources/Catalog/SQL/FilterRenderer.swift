@@ -1,0 +1,71 @@
+/// Rendering of filters. A filter without a test renders to nothing, and what surrounds it leaves it out.
+extension TemplateBuilder {
+    mutating func predicate(_ filter: Filter, _ table: Table, _ alias: String) -> [Piece] {
+        switch filter {
+        case .all(let filters): return group(filters, " AND ", table, alias)
+        case .any(let filters): return group(filters, " OR ", table, alias)
+        case .not(let inner): return [.wrapped("NOT (", predicate(inner, table, alias), ")")]
+        case .column(let column, let test): return self.test(test, ColumnSQL.reference(column, of: alias))
+        case .referenced(let reference, let target, let inner):
+            let other = self.alias()
+            let condition = predicate(inner, target, other)
+            let join = join(reference, columnsOf: table, to: target, target: other, local: alias)
+            return [
+                .wrapped(
+                    "EXISTS (SELECT 1 FROM \(SQLText.identifier(target.name)) \(other) WHERE \(join) AND ", condition,
+                    ")")
+            ]
+        case .exists(let rows, let inner):
+            let other = self.alias()
+            let condition = predicate(inner, rows.table, other)
+            return .text("EXISTS (SELECT 1" + from(rows, other, alias)) + [.wrapped(" AND ", condition, "")]
+                + .text(")")
+        case .count(let rows, let test):
+            let other = self.alias()
+            return self.test(test, "(SELECT count(*)" + from(rows, other, alias) + ")")
+        }
+    }
+
+    private func from(_ rows: RelatedRows, _ alias: String, _ outer: String) -> String {
+        let join =
+            switch rows {
+            case .inverse(let relation): self.join(relation, child: alias, outer: outer)
+            case .manyToMany(let relation): nearJoin(relation, join: alias, outer: outer)
+            }
+        return " FROM \(SQLText.identifier(rows.table.name)) \(alias) WHERE \(join)"
+    }
+
+    private mutating func group(
+        _ filters: [Filter], _ separator: String, _ table: Table, _ alias: String
+    ) -> [Piece] {
+        var items: [[Piece]] = []
+        for filter in filters where !filter.isEmpty {
+            items.append(predicate(filter, table, alias))
+        }
+        if items.count == 1 { return items[0] }
+        return [.wrapped("(", [.joined(items, separator: separator, empty: "")], ")")]
+    }
+
+    private mutating func test(_ test: ColumnTest, _ column: String) -> [Piece] {
+        switch test {
+        case .isNull(.constant(let flag)): return .text(column + (flag ? " IS NULL" : " IS NOT NULL"))
+        case .isNull(.variable(let name)):
+            let isTrue = when([.isTrue(name)], .text(" IS NULL"), otherwise: .text(" IS NOT NULL"))
+            return when([.notNull(name, path: [])], .text(column) + isTrue)
+        case .compare(let symbol, let operand):
+            return when(operand.presence, .text("\(column) \(symbol) ") + [value(operand)])
+        case .member(let operand, let isNegated):
+            let comparison = isNegated ? "<> ALL (" : "= ANY ("
+            return when(operand.presence, .text("\(column) \(comparison)") + [value(operand)] + .text(")"))
+        case .match(let symbol, let operand, let isNegated):
+            let comparison = isNegated ? "NOT \(column) \(symbol) " : "\(column) \(symbol) "
+            return when(operand.presence, .text(comparison) + [value(operand)])
+        case .list(let symbol, let operand, let isNegated):
+            let list = operand.type.isList ? [value(operand)] : .text("ARRAY[") + [value(operand)] + .text("]")
+            let test = .text("\(column) \(symbol) ") + list
+            // A list that is null includes nothing.
+            let negated = .text("NOT coalesce(") + test + .text(", FALSE)")
+            return when(operand.presence, isNegated ? negated : test)
+        }
+    }
+}

@@ -1,0 +1,227 @@
+package import LiveModel
+internal import JSON
+
+/// A mutation ready to run.
+package struct MutationCall: Sendable {
+    /// All steps in one transaction, all or nothing.
+    package let isTransaction: Bool
+    /// In the order of the operation. Fields left out by `@skip` or `@include` have no step.
+    package let steps: [MutationStep]
+
+    /// Rows that the whole call writes by their primary key.
+    package var keysWritten: [EntityKey] { steps.flatMap(\.keysWritten) }
+}
+
+package struct MutationStep: Sendable {
+    package enum Kind: Sendable, Hashable {
+        case write
+        /// `query { … }`
+        case read
+    }
+
+    package enum ResultKind: Sendable, Hashable {
+        /// One row with one column, the JSON text of the field; no row or NULL means null.
+        case json
+        /// The number of rows that the command reports is the field's value.
+        case affectedCount
+    }
+
+    package let responseKey: String
+    package let sql: String
+    /// `$1…$n` in text form, nil for NULL.
+    package let parameters: [String?]
+    package let keysWritten: [EntityKey]
+    package let resultKind: ResultKind
+    package let kind: Kind
+}
+
+/// One field of a mutation, rendered but for its shape.
+struct MutationPlan: Sendable {
+    let responseKey: String
+    let inclusion: Inclusion
+    let body: Body
+
+    enum Body: Sendable {
+        case template(TemplatePlan)
+        case insertMany(InsertManyPlan)
+    }
+
+    struct TemplatePlan: Sendable {
+        let template: Template
+        let keys: [KeySource]
+        let resultKind: MutationStep.ResultKind
+        let kind: MutationStep.Kind
+        /// The name of the field, for messages.
+        let field: String
+        let cache = StatementCache<ShapeKey, RenderedTemplate>()
+    }
+
+    /// Where the parts of a key that is written come from, in the order of the table's key.
+    struct KeySource: Sendable {
+        let table: String
+        let parts: [Part]
+
+        struct Part: Sendable {
+            /// The operand when all conditions hold, else the fallback; no key without either.
+            let given: (operand: Int, required: [Condition])?
+            let fallback: Int?
+        }
+    }
+
+    /// The table whose rows it writes by key; nil for the others.
+    var tableWrittenByKey: String? {
+        switch body {
+        case .template(let plan): plan.keys.first?.table
+        case .insertMany(let plan): plan.insert.table.name
+        }
+    }
+
+    /// Nil when the field does not take part.
+    func step(_ invocation: Invocation) throws(RequestError) -> MutationStep? {
+        guard inclusion.isAlways || invocation.variables.satisfies(inclusion) else { return nil }
+        switch body {
+        case .template(let plan): return try step(plan, invocation)
+        case .insertMany(let plan):
+            let outcome = try plan.run(invocation)
+            return MutationStep(
+                responseKey: responseKey, sql: outcome.sql, parameters: outcome.parameters,
+                keysWritten: outcome.keys, resultKind: .json, kind: .write)
+        }
+    }
+
+    private func step(_ plan: TemplatePlan, _ invocation: Invocation) throws(RequestError) -> MutationStep {
+        let template = plan.template
+        let shape = template.shape(of: invocation.variables)
+        let statement = plan.cache.statement(for: shape) {
+            template.render(shape) { "$\($0 + 1)::\($1.text)" }
+        }
+        guard !statement.isRefused else {
+            throw RequestError(
+                .invalidVariable,
+                "none of the variables of the filter of \"\(plan.field)\" has a value; it would touch every row")
+        }
+        // Every value is computed once: a generated key is the same in the parameters and in the key written.
+        var values: [JSONValue?] = Array(repeating: nil, count: template.operands.count)
+        func value(_ index: Int) throws(RequestError) -> JSONValue {
+            if let known = values[index] { return known }
+            let value = try template.operands[index].value(in: invocation)
+            values[index] = value
+            return value
+        }
+        var parameters: [String?] = []
+        parameters.reserveCapacity(statement.operands.count)
+        for index in statement.operands {
+            parameters.append(template.operands[index].text(of: try value(index)))
+        }
+        var keys: [EntityKey] = []
+        for source in plan.keys {
+            var parts: [JSONValue] = []
+            for part in source.parts {
+                var operand = part.fallback
+                if let given = part.given, given.required.allSatisfy(invocation.variables.satisfies) {
+                    operand = given.operand
+                }
+                guard let operand else { break }
+                let value = try value(operand)
+                if value.isNull { break }
+                parts.append(value)
+            }
+            guard parts.count == source.parts.count else { continue }
+            let key = EntityKey(table: source.table, values: parts)
+            if !keys.contains(key) { keys.append(key) }
+        }
+        return MutationStep(
+            responseKey: responseKey, sql: statement.text, parameters: parameters, keysWritten: keys,
+            resultKind: plan.resultKind, kind: plan.kind)
+    }
+}
+
+extension MutationPlan {
+    init(_ field: MutationField, schema: Schema) {
+        var builder = TemplateBuilder(schema: schema)
+        var keys: [KeySource] = []
+        var resultKind = MutationStep.ResultKind.json
+        var kind = MutationStep.Kind.write
+        let pieces: [Piece]
+        switch field.kind {
+        case .insertMany(let insert):
+            self.init(
+                responseKey: field.responseKey, inclusion: field.inclusion,
+                body: .insertMany(InsertManyPlan(insert: insert, schema: schema)))
+            return
+        case .insert(let insert):
+            pieces = builder.insert(insert)
+            if let key = Self.key(of: insert, &builder) { keys = [key] }
+        case .update(let table, let target, let assignments, let returned):
+            pieces = builder.update(table, target, assignments, returned)
+            keys = Self.keys(of: table, target, assignments, &builder)
+        case .delete(let table, let target, let returned):
+            pieces = builder.delete(table, target, returned)
+            keys = Self.keys(of: table, target, [], &builder)
+        case .updateMany(let table, let filter, let assignments, let demand):
+            pieces = builder.updateMany(table, filter, assignments, demand)
+        case .deleteMany(let table, let filter, let demand):
+            pieces = builder.deleteMany(table, filter, demand)
+        case .native(let native):
+            pieces = builder.execute(native)
+            if case .affectedCount = native.result { resultKind = .affectedCount }
+        case .read(let fields):
+            pieces = builder.read(fields)
+            kind = .read
+        case .typeName(let name):
+            pieces = .text("SELECT to_json(\(SQLText.literal(name))::text)::text")
+            kind = .read
+        }
+        let plan = TemplatePlan(
+            template: builder.finish(pieces), keys: keys, resultKind: resultKind, kind: kind,
+            field: field.responseKey)
+        self.init(responseKey: field.responseKey, inclusion: field.inclusion, body: .template(plan))
+    }
+
+    private static func key(of insert: Insert, _ builder: inout TemplateBuilder) -> KeySource? {
+        var parts: [KeySource.Part] = []
+        for field in insert.table.key {
+            var given: (operand: Int, required: [Condition])?
+            if let assignment = insert.row.given[field], case .set(let operand) = assignment.value {
+                given = (builder.index(of: operand), assignment.required)
+            }
+            let fallback = insert.row.defaults[field].map { builder.index(of: $0) }
+            // A key that Postgres makes is new, and nobody can be waiting for it.
+            if given == nil, fallback == nil { return nil }
+            parts.append(KeySource.Part(given: given, fallback: fallback))
+        }
+        return KeySource(table: insert.table.name, parts: parts)
+    }
+
+    /// The row addressed; and when the update changes the key, the row that it becomes.
+    private static func keys(
+        of table: Table, _ target: RowTarget, _ assignments: [Assignment], _ builder: inout TemplateBuilder
+    ) -> [KeySource] {
+        guard case .key(let operands) = target else { return [] }
+        let addressed = operands.map { builder.index(of: $0) }
+        var keys = [KeySource(table: table.name, parts: addressed.map { .init(given: nil, fallback: $0) })]
+        var parts: [KeySource.Part] = []
+        var changesKey = false
+        for (field, old) in zip(table.key, addressed) {
+            var given: (operand: Int, required: [Condition])?
+            if let assignment = assignments.first(where: { $0.column.field == field }),
+                case .set(let operand) = assignment.value
+            {
+                given = (builder.index(of: operand), assignment.required)
+                changesKey = true
+            }
+            parts.append(KeySource.Part(given: given, fallback: old))
+        }
+        if changesKey { keys.append(KeySource(table: table.name, parts: parts)) }
+        return keys
+    }
+}
+
+extension MutationPlan {
+    var evictionCount: Int {
+        switch body {
+        case .template(let plan): plan.cache.evictionCount
+        case .insertMany(let plan): plan.cache.evictionCount
+        }
+    }
+}

@@ -1,0 +1,177 @@
+/// Rendering of mutations that write one row, or many by a filter. Each is one statement whose only value is the JSON of
+/// the field's result:
+///
+///     WITH w AS (UPDATE "movie" t1 SET "title" = $2::text WHERE t1."id" = $1::uuid
+///         RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+extension TemplateBuilder {
+    private static let resultOfOne = ") SELECT row_to_json(w.*)::text FROM w"
+    private static let resultCount = ") SELECT count(*)::text FROM w"
+
+    mutating func insert(_ insert: Insert) -> [Piece] {
+        let table = insert.table
+        let alias = alias()
+        var columns: [[Piece]] = []
+        var values: [[Piece]] = []
+        var replaced: [[Piece]] = []
+        for column in table.columns {
+            let name = SQLText.identifier(column.name)
+            let given = insert.row.given[column.field]
+            let fallback = insert.row.defaults[column.field]
+            if case .set(let operand)? = given?.value, let required = given?.required {
+                let value = [value(operand)]
+                if let fallback {
+                    columns.append(.text(name))
+                    values.append(when(required, value, otherwise: [self.value(fallback)]))
+                } else {
+                    columns.append(when(required, .text(name)))
+                    values.append(when(required, value))
+                }
+                if !table.key.contains(column.field) {
+                    replaced.append(when(required, .text("\(name) = EXCLUDED.\(name)")))
+                }
+            } else if let fallback {
+                columns.append(.text(name))
+                values.append([value(fallback)])
+            }
+        }
+        var pieces = [Piece].text("WITH w AS (INSERT INTO \(SQLText.identifier(table.name)) AS \(alias)")
+        let list: [Piece] = [
+            .wrapped(" (", [.joined(columns, separator: ", ", empty: "")], ")"),
+            .wrapped(" VALUES (", [.joined(values, separator: ", ", empty: "")], ")"),
+        ]
+        pieces.append(.joined([list], separator: "", empty: " DEFAULT VALUES"))
+        if insert.isUpsert {
+            pieces += .text(Self.conflict(table))
+            pieces.append(.joined(replaced, separator: ", ", empty: Self.untouched(table, "EXCLUDED")))
+        }
+        return pieces + returning(insert.returning, alias) + .text(Self.resultOfOne)
+    }
+
+    static func conflict(_ table: Table) -> String {
+        let key = table.keyColumns.map { SQLText.identifier($0.name) }.joined(separator: ", ")
+        return " ON CONFLICT (\(key)) DO UPDATE SET "
+    }
+
+    /// An assignment that changes nothing, where SQL wants at least one.
+    static func untouched(_ table: Table, _ source: String) -> String {
+        guard let column = table.keyColumns.first else { return "" }
+        let name = SQLText.identifier(column.name)
+        return "\(name) = \(source).\(name)"
+    }
+
+    mutating func update(
+        _ table: Table, _ target: RowTarget, _ assignments: [Assignment], _ returned: [ReturnedField]
+    ) -> [Piece] {
+        let alias = alias()
+        let set = set(assignments, table, alias)
+        return .text("WITH w AS (UPDATE \(SQLText.identifier(table.name)) \(alias) SET ") + set
+            + oneRow(target, table, alias) + returning(returned, alias) + .text(Self.resultOfOne)
+    }
+
+    mutating func updateMany(
+        _ table: Table, _ filter: Filter, _ assignments: [Assignment], _ demand: FilterDemand
+    ) -> [Piece] {
+        let alias = alias()
+        let set = set(assignments, table, alias)
+        return .text("WITH w AS (UPDATE \(SQLText.identifier(table.name)) \(alias) SET ") + set
+            + rows(filter, demand, table, alias) + .text(" RETURNING 1" + Self.resultCount)
+    }
+
+    mutating func delete(_ table: Table, _ target: RowTarget, _ returned: [ReturnedField]) -> [Piece] {
+        let alias = alias()
+        return .text("WITH w AS (DELETE FROM \(SQLText.identifier(table.name)) \(alias)")
+            + oneRow(target, table, alias) + returning(returned, alias) + .text(Self.resultOfOne)
+    }
+
+    mutating func deleteMany(_ table: Table, _ filter: Filter, _ demand: FilterDemand) -> [Piece] {
+        let alias = alias()
+        return .text("WITH w AS (DELETE FROM \(SQLText.identifier(table.name)) \(alias)")
+            + rows(filter, demand, table, alias) + .text(" RETURNING 1" + Self.resultCount)
+    }
+
+    /// The developer's own statement.
+    mutating func execute(_ native: NativeSQL) -> [Piece] {
+        let text = text(of: native)
+        switch native.result {
+        case .affectedCount: return text
+        case .rows:
+            return .text("WITH w AS (") + text
+                + .text(
+                    ") SELECT coalesce('[' || string_agg(row_to_json(w.*)::text, ',') || ']', '[]') FROM w")
+        case .firstRow: return .text("WITH w AS (") + text + .text(Self.resultOfOne + " LIMIT 1")
+        }
+    }
+
+    /// The read of `query { … }`.
+    mutating func read(_ fields: [RootField]) -> [Piece] {
+        .text("SELECT row_to_json(r.*)::text FROM (") + root(fields) + .text(") r")
+    }
+
+    // MARK: Parts
+
+    private mutating func rows(
+        _ filter: Filter, _ demand: FilterDemand, _ table: Table, _ alias: String
+    ) -> [Piece] {
+        guard demand == .someTest else { return [] }
+        return .text(" WHERE ") + [.required(predicate(filter, table, alias))]
+    }
+
+    private mutating func oneRow(_ target: RowTarget, _ table: Table, _ alias: String) -> [Piece] {
+        guard case .first(let filter, let order) = target else { return row(target, table, alias) }
+        let inner = self.alias()
+        func key(_ alias: String) -> String {
+            table.keyColumns.map { ColumnSQL.reference($0, of: alias) }.joined(separator: ", ")
+        }
+        var condition: [Piece] = []
+        if !filter.isEmpty {
+            // With every variable of its filter left out, "the first row" would be any row.
+            condition = .text(" WHERE ") + [.required(predicate(filter, table, inner))]
+        }
+        return .text(" WHERE (\(key(alias))) = (SELECT \(key(inner)) FROM \(SQLText.identifier(table.name)) \(inner)")
+            + condition + self.order(order, table, inner) + .text(" LIMIT 1 FOR UPDATE)")
+    }
+
+    mutating func returning(_ fields: [ReturnedField], _ alias: String) -> [Piece] {
+        var items: [[Piece]] = []
+        for field in fields {
+            let value =
+                switch field.kind {
+                case .column(let column): ColumnSQL.wireForm(column, of: alias)
+                case .typeName(let name): SQLText.literal(name) + "::text"
+                }
+            items.append(when(field.inclusion, .text("\(value) AS \(SQLText.identifier(field.responseKey))")))
+        }
+        return .text(" RETURNING ") + [.joined(items, separator: ", ", empty: "1 AS \"_\"")]
+    }
+
+    private mutating func set(_ assignments: [Assignment], _ table: Table, _ alias: String) -> [Piece] {
+        var items: [[Piece]] = []
+        for assignment in assignments {
+            let name = SQLText.identifier(assignment.column.name)
+            items.append(when(assignment.required, .text("\(name) = ") + newValue(assignment, alias)))
+        }
+        return [.joined(items, separator: ", ", empty: Self.untouched(table, alias))]
+    }
+
+    private mutating func newValue(_ assignment: Assignment, _ alias: String) -> [Piece] {
+        let old = ColumnSQL.reference(assignment.column, of: alias)
+        switch assignment.value {
+        case .set(let operand): return [value(operand)]
+        case .change(let change, let operand):
+            let amount = [value(operand)]
+            let list = "coalesce(\(old), '{}')"
+            switch change {
+            case .inc: return .text("\(old) + ") + amount
+            case .dec: return .text("\(old) - ") + amount
+            case .append: return .text("\(list) || ") + amount
+            case .prepend: return amount + .text(" || \(list)")
+            case .add:
+                return .text("\(list) || ARRAY(SELECT e FROM unnest(") + amount
+                    + .text(") WITH ORDINALITY AS u(e, o) WHERE e <> ALL (\(list)) ORDER BY o)")
+            case .remove:
+                return .text("ARRAY(SELECT e FROM unnest(\(list)) WITH ORDINALITY AS u(e, o) WHERE e <> ALL (")
+                    + amount + .text(") ORDER BY o)")
+            }
+        }
+    }
+}

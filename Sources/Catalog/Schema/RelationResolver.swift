@@ -1,0 +1,164 @@
+import GraphQLLanguage
+
+/// What a foreign key copies of a column.
+struct ColumnShape: Hashable {
+    let field: String
+    let type: ColumnType
+    let sqlType: String?
+}
+
+/// One column of a foreign key.
+struct ForeignColumn {
+    let local: ColumnShape
+    let targetField: String
+    /// Spelt out as a field of its own.
+    let isDeclared: Bool
+}
+
+/// Finds the columns of keys and foreign keys.
+///
+/// The two need each other: a foreign key has the columns of the target's key, and a key may name a reference and so
+/// have the columns of its foreign key. Cycles of references are fine (each foreign key ends at a key); only a key that
+/// needs itself is an error.
+struct RelationResolver {
+    let declared: DeclaredSchema
+    /// Nil: did not resolve, and has been reported.
+    private var keys: [String: [ColumnShape]?] = [:]
+    /// Types whose key is being resolved, outermost first.
+    private var open: [String] = []
+
+    init(_ declared: DeclaredSchema) {
+        self.declared = declared
+    }
+
+    /// Whether the type gets `id: UUID!` because it names no other key and has no such field.
+    static func hasImplicitID(_ type: DeclaredType) -> Bool {
+        type.field(named: "id") == nil && (type.table.names("key").map { $0.map(\.value) } ?? ["id"]) == ["id"]
+    }
+
+    /// The columns of the primary key; nil after a reported problem.
+    mutating func key(of type: DeclaredType, sink: inout DiagnosticSink) -> [ColumnShape]? {
+        if let known = keys[type.name] { return known }
+        if open.contains(type.name) {
+            let path = (open.drop { $0 != type.name } + [type.name]).joined(separator: " → ")
+            sink.report(
+                .error, rule: "key-cycle", at: type.table.range(of: "key"), in: type.file,
+                "the key of \"\(type.name)\" depends on itself: \(path)")
+            return nil
+        }
+        open.append(type.name)
+        let key = resolveKey(of: type, sink: &sink)
+        open.removeLast()
+        keys[type.name] = .some(key)
+        return key
+    }
+
+    private mutating func resolveKey(of type: DeclaredType, sink: inout DiagnosticSink) -> [ColumnShape]? {
+        if Self.hasImplicitID(type) { return [ColumnShape(field: "id", type: ColumnType(.uuid), sqlType: nil)] }
+        var key: [ColumnShape] = []
+        for name in type.table.names("key") ?? [Name("id", range: type.table.range)] {
+            guard let shapes = columns(named: name, in: type, sink: &sink) else { return nil }
+            if let repeated = shapes.first(where: key.contains) {
+                sink.report(
+                    .error, rule: "repeated-field", at: name.range, in: type.file,
+                    "\"\(repeated.field)\" is named more than once")
+                return nil
+            }
+            key += shapes
+        }
+        for shape in key where shape.type.isList || shape.type.scalar == .any {
+            sink.report(
+                .error, rule: "key-type", at: type.table.range(of: "key"), in: type.file,
+                "\"\(shape.field)\" cannot be part of a key: it is a list or of type Any")
+            return nil
+        }
+        return key
+    }
+
+    /// The columns behind a name written in `key`, `fields` or `references`: a column, or all of a reference.
+    mutating func columns(
+        named name: Name, in type: DeclaredType, sink: inout DiagnosticSink, from file: SourceFile? = nil
+    ) -> [ColumnShape]? {
+        if let field = type.field(named: name.value) {
+            switch field.kind {
+            case .column(let columnType): return [Self.shape(of: field, columnType)]
+            case .reference: return foreignKey(of: field, in: type, sink: &sink)?.map(\.local)
+            }
+        }
+        if name.value == "id", Self.hasImplicitID(type) {
+            return [ColumnShape(field: "id", type: ColumnType(.uuid), sqlType: nil)]
+        }
+        // A column that a reference adds.
+        for field in type.fields where Self.mayAdd(field, column: name.value) {
+            guard let columns = foreignKey(of: field, in: type, sink: &sink) else { return nil }
+            if let column = columns.first(where: { $0.local.field == name.value }) { return [column.local] }
+        }
+        sink.report(
+            .error, rule: "unknown-field", at: name.range, in: file ?? type.file,
+            "\"\(type.name)\" has no field \"\(name.value)\"",
+            help: DidYouMean.help(name.value, among: type.fields.map(\.name)))
+        return nil
+    }
+
+    /// The columns of a reference's foreign key, in the order of the target's; nil after a reported problem.
+    mutating func foreignKey(
+        of field: DeclaredField, in type: DeclaredType, sink: inout DiagnosticSink
+    ) -> [ForeignColumn]? {
+        // A target that could not be read has been reported.
+        guard case .reference(let typeName) = field.kind, let target = declared.type(named: typeName) else {
+            return nil
+        }
+        let ref = field.directive("ref")
+        var targets: [ColumnShape] = []
+        if let references = ref?.names("references") {
+            for name in references {
+                guard let shapes = columns(named: name, in: target, sink: &sink, from: type.file) else { return nil }
+                targets += shapes
+            }
+        } else {
+            guard let key = key(of: target, sink: &sink) else { return nil }
+            targets = key
+        }
+        let names =
+            ref?.names("fields")
+            ?? targets.map {
+                Name(GeneratedNames.foreignKeyField(reference: field.name, target: $0.field), range: field.nameRange)
+            }
+        guard names.count == targets.count else {
+            sink.report(
+                .error, rule: "ref-count", at: ref?.range(of: "fields") ?? field.nameRange, in: type.file,
+                "@ref names \(names.count) of its own fields, but \(targets.count) of \"\(typeName)\""
+                    + " (\(targets.map(\.field).joined(separator: ", ")))")
+            return nil
+        }
+        var columns: [ForeignColumn] = []
+        for (name, shape) in zip(names, targets) {
+            let local = ColumnShape(field: name.value, type: shape.type, sqlType: shape.sqlType)
+            let declaredField = type.field(named: name.value)
+            if let declaredField, !Self.fits(declaredField, shape) {
+                sink.report(
+                    .error, rule: "ref-type", at: declaredField.nameRange, in: type.file,
+                    "\"\(name.value)\" is the foreign key of \"\(field.name)\" and must have the type of"
+                        + " \"\(typeName).\(shape.field)\", \(shape.type.scalar.typeName)")
+                return nil
+            }
+            columns.append(ForeignColumn(local: local, targetField: shape.field, isDeclared: declaredField != nil))
+        }
+        return columns
+    }
+
+    private static func shape(of field: DeclaredField, _ type: ColumnType) -> ColumnShape {
+        let dataType = field.directive("col")?.string("dataType").flatMap { ColumnDataType($0, for: type.scalar)?.name }
+        return ColumnShape(field: field.name, type: type, sqlType: dataType)
+    }
+
+    private static func fits(_ field: DeclaredField, _ target: ColumnShape) -> Bool {
+        if case .column(let type) = field.kind { type == target.type } else { false }
+    }
+
+    private static func mayAdd(_ field: DeclaredField, column: String) -> Bool {
+        guard case .reference = field.kind else { return false }
+        guard let names = field.directive("ref")?.names("fields") else { return column.hasPrefix(field.name) }
+        return names.contains { $0.value == column }
+    }
+}

@@ -1,0 +1,71 @@
+/// Text forms of the scalars that travel as strings. Source: SQL Connect language §5.3.
+package enum ScalarText {
+    /// 32 lower-case hexadecimal digits from any accepted spelling: with or without dashes, `urn:uuid:`, braces, any
+    /// case. Nil if it is none.
+    package static func canonicalUUID(_ text: String) -> String? {
+        var rest = text.utf8[...]
+        if rest.count > 9, String(Substring(rest.prefix(9))).lowercased() == "urn:uuid:" {
+            rest = rest.dropFirst(9)
+        } else if rest.first == UInt8(ascii: "{"), rest.last == UInt8(ascii: "}") {
+            rest = rest.dropFirst().dropLast()
+        }
+        guard rest.count == 32 || rest.count == 36 else { return nil }
+        let isDashed = rest.count == 36
+        var digits: [UInt8] = []
+        digits.reserveCapacity(32)
+        for (offset, byte) in rest.enumerated() {
+            if isDashed, [8, 13, 18, 23].contains(offset) {
+                guard byte == UInt8(ascii: "-") else { return nil }
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): digits.append(byte)
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): digits.append(byte | 0x20)
+            default: return nil
+            }
+        }
+        return String(decoding: digits, as: UTF8.self)
+    }
+
+    /// Whether it is a calendar day `YYYY-MM-DD` that exists.
+    package static func isDate(_ text: some StringProtocol) -> Bool {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 3, let year = digits(parts[0], count: 4), let month = digits(parts[1], count: 2),
+            let day = digits(parts[2], count: 2), (1...12).contains(month), day >= 1
+        else { return false }
+        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+        return day <= (month == 2 ? (isLeap ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31)
+    }
+
+    /// Whether it is an RFC 3339 time with an offset, `2026-01-31T12:00:00.5Z`, of the years 1583 to 9999.
+    package static func isTimestamp(_ text: String) -> Bool {
+        guard text.utf8.count >= 20, let separator = text.firstIndex(where: { $0 == "T" || $0 == "t" || $0 == " " }),
+            isDate(text[..<separator]), text[..<separator] >= "1583"
+        else { return false }
+        var clock = text[text.index(after: separator)...]
+        if clock.last == "Z" || clock.last == "z" {
+            clock.removeLast()
+        } else {
+            let offset = clock.suffix(6)
+            let hourMinute = offset.dropFirst().split(separator: ":", omittingEmptySubsequences: false)
+            guard let sign = offset.first, sign == "+" || sign == "-", hourMinute.count == 2,
+                let hour = digits(hourMinute[0], count: 2), hour < 24,
+                let minute = digits(hourMinute[1], count: 2), minute < 60
+            else { return false }
+            clock = clock.dropLast(6)
+        }
+        let parts = clock.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 3, let hour = digits(parts[0], count: 2), hour < 24,
+            let minute = digits(parts[1], count: 2), minute < 60
+        else { return false }
+        let second = parts[2].split(separator: ".", omittingEmptySubsequences: false)
+        guard let whole = second.first.flatMap({ digits($0, count: 2) }), whole < 60 else { return false }
+        guard second.count == 2 else { return second.count == 1 }
+        return (1...9).contains(second[1].count) && digits(second[1], count: second[1].count) != nil
+    }
+
+    private static func digits(_ text: some StringProtocol, count: Int) -> Int? {
+        guard text.utf8.count == count, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return Int(text)
+    }
+}

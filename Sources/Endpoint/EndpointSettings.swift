@@ -1,0 +1,20 @@
+package import Gateway
+
+/// What the public port offers and its bounds.
+package struct EndpointSettings: Sendable {
+    /// Whether operations are run for requests.
+    package var isAPI = true
+    /// Whether live queries are served.
+    package var isGateway = true
+    /// `*` or exact origins.
+    package var corsOrigins: [String] = ["*"]
+    package var longPollMaxMs: Int64 = 60_000
+    package var sessionsMax = 20_000
+    /// Requests being worked on at a time; more are refused.
+    package var requestsInFlightMax = 2_048
+    package var session = SessionLimits()
+    /// The page at `/`; nil: 404.
+    package var page: [UInt8]?
+
+    package init() {}
+}

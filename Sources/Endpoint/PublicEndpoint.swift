@@ -1,0 +1,197 @@
+package import Execution
+package import Gateway
+package import HTTPServer
+internal import JSON
+package import LiveModel
+package import Logging
+internal import Metrics
+internal import NIOCore
+internal import NIOHTTP1
+internal import Observability
+internal import Sessions
+internal import Synchronization
+
+/// The public port: finds the route of a request and performs it. Everything here runs on the connection's event loop;
+/// what takes time runs in a task and comes back to it.
+package final class PublicEndpoint: HTTPHandler {
+    let services: NodeServices
+    let gateway: GatewayService?
+    let settings: EndpointSettings
+    private let logger: Logger
+    private let isReady: @Sendable () -> Bool
+    private let sessions: SessionRegistry
+    private let requestsInFlight = Atomic<Int>(0)
+    private let refused = Counter(label: "freshet_requests_refused_total")
+
+    package init(
+        services: NodeServices, gateway: GatewayService?, settings: EndpointSettings, sessions: SessionRegistry,
+        logger: Logger, isReady: @escaping @Sendable () -> Bool
+    ) {
+        self.services = services
+        self.gateway = settings.isGateway ? gateway : nil
+        self.settings = settings
+        self.sessions = sessions
+        self.logger = logger
+        self.isReady = isReady
+    }
+
+    // MARK: HTTP
+
+    package func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
+        let call = Call(
+            request: request, exchange: exchange, headers: corsHeaders(for: request),
+            traceID: TraceID(continuing: request.header("traceparent")).description)
+        if request.method == .OPTIONS { return preflight(call) }
+        let parts = request.path.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
+        switch (parts.count, parts.first) {
+        case (0, _): page(call)
+        case (1, "healthz"): exchange.respond(json: Array(#"{"status":"ok"}"#.utf8), headers: call.headers)
+        case (1, "readyz"):
+            isReady()
+                ? exchange.respond(json: Array(#"{"status":"ready"}"#.utf8), headers: call.headers)
+                : exchange.respond(
+                    json: Array(#"{"status":"not ready"}"#.utf8), status: .serviceUnavailable, headers: call.headers)
+        case (1, "graphql"): graphQL(call)
+        case (5, "v1") where parts[1] == "connectors" && parts[3] == "queries":
+            query(call, connector: parts[2], operation: parts[4])
+        case (5, "v1") where parts[1] == "connectors" && parts[3] == "mutations":
+            mutation(call, connector: parts[2], operation: parts[4])
+        default: call.fail(RequestError(.notFound, "there is nothing at this path"))
+        }
+    }
+
+    private func page(_ call: Call) {
+        guard let page = settings.page else { return call.fail(RequestError(.notFound, "there is nothing at this path")) }
+        guard call.request.method == .GET || call.request.method == .HEAD else { return call.methodNotAllowed("GET") }
+        var headers = call.headers
+        headers.replaceOrAdd(name: "content-type", value: "text/html; charset=utf-8")
+        call.exchange.respond(.ok, headers: headers, body: page)
+    }
+
+    // MARK: CORS (Fetch standard §3.2)
+
+    private func corsHeaders(for request: HTTPRequest) -> HTTPHeaders {
+        guard let origin = request.header("origin") else { return [:] }
+        if settings.corsOrigins.contains("*") {
+            return ["access-control-allow-origin": "*", "access-control-expose-headers": "etag, retry-after"]
+        }
+        guard settings.corsOrigins.contains(origin) else { return ["vary": "Origin"] }
+        return [
+            "access-control-allow-origin": origin, "vary": "Origin",
+            "access-control-expose-headers": "etag, retry-after",
+        ]
+    }
+
+    private func preflight(_ call: Call) {
+        var headers = call.headers
+        headers.replaceOrAdd(name: "access-control-allow-methods", value: "GET, POST, OPTIONS")
+        // Headers are echoed: every SDK has names of its own, and a header alone opens nothing.
+        let wanted = call.request.header("access-control-request-headers") ?? "authorization, content-type"
+        headers.replaceOrAdd(name: "access-control-allow-headers", value: wanted)
+        headers.replaceOrAdd(name: "access-control-max-age", value: "7200")
+        call.exchange.respond(.noContent, headers: headers, body: [])
+    }
+
+    // MARK: WebSocket
+
+    package func webSocket(_ request: HTTPRequest) -> WebSocketDecision {
+        let offered = request.headers[canonicalForm: "sec-websocket-protocol"].map(String.init)
+        func reject(_ error: RequestError) -> WebSocketDecision {
+            .reject(
+                HTTPResponseStatus(statusCode: error.code.httpStatus),
+                body: ByteBuffer(bytes: ResultEnvelope.errors([error])))
+        }
+        guard request.path == "/graphql", let gateway else {
+            return reject(RequestError(.notFound, "no WebSocket endpoint at this path"))
+        }
+        if let origin = request.header("origin"), !settings.corsOrigins.contains("*"),
+            !settings.corsOrigins.contains(origin)
+        {
+            return reject(RequestError(.permissionDenied, "this origin is not allowed"))
+        }
+        guard isReady() else { return reject(RequestError(.unavailable, "the node is not ready")) }
+        guard sessions.count < settings.sessionsMax else {
+            return reject(RequestError(.unavailable, "the node has its maximum of sessions"))
+        }
+        let isSupported = offered.contains(GraphQLTransportWSMachine.subprotocol)
+        let services = self.services
+        let sessions = self.sessions
+        let limits = settings.session
+        let bearer = request.header("authorization").flatMap { BearerToken.inHeader($0) }
+        return .accept(subprotocol: isSupported ? GraphQLTransportWSMachine.subprotocol : nil) { connection in
+            guard isSupported, let hub = gateway.hub(of: connection.eventLoop) else {
+                return RefusedWebSocket(connection, code: 4406, reason: "Subprotocol not acceptable")
+            }
+            let id = sessions.makeID()
+            let session = GraphQLWebSocketSession(
+                connection: connection, services: services, hub: hub, limits: limits, upgradeBearer: bearer,
+                onClosed: { sessions.remove(id) })
+            sessions.insert(session, id: id, eventLoop: connection.eventLoop)
+            return session
+        }
+    }
+
+    // MARK: Work in tasks
+
+    /// Runs `work` in a task with the sender's identity, bounded by `requestsInFlightMax`.
+    func perform(
+        _ call: Call, _ work: @escaping @Sendable (Identity) async throws(RequestError) -> Void
+    ) {
+        guard requestsInFlight.wrappingAdd(1, ordering: .relaxed).newValue <= settings.requestsInFlightMax else {
+            requestsInFlight.wrappingSubtract(1, ordering: .relaxed)
+            refused.increment()
+            return call.fail(RequestError(.unavailable, "the node has its maximum of requests in flight"))
+        }
+        Task {
+            do {
+                let bearer = call.request.header("authorization").flatMap { BearerToken.inHeader($0) }
+                try await work(try await services.authenticate(bearer: bearer))
+            } catch {
+                if error.code == .internalError {
+                    logger.error("request failed", metadata: ["trace": "\(call.traceID)", "error": "\(error.message)"])
+                }
+                call.fail(error)
+            }
+            requestsInFlight.wrappingSubtract(1, ordering: .relaxed)
+        }
+    }
+
+    func register(_ session: any Drainable, eventLoop: any EventLoop) -> UInt64 {
+        let id = sessions.makeID()
+        sessions.insert(session, id: id, eventLoop: eventLoop)
+        return id
+    }
+
+    func unregister(_ id: UInt64) { sessions.remove(id) }
+    var hasRoomForSession: Bool { sessions.count < settings.sessionsMax }
+}
+
+/// One request on its way through a route.
+struct Call: Sendable {
+    let request: HTTPRequest
+    let exchange: HTTPExchange
+    /// Of every answer to it.
+    let headers: HTTPHeaders
+    let traceID: String
+
+    func fail(_ error: RequestError) {
+        exchange.respond(error, headers: headers)
+    }
+
+    func methodNotAllowed(_ allowed: String) {
+        var headers = headers
+        headers.replaceOrAdd(name: "allow", value: allowed)
+        exchange.respond(RequestError(.methodNotAllowed, "this path allows \(allowed)"), headers: headers)
+    }
+}
+
+/// Closes a WebSocket whose subprotocol nobody here speaks.
+final class RefusedWebSocket: WebSocketHandler {
+    init(_ connection: WebSocketConnection, code: UInt16, reason: String) {
+        connection.close(code: code, reason: reason)
+    }
+
+    func received(text: ByteBuffer) {}
+    func received(binary: ByteBuffer) {}
+    func closed(code: UInt16?) {}
+}

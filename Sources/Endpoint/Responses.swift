@@ -1,0 +1,59 @@
+internal import HTTPServer
+internal import JSON
+internal import LiveModel
+internal import NIOCore
+internal import NIOHTTP1
+
+extension HTTPExchange {
+    func respond(_ error: RequestError, headers: HTTPHeaders, contentType: String = "application/json") {
+        var headers = headers
+        if let retryAfterMs = error.retryAfterMs {
+            headers.replaceOrAdd(name: "retry-after", value: String(max(1, (retryAfterMs + 999) / 1_000)))
+        }
+        if error.code == .unauthenticated { headers.replaceOrAdd(name: "www-authenticate", value: "Bearer") }
+        headers.replaceOrAdd(name: "content-type", value: contentType)
+        respond(
+            HTTPResponseStatus(statusCode: error.code.httpStatus), headers: headers, body: ResultEnvelope.errors([error]))
+    }
+
+    func respond(json body: [UInt8], status: HTTPResponseStatus = .ok, headers: HTTPHeaders) {
+        var headers = headers
+        headers.replaceOrAdd(name: "content-type", value: "application/json")
+        respond(status, headers: headers, body: body)
+    }
+}
+
+extension HTTPRequest {
+    /// The body as a JSON object; an empty body is an empty object.
+    /// - Throws: `.unsupportedMediaType`, `.badRequest`.
+    func jsonBody() throws(RequestError) -> JSONObject {
+        if let type = header("content-type") {
+            let essence = type.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
+            guard essence == "application/json" else {
+                throw RequestError(.unsupportedMediaType, "the body must be application/json")
+            }
+        } else if body.readableBytes > 0 {
+            throw RequestError(.unsupportedMediaType, "the body has no content-type; it must be application/json")
+        }
+        if body.readableBytes == 0 { return JSONObject() }
+        let value: JSONValue
+        do {
+            value = try JSONValue(parsing: Array(body.readableBytesView))
+        } catch {
+            throw RequestError(.badRequest, "the body is not JSON: \(error.code.rawValue) at byte \(error.offset)")
+        }
+        guard case .object(let object) = value else {
+            throw RequestError(.badRequest, "the body must be a JSON object")
+        }
+        return object
+    }
+
+    /// A query item that holds a JSON object; absent or empty is an empty object.
+    func jsonObject(inQuery name: String) throws(RequestError) -> JSONObject {
+        guard let text = query(name), !text.isEmpty else { return JSONObject() }
+        guard let value = try? JSONValue(parsing: Array(text.utf8)), case .object(let object) = value else {
+            throw RequestError(.badRequest, "the query item \"\(name)\" must be a JSON object")
+        }
+        return object
+    }
+}

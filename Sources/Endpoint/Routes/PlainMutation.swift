@@ -1,0 +1,31 @@
+internal import HTTPServer
+internal import JSON
+internal import LiveModel
+internal import NIOHTTP1
+internal import Sessions
+
+/// `POST /v1/connectors/C/mutations/OP` with the body `{"variables": {…}}`. 200 means committed; errors of single fields
+/// stand beside `data`.
+extension PublicEndpoint {
+    func mutation(_ call: Call, connector: String, operation: String) {
+        guard settings.isAPI else {
+            return call.fail(RequestError(.notFound, "this node runs no mutations (role api)"))
+        }
+        guard call.request.method == .POST else { return call.methodNotAllowed("POST") }
+        perform(call) { identity throws(RequestError) in
+            let request = try OperationRequest(graphQL: try call.request.jsonBody())
+            let resolved = try self.services.resolve(
+                OperationRequest(connector: connector, operationName: operation, variables: request.variables),
+                auth: identity.auth)
+            guard resolved.operation.kind == .mutation else {
+                throw RequestError(.badRequest, "\"\(operation)\" is a query: GET it from …/queries/\(operation)")
+            }
+            let (body, errors) = try await self.services.mutate(resolved, traceID: call.traceID)
+            var headers = call.headers
+            headers.replaceOrAdd(name: "x-trace-id", value: call.traceID)
+            call.exchange.respond(
+                json: errors.isEmpty ? ResultEnvelope.data(body) : ResultEnvelope.errors(errors, body: body),
+                headers: headers)
+        }
+    }
+}

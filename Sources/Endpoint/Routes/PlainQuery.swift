@@ -1,0 +1,108 @@
+internal import Execution
+internal import Gateway
+internal import HTTPServer
+internal import JSON
+internal import LiveModel
+internal import NIOCore
+internal import NIOHTTP1
+internal import Sessions
+
+/// `GET /v1/connectors/C/queries/OP?variables={…}`: one-shot with `ETag`; long-poll with `Prefer: wait=N` and
+/// `If-None-Match` (304 when nothing changed); an event stream by `Accept: text/event-stream`.
+extension PublicEndpoint {
+    func query(_ call: Call, connector: String, operation: String) {
+        guard call.request.method == .GET || call.request.method == .HEAD else { return call.methodNotAllowed("GET") }
+        perform(call) { identity throws(RequestError) in
+            let variables = try call.request.jsonObject(inQuery: "variables")
+            let resolved = try self.services.resolve(
+                OperationRequest(connector: connector, operationName: operation, variables: variables),
+                auth: identity.auth)
+            guard resolved.operation.kind == .query else {
+                throw RequestError(.badRequest, "\"\(operation)\" is a mutation: POST it to …/mutations/\(operation)")
+            }
+            let accept = call.request.header("accept") ?? "*/*"
+            if accept.lowercased().contains("text/event-stream") {
+                try self.eventStream(call, resolved, identity)
+                return
+            }
+            let known = call.request.header("if-none-match").flatMap { EntityTag(ifNoneMatch: $0) }?.known
+            let waitMs = call.request.header("prefer").flatMap {
+                Preferences.waitMs($0, maximumMs: self.settings.longPollMaxMs)
+            }
+            if let waitMs {
+                try self.longPoll(call, resolved, identity, known: known, waitMs: waitMs)
+            } else {
+                try await self.readOnce(call, resolved, known: known)
+            }
+        }
+    }
+
+    private func readOnce(
+        _ call: Call, _ resolved: ResolvedOperation, known: KnownResult?
+    ) async throws(RequestError) {
+        let result = try await services.read(resolved)
+        let tag = EntityTag(KnownResult(digest: result.digest, position: nil))
+        answer(call, tag: tag, body: known?.digest == result.digest ? nil : result.body, resolved)
+    }
+
+    /// - Parameter body: nil answers 304.
+    private func answer(_ call: Call, tag: EntityTag, body: [UInt8]?, _ resolved: ResolvedOperation) {
+        var headers = call.headers
+        headers.replaceOrAdd(name: "etag", value: tag.description)
+        headers.replaceOrAdd(
+            name: "cache-control", value: resolved.operation.authReads == .nothing ? "no-cache" : "private, no-cache")
+        if let body {
+            call.exchange.respond(json: ResultEnvelope.data(body), headers: headers)
+        } else {
+            call.exchange.respond(.notModified, headers: headers, body: [])
+        }
+    }
+
+    private func longPoll(
+        _ call: Call, _ resolved: ResolvedOperation, _ identity: Identity, known: KnownResult?, waitMs: Int64
+    ) throws(RequestError) {
+        guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
+            throw RequestError(.notFound, "this node serves no live queries (role gateway)")
+        }
+        let untilExpiryMs = identity.expiresAtMs.map { max(0, $0 - services.clock.nowMs()) } ?? waitMs
+        let exchange = call.exchange
+        exchange.eventLoop.execute {
+            LongPoll.wait(
+                resolved.liveQuery, known: known, waitMs: min(waitMs, untilExpiryMs), hub: hub, exchange: exchange
+            ) { ending in
+                switch ending {
+                case .result(let result):
+                    let tag = EntityTag(KnownResult(digest: result.digest, position: result.position))
+                    self.answer(call, tag: tag, body: result.body, resolved)
+                case .waited:
+                    // The owner may not have answered at all: the database decides what the client is told.
+                    self.perform(call) { _ throws(RequestError) in
+                        let result = try await self.services.read(resolved)
+                        let isSame = known?.digest == result.digest
+                        let position = isSame ? known?.position : nil
+                        let tag = EntityTag(KnownResult(digest: result.digest, position: position))
+                        self.answer(call, tag: tag, body: isSame ? nil : result.body, resolved)
+                    }
+                case .failed(let error): call.fail(error)
+                }
+            }
+        }
+    }
+
+    private func eventStream(
+        _ call: Call, _ resolved: ResolvedOperation, _ identity: Identity
+    ) throws(RequestError) {
+        guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
+            throw RequestError(.notFound, "this node serves no live queries (role gateway)")
+        }
+        guard hasRoomForSession else { throw RequestError(.unavailable, "the node has its maximum of sessions") }
+        let known = call.request.header("last-event-id").flatMap { EntityTag(bare: $0) }?.known
+        let exchange = call.exchange
+        exchange.eventLoop.execute {
+            EventStream.start(
+                resolved, known: known, expiresAtMs: identity.expiresAtMs, bytesMax: self.settings.session.bytesMax,
+                hub: hub, exchange: exchange, headers: call.headers, clock: self.services.clock,
+                register: { self.register($0, eventLoop: exchange.eventLoop) }, onClosed: { self.unregister($0) })
+        }
+    }
+}

@@ -1,0 +1,160 @@
+package import Catalog
+package import JSON
+package import LiveModel
+package import Postgres
+
+/// Runs stored mutations, each in one transaction together with the outbox row of its event.
+package final class MutationExecutor: Sendable {
+    package struct Outcome: Sendable {
+        /// JSON text of `data`.
+        package let body: [UInt8]
+        /// Errors of single fields; the others were committed.
+        package let errors: [RequestError]
+        /// The row that stands in the outbox now; nil when nothing could be refreshed or nothing was committed.
+        package let event: OutboxRow?
+    }
+
+    /// What the outbox needs besides what the mutation itself tells.
+    package struct Envelope: Sendable {
+        package let eventID: String
+        package let traceID: String
+        /// Shards that own a query which this mutation could refresh; without any, no event is made.
+        package let shards: [ShardID]
+        /// `mutation.auth` as conditions may read it.
+        package let authReads: AuthReads
+
+        package init(eventID: String, traceID: String, shards: [ShardID], authReads: AuthReads) {
+            self.eventID = eventID
+            self.traceID = traceID
+            self.shards = shards
+            self.authReads = authReads
+        }
+    }
+
+    private let pool: PostgresPool
+    private let clock: ServiceClock
+    private let makeUUID: @Sendable () -> String
+
+    package init(pool: PostgresPool, clock: ServiceClock, makeUUID: @escaping @Sendable () -> String) {
+        self.pool = pool
+        self.clock = clock
+        self.makeUUID = makeUUID
+    }
+
+    /// - Throws: when nothing was committed and no field can be blamed; `.outcomeUnknown` when that is not certain.
+    package func run(
+        _ operation: StoredOperation, variables: JSONObject, auth: Auth?, envelope: Envelope
+    ) async throws(RequestError) -> Outcome {
+        let call = try operation.mutationCall(
+            variables: variables, auth: auth, nowMs: clock.nowMs(), makeUUID: makeUUID)
+        let makeEvent: @Sendable ([EntityKey]) -> MutationEvent = { [clock] keys in
+            MutationEvent(
+                id: envelope.eventID, operation: operation.reference, variables: variables,
+                auth: envelope.authReads.project(auth) ?? .null, keysWritten: keys, traceID: envelope.traceID,
+                committedAtMs: clock.nowMs())
+        }
+        if call.steps.isEmpty { return Outcome(body: Array("{}".utf8), errors: [], event: nil) }
+        if call.isTransaction || call.steps.count == 1 {
+            return try await runAtOnce(call, envelope, makeEvent)
+        }
+        return try await runInSequence(call, envelope, makeEvent)
+    }
+
+    /// One flight: the steps and the outbox row, all or nothing.
+    private func runAtOnce(
+        _ call: MutationCall, _ envelope: Envelope, _ makeEvent: ([EntityKey]) -> MutationEvent
+    ) async throws(RequestError) -> Outcome {
+        var row: OutboxRow?
+        var steps: [PostgresStep] = call.steps.map { (Statement($0.sql), $0.parameters.map { Parameter($0) }) }
+        if !envelope.shards.isEmpty {
+            let outboxRow = OutboxRow(makeEvent(call.steps.flatMap(\.keysWritten)), shards: envelope.shards)
+            steps.append(outboxRow.insertion)
+            row = outboxRow
+        }
+        let results: [ResultSet]
+        do {
+            results = try await pool.transaction(steps)
+        } catch {
+            guard case .server = error.code, let failed = error.stepIndex, failed < call.steps.count else {
+                throw RequestError(error)
+            }
+            return Self.rolledBack(call, failedStep: failed, RequestError(error))
+        }
+        let fields = zip(call.steps, results).map { step, result in
+            (step.responseKey, result.rows.first?[0])
+        }
+        return Outcome(body: Self.object(fields), errors: [], event: row)
+    }
+
+    /// Every field is null and has an error: the failing one its own, earlier ones "(rolled back)", later ones
+    /// "(aborted)". Source: SQL Connect language §5.1, `@transaction`.
+    private static func rolledBack(_ call: MutationCall, failedStep: Int, _ error: RequestError) -> Outcome {
+        var errors: [RequestError] = []
+        for (index, step) in call.steps.enumerated() {
+            var fieldError = error
+            fieldError.path = [.key(step.responseKey)]
+            if index < failedStep { fieldError.message = "(rolled back)" }
+            if index > failedStep { fieldError.message = "(aborted)" }
+            errors.append(fieldError)
+        }
+        return Outcome(body: object(call.steps.map { ($0.responseKey, nil) }), errors: errors, event: nil)
+    }
+
+    /// Without `@transaction` the fields run one after the other and a failed one does not undo the others. They still
+    /// commit together, so that the event cannot be lost between two of them.
+    private func runInSequence(
+        _ call: MutationCall, _ envelope: Envelope, _ makeEvent: @escaping @Sendable ([EntityKey]) -> MutationEvent
+    ) async throws(RequestError) -> Outcome {
+        do {
+            return try await pool.withSession { session in
+                try await session.begin()
+                var fields: [(String, [UInt8]?)] = []
+                var errors: [RequestError] = []
+                var keys: [EntityKey] = []
+                for step in call.steps {
+                    try await session.savepoint("field")
+                    do {
+                        let result = try await session.execute(Statement(step.sql), step.parameters.map { Parameter($0) })
+                        try await session.release("field")
+                        fields.append((step.responseKey, result.rows.first?[0]))
+                        keys += step.keysWritten
+                    } catch let error as PostgresError {
+                        guard case .server = error.code else { throw error }
+                        try await session.rollback(to: "field")
+                        var fieldError = RequestError(error)
+                        fieldError.path = [.key(step.responseKey)]
+                        errors.append(fieldError)
+                        fields.append((step.responseKey, nil))
+                    }
+                }
+                var row: OutboxRow?
+                if !envelope.shards.isEmpty, errors.count < call.steps.count {
+                    let outboxRow = OutboxRow(makeEvent(keys), shards: envelope.shards)
+                    _ = try await session.execute(outboxRow.insertion.statement, outboxRow.insertion.parameters)
+                    row = outboxRow
+                }
+                try await session.commit()
+                return Outcome(body: Self.object(fields), errors: errors, event: row)
+            }
+        } catch let error as PostgresError {
+            throw RequestError(error)
+        } catch let error as RequestError {
+            throw error
+        } catch {
+            throw RequestError(.internalError, "the mutation failed")
+        }
+    }
+
+    /// `{"key":JSON,…}`; the fields' texts come from Postgres as they are.
+    private static func object(_ fields: [(String, [UInt8]?)]) -> [UInt8] {
+        var bytes: [UInt8] = [UInt8(ascii: "{")]
+        for (index, (key, json)) in fields.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            JSONWriter.append(.string(key), to: &bytes)
+            bytes.append(UInt8(ascii: ":"))
+            bytes.append(contentsOf: json ?? Array("null".utf8))
+        }
+        bytes.append(UInt8(ascii: "}"))
+        return bytes
+    }
+}

@@ -1,0 +1,16 @@
+/// Freshet's own tables, in a Postgres schema of their own. Idempotent; run at every start under an advisory lock.
+package enum ServiceSchema {
+    package static let sql = """
+        BEGIN;
+        SELECT pg_advisory_xact_lock(hashtextextended('freshet.schema', 0));
+        CREATE SCHEMA IF NOT EXISTS freshet;
+        CREATE TABLE IF NOT EXISTS freshet.outbox (
+            id uuid PRIMARY KEY,
+            created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+            shards int[] NOT NULL,
+            event text NOT NULL
+        );
+        CREATE INDEX IF NOT EXISTS outbox_created_at ON freshet.outbox (created_at);
+        COMMIT;
+        """
+}

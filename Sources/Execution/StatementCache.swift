@@ -1,0 +1,29 @@
+internal import Catalog
+internal import Postgres
+internal import Synchronization
+
+/// The prepared-statement values of catalog statements, so that each text is hashed once.
+///
+/// Keyed by identity; the catalog's own caches bound how many shapes live, and this one starts over at `entriesMax`.
+final class StatementCache: Sendable {
+    struct Entry: Sendable {
+        /// Keeps the identity from being reused.
+        let owner: QueryStatement
+        let single: Statement
+        let multiplexed: Statement
+    }
+
+    static let entriesMax = 16_384
+    private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
+
+    func entry(for statement: QueryStatement) -> Entry {
+        entries.withLock { entries in
+            if let entry = entries[ObjectIdentifier(statement)] { return entry }
+            if entries.count >= Self.entriesMax { entries = [:] }
+            let entry = Entry(
+                owner: statement, single: Statement(statement.single), multiplexed: Statement(statement.multiplexed))
+            entries[ObjectIdentifier(statement)] = entry
+            return entry
+        }
+    }
+}

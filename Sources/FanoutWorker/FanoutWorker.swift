@@ -1,0 +1,364 @@
+package import Broker
+package import Catalog
+package import Execution
+package import LiveModel
+package import Logging
+internal import Metrics
+package import Refresh
+package import Sharding
+
+/// The worker's shell: brings entries, answers and time to the two machines and performs what they ask for.
+///
+/// An actor, because the machines have one writer; nothing here blocks a thread, and nothing here decides.
+package actor FanoutWorker {
+    package struct Settings: Sendable {
+        package var refresh = RefreshSettings()
+        package var lease = LeaseMachine.Settings()
+        package var checkpointMs: Int64 = 1_000
+        /// Events older than this are trimmed from the owned streams.
+        package var eventsAgeMaxMs: Int64 = 3_600_000
+        /// Entries that one read takes from each stream.
+        package var readMax = 512
+        package var inboxLengthMax = 20_000
+        /// An inbox that nobody writes to disappears.
+        package var inboxExpireMs = 600_000
+        /// Bytes of results on their way to the broker; beyond it they count as not sent and are sent again later.
+        package var outgoingBytesMax = 64 << 20
+
+        package init() {}
+    }
+
+    private struct Outgoing: Sendable {
+        let gateway: NodeID
+        let key: LiveQueryKey?
+        let append: StreamAppend
+        let bytes: Int
+    }
+
+    private let node: NodeID
+    private let broker: any Broker
+    private let catalog: Catalog
+    private let queries: QueryExecutor
+    private let settings: Settings
+    private let clock: ServiceClock
+    private let logger: Logger
+    private let reader: any StreamReader
+    private var machine: RefreshMachine
+    private var leases: LeaseMachine
+    private var gateways: Set<NodeID> = []
+    private var shardOfStream: [String: (shard: ShardID, kind: StreamKind)] = [:]
+    private var outgoing: [Outgoing] = []
+    private var outgoingBytes = 0
+    private var isSending = false
+    private var timer: (deadlineMs: Int64, task: Task<Void, Never>)?
+    private var checkpointed: [ShardID: StreamID] = [:]
+    private var lastTrimMs: Int64 = 0
+    private var isDraining = false
+
+    private enum StreamKind { case events, control }
+
+    private let runSeconds = Metrics.Timer(label: "freshet_refresh_statement_seconds")
+    private let runsTotal = Counter(label: "freshet_refresh_runs_total")
+    private let changedTotal = Counter(label: "freshet_refresh_changed_total")
+    private let eventsTotal = Counter(label: "freshet_worker_events_total")
+    private let liveQueriesGauge = Gauge(label: "freshet_worker_live_queries")
+    private let dueGauge = Gauge(label: "freshet_worker_due_live_queries")
+    private let shardsGauge = Gauge(label: "freshet_worker_shards")
+
+    package init(
+        node: NodeID, broker: any Broker, catalog: Catalog, queries: QueryExecutor, shardCount: Int,
+        settings: Settings, clock: ServiceClock, logger: Logger
+    ) {
+        self.node = node
+        self.broker = broker
+        self.catalog = catalog
+        self.queries = queries
+        self.settings = settings
+        self.clock = clock
+        self.logger = logger
+        self.reader = broker.makeReader(name: "worker-\(node)")
+        self.leases = LeaseMachine(me: node, shardCount: shardCount, settings: settings.lease)
+        self.machine = RefreshMachine(settings: settings.refresh) { query throws(RequestError) in
+            try catalog.queryRules(of: query)
+        }
+    }
+
+    /// Works until its task is cancelled or the reader is closed by `drain`.
+    package func run() async {
+        let ticks = Task { await self.keepLeases() }
+        defer { ticks.cancel() }
+        while !Task.isCancelled {
+            do {
+                let batches = try await reader.next(maxEntries: settings.readMax)
+                for batch in batches { arrived(batch) }
+            } catch {
+                if error.code == .closed || error.code == .cancelled { break }
+                logger.error("reading the shards' streams failed", metadata: ["error": "\(error)"])
+                try? await Task.sleep(for: .milliseconds(200))
+            }
+        }
+    }
+
+    /// Gives every shard back; returns when that is done.
+    package func drain() async {
+        isDraining = true
+        await perform(leases.drain(nowMs: clock.nowMs()))
+        reader.close()
+    }
+
+    // MARK: Nodes and leases
+
+    /// The node list as of now; called by the node's heartbeat.
+    package func nodesChanged(workers: [NodeID], gateways: Set<NodeID>) async {
+        for gone in self.gateways.subtracting(gateways) {
+            machine.gatewayGone(gone)
+            logger.info("gateway gone", metadata: ["gateway": "\(gone)"])
+        }
+        self.gateways = gateways
+        guard !isDraining else { return }
+        await perform(leases.workersChanged(workers, nowMs: clock.nowMs()))
+    }
+
+    private func keepLeases() async {
+        while !Task.isCancelled {
+            if !isDraining { await perform(leases.tick(nowMs: clock.nowMs())) }
+            await checkpoint()
+            liveQueriesGauge.record(machine.liveQueryCount)
+            dueGauge.record(machine.dueCount)
+            shardsGauge.record(machine.ownedShards.count)
+            try? await Task.sleep(for: .milliseconds(min(settings.lease.renewMs, settings.checkpointMs) / 2))
+        }
+    }
+
+    private func perform(_ actions: [LeaseMachine.Action]) async {
+        // Renewals of many shards go out together: the broker puts concurrent calls into one flight.
+        await withTaskGroup(of: Void.self) { group in
+            for action in actions { group.addTask { await self.perform(action) } }
+        }
+    }
+
+    private func perform(_ action: LeaseMachine.Action) async {
+        let sentMs = clock.nowMs()
+        let ttlMs = Int(settings.lease.ttlMs)
+        switch action {
+        case .acquire(let shard):
+            let grant = try? await broker.acquireLease(
+                broker.keys.lease(shard: shard.number), owner: node.name, ttlMs: ttlMs)
+            let nowMs = clock.nowMs()
+            await perform(leases.leaseAnswered(shard, epoch: grant?.epoch, sentMs: sentMs, nowMs: nowMs))
+        case .renew(let shard, let epoch):
+            let isHeld = try? await broker.renewLease(
+                broker.keys.lease(shard: shard.number), owner: node.name, epoch: epoch, ttlMs: ttlMs)
+            let nowMs = clock.nowMs()
+            await perform(
+                leases.renewalAnswered(shard, epoch: epoch, isHeld: isHeld, sentMs: sentMs, nowMs: nowMs))
+        case .start(let shard, let epoch): await start(shard, epoch)
+        case .stop(let shard, let epoch):
+            stop(shard)
+            logger.warning("shard lost", metadata: ["shard": "\(shard)", "epoch": "\(epoch)"])
+        case .release(let shard, let epoch):
+            await checkpoint(shard)
+            stop(shard)
+            _ = try? await broker.releaseLease(
+                broker.keys.lease(shard: shard.number), owner: node.name, epoch: epoch)
+            logger.info("shard released", metadata: ["shard": "\(shard)", "epoch": "\(epoch)"])
+        }
+    }
+
+    private func start(_ shard: ShardID, _ epoch: UInt64) async {
+        let events = broker.keys.events(shard: shard.number)
+        let control = broker.keys.control(shard: shard.number)
+        do {
+            let history = try await EventHistory.load(
+                from: broker, stream: events, countMax: settings.refresh.historyMax)
+            // What gateways announced before this point they announce again when asked below.
+            let controlEnd = try await broker.lastID(of: control)
+            guard leases.held[shard] == epoch else { return }
+            machine.shardAcquired(
+                shard, epoch: epoch, lastEventID: history.lastID, history: history.entries, nowMs: clock.nowMs())
+            shardOfStream[events] = (shard, .events)
+            shardOfStream[control] = (shard, .control)
+            reader.follow(events, after: history.lastID)
+            reader.follow(control, after: controlEnd)
+            let gateways = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
+                .filter { $0.roles.contains("gateway") }.map(\.id)
+            askAll(gateways, shard, epoch)
+            logger.info("shard taken", metadata: ["shard": "\(shard)", "epoch": "\(epoch)"])
+        } catch {
+            logger.warning("shard could not be started", metadata: ["shard": "\(shard)", "error": "\(error)"])
+            stop(shard)
+            await perform(leases.startFailed(shard, epoch: epoch))
+        }
+    }
+
+    private func askAll(_ gateways: some Sequence<NodeID>, _ shard: ShardID, _ epoch: UInt64) {
+        perform(gateways.map { .send(to: $0, .announceAll(shard: shard, epoch: epoch)) })
+    }
+
+    private func stop(_ shard: ShardID) {
+        for stream in [broker.keys.events(shard: shard.number), broker.keys.control(shard: shard.number)] {
+            reader.unfollow(stream)
+            shardOfStream[stream] = nil
+        }
+        checkpointed[shard] = nil
+        machine.shardLost(shard)
+    }
+
+    // MARK: Streams
+
+    private func arrived(_ batch: StreamBatch) {
+        guard let (shard, kind) = shardOfStream[batch.stream] else { return }
+        let nowMs = clock.nowMs()
+        switch kind {
+        case .events:
+            if let signal = batch.signal {
+                logger.warning(
+                    "events may be lost, the shard runs again", metadata: ["shard": "\(shard)", "signal": "\(signal)"])
+                let lastEventID: StreamID =
+                    if case .regressed = signal { .zero } else { machine.lastEventID(of: shard) ?? .zero }
+                perform(machine.eventsLost(shard, lastEventID: lastEventID, nowMs: nowMs))
+            }
+            let entries = batch.entries.map { entry in
+                (entry.id, entry["e"].flatMap { try? MutationEvent(encoded: $0) })
+            }
+            eventsTotal.increment(by: Int64(entries.count))
+            perform(machine.eventsArrived(shard, entries, nowMs: nowMs))
+        case .control:
+            if batch.signal != nil, let epoch = machine.epoch(of: shard) { askAll(gateways, shard, epoch) }
+            for entry in batch.entries {
+                guard let message = try? ControlMessage(fields: entry.fields.map { ($0.name, $0.value) }) else {
+                    logger.warning("unreadable control message", metadata: ["shard": "\(shard)", "entry": "\(entry.id)"])
+                    continue
+                }
+                perform(machine.controlArrived(shard, message, nowMs: nowMs))
+            }
+        }
+    }
+
+    private func checkpoint() async {
+        for shard in machine.ownedShards { await checkpoint(shard) }
+        let nowMs = clock.nowMs()
+        guard nowMs >= lastTrimMs + 30_000, nowMs > settings.eventsAgeMaxMs else { return }
+        lastTrimMs = nowMs
+        let oldest = StreamID(ms: UInt64(nowMs - settings.eventsAgeMaxMs), sequence: 0)
+        for shard in machine.ownedShards {
+            _ = try? await broker.trim(broker.keys.events(shard: shard.number), minimumID: oldest)
+            _ = try? await broker.trim(broker.keys.control(shard: shard.number), minimumID: oldest)
+        }
+    }
+
+    private func checkpoint(_ shard: ShardID) async {
+        guard let id = machine.lastEventID(of: shard), let epoch = machine.epoch(of: shard), id != .zero,
+            checkpointed[shard] != id
+        else { return }
+        let isDone = try? await broker.checkpoint(
+            stream: broker.keys.events(shard: shard.number), group: Keys.workersGroup, id: id,
+            lease: broker.keys.lease(shard: shard.number), epoch: epoch)
+        if isDone == true { checkpointed[shard] = id }
+    }
+
+    // MARK: Actions
+
+    private func perform(_ actions: [RefreshAction]) {
+        for action in actions {
+            switch action {
+            case .run(let batch): Task { await self.run(batch) }
+            case .send(let gateway, let message): send(message, to: gateway)
+            }
+        }
+        armTimer()
+    }
+
+    private func run(_ batch: RunBatch) async {
+        let start = ContinuousClock.now
+        let outcomes: [RunOutcome]
+        if let operation = catalog.operation(batch.operation), operation.version == batch.version {
+            let items = batch.items.map { item in
+                QueryExecutor.Item(
+                    variables: item.query.variables, auth: item.query.projectedAuth, knownDigest: item.knownDigest)
+            }
+            outcomes = await queries.run(operation, items: items).map { outcome in
+                switch outcome {
+                case .unchanged: .unchanged
+                case .result(let result): .result(digest: result.digest, body: result.body)
+                case .failed(let error): .failed(error)
+                }
+            }
+        } else {
+            let error = RequestError(.unavailable, "the operation is not known here in this version")
+            outcomes = Array(repeating: .failed(error), count: batch.items.count)
+        }
+        runSeconds.record(duration: ContinuousClock.now - start)
+        runsTotal.increment(by: Int64(batch.items.count))
+        changedTotal.increment(by: Int64(outcomes.count { if case .result = $0 { true } else { false } }))
+        perform(machine.runFinished(batch, outcomes, nowMs: clock.nowMs()))
+    }
+
+    private func send(_ message: InboxMessage, to gateway: NodeID) {
+        let fields = message.fields
+        let bytes = fields.reduce(0) { $0 + $1.1.count }
+        let item = Outgoing(
+            gateway: gateway, key: message.key,
+            append: StreamAppend(
+                stream: broker.keys.inbox(gateway: gateway.name), fields: fields.map { (name: $0.0, value: $0.1) },
+                lengthMax: settings.inboxLengthMax, expireMs: settings.inboxExpireMs),
+            bytes: bytes)
+        guard outgoingBytes + bytes <= settings.outgoingBytesMax else {
+            perform(machine.sendFailed(gateway, [message.key].compactMap { $0 }, nowMs: clock.nowMs()))
+            return
+        }
+        outgoing.append(item)
+        outgoingBytes += bytes
+        guard !isSending else { return }
+        isSending = true
+        Task { await self.flush() }
+    }
+
+    /// One flight at a time keeps the order; what comes meanwhile goes with the next.
+    private func flush() async {
+        while !outgoing.isEmpty {
+            let flight = outgoing
+            outgoing = []
+            do {
+                _ = try await broker.append(flight.map(\.append))
+            } catch {
+                logger.warning("results not sent", metadata: ["count": "\(flight.count)", "error": "\(error)"])
+                for (gateway, items) in Dictionary(grouping: flight, by: \.gateway) {
+                    perform(machine.sendFailed(gateway, items.compactMap(\.key), nowMs: clock.nowMs()))
+                }
+            }
+            outgoingBytes -= flight.reduce(0) { $0 + $1.bytes }
+        }
+        isSending = false
+    }
+
+    private func armTimer() {
+        guard let deadlineMs = machine.nextDeadlineMs else { return }
+        if let timer, timer.deadlineMs <= deadlineMs { return }
+        timer?.task.cancel()
+        let delayMs = max(0, deadlineMs - clock.nowMs())
+        let task = Task {
+            try? await Task.sleep(for: .milliseconds(delayMs))
+            if !Task.isCancelled { self.timerFired(deadlineMs) }
+        }
+        timer = (deadlineMs, task)
+    }
+
+    private func timerFired(_ deadlineMs: Int64) {
+        guard timer?.deadlineMs == deadlineMs else { return }
+        timer = nil
+        perform(machine.timeReached(nowMs: max(clock.nowMs(), deadlineMs)))
+    }
+
+    // MARK: What operators see
+
+    package var shardReports: [ShardReport] { machine.shardReports }
+
+    package func liveQueryReports(limit: Int, operation: OperationReference?) -> [LiveQueryReport] {
+        machine.liveQueryReports(limit: limit, operation: operation)
+    }
+
+    package var conditionErrorCounts: [Trigger.ID: UInt64] { machine.conditionErrorCounts }
+    package var runsInFlight: Int { machine.runsInFlightCount }
+    package var dueCount: Int { machine.dueCount }
+}

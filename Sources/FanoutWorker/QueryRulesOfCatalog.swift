@@ -1,0 +1,24 @@
+package import Catalog
+package import LiveModel
+package import Refresh
+
+extension Catalog {
+    /// The compiled rules of a live query.
+    /// - Throws: `.unavailable` when this node has the operation in another version: a rollout is under way.
+    package func queryRules(of query: LiveQuery) throws(RequestError) -> QueryRules {
+        guard let operation = operation(query.operation), operation.kind == .query, operation.version == query.version
+        else {
+            throw RequestError(.unavailable, "the operation is not known here in this version")
+        }
+        let auth = query.projectedAuth
+        let triggers = operation.refresh.triggers.map { trigger in
+            Trigger(
+                id: .init(operation: query.operation, version: query.version, number: trigger.index),
+                mutation: trigger.mutation, condition: trigger.condition)
+        }
+        return QueryRules(
+            triggers: triggers, lookupKeys: operation.lookupKeys(variables: query.variables, auth: auth),
+            everyMs: operation.refresh.everyMs.map(Int64.init),
+            request: RefreshRules.requestValue(variables: query.variables, projectedAuth: query.auth))
+    }
+}

@@ -1,0 +1,61 @@
+package import LiveModel
+package import NIOCore
+package import Sessions
+
+/// The live subscriptions of one event loop.
+///
+/// `@unchecked Sendable`: everything is touched on `eventLoop` only.
+package final class LoopHub: @unchecked Sendable {
+    package typealias Handle = SubscriptionTable<any LiveSession>.Handle
+
+    package let eventLoop: any EventLoop
+    private let index: Int
+    private unowned let service: GatewayService
+    private var table = SubscriptionTable<any LiveSession>()
+
+    init(index: Int, eventLoop: any EventLoop, service: GatewayService) {
+        self.index = index
+        self.eventLoop = eventLoop
+        self.service = service
+    }
+
+    /// Begins a subscription. What the gateway has already is delivered before this returns.
+    /// - Throws: `.limitExceeded` when the gateway can follow no further live query.
+    package func subscribe(
+        _ session: any LiveSession, id: String, query: LiveQuery, known: KnownResult?
+    ) throws(RequestError) -> Handle {
+        eventLoop.assertInEventLoop()
+        let immediate = try service.subscribed(hub: index, query, known: known)
+        let handle = table.insert(session, id: id, key: query.key, known: known)
+        if let immediate, table.deliver(immediate, to: handle), let delivery = SessionDelivery(immediate) {
+            session.deliver(delivery, id: id)
+        }
+        return handle
+    }
+
+    package func unsubscribe(_ handle: Handle) {
+        eventLoop.assertInEventLoop()
+        if table.remove(handle) { service.unsubscribed(hub: index, handle.key) }
+    }
+
+    package var subscriptionCount: Int { table.count }
+
+    func deliver(_ delivery: InterestMachine.Delivery, key: LiveQueryKey) {
+        eventLoop.assertInEventLoop()
+        let shared = SessionDelivery(delivery)
+        table.deliver(delivery, key: key) { subscription, _ in
+            if let shared { subscription.session.deliver(shared, id: subscription.id) }
+        }
+    }
+}
+
+extension SessionDelivery {
+    /// Nil where a session has nothing to tell its client.
+    init?(_ delivery: InterestMachine.Delivery) {
+        switch delivery {
+        case .result(let result): self = .result(SharedResult(result))
+        case .failed(let error): self = .failed(error)
+        case .unchanged: return nil
+        }
+    }
+}

@@ -1,0 +1,67 @@
+package import HTTPServer
+package import LiveModel
+package import NIOCore
+package import Sessions
+
+/// One long-poll exchange: a subscription that lives until its first news or the end of the wait.
+///
+/// Lives on the exchange's event loop. Any gateway can serve the next poll: all state is in the entity tag.
+package final class LongPoll: LiveSession {
+    package enum Ending: Sendable {
+        case result(LiveResult)
+        /// Nothing new within the wait.
+        case waited
+        case failed(RequestError)
+    }
+
+    private let hub: LoopHub
+    private var handle: LoopHub.Handle?
+    private var timeout: Scheduled<Void>?
+    private var finish: ((Ending) -> Void)?
+
+    private init(hub: LoopHub, finish: @escaping (Ending) -> Void) {
+        self.hub = hub
+        self.finish = finish
+    }
+
+    /// Waits for a result other than `known`; calls `finish` once, on the loop, unless the client goes away first.
+    package static func wait(
+        _ query: LiveQuery, known: KnownResult?, waitMs: Int64, hub: LoopHub, exchange: HTTPExchange,
+        finish: @escaping (Ending) -> Void
+    ) {
+        let poll = LongPoll(hub: hub, finish: finish)
+        let bound = NIOLoopBound(poll, eventLoop: hub.eventLoop)
+        poll.timeout = hub.eventLoop.scheduleTask(in: .milliseconds(waitMs)) { bound.value.end(.waited) }
+        do {
+            let handle = try hub.subscribe(poll, id: "", query: query, known: known)
+            // The answer may have come inside the call.
+            if poll.finish == nil {
+                hub.unsubscribe(handle)
+            } else {
+                poll.handle = handle
+                exchange.onClose { bound.value.end(nil) }
+            }
+        } catch {
+            poll.end(.failed(error))
+        }
+    }
+
+    package func deliver(_ delivery: SessionDelivery, id: String) {
+        switch delivery {
+        case .result(let shared): end(.result(shared.result))
+        case .failed(let error): end(.failed(error))
+        }
+    }
+
+    private func end(_ ending: Ending?) {
+        timeout?.cancel()
+        timeout = nil
+        if let handle {
+            self.handle = nil
+            hub.unsubscribe(handle)
+        }
+        let finish = self.finish
+        self.finish = nil
+        if let ending { finish?(ending) }
+    }
+}

@@ -1,0 +1,260 @@
+import Glibc
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// The write side of one connection, past NIO's own where that is possible.
+///
+/// A result that goes to thousands of sessions is thousands of small writes, and NIO's path (pipeline, pending-write
+/// queue, promise, flush) costs half as much again as the system call itself. So while NIO holds nothing for this socket,
+/// bytes go straight to `send(2)`; what the kernel does not take goes to `channel.write`, and from then on everything
+/// follows it there until NIO has written it all. Order is kept because both ways are never open at once: the direct
+/// one only when `pendingBytes` is 0.
+///
+/// The descriptor belongs to NIO, which closes it on this loop; a failed write is the first we hear of that, so it ends
+/// the direct way before anybody could use a descriptor that may by then be someone else's.
+///
+/// Owned by its event loop, except `pendingBytes`, which any thread may read.
+final class Transport {
+    /// Held-back data is given to NIO in pieces of this size, so that progress of a slow peer shows.
+    private static let sliceBytes = 64 * 1024
+
+    let channel: any Channel
+    let table: ConnectionTable
+    var owner: (any ConnectionOwner)?
+    /// Place in `table`; -1: not in it.
+    var slot = -1
+    /// When held-back bytes last moved; meaningful while `pendingBytes` > 0.
+    private(set) var progressMs: Int64 = 0
+    /// No more writes: closed, cut off or failed.
+    private(set) var isDead = false
+    private var descriptor: CInt
+    private var gathering = Gathering.off
+    private let pending = Atomic<Int>(0)
+    /// The owner is told of progress on the loop's next turn, when it happens inside its own write.
+    private var isHoldingBack = false
+    private var fellWhileHoldingBack = false
+
+    private enum Gathering {
+        case off
+        /// Writes are put together in the loop's scratch memory, for one `send`.
+        case scratch(bytes: Int)
+        /// Writes go to NIO, which is told to flush at the end.
+        case channel
+    }
+
+    /// - Parameter direct: false when handlers below (TLS) must see the bytes.
+    init(channel: any Channel, table: ConnectionTable, direct: Bool) {
+        self.channel = channel
+        self.table = table
+        let handle =
+            direct
+            ? try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) { $0 }
+            : nil
+        descriptor = handle ?? -1
+    }
+
+    /// Bytes accepted from the application and not yet taken by the kernel.
+    var pendingBytes: Int { pending.load(ordering: .relaxed) }
+
+    func write(_ bytes: ByteBuffer) {
+        write(head: UnsafeRawBufferPointer(start: nil, count: 0), shared: bytes, tail: [])
+    }
+
+    /// Writes `head`, `shared` and `tail` as one run of bytes; `shared` is not copied if it has to wait.
+    func write(head: UnsafeRawBufferPointer, shared: ByteBuffer, tail: [UInt8]) {
+        if isDead { return }
+        let total = head.count + shared.readableBytes + tail.count
+        var sent = 0
+        if case .scratch(let bytes) = gathering, bytes + total > table.scratch.count {
+            sendScratch(bytes)
+            if total <= table.scratch.count, isDirect { gathering = .scratch(bytes: 0) }
+        }
+        if case .scratch(let bytes) = gathering {
+            copy(head: head, shared: shared, tail: tail, to: table.scratch.baseAddress! + bytes)
+            gathering = .scratch(bytes: bytes + total)
+            return
+        }
+        if isDirect {
+            sent = sendNow(head: head, shared: shared, tail: tail, total: total)
+            if sent == total { return }
+            if sent < 0 {
+                abort()
+                return
+            }
+        }
+        holdBack(head: head, shared: shared, tail: tail, skip: sent)
+    }
+
+    private var isDirect: Bool {
+        guard descriptor >= 0, pendingBytes == 0, !isDead else { return false }
+        return if case .off = gathering { true } else { false }
+    }
+
+    /// Gathers the writes of `body` into as few system calls as possible.
+    /// `body` writes to no other connection.
+    func gathered(_ body: () -> Void) {
+        guard case .off = gathering else { return body() }
+        gathering = isDirect ? .scratch(bytes: 0) : .channel
+        body()
+        if case .scratch(let bytes) = gathering { sendScratch(bytes) }
+        gathering = .off
+        if pendingBytes > 0 { flush() }
+    }
+
+    /// Sends what has been gathered; later writes of the same gathering go to NIO if not all of it went out.
+    private func sendScratch(_ bytes: Int) {
+        gathering = .off
+        let gathered = UnsafeRawBufferPointer(rebasing: table.scratch[..<bytes])
+        let taken = bytes == 0 ? 0 : attempt { send(descriptor, gathered.baseAddress, bytes, $0) }
+        if taken < 0 {
+            abort()
+        } else if taken < bytes {
+            gathering = .channel
+            holdBack(head: gathered, shared: ByteBuffer(), tail: [], skip: taken)
+        }
+    }
+
+    /// Cuts the connection off. The owner hears of it on the loop's next turn, never inside the caller's write.
+    func abort() {
+        guard !isDead else { return }
+        isDead = true
+        let channel = channel
+        channel.eventLoop.execute { channel.close(promise: nil) }
+    }
+
+    /// The channel is gone.
+    func closed() {
+        isDead = true
+        descriptor = -1
+        owner = nil
+        guard slot >= 0 else { return }
+        table.remove(self)
+        table.context.counters.connectionsOpen.decrement()
+    }
+
+    /// Says that nothing more follows (FIN), after what is pending. Reading goes on.
+    func closeOutput() {
+        guard !isDead else { return }
+        isDead = true
+        channel.close(mode: .output, promise: nil)
+    }
+
+    /// When a peer that takes nothing is to be cut off; nil while nothing is pending.
+    var stallDeadlineMs: Int64? {
+        pendingBytes == 0 ? nil : progressMs + table.context.configuration.writeStallTimeoutMs
+    }
+
+    private func sendNow(head: UnsafeRawBufferPointer, shared: ByteBuffer, tail: [UInt8], total: Int) -> Int {
+        if head.count == 0, tail.isEmpty {
+            return shared.withUnsafeReadableBytes { bytes in
+                attempt { send(descriptor, bytes.baseAddress, bytes.count, $0) }
+            }
+        }
+        if total <= table.scratch.count {
+            // Copying a small result once more is cheaper than the kernel's walk over an iovec.
+            copy(head: head, shared: shared, tail: tail, to: table.scratch.baseAddress!)
+            return attempt { send(descriptor, table.scratch.baseAddress, total, $0) }
+        }
+        return shared.withUnsafeReadableBytes { middle in
+            tail.withUnsafeBytes { end in
+                withUnsafeTemporaryAllocation(of: iovec.self, capacity: 3) { vectors in
+                    for (index, part) in [head, middle, end].enumerated() {
+                        vectors[index] = iovec(
+                            iov_base: UnsafeMutableRawPointer(mutating: part.baseAddress), iov_len: part.count)
+                    }
+                    var message = msghdr()
+                    message.msg_iov = vectors.baseAddress
+                    message.msg_iovlen = 3
+                    return attempt { sendmsg(descriptor, &message, $0) }
+                }
+            }
+        }
+    }
+
+    /// - Returns: bytes taken by the kernel, -1 when the connection is broken.
+    private func attempt(_ call: (CInt) -> Int) -> Int {
+        let taken = call(CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL))
+        if taken >= 0 { return taken }
+        return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOBUFS ? 0 : -1
+    }
+
+    private func copy(
+        head: UnsafeRawBufferPointer, shared: ByteBuffer, tail: [UInt8], to memory: UnsafeMutableRawPointer
+    ) {
+        var at = memory
+        func add(_ bytes: UnsafeRawBufferPointer) {
+            guard let base = bytes.baseAddress else { return }
+            at.copyMemory(from: base, byteCount: bytes.count)
+            at += bytes.count
+        }
+        add(head)
+        shared.withUnsafeReadableBytes(add)
+        tail.withUnsafeBytes(add)
+    }
+
+    private func holdBack(head: UnsafeRawBufferPointer, shared: ByteBuffer, tail: [UInt8], skip: Int) {
+        let count = head.count + shared.readableBytes + tail.count - skip
+        let before = pendingBytes
+        if before > 0, before + count > table.context.configuration.pendingBytesMax {
+            table.context.counters.peersCutOffTotal.increment()
+            abort()
+            return
+        }
+        if before == 0 {
+            progressMs = ConnectionTable.nowMs()
+            table.expect(self, by: progressMs + table.context.configuration.writeStallTimeoutMs)
+        }
+        var skip = skip
+        if skip < head.count {
+            give(channel.allocator.buffer(bytes: head.dropFirst(skip)))
+            skip = 0
+        } else {
+            skip -= head.count
+        }
+        var rest = shared
+        let skippedHere = min(skip, rest.readableBytes)
+        rest.moveReaderIndex(forwardBy: skippedHere)
+        skip -= skippedHere
+        while let slice = rest.readSlice(length: min(rest.readableBytes, Self.sliceBytes)), slice.readableBytes > 0 {
+            give(slice)
+        }
+        if skip < tail.count { give(channel.allocator.buffer(bytes: tail.dropFirst(skip))) }
+        if case .off = gathering { flush() }
+    }
+
+    private func flush() {
+        isHoldingBack = true
+        channel.flush()
+        isHoldingBack = false
+        guard fellWhileHoldingBack else { return }
+        fellWhileHoldingBack = false
+        channel.eventLoop.assumeIsolated().execute { [self] in owner?.pendingBytesFell() }
+    }
+
+    private func give(_ bytes: ByteBuffer) {
+        let count = bytes.readableBytes
+        pending.wrappingAdd(count, ordering: .relaxed)
+        let promise = channel.eventLoop.makePromise(of: Void.self)
+        promise.futureResult.assumeIsolated().whenComplete { [self] result in
+            pending.wrappingSubtract(count, ordering: .relaxed)
+            switch result {
+            case .success:
+                progressMs = ConnectionTable.nowMs()
+                if isHoldingBack {
+                    fellWhileHoldingBack = true
+                } else {
+                    owner?.pendingBytesFell()
+                }
+            case .failure:
+                // The socket is closed already: nothing may be sent to this descriptor any more.
+                isDead = true
+                descriptor = -1
+            }
+        }
+        channel.write(bytes, promise: promise)
+    }
+}
+
+@available(*, unavailable)
+extension Transport: Sendable {}

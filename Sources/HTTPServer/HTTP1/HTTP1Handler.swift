@@ -1,0 +1,384 @@
+import Logging
+import NIOCore
+import NIOHTTP1
+import Synchronization
+
+/// One connection's HTTP/1.1 conversation: gathers requests, lets the application answer one at a time and in order,
+/// keeps limits and timeouts.
+///
+/// Reading is asked for explicitly and stops while a request is being answered, so a client that pipelines can have at
+/// most one receive buffer of requests queued here, and one that does not read its answers gets no further ones made.
+///
+/// Owned by its event loop.
+final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, ConnectionOwner {
+    typealias InboundIn = HTTPServerRequestPart
+
+    /// Where in a request the parser is.
+    private enum Phase {
+        /// Between requests; `begun` once a byte of the next one has arrived.
+        case awaitingHead(begun: Bool)
+        case body(PartialRequest)
+        /// A failure is queued or sent: nothing more is parsed.
+        case failed
+        /// Our last word is out: waiting for the peer to close.
+        case lingering
+        /// Another protocol has the connection.
+        case handedOver
+    }
+
+    private enum Item {
+        case request(PartialRequest)
+        case failure(HTTPFailure)
+    }
+
+    private let transport: Transport
+    private let context: ServerContext
+    private var wire: WireHandler!
+    private var decoder: ByteToMessageHandler<HTTPRequestDecoder>!
+    private var channelContext: ChannelHandlerContext?
+    private var phase = Phase.awaitingHead(begun: false)
+    /// Whole requests not yet given to the application; bounded by one receive buffer (`BurstAllocator.burstBytesMax`).
+    private var queue: [Item] = []
+    private var current: HTTPExchange?
+    private var isAdvancing = false
+    private var continueIsDue = false
+    private var sawTargetEnd = false
+    private var lastWordSent = false
+    private var deadlineMs: Int64
+
+    /// Adds the HTTP/1.1 handlers to an accepted channel, on its event loop.
+    static func install(on channel: any Channel, table: ConnectionTable, refused: Bool) throws {
+        let pipeline = channel.pipeline.syncOperations
+        let tls = try table.context.tls?() ?? []
+        for handler in tls { try pipeline.addHandler(handler) }
+        let transport = Transport(channel: channel, table: table, direct: tls.isEmpty)
+        let handler = HTTP1Handler(transport: transport)
+        let wire = WireHandler(transport: transport, http1: handler)
+        let decoder = Self.makeDecoder(table.context.configuration)
+        handler.wire = wire
+        handler.decoder = decoder
+        if refused { handler.queue.append(.failure(.overloaded)) }
+        try pipeline.addHandlers([wire, decoder, handler])
+        transport.owner = handler
+        table.add(transport, deadlineMs: handler.deadlineMs)
+    }
+
+    private init(transport: Transport) {
+        self.transport = transport
+        context = transport.table.context
+        deadlineMs = ConnectionTable.nowMs() + context.configuration.headerTimeoutMs
+    }
+
+    private static func makeDecoder(_ configuration: HTTPServerConfiguration) -> ByteToMessageHandler<
+        HTTPRequestDecoder
+    > {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        limits.maxHeaderFieldSize = configuration.headerBytesMax
+        limits.maxHeaderListSize = configuration.headerBytesMax
+        limits.maxHeaderFieldCount = configuration.headerFieldsMax
+        return ByteToMessageHandler(
+            HTTPRequestDecoder(
+                leftOverBytesStrategy: .forwardBytes, informationalResponseStrategy: .drop, limitConfiguration: limits))
+    }
+
+    // MARK: Channel events
+
+    func handlerAdded(context: ChannelHandlerContext) { channelContext = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        channelContext = nil
+        connectionLost()
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        if queue.isEmpty {
+            context.read()
+        } else {
+            phase = .failed
+            advance()
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) { connectionLost() }
+
+    private func connectionLost() {
+        if case .handedOver = phase { return }
+        transport.closed()
+        queue = []
+        let exchange = current
+        current = nil
+        exchange?.connectionLost()
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) { readIfWanted() }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if let error = error as? HTTPParserError {
+            fail(HTTPFailure(parser: error, inTarget: !sawTargetEnd))
+        } else {
+            transport.abort()
+        }
+    }
+
+    func bytesArrive(_ bytes: ByteBuffer) {
+        guard case .awaitingHead(let begun) = phase else { return }
+        if !begun {
+            phase = .awaitingHead(begun: true)
+            sawTargetEnd = false
+            if current == nil { setDeadline(context.configuration.headerTimeoutMs) }
+        }
+        if !sawTargetEnd { sawTargetEnd = bytes.readableBytesView.contains(UInt8(ascii: "\n")) }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            guard case .awaitingHead = phase else { return }
+            do {
+                let request = try PartialRequest(head, self.context.configuration)
+                phase = .body(request)
+                continueIsDue = request.expectsContinue
+                if current == nil { setDeadline(self.context.configuration.bodyTimeoutMs) }
+                advance()
+            } catch {
+                fail(error)
+            }
+        case .body(var bytes):
+            guard case .body(var request) = phase else { return }
+            phase = .failed  // so that the body is not copied while it grows
+            continueIsDue = false
+            request.body.writeBuffer(&bytes)
+            if request.body.readableBytes > self.context.configuration.bodyBytesMax {
+                fail(.bodyTooLarge)
+            } else {
+                phase = .body(request)
+            }
+        case .end:
+            guard case .body(let request) = phase else { return }
+            continueIsDue = false
+            phase = .awaitingHead(begun: false)
+            sawTargetEnd = false
+            queue.append(.request(request))
+            advance()
+        }
+    }
+
+    // MARK: One request after the other
+
+    private func fail(_ failure: HTTPFailure) {
+        switch phase {
+        case .lingering, .handedOver: return
+        case .awaitingHead, .body, .failed: break
+        }
+        guard !lastWordSent else { return }
+        context.counters.peerErrorsTotal.increment()
+        phase = .failed
+        continueIsDue = false
+        queue.append(.failure(failure))
+        advance()
+    }
+
+    /// Gives out queued requests as long as each is answered at once and the peer takes the answers.
+    private func advance() {
+        guard !isAdvancing else { return }
+        isAdvancing = true
+        defer { isAdvancing = false }
+        while current == nil, !queue.isEmpty, !lastWordSent, transport.pendingBytes == 0, !transport.isDead {
+            switch queue.removeFirst() {
+            case .request(let request): dispatch(request)
+            case .failure(let failure): answer(failure)
+            }
+        }
+        guard current == nil, queue.isEmpty, !lastWordSent else { return }
+        if continueIsDue {
+            continueIsDue = false
+            transport.write(ByteBuffer(staticString: "HTTP/1.1 100 Continue\r\n\r\n"))
+        }
+    }
+
+    private func dispatch(_ partial: PartialRequest) {
+        context.counters.requestsTotal.increment()
+        let request = partial.request(remoteAddress: transport.channel.remoteAddress)
+        let exchange = HTTPExchange(
+            transport: transport, isHead: request.method == .HEAD, isHTTP10: partial.isHTTP10,
+            keepAlive: partial.keepAlive
+        ) { [unowned self] keepAlive in
+            answered(keepAlive: keepAlive, parserStopped: partial.wantsUpgrade)
+        }
+        current = exchange
+        deadlineMs = ConnectionTable.never
+        guard partial.isWebSocket else {
+            context.handler.handle(request, exchange)
+            return
+        }
+        do {
+            try upgrade(request, partial, exchange)
+        } catch {
+            context.counters.peerErrorsTotal.increment()
+            answer(error)
+        }
+    }
+
+    private func answer(_ failure: HTTPFailure) {
+        current = nil
+        let exchange = HTTPExchange(transport: transport, isHead: false, isHTTP10: false, keepAlive: false) {
+            [unowned self] _ in sendLastWord()
+        }
+        var headers = failure.headers
+        headers.add(name: "content-type", value: "application/json")
+        exchange.respond(failure.status, headers: headers, body: failure.body)
+    }
+
+    private func answered(keepAlive: Bool, parserStopped: Bool) {
+        current = nil
+        guard keepAlive else { return sendLastWord() }
+        setDeadline(context.configuration.idleTimeoutMs)
+        switch phase {
+        case .awaitingHead(begun: true): setDeadline(context.configuration.headerTimeoutMs)
+        case .body: setDeadline(context.configuration.bodyTimeoutMs)
+        case .awaitingHead(begun: false), .failed, .lingering, .handedOver: break
+        }
+        if parserStopped { restartParser() }
+        advance()
+        readIfWanted()
+    }
+
+    /// The parser stops behind a request with `Upgrade`; when we do not take the offer, a new one continues after it.
+    private func restartParser() {
+        guard let pipeline = channelContext?.pipeline.syncOperations, let old = decoder else { return }
+        let new = Self.makeDecoder(context.configuration)
+        decoder = new
+        do {
+            try pipeline.addHandler(new, position: .after(old))
+            pipeline.removeHandler(old, promise: nil)
+        } catch {
+            transport.abort()
+        }
+    }
+
+    private func readIfWanted() {
+        switch phase {
+        case .failed where !lastWordSent: return
+        case .handedOver: return
+        case .awaitingHead, .body, .failed, .lingering: break
+        }
+        if lastWordSent || (current == nil && queue.isEmpty && transport.pendingBytes == 0) { channelContext?.read() }
+    }
+
+    private func sendLastWord() {
+        guard !lastWordSent else { return }
+        lastWordSent = true
+        queue = []
+        phase = .lingering
+        wire.linger()
+        if transport.pendingBytes == 0 { beginLinger() }
+    }
+
+    private func beginLinger() {
+        transport.closeOutput()
+        setDeadline(context.configuration.lingerTimeoutMs)
+        channelContext?.read()
+    }
+
+    // MARK: ConnectionOwner
+
+    private func setDeadline(_ afterMs: Int64) {
+        deadlineMs = ConnectionTable.nowMs() + afterMs
+        transport.table.expect(transport, by: deadlineMs)
+    }
+
+    func deadlineReached(nowMs: Int64) -> Int64 {
+        if let stall = transport.stallDeadlineMs {
+            if stall > nowMs { return stall }
+            context.counters.peersCutOffTotal.increment()
+            transport.abort()
+            return ConnectionTable.never
+        }
+        if deadlineMs > nowMs { return deadlineMs }
+        deadlineMs = ConnectionTable.never
+        switch phase {
+        case .lingering: transport.channel.close(promise: nil)
+        case .awaitingHead(begun: false) where current == nil: sendLastWord()
+        case .awaitingHead, .body: if current == nil { fail(.requestTimeout) }
+        case .failed, .handedOver: break
+        }
+        return deadlineMs
+    }
+
+    func pendingBytesFell() {
+        current?.pendingBytesFell()
+        guard transport.pendingBytes == 0 else { return }
+        if lastWordSent {
+            beginLinger()
+        } else {
+            advance()
+            readIfWanted()
+        }
+    }
+
+    func drain() {
+        if current == nil, queue.isEmpty, case .awaitingHead(begun: false) = phase { sendLastWord() }
+    }
+
+    // MARK: To another protocol
+
+    func handOver(to http2: @escaping HTTP2Setup, from wire: WireHandler, first bytes: ByteBuffer) {
+        guard let pipeline = channelContext?.pipeline else { return }
+        phase = .handedOver
+        let channel = transport.channel
+        let context = context
+        transport.table.remove(transport)
+        transport.owner = nil
+        channel.closeFuture.whenComplete { _ in context.counters.connectionsOpen.decrement() }
+        pipeline.syncOperations.removeHandler(self, promise: nil)
+        pipeline.syncOperations.removeHandler(wire, promise: nil)
+        // The decoder leaves only on the loop's next turn, and must not see these bytes. Nothing is read until then.
+        let decoderGone = channel.eventLoop.makePromise(of: Void.self)
+        decoderGone.futureResult.assumeIsolated().whenComplete { _ in
+            do {
+                try http2(channel)
+                try channel.syncOptions?.setOption(.autoRead, value: true)
+                channel.pipeline.fireChannelRead(bytes)
+                channel.pipeline.fireChannelReadComplete()
+                channel.read()
+            } catch {
+                context.logger.error("HTTP/2 setup failed", metadata: ["error": "\(error)"])
+                channel.close(promise: nil)
+            }
+        }
+        pipeline.syncOperations.removeHandler(decoder, promise: decoderGone)
+    }
+
+    /// Answers 101 and gives the connection to a `WebSocketConnection`, or answers what the application decided.
+    private func upgrade(_ request: HTTPRequest, _ partial: PartialRequest, _ exchange: HTTPExchange)
+        throws(HTTPFailure)
+    {
+        let handshake = try WebSocketHandshake(partial.head)
+        switch context.handler.webSocket(request) {
+        case .reject(let status, let body):
+            exchange.respond(status, headers: ["connection": "close"], body: body)
+        case .accept(let subprotocol, var headers, let makeHandler):
+            guard let channelContext else { return }
+            headers.add(contentsOf: handshake.responseHeaders(subprotocol: subprotocol, on: transport.channel))
+            phase = .handedOver
+            current = nil
+            let head = ResponseHead(
+                status: .switchingProtocols, headers: headers, framing: .none, keepAlive: true, isHTTP10: false)
+            var buffer = transport.channel.allocator.buffer(capacity: 256)
+            head.encode(into: &buffer, date: transport.table.date())
+            let pipeline = channelContext.pipeline.syncOperations
+            do {
+                try WebSocketConnection.install(on: transport, pipeline: pipeline, greeting: buffer, makeHandler)
+            } catch {
+                transport.abort()
+                return
+            }
+            pipeline.removeHandler(self, promise: nil)
+            pipeline.removeHandler(decoder, promise: nil)
+            pipeline.removeHandler(wire, promise: nil)
+        }
+    }
+}
+
+@available(*, unavailable)
+extension HTTP1Handler: Sendable {}

@@ -1,0 +1,45 @@
+import NIOCore
+import NIOHTTP1
+
+/// An answer of the server's own to a request that never reaches the application.
+struct HTTPFailure: Error, Equatable {
+    var status: HTTPResponseStatus
+    var message: String
+    var headers: HTTPHeaders = [:]
+
+    static func badRequest(_ message: String) -> HTTPFailure { HTTPFailure(status: .badRequest, message: message) }
+    static let requestTimeout = HTTPFailure(status: .requestTimeout, message: "the request took too long to arrive")
+    static let targetTooLong = HTTPFailure(status: .uriTooLong, message: "the request target is too long")
+    static let bodyTooLarge = HTTPFailure(status: .payloadTooLarge, message: "the request body is too large")
+    static let headerTooLarge = HTTPFailure(
+        status: .requestHeaderFieldsTooLarge, message: "the request header is too large")
+    static let badExpectation = HTTPFailure(status: .expectationFailed, message: "only 100-continue can be expected")
+    static let upgradeRequired = HTTPFailure(
+        status: .upgradeRequired, message: "only WebSocket version 13 is spoken",
+        headers: ["upgrade": "websocket", "sec-websocket-version": "13"])
+    static let overloaded = HTTPFailure(
+        status: .serviceUnavailable, message: "too many connections", headers: ["retry-after": "1"])
+
+    init(status: HTTPResponseStatus, message: String, headers: HTTPHeaders = [:]) {
+        self.status = status
+        self.message = message
+        self.headers = headers
+    }
+
+    /// What NIO's parser found.
+    init(parser error: HTTPParserError, inTarget: Bool) {
+        switch error {
+        case .headerOverflow:
+            self = inTarget ? .targetTooLong : .headerTooLarge
+        case .invalidVersion:
+            self.init(status: .httpVersionNotSupported, message: "only HTTP/1.0 and HTTP/1.1 are spoken here")
+        default:
+            self = .badRequest("not a valid HTTP request")
+        }
+    }
+
+    /// `{"error":{"code":400,"message":"…"}}`; messages are constants of this file, so nothing needs escaping.
+    var body: ByteBuffer {
+        ByteBuffer(string: #"{"error":{"code":\#(status.code),"message":"\#(message)"}}"#)
+    }
+}

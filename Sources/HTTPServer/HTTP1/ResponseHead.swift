@@ -1,0 +1,75 @@
+import NIOCore
+import NIOHTTP1
+
+/// Writes status line and header (RFC 9112). Framing fields are ours alone: a handler's own `Content-Length`,
+/// `Transfer-Encoding` and `Date` are dropped, its `Connection` only counts when it says `close`.
+struct ResponseHead {
+    enum Framing: Equatable {
+        case length(Int)
+        case chunked
+        /// To an HTTP/1.0 client a stream ends with the connection.
+        case untilClose
+        /// 1xx, 204, 304.
+        case none
+    }
+
+    var status: HTTPResponseStatus
+    var headers: HTTPHeaders
+    var framing: Framing
+    var keepAlive: Bool
+    var isHTTP10: Bool
+
+    func encode(into buffer: inout ByteBuffer, date: [UInt8]) {
+        buffer.writeStaticString("HTTP/1.1 ")
+        buffer.writeString(String(status.code))
+        buffer.writeStaticString(" ")
+        buffer.writeString(Self.isClean(status.reasonPhrase) ? status.reasonPhrase : "")
+        buffer.writeStaticString("\r\n")
+        for (name, value) in headers {
+            guard Self.isToken(name), Self.isClean(value) else {
+                assertionFailure("response field '\(name)' contains characters that would break the header")
+                continue
+            }
+            switch name.lowercased() {
+            case "content-length", "transfer-encoding", "date", "connection", "keep-alive": continue
+            default: break
+            }
+            buffer.writeString(name)
+            buffer.writeStaticString(": ")
+            buffer.writeString(value)
+            buffer.writeStaticString("\r\n")
+        }
+        switch framing {
+        case .length(let length):
+            buffer.writeStaticString("content-length: ")
+            buffer.writeString(String(length))
+            buffer.writeStaticString("\r\n")
+        case .chunked:
+            buffer.writeStaticString("transfer-encoding: chunked\r\n")
+        case .untilClose, .none:
+            break
+        }
+        if status == .switchingProtocols {
+            buffer.writeStaticString("connection: upgrade\r\n")
+        } else if !keepAlive {
+            buffer.writeStaticString("connection: close\r\n")
+        } else if isHTTP10 {
+            buffer.writeStaticString("connection: keep-alive\r\n")
+        }
+        buffer.writeStaticString("date: ")
+        buffer.writeBytes(date)
+        buffer.writeStaticString("\r\n\r\n")
+    }
+
+    static func hasNoBody(_ status: HTTPResponseStatus) -> Bool {
+        status.code < 200 || status.code == 204 || status.code == 304
+    }
+
+    private static func isClean(_ value: String) -> Bool {
+        value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+    }
+
+    private static func isToken(_ name: String) -> Bool {
+        !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
+    }
+}

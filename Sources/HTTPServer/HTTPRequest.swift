@@ -1,0 +1,142 @@
+package import NIOCore
+package import NIOHTTP1
+
+/// One whole request: its body has arrived and is within `bodyBytesMax`.
+package struct HTTPRequest: Sendable {
+    package let method: HTTPMethod
+    /// Percent-decoded, without the query. Always starts with `/`, except `*` of `OPTIONS *`.
+    package let path: String
+    /// The query as sent, without the `?`; nil when there is none.
+    package let rawQuery: String?
+    package let headers: HTTPHeaders
+    package let body: ByteBuffer
+    package let remoteAddress: SocketAddress?
+
+    package init(
+        method: HTTPMethod, path: String, rawQuery: String? = nil, headers: HTTPHeaders = [:],
+        body: ByteBuffer = ByteBuffer(), remoteAddress: SocketAddress? = nil
+    ) {
+        self.method = method
+        self.path = path
+        self.rawQuery = rawQuery
+        self.headers = headers
+        self.body = body
+        self.remoteAddress = remoteAddress
+    }
+
+    /// Names and values of the query, decoded as `application/x-www-form-urlencoded`, in order of appearance.
+    package var queryItems: [(name: String, value: String)] {
+        rawQuery.map(RequestTarget.queryItems) ?? []
+    }
+
+    /// The first value of a query item.
+    package func query(_ name: String) -> String? {
+        queryItems.first { $0.name == name }?.value
+    }
+
+    /// The first field of that name, any case.
+    package func header(_ name: String) -> String? {
+        headers.first(name: name)
+    }
+}
+
+/// The request target of RFC 9112 section 3.2, taken apart.
+struct RequestTarget: Equatable {
+    var path: String
+    var rawQuery: String?
+
+    /// nil: not origin-form, absolute-form or `*`, or a path whose percent escapes are broken, not UTF-8 or hide a NUL.
+    init?(_ target: String) {
+        var rest = Substring(target)
+        if rest == "*" {
+            path = "*"
+            return
+        }
+        if !rest.hasPrefix("/") {
+            guard let scheme = rest.utf8Range(of: "://") else { return nil }
+            rest = rest[scheme.upperBound...]
+            guard let pathStart = rest.utf8.firstIndex(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") })
+            else {
+                path = "/"
+                return
+            }
+            rest = rest[pathStart...]
+        }
+        if let fragment = rest.utf8.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<fragment] }
+        if let question = rest.utf8.firstIndex(of: UInt8(ascii: "?")) {
+            rawQuery = String(rest[rest.utf8.index(after: question)...])
+            rest = rest[..<question]
+        }
+        guard let decoded = Self.decodePath(rest) else { return nil }
+        path = decoded.isEmpty ? "/" : decoded
+    }
+
+    private static func decodePath(_ raw: Substring) -> String? {
+        if !raw.utf8.contains(UInt8(ascii: "%")) {
+            return raw.utf8.contains(0) ? nil : String(raw)
+        }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(raw.utf8.count)
+        var source = raw.utf8.makeIterator()
+        while let byte = source.next() {
+            if byte != UInt8(ascii: "%") {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = source.next().flatMap(hexValue), let low = source.next().flatMap(hexValue) else {
+                return nil
+            }
+            bytes.append(high << 4 | low)
+        }
+        return bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self)
+    }
+
+    /// As browsers read forms: `+` is a space, a broken escape stays as it is, bytes that are not UTF-8 become U+FFFD.
+    static func queryItems(_ raw: String) -> [(name: String, value: String)] {
+        raw.utf8.split(separator: UInt8(ascii: "&")).map { pair in
+            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            return (decodeForm(parts[0]), parts.count > 1 ? decodeForm(parts[1]) : "")
+        }
+    }
+
+    private static func decodeForm(_ raw: Substring.UTF8View) -> String {
+        let source = Array(raw)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(source.count)
+        var index = 0
+        while index < source.count {
+            let byte = source[index]
+            if byte == UInt8(ascii: "%"), index + 2 < source.count, let high = hexValue(source[index + 1]),
+                let low = hexValue(source[index + 2])
+            {
+                bytes.append(high << 4 | low)
+                index += 3
+            } else {
+                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+                index += 1
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func hexValue(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
+
+extension Substring {
+    fileprivate func utf8Range(of needle: String) -> Range<Index>? {
+        let needle = Array(needle.utf8)
+        var start = utf8.startIndex
+        while start < utf8.endIndex {
+            if utf8[start...].starts(with: needle) { return start..<utf8.index(start, offsetBy: needle.count) }
+            start = utf8.index(after: start)
+        }
+        return nil
+    }
+}

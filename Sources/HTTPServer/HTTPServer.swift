@@ -1,0 +1,130 @@
+package import Logging
+import NIOCore
+package import NIOPosix
+import Synchronization
+
+/// One port for HTTP/1.1 and WebSocket: accepts, keeps the bounds of its configuration and gives every request to one
+/// handler, on the event loop of its connection. No task, timer or thread per connection.
+///
+/// `start` once; then `stopAccepting` and `shutdown` in this order (the second implies the first).
+package final class HTTPServer: Sendable {
+    private let context: ServerContext
+    private let group: MultiThreadedEventLoopGroup
+    private let ownsGroup: Bool
+    private let state = Mutex(State())
+
+    private struct State {
+        var listener: (any Channel)?
+        var tables: [LoopTable] = []
+    }
+
+    /// A table and the loop that alone may touch it.
+    private struct LoopTable: @unchecked Sendable {
+        // Unchecked: `table` is used only on `eventLoop`.
+        let eventLoop: any EventLoop
+        let table: ConnectionTable
+    }
+
+    /// - Parameters:
+    ///   - group: event loops to share; nil: the server makes its own `configuration.eventLoops`.
+    ///   - http2: takes over plaintext connections that begin with the HTTP/2 preface; nil: they get a 400.
+    ///   - tls: makes the handlers that go below HTTP for each accepted connection.
+    package init(
+        configuration: HTTPServerConfiguration, handler: any HTTPHandler, logger: Logger,
+        group: MultiThreadedEventLoopGroup? = nil, http2: HTTP2Setup? = nil, tls: TLSHandlers? = nil
+    ) {
+        context = ServerContext(configuration: configuration, handler: handler, logger: logger, http2: http2, tls: tls)
+        self.group = group ?? MultiThreadedEventLoopGroup(numberOfThreads: max(1, configuration.eventLoops))
+        ownsGroup = group == nil
+    }
+
+    package var counters: HTTPServerCounters { context.snapshot() }
+
+    /// Binds and begins to accept. Returns the port. Throws the system's error when it cannot bind.
+    package func start() async throws -> Int {
+        let context = context
+        var tables: [LoopTable] = []
+        for eventLoop in group.makeIterator() {
+            let entry = try await eventLoop.submit {
+                let table = ConnectionTable(eventLoop: eventLoop, context: context)
+                table.start()
+                return LoopTable(eventLoop: eventLoop, table: table)
+            }.get()
+            tables.append(entry)
+        }
+        let loops = tables
+        let configuration = context.configuration
+        var bootstrap = ServerBootstrap(group: group)
+        if let bytes = configuration.kernelSendBufferBytes {
+            bootstrap = bootstrap.childChannelOption(.socketOption(.so_sndbuf), value: .init(bytes))
+        }
+        let listener =
+            try await bootstrap
+            .serverChannelOption(.backlog, value: configuration.backlog)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.autoRead, value: false)
+            .childChannelOption(.maxMessagesPerRead, value: 1)
+            .childChannelOption(.recvAllocator, value: BurstAllocator())
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let entry = loops.first { $0.eventLoop === channel.eventLoop }!
+                    try Self.accept(channel, entry.table)
+                }
+            }
+            .bind(host: configuration.host, port: configuration.port).get()
+        state.withLock {
+            $0.listener = listener
+            $0.tables = loops
+        }
+        let port = listener.localAddress?.port ?? configuration.port
+        context.logger.info("listening", metadata: ["host": "\(configuration.host)", "port": "\(port)"])
+        return port
+    }
+
+    private static func accept(_ channel: any Channel, _ table: ConnectionTable) throws {
+        let context = table.context
+        let maximum = context.configuration.connectionsMax
+        let open = context.counters.connectionsOpen.wrappingAdd(1, ordering: .relaxed).newValue
+        do {
+            // Past the limit a peer is told so, but only so many at a time.
+            if open > maximum { context.counters.connectionsRefused.increment() }
+            if open > maximum + maximum / 8 + 1 { throw HTTPFailure.overloaded }
+            try HTTP1Handler.install(on: channel, table: table, refused: open > maximum)
+            context.counters.connectionsTotal.increment()
+        } catch {
+            context.counters.connectionsOpen.decrement()
+            throw error
+        }
+    }
+
+    /// Closes the listening socket; open connections go on.
+    package func stopAccepting() async {
+        let listener = state.withLock { state in
+            defer { state.listener = nil }
+            return state.listener
+        }
+        try? await listener?.close().get()
+    }
+
+    /// Stops accepting, closes idle connections, tells WebSockets 1001, lets answers in flight finish for up to `graceMs`
+    /// and then closes what is left. Ends the event loops if they are the server's own.
+    package func shutdown(graceMs: Int64) async {
+        await stopAccepting()
+        context.isDraining.store(true, ordering: .relaxed)
+        let tables = state.withLock { $0.tables }
+        for entry in tables { entry.eventLoop.execute { entry.table.drainAll() } }
+        let clock = ContinuousClock()
+        let deadline = clock.now + .milliseconds(graceMs)
+        while context.counters.connectionsOpen.load(ordering: .relaxed) > 0, clock.now < deadline {
+            try? await Task.sleep(for: .milliseconds(min(20, max(1, graceMs))))
+        }
+        for entry in tables {
+            try? await entry.eventLoop.submit {
+                entry.table.closeAll()
+                entry.table.stop()
+            }.get()
+        }
+        if ownsGroup { try? await group.shutdownGracefully() }
+    }
+}

@@ -1,0 +1,77 @@
+import NIOCore
+import NIOWebSocket
+
+/// Checks a client's frames and puts fragments together (RFC 6455 sections 5.4 to 5.5 and 8.1). Pure.
+struct WebSocketAssembler {
+    enum Outcome: Equatable {
+        case none
+        case text(ByteBuffer)
+        case binary(ByteBuffer)
+        /// To be answered with the same payload.
+        case ping(ByteBuffer)
+        /// The peer's code, 1005 when it gave none.
+        case close(UInt16)
+        /// The peer broke the protocol: to be closed with this code.
+        case fail(UInt16)
+    }
+
+    /// The message whose last fragment is still to come; at most `bytesMax`. Boxed: most connections never have one.
+    private var partial: Partial?
+
+    private final class Partial {
+        let isText: Bool
+        var bytes: ByteBuffer
+        init(isText: Bool, bytes: ByteBuffer) {
+            self.isText = isText
+            self.bytes = bytes
+        }
+    }
+
+    mutating func add(_ frame: WebSocketFrame, bytesMax: Int) -> Outcome {
+        guard let key = frame.maskKey, !frame.rsv1, !frame.rsv2, !frame.rsv3 else { return .fail(1002) }
+        var payload = frame.data
+        if payload.readableBytes > 0 { payload.webSocketUnmask(key) }
+        switch frame.opcode {
+        case .ping: return .ping(payload)
+        case .pong: return .none
+        case .connectionClose: return Self.close(payload)
+        case .text, .binary:
+            guard partial == nil else { return .fail(1002) }
+            let isText = frame.opcode == .text
+            guard payload.readableBytes <= bytesMax else { return .fail(1009) }
+            if frame.fin { return Self.whole(isText: isText, payload) }
+            partial = Partial(isText: isText, bytes: payload)
+            return .none
+        case .continuation:
+            guard let partial else { return .fail(1002) }
+            guard partial.bytes.readableBytes + payload.readableBytes <= bytesMax else { return .fail(1009) }
+            partial.bytes.writeBuffer(&payload)
+            guard frame.fin else { return .none }
+            self.partial = nil
+            return Self.whole(isText: partial.isText, partial.bytes)
+        default: return .fail(1002)
+        }
+    }
+
+    private static func whole(isText: Bool, _ bytes: ByteBuffer) -> Outcome {
+        if !isText { return .binary(bytes) }
+        return isUTF8(bytes) ? .text(bytes) : .fail(1007)
+    }
+
+    private static func close(_ payload: ByteBuffer) -> Outcome {
+        if payload.readableBytes == 0 { return .close(1005) }
+        var payload = payload
+        guard let code = payload.readInteger(as: UInt16.self) else { return .fail(1002) }
+        switch code {
+        // Section 7.4: assigned for use in a frame, or free for libraries and applications.
+        case 1000...1003, 1007...1014, 3000...4999: return isUTF8(payload) ? .close(code) : .fail(1007)
+        default: return .fail(1002)
+        }
+    }
+
+    private static func isUTF8(_ bytes: ByteBuffer) -> Bool {
+        bytes.withUnsafeReadableBytes { bytes in
+            bytes.withMemoryRebound(to: UInt8.self) { (try? UTF8Span(validating: $0.span)) != nil }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+package import CEL
+
+/// The two values that a refresh condition sees: `request`, the live query, and `mutation`, the event; each is
+/// `{variables, auth}`. Source: SQL Connect language §5.1, bindings of `@refresh(condition)`.
+package struct ConditionActivation: Activation {
+    /// What every refresh condition is compiled in. A select below a null `auth` is null (refresh conformance,
+    /// reading 10).
+    package static let environment = Environment(
+        variables: [
+            VariableDeclaration(name: "request", type: .map(.string, .dyn)),
+            VariableDeclaration(name: "mutation", type: .map(.string, .dyn)),
+        ],
+        nullSafePaths: [["request", "auth"], ["mutation", "auth"]], allowNilLiteral: true)
+
+    package var request: Value
+    package var mutation: Value
+
+    package init(request: Value, mutation: Value) {
+        self.request = request
+        self.mutation = mutation
+    }
+
+    package func value(ofVariable index: Int) -> Value? {
+        switch index {
+        case 0: request
+        case 1: mutation
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,87 @@
+/// Every code a client can meet, with what each protocol makes of it. `config/errors.md` carries the same table and a
+/// test compares the two.
+package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
+    /// The request is not of the protocol's form: bad JSON, a missing field, a wrong type.
+    case badRequest = "BAD_REQUEST"
+    /// No connector or operation of that name.
+    case operationNotFound = "OPERATION_NOT_FOUND"
+    /// A variable is missing, unknown or not of its type.
+    case invalidVariable = "INVALID_VARIABLE"
+    /// No token, or one that does not verify or has expired.
+    case unauthenticated = "UNAUTHENTICATED"
+    /// `@auth` says no.
+    case permissionDenied = "PERMISSION_DENIED"
+    /// A constraint of the database was broken: unique, foreign key, not null, check.
+    case constraintViolation = "CONSTRAINT_VIOLATION"
+    /// The database refused the statement for another reason.
+    case databaseError = "DATABASE_ERROR"
+    /// The statement ran longer than its time-out.
+    case timeout = "TIMEOUT"
+    /// A limit of the connection, user or node: subscriptions, requests in flight.
+    case limitExceeded = "LIMIT_EXCEEDED"
+    /// A body, frame or message above its limit.
+    case payloadTooLarge = "PAYLOAD_TOO_LARGE"
+    /// The node is busy or its database or broker cannot be reached; try again.
+    case unavailable = "UNAVAILABLE"
+    /// The mutation may or may not have committed: the connection broke in between.
+    case outcomeUnknown = "OUTCOME_UNKNOWN"
+    /// No such path.
+    case notFound = "NOT_FOUND"
+    /// The path exists, the method does not.
+    case methodNotAllowed = "METHOD_NOT_ALLOWED"
+    /// Nothing the client accepts can be produced.
+    case notAcceptable = "NOT_ACCEPTABLE"
+    /// The body is of a type this path does not read.
+    case unsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE"
+    /// A fault of the server. Details are in its log, under the trace id.
+    case internalError = "INTERNAL"
+
+    /// Status of an HTTP answer that is this error.
+    package var httpStatus: Int {
+        switch self {
+        case .badRequest, .invalidVariable: 400
+        case .unauthenticated: 401
+        case .permissionDenied: 403
+        case .operationNotFound, .notFound: 404
+        case .methodNotAllowed: 405
+        case .notAcceptable: 406
+        case .constraintViolation: 409
+        case .payloadTooLarge: 413
+        case .unsupportedMediaType: 415
+        case .limitExceeded: 429
+        case .databaseError, .internalError: 500
+        case .unavailable, .outcomeUnknown: 503
+        case .timeout: 504
+        }
+    }
+
+    /// Whether the same request can succeed later without a change; such answers carry `Retry-After`.
+    package var isRetryable: Bool {
+        switch self {
+        case .limitExceeded, .unavailable, .timeout: true
+        default: false
+        }
+    }
+}
+
+/// An error as it is told to a client. `message` never holds another user's data or the server's insides.
+package struct RequestError: Error, Hashable, Sendable {
+    package var code: ErrorCode
+    package var message: String
+    /// Response path, when the error belongs to one field: response keys and indices.
+    package var path: [PathElement]
+    /// When to try again; nil unless `code.isRetryable`.
+    package var retryAfterMs: Int?
+
+    package enum PathElement: Hashable, Sendable {
+        case key(String)
+        case index(Int)
+    }
+
+    package init(_ code: ErrorCode, _ message: String, path: [PathElement] = [], retryAfterMs: Int? = nil) {
+        self.code = code
+        self.message = message
+        self.path = path
+        self.retryAfterMs = retryAfterMs ?? (code.isRetryable ? 1_000 : nil)
+    }
+}

@@ -1,0 +1,21 @@
+package import JSON
+
+extension RequestError {
+    /// A GraphQL error: `{"message", "path"?, "extensions": {"code", "retryAfterMs"?}}`. GraphQL specification §7.1.2.
+    package var graphQLError: JSONValue {
+        var object: JSONObject = ["message": .string(message)]
+        if !path.isEmpty {
+            object["path"] = .array(
+                path.map { element in
+                    switch element {
+                    case .key(let key): .string(key)
+                    case .index(let index): .int(Int64(index))
+                    }
+                })
+        }
+        var extensions: JSONObject = ["code": .string(code.rawValue)]
+        if let retryAfterMs { extensions["retryAfterMs"] = .int(Int64(retryAfterMs)) }
+        object["extensions"] = .object(extensions)
+        return .object(object)
+    }
+}

@@ -1,0 +1,22 @@
+package import JSON
+
+/// One row by its primary key: what implicit refreshes are about.
+///
+/// Values are in canonical form (a UUID is 32 lower-case hexadecimal digits, an integer a JSON integer), in the order
+/// of the table's key, so equal rows have equal keys. Source: refresh conformance, reading 3.
+package struct EntityKey: Hashable, Sendable {
+    /// SQL table name.
+    package let table: String
+    /// The key's values as one canonical JSON array.
+    package let values: String
+
+    package init(table: String, values: [JSONValue]) {
+        self.table = table
+        self.values = String(decoding: JSONValue.array(values).canonicalBytes, as: UTF8.self)
+    }
+
+    package init(table: String, canonicalValues: String) {
+        self.table = table
+        self.values = canonicalValues
+    }
+}

@@ -1,0 +1,68 @@
+package import JSON
+
+/// The fact that a mutation committed.
+///
+/// Delivered to every shard that owns a query which this mutation could refresh, at least once: a duplicate is
+/// harmless, because a refresh only reads.
+package struct MutationEvent: Sendable, Hashable {
+    /// Unique per execution; outbox row and stream entries carry the same.
+    package var id: String
+    package var operation: OperationReference
+    /// Coerced variables, as the conditions see them.
+    package var variables: JSONObject
+    /// The writer's `auth`, reduced to what conditions on this mutation read; null when signed out.
+    package var auth: JSONValue
+    /// Rows written by primary key.
+    package var keysWritten: [EntityKey]
+    /// Carried from the mutation's request to every delivery.
+    package var traceID: String
+    /// Milliseconds since 1970 at commit, by the API node's clock; for latency only, never for order.
+    package var committedAtMs: Int64
+
+    package init(
+        id: String, operation: OperationReference, variables: JSONObject, auth: JSONValue, keysWritten: [EntityKey],
+        traceID: String, committedAtMs: Int64
+    ) {
+        self.id = id
+        self.operation = operation
+        self.variables = variables
+        self.auth = auth
+        self.keysWritten = keysWritten
+        self.traceID = traceID
+        self.committedAtMs = committedAtMs
+    }
+}
+
+extension MutationEvent {
+    /// One JSON object; the outbox row and the stream entry hold the same bytes.
+    package var encoded: [UInt8] {
+        let object: JSONObject = [
+            "id": .string(id),
+            "connector": .string(operation.connector),
+            "operation": .string(operation.operation),
+            "variables": .object(variables),
+            "auth": auth,
+            "keys": .array(keysWritten.map { .array([.string($0.table), .string($0.values)]) }),
+            "trace": .string(traceID),
+            "at": .int(committedAtMs),
+        ]
+        return JSONValue.object(object).compactBytes
+    }
+
+    /// - Throws: `MessageError` when the bytes are not an event of this format.
+    package init(encoded: [UInt8]) throws(MessageError) {
+        let object = try MessageError.object(encoded, of: "event")
+        let keys = try object.array("keys").map { pair throws(MessageError) in
+            guard case .array(let parts) = pair, parts.count == 2, let table = parts[0].stringValue,
+                let values = parts[1].stringValue
+            else { throw MessageError(field: "keys") }
+            return EntityKey(table: table, canonicalValues: values)
+        }
+        self.init(
+            id: try object.string("id"),
+            operation: OperationReference(
+                connector: try object.string("connector"), operation: try object.string("operation")),
+            variables: try object.object("variables"), auth: object["auth"] ?? .null, keysWritten: keys,
+            traceID: try object.string("trace"), committedAtMs: try object.int("at"))
+    }
+}

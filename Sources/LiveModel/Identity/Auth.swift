@@ -1,0 +1,104 @@
+package import CEL
+package import JSON
+
+/// Who a request speaks for. Signed out is `nil` wherever an `Auth?` stands.
+package struct Auth: Hashable, Sendable {
+    /// Firebase's `auth.uid`: the token's `user_id` or `sub`.
+    package let uid: String
+    /// All claims of the token, `auth.token`.
+    package let token: JSONObject
+
+    package init(uid: String, token: JSONObject) {
+        self.uid = uid
+        self.token = token
+    }
+}
+
+/// The part of `auth` that an operation or its rules may read.
+///
+/// Subscribers whose claims differ only in what nobody reads share one live query. Computed from the attributes of
+/// every CEL program of the operation, at compile time.
+package struct AuthReads: Hashable, Sendable {
+    /// True when anything at all is read, be it only whether somebody is signed in.
+    package private(set) var presence = false
+    package private(set) var uid = false
+    /// Claim names read under `auth.token`, sorted.
+    package private(set) var claims: [String] = []
+    /// True when the token is read as a whole or with a computed name.
+    package private(set) var wholeToken = false
+
+    package static let nothing = AuthReads()
+
+    package init() {}
+
+    /// Adds what `path` reads below `auth`: `[]` is auth itself, `["token", "org"]` one claim.
+    package mutating func add(path: some Collection<String>) {
+        presence = true
+        var rest = path.makeIterator()
+        switch rest.next() {
+        case nil: (uid, wholeToken) = (true, true)
+        case "uid": uid = true
+        case "token":
+            guard let claim = rest.next() else {
+                wholeToken = true
+                return
+            }
+            if !claims.contains(claim) {
+                claims.append(claim)
+                claims.sort()
+            }
+        default: break
+        }
+    }
+
+    package mutating func formUnion(_ other: AuthReads) {
+        presence = presence || other.presence
+        uid = uid || other.uid
+        wholeToken = wholeToken || other.wholeToken
+        claims = Set(claims).union(other.claims).sorted()
+    }
+
+    /// `auth` reduced to what is read: `nil` when nothing is, else `null` (signed out) or `{uid?, token?}`.
+    package func project(_ auth: Auth?) -> JSONValue? {
+        guard presence else { return nil }
+        guard let auth else { return .null }
+        var object = JSONObject()
+        if uid { object["uid"] = .string(auth.uid) }
+        if wholeToken {
+            object["token"] = .object(auth.token)
+        } else {
+            var token = JSONObject()
+            for claim in claims { token[claim] = auth.token[claim] }
+            object["token"] = .object(token)
+        }
+        return .object(object)
+    }
+}
+
+/// JSON as CEL sees it: integers are `int`, other numbers `double`. Source: refresh conformance, reading 9.
+extension Value {
+    package init(json: JSONValue) {
+        switch json {
+        case .null: self = .null
+        case .bool(let value): self = .bool(value)
+        case .int(let value): self = .int(value)
+        case .double(let value): self = .double(value)
+        case .string(let value): self = .string(value)
+        case .array(let values): self = .list(values.map(Value.init(json:)))
+        case .object(let object): self = Value(jsonObject: object)
+        }
+    }
+
+    package init(jsonObject object: JSONObject) {
+        self = .map(MapValue(object.entries.map { ($0.key, Value(json: $0.value)) }))
+    }
+
+    /// `auth` for CEL: null when signed out, else `{uid, token}`.
+    package init(auth: Auth?) {
+        guard let auth else {
+            self = .null
+            return
+        }
+        self = .map(MapValue([("uid", .string(auth.uid)), ("token", Value(jsonObject: auth.token))]))
+    }
+}

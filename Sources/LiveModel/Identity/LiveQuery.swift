@@ -1,0 +1,49 @@
+package import JSON
+
+/// SHA-256 over what makes two subscriptions the same live query.
+package struct LiveQueryKey: Hashable, Sendable, CustomStringConvertible {
+    package let digest: Digest
+
+    package init(digest: Digest) {
+        self.digest = digest
+    }
+
+    package var description: String { digest.hex }
+}
+
+/// Operation + canonical variables + only those claims that the operation or its rules read.
+///
+/// All subscribers with the same live query share one re-run and one result; so whatever may change a result must be
+/// part of the key, or a result would reach somebody whom it was not computed for.
+package struct LiveQuery: Sendable, Hashable {
+    package let operation: OperationReference
+    /// Digest of the stored operation's text and schema: a redeployed operation is another live query.
+    package let version: Digest
+    /// Coerced: defaults applied, scalars in canonical form.
+    package let variables: JSONObject
+    /// What `AuthReads.project` gave: nil when nothing of auth is read.
+    package let auth: JSONValue?
+    package let key: LiveQueryKey
+
+    package init(operation: OperationReference, version: Digest, variables: JSONObject, auth: JSONValue?) {
+        self.operation = operation
+        self.version = version
+        self.variables = variables
+        self.auth = auth
+        var identity: [JSONValue] = [
+            .string(operation.connector), .string(operation.operation), .string(version.hex), .object(variables),
+        ]
+        if let auth { identity.append(auth) }
+        self.key = LiveQueryKey(digest: Digest(of: JSONValue.array(identity).canonicalBytes))
+    }
+
+    /// The claims as an `Auth`, for running the query. Only what is read is there.
+    package var projectedAuth: Auth? {
+        guard case .object(let object)? = auth else { return nil }
+        return Auth(uid: object["uid"]?.stringValue ?? "", token: object["token"]?.objectValue ?? JSONObject())
+    }
+
+    package static func == (left: LiveQuery, right: LiveQuery) -> Bool { left.key == right.key }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(key) }
+}

@@ -1,0 +1,42 @@
+/// One stored operation, by connector and name. Names are case-sensitive.
+package struct OperationReference: Hashable, Sendable, Comparable, CustomStringConvertible {
+    package let connector: String
+    package let operation: String
+
+    package init(connector: String, operation: String) {
+        self.connector = connector
+        self.operation = operation
+    }
+
+    package var description: String { "\(connector)/\(operation)" }
+
+    package static func < (left: Self, right: Self) -> Bool {
+        (left.connector, left.operation) < (right.connector, right.operation)
+    }
+}
+
+/// One process of the cluster.
+package struct NodeID: Hashable, Sendable, Comparable, CustomStringConvertible {
+    package let name: String
+
+    package init(_ name: String) {
+        self.name = name
+    }
+
+    package var description: String { name }
+
+    package static func < (left: Self, right: Self) -> Bool { left.name < right.name }
+}
+
+/// The unit of ownership: 0 ..< shard count.
+package struct ShardID: Hashable, Sendable, Comparable, CustomStringConvertible {
+    package let number: Int
+
+    package init(_ number: Int) {
+        self.number = number
+    }
+
+    package var description: String { String(number) }
+
+    package static func < (left: Self, right: Self) -> Bool { left.number < right.number }
+}

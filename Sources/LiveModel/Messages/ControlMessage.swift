@@ -1,0 +1,74 @@
+package import JSON
+
+/// Gateway → the owner of a shard, through the shard's control stream.
+package enum ControlMessage: Sendable, Hashable {
+    /// The gateway has subscribers of this live query. Idempotent.
+    case announce(gateway: NodeID, query: LiveQuery, known: KnownResult?)
+    /// Its last subscriber left.
+    case withdraw(gateway: NodeID, key: LiveQueryKey)
+    /// The gateway leaves: all its interest in this shard ends.
+    case leave(gateway: NodeID)
+    /// Anti-entropy: how many live queries of this shard the gateway has, and the XOR of their keys' first eight
+    /// bytes. An owner that counts otherwise asks for everything again.
+    case summary(gateway: NodeID, count: Int, fingerprint: UInt64)
+}
+
+extension ControlMessage {
+    /// Fields of a stream entry: `m`, one JSON object.
+    package var fields: [(String, [UInt8])] {
+        let object: JSONObject =
+            switch self {
+            case .announce(let gateway, let query, let known):
+                [
+                    "type": "announce", "gateway": .string(gateway.name),
+                    "connector": .string(query.operation.connector), "operation": .string(query.operation.operation),
+                    "version": .string(query.version.hex), "variables": .object(query.variables),
+                    // Absent auth (nothing read) and null (signed out) are different keys.
+                    "auth": .array(query.auth.map { [$0] } ?? []),
+                    "digest": .string(known?.digest.hex ?? ""),
+                    "position": .string(known?.position?.description ?? ""),
+                ]
+            case .withdraw(let gateway, let key):
+                ["type": "withdraw", "gateway": .string(gateway.name), "key": .string(key.digest.hex)]
+            case .leave(let gateway):
+                ["type": "leave", "gateway": .string(gateway.name)]
+            case .summary(let gateway, let count, let fingerprint):
+                [
+                    "type": "summary", "gateway": .string(gateway.name), "count": .int(Int64(count)),
+                    "fingerprint": .string(String(fingerprint, radix: 16)),
+                ]
+            }
+        return [("m", JSONValue.object(object).compactBytes)]
+    }
+
+    /// - Throws: `MessageError` when the fields are not a control message of this format.
+    package init(fields: [(String, [UInt8])]) throws(MessageError) {
+        guard let bytes = fields.first(where: { $0.0 == "m" })?.1 else { throw MessageError(field: "m") }
+        let object = try MessageError.object(bytes, of: "control")
+        let gateway = NodeID(try object.string("gateway"))
+        switch try object.string("type") {
+        case "announce":
+            guard let version = Digest(hex: try object.string("version")) else { throw MessageError(field: "version") }
+            let query = LiveQuery(
+                operation: OperationReference(
+                    connector: try object.string("connector"), operation: try object.string("operation")),
+                version: version, variables: try object.object("variables"), auth: try object.array("auth").first)
+            let known = Digest(hex: try object.string("digest")).map {
+                KnownResult(digest: $0, position: Position(object["position"]?.stringValue ?? ""))
+            }
+            self = .announce(gateway: gateway, query: query, known: known)
+        case "withdraw":
+            guard let digest = Digest(hex: try object.string("key")) else { throw MessageError(field: "key") }
+            self = .withdraw(gateway: gateway, key: LiveQueryKey(digest: digest))
+        case "leave":
+            self = .leave(gateway: gateway)
+        case "summary":
+            guard let fingerprint = UInt64(try object.string("fingerprint"), radix: 16) else {
+                throw MessageError(field: "fingerprint")
+            }
+            self = .summary(gateway: gateway, count: Int(try object.int("count")), fingerprint: fingerprint)
+        default:
+            throw MessageError(field: "type")
+        }
+    }
+}

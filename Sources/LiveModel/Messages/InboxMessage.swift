@@ -1,0 +1,94 @@
+package import JSON
+
+/// Owner of a shard → gateway, through the gateway's inbox stream.
+package enum InboxMessage: Sendable, Hashable {
+    /// A new result.
+    case result(shard: ShardID, key: LiveQueryKey, result: LiveResult)
+    /// What the gateway said it holds is still the result, now known fresh up to `position`.
+    case unchanged(shard: ShardID, key: LiveQueryKey, digest: Digest, position: Position)
+    /// The run failed. The live query stays registered; a later refresh may succeed.
+    case failed(shard: ShardID, key: LiveQueryKey, position: Position, error: RequestError)
+    /// A worker took the shard under this epoch: announce everything that belongs to it.
+    case announceAll(shard: ShardID, epoch: UInt64)
+}
+
+extension InboxMessage {
+    /// The live query it is about; nil when it is about a shard.
+    package var key: LiveQueryKey? {
+        switch self {
+        case .result(_, let key, _), .unchanged(_, let key, _, _), .failed(_, let key, _, _): key
+        case .announceAll: nil
+        }
+    }
+
+    /// Fields of a stream entry: `m` a JSON object, `b` the result's body as it is.
+    package var fields: [(String, [UInt8])] {
+        switch self {
+        case .result(let shard, let key, let result):
+            [
+                Self.header([
+                    "type": "result", "shard": .int(Int64(shard.number)), "key": .string(key.digest.hex),
+                    "digest": .string(result.digest.hex), "position": .string(result.position.description),
+                    "trace": .string(result.traceID), "at": .int(result.committedAtMs),
+                ]), ("b", result.body),
+            ]
+        case .unchanged(let shard, let key, let digest, let position):
+            [
+                Self.header([
+                    "type": "unchanged", "shard": .int(Int64(shard.number)), "key": .string(key.digest.hex),
+                    "digest": .string(digest.hex), "position": .string(position.description),
+                ])
+            ]
+        case .failed(let shard, let key, let position, let error):
+            [
+                Self.header([
+                    "type": "failed", "shard": .int(Int64(shard.number)), "key": .string(key.digest.hex),
+                    "position": .string(position.description), "code": .string(error.code.rawValue),
+                    "message": .string(error.message),
+                ])
+            ]
+        case .announceAll(let shard, let epoch):
+            [Self.header(["type": "announceAll", "shard": .int(Int64(shard.number)), "epoch": .string(String(epoch))])]
+        }
+    }
+
+    private static func header(_ object: JSONObject) -> (String, [UInt8]) {
+        ("m", JSONValue.object(object).compactBytes)
+    }
+
+    /// - Throws: `MessageError` when the fields are not an inbox message of this format.
+    package init(fields: [(String, [UInt8])]) throws(MessageError) {
+        guard let bytes = fields.first(where: { $0.0 == "m" })?.1 else { throw MessageError(field: "m") }
+        let object = try MessageError.object(bytes, of: "inbox")
+        let shard = ShardID(Int(try object.int("shard")))
+        let type = try object.string("type")
+        if type == "announceAll" {
+            guard let epoch = UInt64(try object.string("epoch")) else { throw MessageError(field: "epoch") }
+            self = .announceAll(shard: shard, epoch: epoch)
+            return
+        }
+        guard let keyDigest = Digest(hex: try object.string("key")) else { throw MessageError(field: "key") }
+        guard let position = Position(try object.string("position")) else { throw MessageError(field: "position") }
+        let key = LiveQueryKey(digest: keyDigest)
+        switch type {
+        case "result":
+            guard let digest = Digest(hex: try object.string("digest")) else { throw MessageError(field: "digest") }
+            guard let body = fields.first(where: { $0.0 == "b" })?.1 else { throw MessageError(field: "b") }
+            self = .result(
+                shard: shard, key: key,
+                result: LiveResult(
+                    position: position, digest: digest, body: body, traceID: try object.string("trace"),
+                    committedAtMs: try object.int("at")))
+        case "unchanged":
+            guard let digest = Digest(hex: try object.string("digest")) else { throw MessageError(field: "digest") }
+            self = .unchanged(shard: shard, key: key, digest: digest, position: position)
+        case "failed":
+            let code = ErrorCode(rawValue: try object.string("code")) ?? .internalError
+            self = .failed(
+                shard: shard, key: key, position: position,
+                error: RequestError(code, try object.string("message")))
+        default:
+            throw MessageError(field: "type")
+        }
+    }
+}

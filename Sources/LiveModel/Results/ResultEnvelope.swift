@@ -1,0 +1,29 @@
+package import JSON
+
+/// The text around a result's body. The body itself is spliced in, never re-encoded.
+package enum ResultEnvelope {
+    /// `{"data":BODY}`
+    package static func data(_ body: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(body.count + 9)
+        bytes.append(contentsOf: #"{"data":"#.utf8)
+        bytes.append(contentsOf: body)
+        bytes.append(UInt8(ascii: "}"))
+        return bytes
+    }
+
+    /// `{"data":BODY,"errors":[…]}`; without `body` only the errors: a request that never ran has no data key.
+    package static func errors(_ errors: [RequestError], body: [UInt8]? = nil) -> [UInt8] {
+        var bytes: [UInt8] = []
+        if let body {
+            bytes.append(contentsOf: #"{"data":"#.utf8)
+            bytes.append(contentsOf: body)
+            bytes.append(contentsOf: #","errors":"#.utf8)
+        } else {
+            bytes.append(contentsOf: #"{"errors":"#.utf8)
+        }
+        bytes.append(contentsOf: JSONValue.array(errors.map(\.graphQLError)).compactBytes)
+        bytes.append(UInt8(ascii: "}"))
+        return bytes
+    }
+}

@@ -1,0 +1,66 @@
+/// The id of one entry in a broker stream: milliseconds and a sequence number within them, written `ms-seq`.
+///
+/// Ids of one stream only ever increase; `zero` stands before every entry. The text form is that of Redis streams
+/// (https://redis.io/docs/latest/develop/data-types/streams/#entry-ids).
+package struct StreamID: Hashable, Comparable, Sendable {
+    /// Milliseconds since 1970 by the broker's clock when the entry was added (never less than the previous entry's).
+    package var ms: UInt64
+    /// Tells apart entries of the same millisecond.
+    package var sequence: UInt64
+
+    package init(ms: UInt64, sequence: UInt64) {
+        self.ms = ms
+        self.sequence = sequence
+    }
+
+    /// Before every entry of every stream.
+    package static let zero = StreamID(ms: 0, sequence: 0)
+    /// After every entry of every stream.
+    package static let max = StreamID(ms: .max, sequence: .max)
+
+    /// The smallest id greater than this one; nil for `max`.
+    package var successor: StreamID? {
+        if sequence < .max { return StreamID(ms: ms, sequence: sequence + 1) }
+        return ms < .max ? StreamID(ms: ms + 1, sequence: 0) : nil
+    }
+
+    package static func < (left: StreamID, right: StreamID) -> Bool {
+        left.ms == right.ms ? left.sequence < right.sequence : left.ms < right.ms
+    }
+}
+
+extension StreamID: CustomStringConvertible, LosslessStringConvertible {
+    package var description: String { "\(ms)-\(sequence)" }
+
+    /// Reads `ms-seq`; nil for anything else (no signs, spaces, missing parts or overflow).
+    package init?(_ text: String) {
+        var text = text
+        guard let id = text.withUTF8({ StreamID(utf8: UnsafeRawBufferPointer($0)) }) else { return nil }
+        self = id
+    }
+
+    /// Reads `ms-seq` from UTF-8 bytes without making a string. Not generic: readers call this for every entry.
+    package init?(utf8 bytes: UnsafeRawBufferPointer) {
+        var parts: (UInt64, UInt64) = (0, 0)
+        var digits = 0
+        var inSequence = false
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"):
+                let value = inSequence ? parts.1 : parts.0
+                let (tens, overflowTens) = value.multipliedReportingOverflow(by: 10)
+                let (sum, overflowSum) = tens.addingReportingOverflow(UInt64(byte - UInt8(ascii: "0")))
+                guard !overflowTens, !overflowSum else { return nil }
+                if inSequence { parts.1 = sum } else { parts.0 = sum }
+                digits += 1
+            case UInt8(ascii: "-") where !inSequence && digits > 0:
+                inSequence = true
+                digits = 0
+            default:
+                return nil
+            }
+        }
+        guard inSequence, digits > 0 else { return nil }
+        self.init(ms: parts.0, sequence: parts.1)
+    }
+}

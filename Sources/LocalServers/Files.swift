@@ -1,0 +1,152 @@
+import Glibc
+
+/// The few file operations that the private servers need, with errors for a person.
+enum Files {
+    static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    static func entries(_ folder: String) -> [String] {
+        guard let directory = opendir(folder) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// Makes the folder and those above it.
+    static func makeFolder(_ path: String, mode: mode_t) throws(LocalServerError) {
+        var made = path.hasPrefix("/") ? "" : "."
+        for part in path.split(separator: "/") {
+            made += "/" + part
+            if mkdir(made, made == path ? mode : 0o755) != 0, errno != EEXIST {
+                throw LocalServerError(.dataFolderUnusable, "cannot make the folder \(made): \(reason())")
+            }
+        }
+    }
+
+    /// Absolute and free of links and dots; the folder must exist.
+    static func absolute(_ path: String) throws(LocalServerError) -> String {
+        guard let resolved = realpath(path, nil) else {
+            throw LocalServerError(.dataFolderUnusable, "cannot enter the folder \(path): \(reason())")
+        }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    static func owner(_ path: String) -> uid_t? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_uid : nil
+    }
+
+    static func remove(_ path: String) { unlink(path) }
+
+    static func removeFolder(_ path: String) { rmdir(path) }
+
+    static func read(_ path: String, bytesMax: Int = 1 << 16) -> String? {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        let size = Int(lseek(file, 0, SEEK_END))
+        lseek(file, max(0, size - bytesMax), SEEK_SET)
+        var bytes = [UInt8](repeating: 0, count: bytesMax)
+        let count = Glibc.read(file, &bytes, bytesMax)
+        return count < 0 ? nil : String(decoding: bytes[0..<count], as: UTF8.self)
+    }
+
+    static func write(_ path: String, _ text: String, mode: mode_t) throws(LocalServerError) {
+        let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
+        let bytes = Array(text.utf8)
+        let count = file < 0 ? -1 : Glibc.write(file, bytes, bytes.count)
+        let problem = reason()
+        if file >= 0 { close(file) }
+        guard count == bytes.count else {
+            throw LocalServerError(.dataFolderUnusable, "cannot write \(path): \(problem)")
+        }
+    }
+
+    /// The last lines of a log, for an error.
+    static func tail(_ path: String, linesMax: Int = 20) -> [String] {
+        (read(path) ?? "").split(whereSeparator: \.isNewline).suffix(linesMax).map(String.init)
+    }
+
+    /// Two runs are kept.
+    static func rotateLog(_ path: String) { rename(path, path + ".1") }
+
+    static func makeShortFolder() throws(LocalServerError) -> String {
+        var template = Array("/tmp/freshet-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw LocalServerError(.dataFolderUnusable, "cannot make a folder for a socket in /tmp: \(reason())")
+        }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    static func reason() -> String { String(cString: strerror(errno)) }
+}
+
+/// Says that this process uses a folder, until it is released or the process ends in whatever way.
+final class FolderLock: Sendable {
+    private let file: Int32
+
+    init(folder: String, program: String) throws(LocalServerError) {
+        file = open(folder + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard file >= 0 else {
+            throw LocalServerError(.dataFolderUnusable, "cannot write into the folder \(folder): \(Files.reason())")
+        }
+        guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
+            close(file)
+            throw LocalServerError(
+                .alreadyRunning, "another process already runs a private \(program) in \(folder): stop it first")
+        }
+    }
+
+    deinit { close(file) }
+}
+
+/// Unix socket paths and free ports.
+enum Addresses {
+    /// `sun_path` holds 108 bytes, the last one NUL.
+    static let socketPathBytesMax = 107
+
+    /// Free a moment ago. Somebody else can take it before the server does: the server then fails and is given another.
+    static func freeLoopbackPort() -> Int? {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        return withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                bind(descriptor, generic, length) == 0 && getsockname(descriptor, generic, &length) == 0
+            } ? Int(UInt16(bigEndian: pointer.pointee.sin_port)) : nil
+        }
+    }
+
+    /// Sends a request to a Unix socket and returns the first bytes of the answer; waits at most 500 ms.
+    static func exchange(socketPath: String, _ request: String) -> String? {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0, socketPath.utf8.count <= socketPathBytesMax else { return nil }
+        defer { close(descriptor) }
+        var limit = timeval(tv_sec: 0, tv_usec: 500_000)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(socketPath.utf8)) }
+        let isConnected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+            }
+        }
+        guard isConnected else { return nil }
+        let bytes = Array(request.utf8)
+        guard send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { return nil }
+        var answer = [UInt8](repeating: 0, count: 256)
+        let count = recv(descriptor, &answer, answer.count, 0)
+        return count > 0 ? String(decoding: answer[0..<count], as: UTF8.self) : nil
+    }
+}

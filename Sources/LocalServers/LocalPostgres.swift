@@ -1,0 +1,227 @@
+import Glibc
+import Synchronization
+
+/// How a private Postgres is run.
+package struct LocalPostgresOptions: Sendable {
+    /// false: a commit waits for the system but not for the disk. It survives a crash of the server, as `crash()`
+    /// makes one; a power cut can destroy the data. For tests.
+    package var isDurable = true
+    /// Listen on 127.0.0.1 as well as on the Unix socket; a password is then needed and part of the connection string.
+    package var listensOnLoopback = false
+    /// Made when missing.
+    package var databaseName = "freshet"
+    /// `-c name=value`, after and above this file's own.
+    package var settings: [String: String] = [:]
+    /// For `initdb` and for the server to be ready, each; recovery after a crash counts.
+    package var startTimeoutMs = 60_000
+
+    package init() {}
+
+    /// Quick and careless.
+    package static var forTests: LocalPostgresOptions {
+        var options = LocalPostgresOptions()
+        options.isDurable = false
+        options.startTimeoutMs = 120_000
+        return options
+    }
+}
+
+/// A Postgres of our own in a folder of our own, ended with this process whatever happens to it.
+///
+/// The folder holds `cluster/` (Postgres' own), `server.log` and `server.log.1` (this run and the one before),
+/// `lock`, `password`, and `socket/` unless its path is too long for a socket.
+package final class LocalPostgres: Sendable {
+    package static let user = "freshet"
+    private static let unixPort = 5432
+
+    package let dataDirectory: String
+    /// The folder of the Unix socket: libpq's `host`.
+    package let socketDirectory: String
+    /// The loopback port, when there is one.
+    package let port: Int?
+    package let databaseName: String
+    let options: LocalPostgresOptions
+    private let layout: PostgresFolder
+    private let isSocketFolderTemporary: Bool
+    private let password: String
+    private let state: Mutex<State>
+
+    private struct State {
+        var child: ChildProcess?
+        var lock: FolderLock?
+    }
+
+    private init(
+        _ layout: PostgresFolder, _ options: LocalPostgresOptions, lock: FolderLock, socketDirectory: String,
+        isSocketFolderTemporary: Bool, password: String, port: Int?
+    ) {
+        dataDirectory = layout.root
+        self.layout = layout
+        self.options = options
+        databaseName = options.databaseName
+        self.socketDirectory = socketDirectory
+        self.isSocketFolderTemporary = isSocketFolderTemporary
+        self.password = password
+        self.port = port
+        state = Mutex(State(child: nil, lock: lock))
+    }
+
+    deinit {
+        // Not stopped in order: then at least without delay.
+        state.withLock { $0.child?.signal(SIGQUIT) }
+        if isSocketFolderTemporary { Files.removeFolder(socketDirectory) }
+    }
+
+    /// Starts a server on the folder, which is made and filled when it is new; existing data are kept.
+    ///
+    /// - Throws: one clear line; see `LocalServerError.Code`.
+    package static func start(
+        dataDirectory: String, options: LocalPostgresOptions = LocalPostgresOptions()
+    ) async throws(LocalServerError) -> LocalPostgres {
+        try Files.makeFolder(dataDirectory, mode: 0o755)
+        let root = try Files.absolute(dataDirectory)
+        let lock = try FolderLock(folder: root, program: "Postgres")
+        let layout = try PostgresFolder(root: root)
+        try await layout.initialise(options)
+        try await layout.awaitEndOfPreviousServer()
+
+        for attempt in 1... {
+            // Each attempt's own: a failed one removes what it made.
+            let (socketDirectory, isTemporary) = try layout.makeSocketFolder()
+            let port = options.listensOnLoopback ? Addresses.freeLoopbackPort() : nil
+            let server = LocalPostgres(
+                layout, options, lock: lock, socketDirectory: socketDirectory, isSocketFolderTemporary: isTemporary,
+                password: Files.read(layout.password) ?? "", port: port)
+            do {
+                try await server.launch()
+                return server
+            } catch {
+                let isPortTaken = error.logTail.contains { $0.contains("Address already in use") }
+                guard port != nil, isPortTaken, attempt < 5 else { throw error }
+            }
+        }
+        throw LocalServerError(.startFailed, "no free port")
+    }
+
+    /// libpq's `key=value` form, by the Unix socket.
+    package var connectionString: String {
+        connectionString(database: databaseName)
+    }
+
+    package func connectionString(database: String) -> String {
+        "host=\(Self.quoted(socketDirectory)) port=\(port ?? Self.unixPort) user=\(Self.user) "
+            + "dbname=\(Self.quoted(database))"
+    }
+
+    /// The same by 127.0.0.1; nil without `listensOnLoopback`.
+    package var loopbackConnectionString: String? {
+        port.map {
+            "host=127.0.0.1 port=\($0) user=\(Self.user) password=\(password) dbname=\(Self.quoted(databaseName))"
+        }
+    }
+
+    package var logPath: String { layout.log }
+    /// The postmaster's number while it runs.
+    package var processID: Int32? { state.withLock { $0.child.flatMap { $0.exit == nil ? $0.processID : nil } } }
+
+    /// Returns when the server has ended, for whatever reason.
+    package func waitForExit() async {
+        let child = state.withLock { $0.child }
+        _ = await child?.waitForExit(timeoutMs: nil)
+    }
+
+    /// Fast shutdown: open transactions are rolled back, data are flushed. Harder after 20 s. Can be called again.
+    package func stop() async {
+        let child = state.withLock { state in
+            defer { state.child = nil }
+            return state.child
+        }
+        await child?.end([(SIGINT, 20_000), (SIGQUIT, 5_000)])
+        if isSocketFolderTemporary { Files.removeFolder(socketDirectory) }
+        state.withLock { $0.lock = nil }
+    }
+
+    /// kill -9, as a crash of the machine would look to clients. `restart()` brings it back.
+    package func crash() async {
+        let child = state.withLock { $0.child }
+        await child?.end([(SIGKILL, 5_000)])
+    }
+
+    /// Starts the server again at the same address, after `crash()` or an end of its own.
+    package func restart() async throws(LocalServerError) {
+        let (child, isHeld) = state.withLock { ($0.child, $0.lock != nil) }
+        guard isHeld else { throw LocalServerError(.stopped, "the private Postgres was stopped") }
+        await child?.end([(SIGINT, 20_000), (SIGQUIT, 5_000)])
+        try await launch()
+    }
+
+    // MARK: launching
+
+    private func launch() async throws(LocalServerError) {
+        let deadline = ContinuousClock.now + .milliseconds(options.startTimeoutMs)
+        while true {
+            Files.rotateLog(layout.log)
+            try layout.clearForeignProcessNumber()
+            let child = try await ChildProcess.start(command)
+            state.withLock { $0.child = child }
+            do {
+                return try await awaitReady(child, until: deadline)
+            } catch {
+                await child.end([(SIGQUIT, 5_000)])
+                // Backends of a killed server can live on for a moment and hold its memory.
+                let mustWait = error.logTail.contains { $0.contains("pre-existing shared memory block") }
+                guard mustWait, ContinuousClock.now < deadline else { throw error }
+                try? await Task.sleep(for: .milliseconds(100))
+            }
+        }
+    }
+
+    private var command: ChildProcess.Command {
+        var settings = [
+            "listen_addresses": port == nil ? "" : "127.0.0.1",
+            "port": String(port ?? Self.unixPort),
+            "unix_socket_directories": socketDirectory,
+            "unix_socket_permissions": "0700",
+            "logging_collector": "off",
+            "log_destination": "stderr",
+            "cluster_name": "freshet",
+        ]
+        if !options.isDurable {
+            for name in ["fsync", "full_page_writes"] { settings[name] = "off" }
+            settings["shared_buffers"] = "32MB"
+        }
+        settings.merge(options.settings) { $1 }
+        let arguments = ["-D", layout.cluster] + settings.sorted { $0.key < $1.key }.flatMap { ["-c", "\($0)=\($1)"] }
+        return layout.command(layout.postgres, arguments, parentDeathSignal: "INT")
+    }
+
+    private func awaitReady(_ child: ChildProcess, until deadline: ContinuousClock.Instant)
+        async throws(LocalServerError)
+    {
+        var pauseMs = 5
+        while true {
+            if let exit = child.exit {
+                throw LocalServerError(
+                    .startFailed, "Postgres ended while starting (\(exit)); its log is \(layout.log)",
+                    logTail: Files.tail(layout.log))
+            }
+            switch await PostgresProbe.prepareDatabase(connectionString(database: "postgres"), name: databaseName) {
+            case .ready: return
+            case .notYet: break
+            case .refused(let reason):
+                throw LocalServerError(.startFailed, reason, logTail: Files.tail(layout.log))
+            }
+            guard ContinuousClock.now < deadline, !Task.isCancelled else {
+                throw LocalServerError(
+                    .startFailed, "Postgres is not ready after \(options.startTimeoutMs) ms; its log is \(layout.log)",
+                    logTail: Files.tail(layout.log))
+            }
+            _ = await child.waitForExit(timeoutMs: pauseMs)
+            pauseMs = min(200, pauseMs * 2)
+        }
+    }
+
+    private static func quoted(_ value: String) -> String {
+        "'" + value.reduce(into: "") { $0 += ($1 == "'" || $1 == "\\") ? "\\\($1)" : String($1) } + "'"
+    }
+}

@@ -1,0 +1,32 @@
+import Glibc
+
+/// Finds the programs of the private servers.
+enum Programs {
+    /// In `PATH`, and for Postgres in `/usr/lib/postgresql/N/bin`, which Debian keeps out of `PATH`; there the highest
+    /// version comes first, so that `initdb` and `postgres` are of one version.
+    ///
+    /// - Parameter version: the major version that existing data ask for, preferred to all others.
+    static func find(
+        _ name: String, package: String, version: String? = nil
+    ) throws(LocalServerError) -> String {
+        let preferred = version.map { ["/usr/lib/postgresql/\($0)/bin"] } ?? []
+        for folder in preferred + versionedFolders() + pathFolders() {
+            let path = folder + "/" + name
+            if access(path, X_OK) == 0 { return path }
+        }
+        throw LocalServerError(
+            .programMissing,
+            "\(name) is not installed: it comes with the Debian package \(package) "
+                + "(apt-get install \(package))")
+    }
+
+    private static func pathFolders() -> [String] {
+        let path = getenv("PATH").map { String(cString: $0) } ?? ""
+        return path.split(separator: ":").map(String.init) + ["/usr/bin", "/bin", "/usr/sbin", "/usr/local/bin"]
+    }
+
+    private static func versionedFolders() -> [String] {
+        let root = "/usr/lib/postgresql"
+        return Files.entries(root).compactMap { Int($0) }.sorted(by: >).map { "\(root)/\($0)/bin" }
+    }
+}

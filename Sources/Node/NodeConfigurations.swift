@@ -1,0 +1,80 @@
+internal import APINode
+internal import Endpoint
+internal import FanoutWorker
+internal import Gateway
+internal import HTTPServer
+internal import Sessions
+
+/// From settings to what each part is configured with.
+extension ServiceNode {
+    var publisherSettings: EventPublisher.Settings {
+        var publisher = EventPublisher.Settings()
+        publisher.deleteBatchMax = settings.outbox.batchMax
+        publisher.deleteBatchMs = Int64(settings.outbox.deleteBatchMs)
+        publisher.eventsLengthMax = settings.redis.eventsLengthMax
+        return publisher
+    }
+
+    var sweeperSettings: OutboxSweeper.Settings {
+        var sweeper = OutboxSweeper.Settings()
+        sweeper.sweepMs = Int64(settings.outbox.sweepMs)
+        sweeper.sweepAgeMs = Int64(settings.outbox.sweepAgeMs)
+        sweeper.batchMax = settings.outbox.batchMax
+        return sweeper
+    }
+
+    var interestSettings: InterestMachine.Settings {
+        var interest = InterestMachine.Settings()
+        interest.announceRetryMs = Int64(settings.gateway.announceRetryMs)
+        interest.lingerMs = Int64(settings.gateway.lingerMs)
+        interest.summaryMs = Int64(settings.gateway.summaryMs)
+        interest.liveQueriesMax = settings.gateway.liveQueriesMax
+        return interest
+    }
+
+    var workerSettings: FanoutWorker.Settings {
+        var worker = FanoutWorker.Settings()
+        worker.refresh.coalesceGapMs = Int64(settings.worker.coalesceGapMs)
+        worker.refresh.runsMax = settings.worker.runsMax
+        worker.refresh.batchMax = settings.worker.batchMax
+        worker.refresh.liveQueriesMax = settings.worker.liveQueriesMax
+        worker.lease.ttlMs = Int64(settings.cluster.leaseTtlMs)
+        worker.lease.renewMs = Int64(settings.cluster.leaseRenewMs)
+        worker.lease.marginMs = min(worker.lease.marginMs, worker.lease.ttlMs / 4)
+        worker.checkpointMs = Int64(settings.worker.checkpointMs)
+        worker.eventsAgeMaxMs = Int64(settings.redis.eventsAgeMaxMs)
+        worker.inboxLengthMax = settings.redis.inboxLengthMax
+        return worker
+    }
+
+    var endpointSettings: EndpointSettings {
+        var endpoint = EndpointSettings()
+        endpoint.isAPI = settings.cluster.roles.contains(.api)
+        endpoint.isGateway = settings.cluster.roles.contains(.gateway)
+        endpoint.corsOrigins = settings.http.corsOrigins
+        endpoint.longPollMaxMs = Int64(settings.gateway.longPollMaxMs)
+        endpoint.sessionsMax = settings.gateway.sessionsMax
+        endpoint.requestsInFlightMax = settings.api.requestsInFlightMax
+        endpoint.session.operationsMax = settings.gateway.subscriptionsPerSessionMax
+        endpoint.session.bytesMax = settings.gateway.sessionBytesMax
+        endpoint.session.initTimeoutMs = Int64(settings.gateway.initTimeoutMs)
+        endpoint.page = page
+        return endpoint
+    }
+
+    var httpConfiguration: HTTPServerConfiguration {
+        var http = HTTPServerConfiguration()
+        http.host = settings.http.host
+        http.port = settings.http.port
+        http.connectionsMax = settings.http.connectionsMax
+        http.headerBytesMax = settings.http.headerBytesMax
+        http.bodyBytesMax = settings.http.bodyBytesMax
+        http.headerTimeoutMs = Int64(settings.http.headerTimeoutMs)
+        http.idleTimeoutMs = Int64(settings.http.idleTimeoutMs)
+        http.pendingBytesMax = max(http.pendingBytesMax, settings.gateway.resultBytesMax + settings.gateway.sessionBytesMax)
+        http.webSocketFrameBytesMax = settings.gateway.webSocketFrameBytesMax
+        http.webSocketPingIntervalMs = Int64(settings.gateway.pingIntervalMs)
+        http.webSocketPongTimeoutMs = Int64(settings.gateway.pongTimeoutMs)
+        return http
+    }
+}

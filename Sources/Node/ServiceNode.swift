@@ -1,0 +1,301 @@
+internal import APINode
+internal import Admin
+internal import Broker
+package import Catalog
+internal import Endpoint
+internal import Execution
+internal import FanoutWorker
+internal import Gateway
+internal import HTTPServer
+package import LiveModel
+package import Logging
+internal import NIOCore
+internal import NIOPosix
+package import Observability
+internal import Postgres
+package import Settings
+internal import Sharding
+internal import Synchronization
+internal import Tokens
+
+/// One process of the cluster: opens Postgres, the broker and the port, and runs the roles that its settings name.
+///
+/// `start` once, then `drain` (from any task). Order of a drain: not ready → shards handed over → sessions told to come
+/// back elsewhere, staggered → what is in flight finishes → everything closed.
+package final class ServiceNode: Sendable {
+    package struct Address: Sendable {
+        package let publicPort: Int
+        package let adminPort: Int?
+    }
+
+    package let id: NodeID
+    package let catalog: Catalog
+    let settings: Settings
+    private let clock: ServiceClock
+    private let startedAtMs: Int64
+    private let logger: Logger
+    private let metrics: PrometheusMetrics
+    let page: [UInt8]?
+    private let running = Mutex<Running?>(nil)
+    private let isReady = Atomic<Bool>(false)
+    private let isDraining = Atomic<Bool>(false)
+
+    private struct Running: Sendable {
+        let pool: PostgresPool
+        let broker: any Broker
+        let publisher: EventPublisher
+        let sweeper: OutboxSweeper
+        let worker: FanoutWorker?
+        let gateway: GatewayService?
+        let sessions: SessionRegistry
+        let server: HTTPServer
+        let admin: HTTPServer?
+        let group: MultiThreadedEventLoopGroup
+        var tasks: [Task<Void, Never>]
+    }
+
+    package init(
+        settings: Settings, catalog: Catalog, metrics: PrometheusMetrics, page: [UInt8]? = nil, logger: Logger
+    ) {
+        self.settings = settings
+        self.catalog = catalog
+        self.metrics = metrics
+        self.page = page
+        self.id = NodeID(settings.cluster.nodeId ?? RandomIdentity.nodeName())
+        self.clock = .system()
+        self.startedAtMs = clock.nowMs()
+        var logger = logger
+        logger[metadataKey: "node"] = "\(id)"
+        self.logger = logger
+    }
+
+    // MARK: Start
+
+    /// - Throws: `NodeError` with one clear line.
+    package func start() async throws(NodeError) -> Address {
+        let pool = try await openPostgres()
+        let broker: any Broker
+        do {
+            broker = try await openBroker()
+        } catch {
+            await pool.stop()
+            throw error
+        }
+        do {
+            return try await start(pool, broker)
+        } catch {
+            await broker.close()
+            await pool.stop()
+            throw error
+        }
+    }
+
+    private func openPostgres() async throws(NodeError) -> PostgresPool {
+        guard let url = settings.postgres.url else { throw NodeError("postgres.url is not set") }
+        var configuration = PostgresConfiguration(connectionString: url)
+        configuration.readConnections = settings.postgres.readConnections
+        configuration.writeConnections = settings.postgres.writeConnections
+        configuration.sessionConnections = settings.postgres.sessionConnections
+        configuration.queueMax = settings.postgres.queueMax
+        configuration.statementTimeoutMs = settings.postgres.statementTimeoutMs
+        configuration.connectTimeoutMs = settings.postgres.connectTimeoutMs
+        configuration.reconnectBackoffMinMs = settings.postgres.reconnectMinMs
+        configuration.reconnectBackoffMaxMs = settings.postgres.reconnectMaxMs
+        configuration.applicationName = "freshet \(id)"
+        let pool = PostgresPool(configuration: configuration, logger: logger)
+        do {
+            try await pool.start()
+            try await pool.script(ServiceSchema.sql)
+        } catch {
+            await pool.stop()
+            throw NodeError("Postgres: \(error) \(error.message)")
+        }
+        return pool
+    }
+
+    private func openBroker() async throws(NodeError) -> any Broker {
+        guard let url = settings.redis.url else { throw NodeError("redis.url is not set") }
+        do {
+            var configuration = try RedisConfiguration(url: url)
+            configuration.commandTimeoutMs = settings.redis.commandTimeoutMs
+            configuration.queueRequestsMax = settings.redis.queueMax
+            let broker = try RedisBroker(
+                configuration, keys: try Keys(namespace: settings.cluster.namespace), name: "freshet-\(id)",
+                logger: logger)
+            let wanted = ClusterMeta(
+                shardCount: settings.cluster.shardCount, formatVersion: ClusterFormat.version,
+                incarnation: RandomIdentity.uuid())
+            let stored = try await broker.meta(initial: wanted)
+            guard stored.shardCount == wanted.shardCount else {
+                await broker.close()
+                throw NodeError(
+                    "cluster.shardCount is \(wanted.shardCount), but the cluster was made with \(stored.shardCount)")
+            }
+            guard stored.formatVersion == wanted.formatVersion else {
+                await broker.close()
+                throw NodeError(
+                    "this version speaks format \(wanted.formatVersion), the cluster format \(stored.formatVersion)")
+            }
+            return broker
+        } catch let error as NodeError {
+            throw error
+        } catch {
+            throw NodeError("Redis: \(error)")
+        }
+    }
+
+    private func start(_ pool: PostgresPool, _ broker: any Broker) async throws(NodeError) -> Address {
+        let verifier: TokenVerifier
+        do {
+            verifier = try await TokenVerifier(TokenPolicy(settings.auth))
+        } catch {
+            throw NodeError("auth: \(error)")
+        }
+        let roles = settings.cluster.roles
+        let shardCount = settings.cluster.shardCount
+        let loops = settings.http.eventLoops > 0 ? settings.http.eventLoops : System.coreCount
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
+        let queries = QueryExecutor(pool: pool, clock: clock)
+        let publisher = EventPublisher(broker: broker, pool: pool, settings: publisherSettings, logger: logger)
+        let sweeper = OutboxSweeper(
+            broker: broker, pool: pool, publisher: publisher, settings: sweeperSettings, logger: logger)
+        let mutations = MutationService(
+            catalog: catalog,
+            executor: MutationExecutor(pool: pool, clock: clock, makeUUID: { RandomIdentity.uuid() }),
+            publisher: publisher, shardCount: shardCount, inFlightMax: settings.api.requestsInFlightMax,
+            makeUUID: { RandomIdentity.uuid() })
+        let gateway: GatewayService? =
+            roles.contains(.gateway)
+            ? GatewayService(
+                node: id, broker: broker, group: group, settings: interestSettings,
+                controlLengthMax: settings.redis.controlLengthMax,
+                shardOf: { ShardMap.shard(of: $0, shardCount: shardCount) }, clock: clock, logger: logger) : nil
+        let worker: FanoutWorker? =
+            roles.contains(.worker)
+            ? FanoutWorker(
+                node: id, broker: broker, catalog: catalog, queries: queries, shardCount: shardCount,
+                settings: workerSettings, clock: clock, logger: logger) : nil
+        let sessions = SessionRegistry()
+        let endpoint = PublicEndpoint(
+            services: NodeServices(
+                clock: clock, resolver: OperationResolver(catalog: catalog),
+                authenticator: NodeAuthenticator(verifier: verifier, clock: clock), queries: queries,
+                mutations: mutations),
+            gateway: gateway, settings: endpointSettings, sessions: sessions, logger: logger,
+            isReady: { [self] in isReady.load(ordering: .acquiring) && !isDraining.load(ordering: .acquiring) })
+        let server = HTTPServer(
+            configuration: httpConfiguration, handler: endpoint, logger: logger, group: group)
+        let port: Int
+        do {
+            port = try await server.start()
+        } catch {
+            try? await group.shutdownGracefully()
+            throw NodeError("cannot listen on \(settings.http.host):\(settings.http.port): \(Self.reason(error))")
+        }
+        let inspector = NodeInspector(
+            node: id, roles: roles.map(\.rawValue).sorted(), broker: broker, catalog: catalog, worker: worker,
+            gateway: gateway, sweeper: sweeper, sessionCount: { sessions.count }, shardCount: shardCount, clock: clock,
+            metrics: metrics, isReady: { [self] in isReady.load(ordering: .acquiring) })
+        var admin: HTTPServer?
+        var adminPort: Int?
+        if roles.contains(.admin) {
+            var configuration = HTTPServerConfiguration()
+            configuration.host = settings.admin.host
+            configuration.port = settings.admin.port
+            configuration.connectionsMax = 64
+            let adminServer = HTTPServer(
+                configuration: configuration, handler: AdminEndpoint(inspector: inspector, token: settings.admin.token),
+                logger: logger, group: group)
+            do {
+                adminPort = try await adminServer.start()
+                admin = adminServer
+            } catch {
+                await server.shutdown(graceMs: 0)
+                try? await group.shutdownGracefully()
+                throw NodeError(
+                    "cannot listen on \(settings.admin.host):\(settings.admin.port) (admin): \(Self.reason(error))")
+            }
+        }
+        var parts = Running(
+            pool: pool, broker: broker, publisher: publisher, sweeper: sweeper, worker: worker, gateway: gateway,
+            sessions: sessions, server: server, admin: admin, group: group, tasks: [])
+        // A gateway is in the node list before it announces any interest: see FanoutWorker.start.
+        await announce(parts, publicPort: port, adminPort: adminPort)
+        if let gateway { parts.tasks.append(Task { await gateway.run() }) }
+        if let worker { parts.tasks.append(Task { await worker.run() }) }
+        if roles.contains(.api) || roles.contains(.worker) { parts.tasks.append(Task { await sweeper.run() }) }
+        let heartbeat = parts
+        parts.tasks.append(Task { await self.beat(heartbeat, publicPort: port, adminPort: adminPort) })
+        running.withLock { $0 = parts }
+        isReady.store(true, ordering: .releasing)
+        return Address(publicPort: port, adminPort: adminPort)
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        if let error = error as? IOError { return error.errnoCode == 98 ? "the port is in use" : error.description }
+        return "\(error)"
+    }
+
+    // MARK: Heartbeat
+
+    private func beat(_ parts: Running, publicPort: Int, adminPort: Int?) async {
+        var isFirst = true
+        while !Task.isCancelled {
+            // The first announcement was made before anything ran.
+            if !isFirst { await announce(parts, publicPort: publicPort, adminPort: adminPort) }
+            isFirst = false
+            try? await Task.sleep(for: .milliseconds(settings.cluster.heartbeatMs))
+        }
+    }
+
+    private func announce(_ parts: Running, publicPort: Int, adminPort: Int?) async {
+        let draining = isDraining.load(ordering: .acquiring)
+        let host = settings.cluster.advertiseAddress ?? settings.http.host
+        let payload = NodeRecordPayload(
+            id: id, roles: settings.cluster.roles.map(\.rawValue).sorted(), address: "\(host):\(publicPort)",
+            adminAddress: adminPort.map { "\(settings.admin.host):\($0)" } ?? "", version: ClusterFormat.release,
+            startedAtMs: startedAtMs, isDraining: draining, load: parts.sessions.count)
+        do {
+            try await parts.broker.announceNode(id.name, payload: payload.payload, ttlMs: settings.cluster.nodeTtlMs)
+            let nodes = try await parts.broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
+            let workers = nodes.filter { $0.roles.contains("worker") && !$0.isDraining }.map(\.id)
+            let gateways = Set(nodes.filter { $0.roles.contains("gateway") }.map(\.id))
+            await parts.worker?.nodesChanged(workers: workers, gateways: gateways)
+        } catch {
+            logger.warning("heartbeat failed", metadata: ["error": "\(error)"])
+        }
+    }
+
+    // MARK: Drain
+
+    /// - Parameters:
+    ///   - sessionsOverMs: over how long the sessions are told to come back elsewhere.
+    ///   - graceMs: how long work in flight may take after that.
+    package func drain(sessionsOverMs: Int64, graceMs: Int64) async {
+        guard !isDraining.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        guard let parts = running.withLock({ $0 }) else { return }
+        logger.info("draining", metadata: ["sessions": "\(parts.sessions.count)"])
+        try? await parts.broker.withdrawNode(id.name)
+        await parts.worker?.drain()
+        await parts.server.stopAccepting()
+        await parts.sessions.drain(overMs: parts.sessions.count > 0 ? sessionsOverMs : 0)
+        await parts.gateway?.leave()
+        await parts.publisher.drain(withinMs: graceMs)
+        await parts.server.shutdown(graceMs: graceMs)
+        await parts.admin?.shutdown(graceMs: 0)
+        for task in parts.tasks { task.cancel() }
+        try? await parts.broker.withdrawNode(id.name)
+        await parts.broker.close()
+        await parts.pool.stop()
+        for task in parts.tasks { await task.value }
+        try? await parts.group.shutdownGracefully()
+        logger.info("stopped")
+    }
+}
+
+/// What nodes of one cluster must agree on.
+package enum ClusterFormat {
+    /// Of streams and messages; a node of another format does not start.
+    package static let version = 1
+    package static let release = "0.1.0"
+}

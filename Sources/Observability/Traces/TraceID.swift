@@ -1,0 +1,86 @@
+/// The number under which everything about one request can be found: in its log lines, in the answer, in the events that
+/// it caused. 16 bytes, never all zero. Source: W3C Trace Context, §3.2 "traceparent header".
+package struct TraceID: Hashable, Sendable, CustomStringConvertible {
+    private let high: UInt64
+    private let low: UInt64
+
+    /// The one of the request that the current task works for.
+    @TaskLocal package static var current: TraceID?
+
+    /// A new random one.
+    package init() {
+        var generator = SystemRandomNumberGenerator()
+        self.init(using: &generator)
+    }
+
+    package init(using generator: inout some RandomNumberGenerator) {
+        high = generator.next()
+        // Zero in both halves would be invalid.
+        low = UInt64.random(in: 1...UInt64.max, using: &generator)
+    }
+
+    /// 32 lower-case hexadecimal digits, not all zero; nil for anything else.
+    package init?(hex: some StringProtocol) {
+        guard let bytes = Self.bytes(hex.utf8), bytes.count == 16 else { return nil }
+        high = bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) }
+        low = bytes[8...].reduce(0) { $0 << 8 | UInt64($1) }
+        guard high != 0 || low != 0 else { return nil }
+    }
+
+    /// From the header `traceparent`: `version-traceid-parentid-flags`, lower-case hexadecimal. Nil when it is not valid,
+    /// upon which the standard asks for a new trace. Versions after 00 may append fields, which are not read.
+    package init?(traceparent: some StringProtocol) {
+        let fields = traceparent.utf8.prefix(Self.traceparentBytesMax + 1).split(
+            separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        guard traceparent.utf8.count <= Self.traceparentBytesMax, fields.count >= 4,
+            let version = Self.bytes(fields[0]), version.count == 1, version[0] != 0xFF,
+            version[0] != 0 || fields.count == 4,
+            let parent = Self.bytes(fields[2]), parent.count == 8, parent.contains(where: { $0 != 0 }),
+            let flags = Self.bytes(fields[3]), flags.count == 1
+        else { return nil }
+        self.init(hex: String(decoding: Array(fields[1]), as: UTF8.self))
+    }
+
+    /// The incoming one if there is a valid one, else a new one.
+    package init(continuing traceparent: String?) {
+        self = traceparent.flatMap { TraceID(traceparent: $0) } ?? TraceID()
+    }
+
+    /// Version 00 has 55 bytes; what a later one may append is read over up to here.
+    private static let traceparentBytesMax = 512
+
+    package var hex: String {
+        var text: [UInt8] = []
+        text.reserveCapacity(32)
+        for half in [high, low] {
+            for shift in stride(from: 60, through: 0, by: -4) {
+                let nibble = UInt8(truncatingIfNeeded: half >> UInt64(shift)) & 0xF
+                text.append(nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10)
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    package var description: String { hex }
+
+    /// Nil for an odd count or anything but `0-9a-f`.
+    private static func bytes(_ text: some Sequence<UInt8>) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var high: UInt8?
+        for character in text {
+            let nibble: UInt8
+            switch character {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): nibble = character - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): nibble = character - UInt8(ascii: "a") + 10
+            default: return nil
+            }
+            if let first = high {
+                bytes.append(first << 4 | nibble)
+                high = nil
+            } else {
+                high = nibble
+            }
+        }
+        return high == nil ? bytes : nil
+    }
+}

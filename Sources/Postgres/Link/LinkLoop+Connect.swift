@@ -1,0 +1,163 @@
+import CLibpq
+import DequeModule
+import Glibc
+import Logging
+import Synchronization
+
+extension LinkLoop {
+    /// What is due without anything having arrived.
+    func advance(_ nowMs: Int) {
+        switch phase {
+        case .waiting(let untilMs):
+            if nowMs >= untilMs, !isStopping { beginConnecting(nowMs) }
+        case .connecting(_, let deadlineMs):
+            if nowMs >= deadlineMs { connectFailed("no answer within \(configuration.connectTimeoutMs) ms") }
+        case .script(nil, let deadlineMs):
+            if nowMs >= deadlineMs { connectFailed("no answer within \(configuration.connectTimeoutMs) ms") }
+        case .script:
+            break
+        case .ready:
+            sendPending(nowMs)
+        }
+    }
+
+    func socketIsReady(_ events: Int16) {
+        switch phase {
+        case .waiting:
+            break
+        case .connecting(_, let deadlineMs):
+            continueConnecting(deadlineMs)
+        case .script, .ready:
+            if mustFlush { flush() }
+            if events & ~Int16(POLLOUT) != 0 { receive() }
+        }
+    }
+
+    private func beginConnecting(_ nowMs: Int) {
+        guard let connection = Connection(configuration: configuration, role: role) else {
+            return connectFailed("no memory for a connection")
+        }
+        self.connection = connection
+        if connection.isBad { return connectFailed(connection.errorMessage) }
+        // libpq: behave as if polling had said "writing" before the first call.
+        phase = .connecting(PGRES_POLLING_WRITING, deadlineMs: nowMs + configuration.connectTimeoutMs)
+    }
+
+    private func continueConnecting(_ deadlineMs: Int) {
+        guard let connection else { return }
+        switch connection.continueConnecting() {
+        case PGRES_POLLING_OK:
+            guard connection.setNonblocking(), connection.sendScript(configuration.setupScript(role)) else {
+                return connectFailed(connection.errorMessage)
+            }
+            scriptError = nil
+            phase = .script(nil, deadlineMs: deadlineMs)
+            flush()
+        case PGRES_POLLING_FAILED:
+            connectFailed(connection.errorMessage)
+        case let status:
+            phase = .connecting(status, deadlineMs: deadlineMs)
+        }
+    }
+
+    /// The set-up script has been answered.
+    func connectionIsSetUp() {
+        guard let connection else { return }
+        if let scriptError { return connectFailed(scriptError.message) }
+        guard connection.enterPipeline() else { return connectFailed(connection.errorMessage) }
+        statements.removeAll()
+        isCancelling = false
+        connectedSinceMs = monotonicMs()
+        phase = .ready
+        let generation = counters.generation.wrappingAdd(1, ordering: .relaxed).newValue
+        counters.isConnected.store(true, ordering: .relaxed)
+        if generation > 1 {
+            counters.reconnects.wrappingAdd(1, ordering: .relaxed)
+            logger.info("postgres connection is back", metadata: ["role": "\(role.rawValue)"])
+        }
+        lastConnectError = nil
+        link.onConnect(.success(()))
+    }
+
+    func connectFailed(_ message: String) {
+        connection = nil
+        mustFlush = false
+        counters.connectFailures.wrappingAdd(1, ordering: .relaxed)
+        let error = PostgresError(.connectionFailed, message)
+        // One line when it begins, not one for each attempt of each connection.
+        logger.log(
+            level: lastConnectError == nil ? .warning : .debug, "postgres connection failed",
+            metadata: ["role": "\(role.rawValue)", "reason": "\(message)"])
+        lastConnectError = error
+        connectAttempts += 1
+        phase = .waiting(untilMs: monotonicMs() + backoffMs())
+        link.onConnect(.failure(error))
+    }
+
+    /// None before the first attempt, then doubling, each jittered between half and whole.
+    private func backoffMs() -> Int {
+        guard connectAttempts > 0 else { return 0 }
+        let doubled = max(1, configuration.reconnectBackoffMinMs) << min(connectAttempts - 1, 16)
+        let wholeMs = min(doubled, max(1, configuration.reconnectBackoffMaxMs))
+        return Int.random(in: (wholeMs / 2)...wholeMs)
+    }
+
+    /// Sorts what was sent into what may be sent again and what must be answered, then starts over.
+    ///
+    /// Reads go to the front of the queue once; what writes is answered. Its outcome is known (nothing committed) if
+    /// the server's error for it, or its farewell before reaching it, had arrived; otherwise it is in doubt.
+    func connectionLost(_ message: String) {
+        let nowMs = monotonicMs()
+        connection = nil
+        mustFlush = false
+        isCancelling = false
+        emptyAnswersAtSync = 0
+        counters.isConnected.store(false, ordering: .relaxed)
+        statements.removeAll()
+
+        var sent = abortedReads
+        abortedReads = []
+        for job in jobsInFlight() where !sent.contains(where: { $0 === job }) { sent.append(job) }
+        pipeline.removeAll()
+
+        var again: [Job] = []
+        var saidFarewell = false
+        for job in sent {
+            leaveFlight(job)
+            if job.isFinished { continue }
+            if job.error?.isFatal == true { saidFarewell = true }
+            if job.isRead, job.connectionLosses == 0, !isStopping {
+                job.connectionLosses += 1
+                job.forgetAnswers()
+                again.append(job)
+            } else {
+                complete(job, .failure(lossError(job, saidFarewell: saidFarewell, message)))
+            }
+        }
+        for job in pending where job.generation != nil {
+            complete(job, .failure(PostgresError(.connectionLost(outcomeUnknown: false), message)))
+        }
+        pending.prepend(contentsOf: again)
+        counters.repeated.wrappingAdd(again.count, ordering: .relaxed)
+
+        if !isStopping {
+            logger.warning(
+                "postgres connection lost", metadata: ["role": "\(role.rawValue)", "reason": "\(message)"])
+        }
+        // A connection that lasted earns an immediate attempt; one that dies young is approached more and more slowly.
+        connectAttempts = nowMs - connectedSinceMs > configuration.reconnectBackoffMaxMs ? 0 : connectAttempts + 1
+        phase = .waiting(untilMs: nowMs + backoffMs())
+    }
+
+    private func lossError(_ job: Job, saidFarewell: Bool, _ message: String) -> PostgresError {
+        if let error = job.error, !error.isFatal, error.sqlState != nil { return error }
+        var error = job.error ?? PostgresError(.connectionLost(outcomeUnknown: true), message)
+        // A script can have committed earlier parts of itself.
+        if case .script = job.kind {
+            error.code = .connectionLost(outcomeUnknown: true)
+        } else {
+            error.code = .connectionLost(outcomeUnknown: !job.isRead && !saidFarewell)
+        }
+        return error
+    }
+}

@@ -1,0 +1,222 @@
+import CLibpq
+import DequeModule
+import Glibc
+import Logging
+import Synchronization
+
+/// One connection's thread: connect, send, receive, watch deadlines, connect again.
+///
+/// libpq's pipeline mode lets many calls travel before the first answer. What travels is remembered in `pipeline`, in
+/// order, and answers are matched from its front:
+///
+///     read   prepare s1 | step A | step B | step C | sync          a batch of callers shares one sync
+///     write  step A0 | prepare s2 | step A1 | sync(A) | step B0 | sync(B)
+///
+/// What stands between two syncs is one implicit transaction to the server: an error aborts what follows it up to the
+/// sync. So a write connection syncs after each transaction and reports it at its sync, where it commits; a read
+/// connection sends the innocent neighbours of a failed query once more, each with a sync of its own.
+///
+/// Everything here runs on the one thread. The other halves are in `LinkLoop+Connect`, `+Send`, `+Receive` and
+/// `+Deadlines`.
+final class LinkLoop {
+    enum Phase {
+        /// Not connected; the next attempt begins at that time.
+        case waiting(untilMs: Int)
+        case connecting(PostgresPollingStatusType, deadlineMs: Int)
+        /// Simple protocol: a caller's script, or (nil) the one that sets a new connection up.
+        case script(Job?, deadlineMs: Int)
+        case ready
+    }
+
+    enum Expectation {
+        case prepare(Statement, name: String, Job, step: Int)
+        case step(Job, index: Int)
+        case deallocate
+        /// nil closes a batch of reads.
+        case sync(Job?)
+    }
+
+    /// Deadlines are looked at this often: a bound on how late a timeout is noticed.
+    static let scanIntervalMs = 25
+    /// How often one job is sent again, all reasons together.
+    static let repeatsMax = 4
+
+    let link: Link
+    let configuration: PostgresConfiguration
+    let role: LinkRole
+    let logger: Logger
+
+    var phase: Phase = .waiting(untilMs: 0)
+    var connection: Connection?
+    /// Not sent yet, in order.
+    var pending = Deque<Job>()
+    var pipeline = Deque<Expectation>()
+    var inFlight = 0
+    /// Reads of the current group that a neighbour's error aborted; sent again after its sync.
+    var abortedReads: [Job] = []
+    var statements: PreparedStatements
+    /// Counts syncs sent: the group that is being put together.
+    var group = 0
+    var mustFlush = false
+    var isCancelling = false
+    var scriptError: PostgresError?
+    var emptyAnswersAtSync = 0
+
+    var connectAttempts = 0
+    var connectedSinceMs = 0
+    var lastConnectError: PostgresError?
+    var nextScanMs = 0
+    var stopDeadlineMs: Int?
+    private var messages: [Link.Message] = []
+
+    init(_ link: Link) {
+        self.link = link
+        configuration = link.configuration
+        role = link.role
+        logger = link.logger
+        statements = PreparedStatements(countMax: configuration.preparedStatementsMax)
+    }
+
+    var counters: LinkCounters { link.counters }
+    var isStopping: Bool { stopDeadlineMs != nil }
+    func isConnected(_ generation: Int) -> Bool {
+        counters.isConnected.load(ordering: .relaxed) && counters.generation.load(ordering: .relaxed) == generation
+    }
+    var hasWork: Bool { inFlight > 0 || !pending.isEmpty }
+
+    func run() {
+        while true {
+            let nowMs = monotonicMs()
+            takeMessages(nowMs)
+            advance(nowMs)
+            if hasWork, nowMs >= nextScanMs {
+                nextScanMs = nowMs + Self.scanIntervalMs
+                scanDeadlines(nowMs)
+            }
+            if let stopDeadlineMs, inFlight == 0 || nowMs >= stopDeadlineMs { break }
+            waitForEvents(nowMs)
+        }
+        finishAll()
+    }
+
+    private func takeMessages(_ nowMs: Int) {
+        link.takeMessages(into: &messages)
+        for message in messages { handle(message, nowMs) }
+        messages.removeAll(keepingCapacity: messages.capacity <= 4096)
+    }
+
+    private func handle(_ message: Link.Message, _ nowMs: Int) {
+        switch message {
+        case .submit(let job):
+            job.occupiesSlot = true
+            if job.cancelRequested.load(ordering: .relaxed) {
+                complete(job, .failure(PostgresError(.cancelled, "the caller was cancelled")))
+            } else if isStopping {
+                complete(job, .failure(PostgresError(.closed, "the pool is stopped")))
+            } else if let generation = job.generation, !isConnected(generation) {
+                let message = "the session's connection was lost"
+                complete(job, .failure(PostgresError(.connectionLost(outcomeUnknown: false), message)))
+            } else {
+                pending.append(job)
+            }
+        case .cancel(let job):
+            cancel(job, nowMs)
+        case .cancelRequestEnded(let generation):
+            if generation == counters.generation.load(ordering: .relaxed) { isCancelling = false }
+        case .reconnect(let generation):
+            if isConnected(generation) { connectionLost("a session could not be reset") }
+        case .stop:
+            beginStopping(nowMs)
+        }
+    }
+
+    private func beginStopping(_ nowMs: Int) {
+        guard !isStopping else { return }
+        stopDeadlineMs = nowMs + configuration.stopTimeoutMs
+        for message in link.close() { handle(message, nowMs) }
+        for job in pending { complete(job, .failure(PostgresError(.closed, "the pool is stopped"))) }
+        pending.removeAll()
+    }
+
+    private func finishAll() {
+        if inFlight > 0 { connectionLost("the pool is stopped") }
+        for job in pending { complete(job, .failure(PostgresError(.closed, "the pool is stopped"))) }
+        pending.removeAll()
+        counters.isConnected.store(false, ordering: .relaxed)
+        connection = nil
+    }
+
+    // MARK: jobs
+
+    /// Answers the caller. The job's slot stays taken while the server still works on it.
+    func complete(_ job: Job, _ result: Result<[ResultSet], PostgresError>) {
+        if !job.isFinished {
+            switch result {
+            case .success:
+                counters.completed.wrappingAdd(1, ordering: .relaxed)
+            case .failure(let error):
+                counters.failed.wrappingAdd(1, ordering: .relaxed)
+                if case .timeout = error.code { counters.timeouts.wrappingAdd(1, ordering: .relaxed) }
+            }
+            job.finish(result)
+        }
+        if !job.isInFlight { vacate(job) }
+    }
+
+    func enterFlight(_ job: Job) {
+        job.isInFlight = true
+        inFlight += 1
+        counters.inFlight.store(inFlight, ordering: .relaxed)
+    }
+
+    func leaveFlight(_ job: Job) {
+        guard job.isInFlight else { return }
+        job.isInFlight = false
+        inFlight -= 1
+        counters.inFlight.store(inFlight, ordering: .relaxed)
+        if job.isFinished { vacate(job) }
+    }
+
+    private func vacate(_ job: Job) {
+        guard job.occupiesSlot else { return }
+        job.occupiesSlot = false
+        counters.load.wrappingSubtract(1, ordering: .relaxed)
+        counters.loadBytes.wrappingSubtract(job.bytes, ordering: .relaxed)
+    }
+
+    // MARK: waiting
+
+    private func waitForEvents(_ nowMs: Int) {
+        var descriptors = [
+            pollfd(fd: link.wakeup.descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: connection?.socket ?? -1, events: interest, revents: 0),
+        ]
+        let mayBlock = link.prepareToPoll()
+        let result = poll(&descriptors, 2, mayBlock ? timeoutMs(nowMs) : 0)
+        if mayBlock { link.endPolling() }
+        guard result > 0 else { return }
+        if descriptors[0].revents != 0 { link.wakeup.drain() }
+        if descriptors[1].revents != 0 { socketIsReady(descriptors[1].revents) }
+    }
+
+    private var interest: Int16 {
+        switch phase {
+        case .waiting: 0
+        case .connecting(PGRES_POLLING_WRITING, _): Int16(POLLOUT)
+        case .connecting: Int16(POLLIN)
+        case .script, .ready: Int16(mustFlush ? POLLIN | POLLOUT : POLLIN)
+        }
+    }
+
+    private func timeoutMs(_ nowMs: Int) -> Int32 {
+        var untilMs = Int.max
+        switch phase {
+        case .waiting(let next): untilMs = next
+        case .connecting(_, let deadlineMs), .script(nil, let deadlineMs): untilMs = deadlineMs
+        case .script, .ready: break
+        }
+        if hasWork { untilMs = min(untilMs, nextScanMs) }
+        if let stopDeadlineMs { untilMs = min(untilMs, stopDeadlineMs) }
+        return untilMs == Int.max ? -1 : Int32(clamping: max(0, untilMs - nowMs))
+    }
+}

@@ -1,0 +1,196 @@
+package import Logging
+import Synchronization
+
+/// All connections of one program to one database, each on a thread of its own; no call blocks Swift's threads.
+///
+/// | call | connection | atomic | repeated by the pool |
+/// | --- | --- | --- | --- |
+/// | `query` | shared, pipelined, read-only | one statement | yes, it only reads |
+/// | `transaction` | shared, a sync for each | all steps or none | only after an error that proves a rollback |
+/// | `withSession` | exclusive | as the caller says | never |
+/// | `script` | exclusive | unless it says `COMMIT` | never |
+///
+/// After a lost connection the pool connects again by itself; calls wait for that until their deadline.
+package final class PostgresPool: Sendable {
+    package typealias Completion = @Sendable (Result<ResultSet, PostgresError>) -> Void
+    package typealias TransactionCompletion = @Sendable (Result<[ResultSet], PostgresError>) -> Void
+
+    let configuration: PostgresConfiguration
+    let readers: [Link]
+    let writers: [Link]
+    let sessions: SessionQueue
+    private let gate: StartGate
+    private let turn = Atomic<Int>(0)
+
+    package init(configuration: PostgresConfiguration, logger: Logger) {
+        self.configuration = configuration
+        let gate = StartGate()
+        self.gate = gate
+        func links(_ role: LinkRole, _ count: Int) -> [Link] {
+            (0..<max(1, count)).map { _ in
+                let id = gate.add()
+                return Link(role: role, configuration: configuration, logger: logger) { gate.report(id, $0) }
+            }
+        }
+        readers = links(.read, configuration.readConnections)
+        writers = links(.write, configuration.writeConnections)
+        sessions = SessionQueue(
+            links: links(.session, configuration.sessionConnections), waitersMax: configuration.queueMax)
+    }
+
+    private var links: [Link] { readers + writers + sessions.links }
+
+    /// Connects everything. Call it once.
+    ///
+    /// - Throws: `connectionFailed` when not every connection was made within `connectTimeoutMs`; all are closed then.
+    package func start() async throws(PostgresError) {
+        for link in links where !link.start() {
+            gate.fail(PostgresError(.connectionFailed, "no thread or descriptor for a connection"))
+        }
+        let timeoutMs = configuration.connectTimeoutMs
+        let gate = gate
+        let timer = Task {
+            try await Task.sleep(for: .milliseconds(timeoutMs))
+            gate.expire(timeoutMs)
+        }
+        let result = await gate.wait()
+        timer.cancel()
+        if case .failure(let error) = result {
+            await stop()
+            throw error
+        }
+    }
+
+    /// Refuses new calls, lets those in flight finish for `stopTimeoutMs`, and closes. Can be called again.
+    package func stop() async {
+        sessions.close()
+        await withTaskGroup(of: Void.self) { group in
+            for link in links { group.addTask { await link.stop() } }
+        }
+    }
+
+    // MARK: queries
+
+    /// Runs one statement that only reads (the server enforces it), pipelined with other callers' queries.
+    ///
+    /// - Throws: `server`, `timeout`, `connectionFailed`, `connectionLost` (after one repetition), `queueFull`,
+    ///   `invalidParameter`, `cancelled`, `closed`.
+    package func query(_ statement: Statement, _ parameters: [Parameter] = []) async throws(PostgresError) -> ResultSet
+    {
+        let step: PostgresStep = (statement, parameters)
+        let link = leastLoaded(readers)
+        let results = try await link.run(.read, [step], timeoutMs: configuration.statementTimeoutMs)
+        return try Self.single(results)
+    }
+
+    /// The same for hot paths. `completion` is called exactly once, usually on the connection's thread: it must be
+    /// short and must not block. There is no cancellation.
+    package func query(_ statement: Statement, _ parameters: [Parameter], completion: @escaping Completion) {
+        let job = Job(.read, [(statement, parameters)], timeoutMs: configuration.statementTimeoutMs) { result in
+            switch result {
+            case .success(let results): completion(Result { () throws(PostgresError) in try Self.single(results) })
+            case .failure(let error): completion(.failure(error))
+            }
+        }
+        leastLoaded(readers).validateAndSubmit(job)
+    }
+
+    // MARK: transactions
+
+    /// Runs all steps as one transaction in one round trip: all are sent at once, so no step can use another's result.
+    ///
+    /// - Returns: one result for each step, after the commit.
+    /// - Throws: as `query`; `stepIndex` names the step that failed. Nothing was committed, unless
+    ///   `error.isOutcomeUnknown`. Cancelling the task drops it while unsent; once sent, its outcome is awaited.
+    package func transaction(_ steps: [PostgresStep]) async throws(PostgresError) -> [ResultSet] {
+        if steps.isEmpty { return [] }
+        return try await leastLoaded(writers).run(.transaction, steps, timeoutMs: configuration.statementTimeoutMs)
+    }
+
+    /// The same for hot paths, under the conditions of the callback form of `query`.
+    package func transaction(_ steps: [PostgresStep], completion: @escaping TransactionCompletion) {
+        if steps.isEmpty { return completion(.success([])) }
+        let job = Job(.transaction, steps, timeoutMs: configuration.statementTimeoutMs, completion: completion)
+        leastLoaded(writers).validateAndSubmit(job)
+    }
+
+    // MARK: exclusive connections
+
+    /// Lends an exclusive connection to `body`. Afterwards, however it ends, what is open is rolled back and settings,
+    /// temporary tables, cursors and advisory locks are reset before anybody else gets the connection.
+    ///
+    /// - Throws: what `body` throws; `timeout`, `queueFull`, `cancelled` or `closed` when no connection was to be had.
+    @discardableResult
+    package func withSession<T: Sendable>(
+        _ body: (PostgresSession) async throws -> T
+    ) async throws -> T {
+        let session = try await openSession()
+        do {
+            let value = try await body(session)
+            await giveBack(session)
+            return value
+        } catch {
+            await giveBack(session)
+            throw error
+        }
+    }
+
+    /// Runs any number of statements by the simple protocol: migrations, seeds. All of them are one transaction unless
+    /// the script says otherwise.
+    ///
+    /// - Throws: the first error, with `position` where the server tells it.
+    package func script(_ sql: String) async throws(PostgresError) {
+        let session = try await openSession()
+        let timeoutMs = configuration.scriptTimeoutMs
+        do {
+            try await session.script("SET statement_timeout = \(timeoutMs)", timeoutMs: timeoutMs)
+            try await session.script(sql, timeoutMs: timeoutMs)
+        } catch {
+            await giveBack(session)
+            throw error
+        }
+        await giveBack(session)
+    }
+
+    private func openSession() async throws(PostgresError) -> PostgresSession {
+        let link = try await sessions.acquire(timeoutMs: configuration.statementTimeoutMs)
+        return PostgresSession(link)
+    }
+
+    /// Waits for the reset, so that its effects (locks freed, transaction gone) are there when the caller goes on.
+    private func giveBack(_ session: PostgresSession) async {
+        let link = session.end()
+        await link.reset()
+        sessions.release(link)
+    }
+
+    // MARK: choosing
+
+    /// The connected one with the fewest calls; ties are broken in turn.
+    private func leastLoaded(_ links: [Link]) -> Link {
+        if links.count == 1 { return links[0] }
+        let first = turn.wrappingAdd(1, ordering: .relaxed).newValue & Int.max
+        var best = links[first % links.count]
+        var bestRank = best.loadRank
+        for offset in 1..<links.count where bestRank > 0 {
+            let link = links[(first + offset) % links.count]
+            let rank = link.loadRank
+            if rank < bestRank { (best, bestRank) = (link, rank) }
+        }
+        return best
+    }
+
+    private static func single(_ results: [ResultSet]) throws(PostgresError) -> ResultSet {
+        guard let result = results.first else {
+            throw PostgresError(.connectionLost(outcomeUnknown: false), "an answer without a result")
+        }
+        return result
+    }
+}
+
+extension Link {
+    /// Unconnected ones come last, whatever their load.
+    fileprivate var loadRank: Int {
+        counters.load.load(ordering: .relaxed) + (counters.isConnected.load(ordering: .relaxed) ? 0 : 1 << 40)
+    }
+}

@@ -1,0 +1,181 @@
+package import Catalog
+import FoundationEssentials
+
+/// Reads a service's folder from disk.
+///
+///     dataconnect.yaml            serviceId, location, schema.source, connectorDirs
+///     schema/**/*.gql             the schema
+///     connector/connector.yaml    connectorId
+///     connector/**/*.gql          its operations
+///     seed.sql                    optional, rows for development
+///
+/// Files end in `.gql` or `.graphql`; names that begin with a dot are passed over.
+package enum ProjectFolder {
+    /// Bounds of one folder tree.
+    package static let filesMax = 5_000
+    package static let depthMax = 16
+    package static let fileBytesMax = 8 << 20
+
+    /// Errors: everything wrong with the folder's layout and configuration, located; warnings of a sound folder are in
+    /// `Project.warnings`. `path` is the folder with `dataconnect.yaml`, or the one above it when that is called
+    /// `dataconnect`.
+    package static func load(_ path: String) throws(CatalogError) -> Project {
+        var loader = ProjectLoader()
+        let project = loader.load(path)
+        try loader.sink.throwIfErrors()
+        // Without errors there is a project; the check keeps a mistake here from becoming a trap.
+        guard var project else { throw CatalogError(diagnostics: loader.sink.diagnostics) }
+        project.warnings = loader.sink.diagnostics
+        return project
+    }
+}
+
+private struct ProjectLoader {
+    var sink = DiagnosticSink()
+    private let files = FileManager.default
+
+    mutating func load(_ path: String) -> Project? {
+        guard let (folder, file) = findConfiguration(path) else { return nil }
+        guard let root = YAMLReader.read(file, sink: &sink),
+            let configuration = ServiceConfiguration.read(root, in: file, sink: &sink)
+        else { return nil }
+
+        var schemaFiles: [SourceFile] = []
+        for source in configuration.schemaFolders {
+            guard let directory = directory(source, of: folder, in: file, what: "schema") else { continue }
+            schemaFiles += graphQLFiles(in: directory)
+        }
+        if schemaFiles.isEmpty, !sink.hasErrors {
+            sink.report(.error, rule: "no-schema-files", in: file, "no .gql file in the schema's folder")
+        }
+
+        var connectors: [ConnectorSource] = []
+        if configuration.connectorFolders.isEmpty, !sink.hasErrors {
+            sink.report(
+                .warning, rule: "no-connectors", in: file, "\"connectorDirs\" is empty: clients can run nothing")
+        }
+        for source in configuration.connectorFolders {
+            guard let directory = directory(source, of: folder, in: file, what: "connector"),
+                let (id, connectorFile, node) = connectorID(in: directory)
+            else { continue }
+            if connectors.contains(where: { $0.id == id }) {
+                sink.report(
+                    .error, rule: "duplicate-connector",
+                    at: connectorFile.range(line: node.line, column: node.column, length: id.count),
+                    in: connectorFile, "connectorId \"\(id)\" is used by another connector already")
+                continue
+            }
+            let operations = graphQLFiles(in: directory)
+            if operations.isEmpty {
+                sink.report(
+                    .warning, rule: "no-operations", in: connectorFile, "connector \"\(id)\" has no .gql file")
+            }
+            connectors.append(ConnectorSource(id: id, files: operations))
+        }
+        return Project(
+            serviceID: configuration.serviceID, location: configuration.location, schemaFiles: schemaFiles,
+            connectors: connectors, seedSQL: read(join(folder, "seed.sql"), isOptional: true)?.text)
+    }
+
+    private mutating func findConfiguration(_ path: String) -> (folder: String, file: SourceFile)? {
+        guard isDirectory(path) else {
+            report("no-folder", path, "no such folder")
+            return nil
+        }
+        for folder in [path, join(path, "dataconnect")] {
+            for name in [ServiceConfiguration.fileName, "dataconnect.yml"] {
+                let candidate = join(folder, name)
+                guard files.fileExists(atPath: candidate) else { continue }
+                return read(candidate).map { (folder, $0) }
+            }
+        }
+        report("no-configuration", path, "there is no \(ServiceConfiguration.fileName) in this folder")
+        return nil
+    }
+
+    private mutating func connectorID(in directory: String) -> (String, SourceFile, ConfigurationNode)? {
+        let path = join(directory, ConnectorConfiguration.fileName)
+        guard files.fileExists(atPath: path) else {
+            report("no-configuration", path, "a connector's folder needs a \(ConnectorConfiguration.fileName)")
+            return nil
+        }
+        guard let file = read(path), let root = YAMLReader.read(file, sink: &sink),
+            let configuration = ConnectorConfiguration.read(root, in: file, sink: &sink)
+        else { return nil }
+        return (configuration.connectorID, file, configuration.identifierNode)
+    }
+
+    private mutating func directory(
+        _ source: ServiceConfiguration.Folder, of folder: String, in file: SourceFile, what: String
+    ) -> String? {
+        let path = join(folder, source.path)
+        if isDirectory(path) { return path }
+        sink.report(
+            .error, rule: "no-folder",
+            at: file.range(line: source.node.line, column: source.node.column, length: source.path.count), in: file,
+            "the \(what) folder \"\(source.path)\" does not exist")
+        return nil
+    }
+
+    /// All GraphQL files below a folder, ordered by path.
+    private mutating func graphQLFiles(in directory: String) -> [SourceFile] {
+        var paths: [String] = []
+        collect(directory, depth: 0, into: &paths)
+        if paths.count > ProjectFolder.filesMax {
+            report("too-many-files", directory, "more than \(ProjectFolder.filesMax) files")
+            return []
+        }
+        return paths.sorted().compactMap { read($0) }
+    }
+
+    private mutating func collect(_ directory: String, depth: Int, into paths: inout [String]) {
+        guard depth <= ProjectFolder.depthMax else {
+            report("too-deep", directory, "more than \(ProjectFolder.depthMax) folders inside each other")
+            return
+        }
+        guard let names = try? files.contentsOfDirectory(atPath: directory) else {
+            report("unreadable", directory, "the folder cannot be read")
+            return
+        }
+        for name in names.sorted() where !name.hasPrefix(".") && paths.count <= ProjectFolder.filesMax {
+            let path = join(directory, name)
+            if isDirectory(path) {
+                collect(path, depth: depth + 1, into: &paths)
+            } else if name.hasSuffix(".gql") || name.hasSuffix(".graphql") {
+                paths.append(path)
+            }
+        }
+    }
+
+    private mutating func read(_ path: String, isOptional: Bool = false) -> SourceFile? {
+        if isOptional, !files.fileExists(atPath: path) { return nil }
+        guard let data = files.contents(atPath: path) else {
+            report("unreadable", path, "the file cannot be read")
+            return nil
+        }
+        guard data.count <= ProjectFolder.fileBytesMax else {
+            report("too-large", path, "the file is larger than \(ProjectFolder.fileBytesMax >> 20) MiB")
+            return nil
+        }
+        return SourceFile(path: path, bytes: Array(data))
+    }
+
+    private func isDirectory(_ path: String) -> Bool {
+        var isDirectory = false
+        return files.fileExists(atPath: path, isDirectory: &isDirectory) && isDirectory
+    }
+
+    /// As a user would type it: no `./` inside, no double slashes.
+    private func join(_ folder: String, _ name: String) -> String {
+        var rest = name[...]
+        while rest.hasPrefix("./") { rest = rest.dropFirst(2).drop { $0 == "/" } }
+        while rest.count > 1, rest.hasSuffix("/") { rest.removeLast() }
+        if rest.hasPrefix("/") { return String(rest) }
+        if rest.isEmpty || rest == "." { return folder }
+        return folder.hasSuffix("/") ? folder + rest : "\(folder)/\(rest)"
+    }
+
+    private mutating func report(_ rule: String, _ path: String, _ message: String) {
+        sink.report(Diagnostic(rule: rule, message: message, file: path, line: 0, column: 0))
+    }
+}

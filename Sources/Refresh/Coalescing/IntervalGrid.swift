@@ -1,0 +1,20 @@
+package import LiveModel
+
+/// When a `@refresh(every:)` live query is due.
+///
+/// Each interval has a grid of `slotsPerInterval` points; a live query's key picks one, so phases are spread over the
+/// whole interval, and those on one point are due together and share statements.
+package enum IntervalGrid {
+    /// Points per interval: a re-run of many live queries comes in this many portions.
+    package static let slotsPerInterval: Int64 = 256
+
+    /// The first due time after `nowMs`.
+    package static func next(after nowMs: Int64, everyMs: Int64, key: LiveQueryKey) -> Int64 {
+        let slots = min(slotsPerInterval, everyMs)
+        let phase = Int64(key.digest.prefix % UInt64(slots)) * everyMs / slots
+        let periods = (nowMs - phase) / everyMs
+        var due = periods * everyMs + phase
+        while due <= nowMs { due += everyMs }
+        return due
+    }
+}

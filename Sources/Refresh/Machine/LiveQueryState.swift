@@ -1,0 +1,82 @@
+internal import DequeModule
+internal import LiveModel
+
+/// One registered live query of a worker.
+struct LiveQueryState: Sendable {
+    struct Subscriber: Sendable {
+        /// Digest of the result that this gateway holds; nil when it holds none.
+        var digest: Digest?
+        /// True until its latest announcement was answered.
+        var awaitsAnswer: Bool
+    }
+
+    /// At most one run in flight; a trigger meanwhile asks for one more.
+    enum Phase: Sendable {
+        case idle
+        /// Triggered, but the gap or a back-off is not over: due at that time.
+        case waiting(untilMs: Int64)
+        /// In the due queue.
+        case queued
+        case running(batch: UInt64, again: Bool)
+    }
+
+    /// The oldest event that no finished run covers.
+    struct Cause: Sendable {
+        var traceID: String
+        var committedAtMs: Int64
+
+        static let none = Cause(traceID: "", committedAtMs: 0)
+    }
+
+    let query: LiveQuery
+    let shard: ShardID
+    let everyMs: Int64?
+    var subscribers: [NodeID: Subscriber] = [:]
+    var phase = Phase.idle
+    var cause: Cause?
+    /// The cause that the run in flight serves.
+    var runningCause: Cause?
+    var digest: Digest?
+    var position: Position?
+    var lastStartMs: Int64 = .min / 2
+    var lastFinishMs: Int64 = 0
+    var lastTriggerMs: Int64 = 0
+    var lastRunMs: Int64 = 0
+    var intervalDueMs: Int64?
+    var failures = 0
+    var runs: UInt64 = 0
+
+    init(query: LiveQuery, shard: ShardID, everyMs: Int64?) {
+        self.query = query
+        self.shard = shard
+        self.everyMs = everyMs
+    }
+
+    /// The digest that every subscriber holds, if they all hold the same.
+    var sharedDigest: Digest? {
+        guard let first = subscribers.values.first?.digest else { return nil }
+        return subscribers.values.allSatisfy { $0.digest == first } ? first : nil
+    }
+}
+
+/// One shard that this worker owns.
+struct ShardState: Sendable {
+    let epoch: UInt64
+    let ownedSinceMs: Int64
+    /// Events up to here are applied.
+    var lastEventID: StreamID
+    /// Positions below this cannot be judged from `history`.
+    var historyFloor: StreamID
+    var history: Deque<HistoryEntry> = []
+    var runs: UInt64 = 0
+    var slots: Set<Int32> = []
+    var events: UInt64 = 0
+    var matches: UInt64 = 0
+    var lastEventMs: Int64 = 0
+    var lastRefreshMs: Int64 = 0
+
+    struct HistoryEntry: Sendable {
+        let id: StreamID
+        let event: MutationEvent
+    }
+}

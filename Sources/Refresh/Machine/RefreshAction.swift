@@ -1,0 +1,37 @@
+package import LiveModel
+
+/// What the refresh machine wants done. The worker's shell performs these and decides nothing.
+package enum RefreshAction: Sendable {
+    /// Run these live queries, all of one stored operation; answer with `runFinished`.
+    case run(RunBatch)
+    /// Deliver to a gateway's inbox, in this order per gateway.
+    case send(to: NodeID, InboxMessage)
+}
+
+/// Live queries that run together.
+package struct RunBatch: Sendable {
+    package struct Item: Sendable {
+        package let slot: Int32
+        package let query: LiveQuery
+        /// When the result has this digest, its body need not travel.
+        package let knownDigest: Digest?
+        /// Of the result to come.
+        package let position: Position
+        /// Of the event that caused the run; empty for a first run or a timer.
+        package let traceID: String
+    }
+
+    /// Unique per machine.
+    package let id: UInt64
+    package let operation: OperationReference
+    package let version: Digest
+    package let items: [Item]
+}
+
+/// How the run of one live query ended.
+package enum RunOutcome: Sendable {
+    /// The result has the digest that was known.
+    case unchanged
+    case result(digest: Digest, body: [UInt8])
+    case failed(RequestError)
+}

@@ -1,0 +1,486 @@
+package import LiveModel
+
+/// Decides, for every shard that a worker owns, which live query runs when and who gets what.
+///
+/// Long because it is one exhaustive machine; its parts (index, queue, timers) stand in files of their own. Calls are
+/// facts in the past tense with the time they happened; what is to be done comes out as `RefreshAction`s. Nothing here
+/// knows a clock, a socket or a task.
+///
+/// The order that makes it safe: a live query enters the rule index *before* its first run is asked for, and a run is
+/// fresh up to the events applied *before* it started. So an event is either covered by the run, or it marks the live
+/// query dirty and one more run follows.
+package struct RefreshMachine: Sendable {
+    package typealias RulesProvider = @Sendable (LiveQuery) throws(RequestError) -> QueryRules
+
+    package let settings: RefreshSettings
+    private let rules: RulesProvider
+    private var index = RuleIndex()
+    private var shards: [ShardID: ShardState] = [:]
+    private var states: [Int32: LiveQueryState] = [:]
+    private var slots: [LiveQueryKey: Int32] = [:]
+    private var due = DueQueue()
+    private var timers = TimerHeap()
+    private var nextSlot: Int32 = 0
+    private var nextBatch: UInt64 = 0
+    private var runsInFlight = 0
+    private var conditionErrors: [Trigger.ID: UInt64] = [:]
+
+    /// - Parameter rules: the compiled rules of a live query; throws when this worker does not know the stored
+    ///   operation in that version, or its variables cannot be used.
+    package init(settings: RefreshSettings, rules: @escaping RulesProvider) {
+        self.settings = settings
+        self.rules = rules
+    }
+
+    // MARK: Ownership
+
+    /// The lease of `shard` was taken under `epoch`. Next, every gateway is asked to announce its interest.
+    /// - Parameters:
+    ///   - lastEventID: last id that the shard's event stream ever gave out.
+    ///   - history: the last entries of that stream, oldest first, without a hole up to `lastEventID`.
+    package mutating func shardAcquired(
+        _ shard: ShardID, epoch: UInt64, lastEventID: StreamID, history: [(StreamID, MutationEvent)], nowMs: Int64
+    ) {
+        _ = shardLost(shard)
+        var state = ShardState(
+            epoch: epoch, ownedSinceMs: nowMs, lastEventID: lastEventID,
+            // An empty stream may be a new one after a loss: nothing is judged before its first event.
+            historyFloor: history.first?.0 ?? (lastEventID == .zero ? .max : lastEventID))
+        for (id, event) in history.suffix(settings.historyMax) { state.history.append(.init(id: id, event: event)) }
+        if history.count > settings.historyMax { state.historyFloor = state.history.first?.id ?? lastEventID }
+        shards[shard] = state
+    }
+
+    /// The lease is gone, given up or not renewed in time: nothing of this shard may be sent any more.
+    /// - Returns: how many live queries it had.
+    @discardableResult
+    package mutating func shardLost(_ shard: ShardID) -> Int {
+        guard let state = shards.removeValue(forKey: shard) else { return 0 }
+        for slot in state.slots { drop(slot) }
+        return state.slots.count
+    }
+
+    // MARK: Events
+
+    /// Entries of a shard's event stream, in stream order. `nil` stands for an entry that could not be read: since
+    /// nobody knows what it meant, everything in the shard runs again.
+    package mutating func eventsArrived(
+        _ shard: ShardID, _ entries: [(StreamID, MutationEvent?)], nowMs: Int64
+    ) -> [RefreshAction] {
+        guard shards[shard] != nil else { return [] }
+        for (id, event) in entries {
+            guard let state = shards[shard], id > state.lastEventID else { continue }
+            shards[shard]?.lastEventID = id
+            if state.historyFloor == .max { shards[shard]?.historyFloor = id }
+            shards[shard]?.events += 1
+            shards[shard]?.lastEventMs = nowMs
+            guard let event else {
+                forgetHistory(of: shard, upTo: id)
+                refreshAll(of: shard, nowMs: nowMs)
+                continue
+            }
+            remember(event, id: id, in: shard)
+            let matches = index.match(event)
+            for (trigger, count) in matches.conditionErrors {
+                conditionErrors[trigger, default: 0] += UInt64(count)
+            }
+            for (slot, _) in matches.live where states[slot]?.shard == shard {
+                shards[shard]?.matches += 1
+                trigger(slot, cause: .init(traceID: event.traceID, committedAtMs: event.committedAtMs), nowMs: nowMs)
+            }
+        }
+        return dispatch(nowMs: nowMs)
+    }
+
+    /// The stream no longer reaches back to what was read: events are lost, so everything in the shard runs again.
+    package mutating func eventsLost(_ shard: ShardID, lastEventID: StreamID, nowMs: Int64) -> [RefreshAction] {
+        guard let state = shards[shard] else { return [] }
+        // A result read before the loss may lack what was lost, also when nothing newer was known then.
+        forgetHistory(of: shard, upTo: max(state.lastEventID, lastEventID).successor ?? .max)
+        shards[shard]?.lastEventID = lastEventID
+        refreshAll(of: shard, nowMs: nowMs)
+        return dispatch(nowMs: nowMs)
+    }
+
+    /// Results fresh up to less than `floor` cannot be judged any more.
+    private mutating func forgetHistory(of shard: ShardID, upTo floor: StreamID) {
+        shards[shard]?.historyFloor = floor
+        shards[shard]?.history = []
+    }
+
+    private mutating func refreshAll(of shard: ShardID, nowMs: Int64) {
+        for slot in (shards[shard]?.slots ?? []).sorted() { trigger(slot, cause: .none, nowMs: nowMs) }
+    }
+
+    private mutating func remember(_ event: MutationEvent, id: StreamID, in shard: ShardID) {
+        shards[shard]?.history.append(.init(id: id, event: event))
+        if let count = shards[shard]?.history.count, count > settings.historyMax {
+            shards[shard]?.history.removeFirst()
+            shards[shard]?.historyFloor = shards[shard]?.history.first?.id ?? id
+        }
+    }
+
+    // MARK: Interest
+
+    /// A gateway's message on the shard's control stream.
+    package mutating func controlArrived(
+        _ shard: ShardID, _ message: ControlMessage, nowMs: Int64
+    ) -> [RefreshAction] {
+        guard shards[shard] != nil else { return [] }
+        switch message {
+        case .announce(let gateway, let query, let known):
+            return announce(shard, gateway, query, known, nowMs: nowMs)
+        case .withdraw(let gateway, let key):
+            if let slot = slots[key] { unsubscribe(gateway, from: slot) }
+            return []
+        case .leave(let gateway):
+            gatewayGone(gateway, in: shard)
+            return []
+        case .summary(let gateway, let count, let fingerprint):
+            let mine = interest(of: gateway, in: shard)
+            if mine.count == count, mine.fingerprint == fingerprint { return [] }
+            // One side is wrong and the gateway owns the truth: forget, then ask.
+            gatewayGone(gateway, in: shard)
+            return [.send(to: gateway, .announceAll(shard: shard, epoch: shards[shard]?.epoch ?? 0))]
+        }
+    }
+
+    /// A gateway left the cluster or its heartbeat ended.
+    package mutating func gatewayGone(_ gateway: NodeID) {
+        for shard in shards.keys { gatewayGone(gateway, in: shard) }
+    }
+
+    private mutating func gatewayGone(_ gateway: NodeID, in shard: ShardID) {
+        for slot in shards[shard]?.slots ?? [] { unsubscribe(gateway, from: slot) }
+    }
+
+    private func interest(of gateway: NodeID, in shard: ShardID) -> (count: Int, fingerprint: UInt64) {
+        var count = 0
+        var fingerprint: UInt64 = 0
+        for slot in shards[shard]?.slots ?? [] {
+            guard let state = states[slot], state.subscribers[gateway] != nil else { continue }
+            count += 1
+            fingerprint ^= state.query.key.digest.prefix
+        }
+        return (count, fingerprint)
+    }
+
+    private mutating func announce(
+        _ shard: ShardID, _ gateway: NodeID, _ query: LiveQuery, _ known: KnownResult?, nowMs: Int64
+    ) -> [RefreshAction] {
+        guard let shardState = shards[shard] else { return [] }
+        if let slot = slots[query.key], let state = states[slot] {
+            states[slot]?.subscribers[gateway] = .init(digest: known?.digest, awaitsAnswer: true)
+            if case .idle = state.phase, let digest = state.digest, digest == known?.digest, let position = state.position {
+                states[slot]?.subscribers[gateway]?.awaitsAnswer = false
+                return [.send(to: gateway, .unchanged(shard: shard, key: query.key, digest: digest, position: position))]
+            }
+            triggerUnlessPending(slot, nowMs: nowMs)
+            return dispatch(nowMs: nowMs)
+        }
+        let queryRules: QueryRules
+        do {
+            guard states.count < settings.liveQueriesMax else {
+                throw RequestError(.limitExceeded, "this worker has its maximum of live queries")
+            }
+            queryRules = try rules(query)
+        } catch {
+            let position = Position(epoch: shardState.epoch, run: shardState.runs, id: shardState.lastEventID)
+            return [.send(to: gateway, .failed(shard: shard, key: query.key, position: position, error: error))]
+        }
+        let slot = takeSlot()
+        slots[query.key] = slot
+        shards[shard]?.slots.insert(slot)
+        var state = LiveQueryState(query: query, shard: shard, everyMs: queryRules.everyMs)
+        state.subscribers[gateway] = .init(digest: known?.digest, awaitsAnswer: true)
+        states[slot] = state
+        index.insert(slot, rules: queryRules)
+        scheduleInterval(slot, nowMs: nowMs)
+        if let known, isStillFresh(known, rules: queryRules, in: shardState) {
+            let position = takePosition(in: shard)
+            states[slot]?.digest = known.digest
+            states[slot]?.position = position
+            states[slot]?.subscribers[gateway]?.awaitsAnswer = false
+            return [
+                .send(to: gateway, .unchanged(shard: shard, key: query.key, digest: known.digest, position: position))
+            ]
+        }
+        trigger(slot, cause: .none, nowMs: nowMs)
+        return dispatch(nowMs: nowMs)
+    }
+
+    /// Whether nothing relevant happened since `known` was read. Any doubt says no: a run with the known digest is
+    /// cheap, a stale screen is not.
+    private func isStillFresh(_ known: KnownResult, rules: QueryRules, in shard: ShardState) -> Bool {
+        guard let position = known.position, rules.everyMs == nil else { return false }
+        guard position.epoch <= shard.epoch, position.id >= shard.historyFloor, position.id <= shard.lastEventID else {
+            return false
+        }
+        return !shard.history.contains { $0.id > position.id && RuleIndex.concerns($0.event, rules: rules) }
+    }
+
+    private mutating func unsubscribe(_ gateway: NodeID, from slot: Int32) {
+        states[slot]?.subscribers[gateway] = nil
+        if states[slot]?.subscribers.isEmpty == true { drop(slot) }
+    }
+
+    private mutating func drop(_ slot: Int32) {
+        guard let state = states.removeValue(forKey: slot) else { return }
+        index.remove(slot)
+        slots[state.query.key] = nil
+        shards[state.shard]?.slots.remove(slot)
+        // What stands in the queue and the heap for live queries that are gone goes when it outnumbers the living:
+        // else comings and goings would fill them while runs are stuck or intervals are long.
+        let living = states
+        if due.count > living.count + Self.leftoversMax { due.keep { living[$0] != nil } }
+        if timers.count > 2 * living.count + Self.leftoversMax { timers.keep { living[$0] != nil } }
+    }
+
+    /// Entries for live queries that are gone, which the due queue and the timers may hold.
+    static let leftoversMax = 1_024
+
+    private mutating func takeSlot() -> Int32 {
+        repeat { nextSlot = nextSlot == .max ? 0 : nextSlot + 1 } while states[nextSlot] != nil
+        return nextSlot
+    }
+
+    private mutating func takePosition(in shard: ShardID) -> Position {
+        guard let state = shards[shard] else { return Position(epoch: 0, run: 0, id: .zero) }
+        shards[shard]?.runs += 1
+        return Position(epoch: state.epoch, run: state.runs + 1, id: state.lastEventID)
+    }
+
+    // MARK: Coalescing
+
+    private mutating func trigger(_ slot: Int32, cause: LiveQueryState.Cause, nowMs: Int64) {
+        guard let state = states[slot] else { return }
+        states[slot]?.lastTriggerMs = nowMs
+        // The oldest cause stays: latency is told for the event that waited longest.
+        if state.cause == nil || state.cause?.traceID.isEmpty == true { states[slot]?.cause = cause }
+        switch state.phase {
+        case .idle:
+            let earliest = state.lastStartMs + settings.coalesceGapMs
+            if nowMs >= earliest {
+                enqueue(slot)
+            } else {
+                wait(slot, untilMs: earliest)
+            }
+        case .waiting, .queued: break
+        case .running(let batch, _): states[slot]?.phase = .running(batch: batch, again: true)
+        }
+    }
+
+    /// For a new subscriber: a run that is yet to start will serve it, one in flight may not carry the body it needs.
+    private mutating func triggerUnlessPending(_ slot: Int32, nowMs: Int64) {
+        switch states[slot]?.phase {
+        case .idle, .running: trigger(slot, cause: .none, nowMs: nowMs)
+        case .waiting, .queued, nil: break
+        }
+    }
+
+    private mutating func enqueue(_ slot: Int32) {
+        guard let query = states[slot]?.query else { return }
+        states[slot]?.phase = .queued
+        due.append(slot, to: .init(operation: query.operation, version: query.version))
+    }
+
+    private mutating func wait(_ slot: Int32, untilMs: Int64) {
+        states[slot]?.phase = .waiting(untilMs: untilMs)
+        timers.insert(.init(deadlineMs: untilMs, slot: slot, kind: .gap))
+    }
+
+    private mutating func scheduleInterval(_ slot: Int32, nowMs: Int64) {
+        guard let state = states[slot], let everyMs = state.everyMs else { return }
+        let deadline = IntervalGrid.next(after: nowMs, everyMs: everyMs, key: state.query.key)
+        states[slot]?.intervalDueMs = deadline
+        timers.insert(.init(deadlineMs: deadline, slot: slot, kind: .interval))
+    }
+
+    /// When `timeReached` should be called next; nil when nothing waits for a time.
+    package var nextDeadlineMs: Int64? { timers.earliestMs }
+
+    package mutating func timeReached(nowMs: Int64) -> [RefreshAction] {
+        while let entry = timers.popDue(nowMs: nowMs) {
+            guard let state = states[entry.slot] else { continue }
+            switch entry.kind {
+            case .gap:
+                if case .waiting(let untilMs) = state.phase, untilMs == entry.deadlineMs { enqueue(entry.slot) }
+            case .interval:
+                guard state.intervalDueMs == entry.deadlineMs else { continue }
+                scheduleInterval(entry.slot, nowMs: nowMs)
+                trigger(entry.slot, cause: .none, nowMs: nowMs)
+            }
+        }
+        return dispatch(nowMs: nowMs)
+    }
+
+    // MARK: Runs
+
+    private mutating func dispatch(nowMs: Int64) -> [RefreshAction] {
+        var actions: [RefreshAction] = []
+        while runsInFlight < settings.runsMax, let turn = due.next(limit: settings.batchMax) {
+            nextBatch += 1
+            var items: [RunBatch.Item] = []
+            for slot in turn.slots {
+                guard let state = states[slot], case .queued = state.phase else { continue }
+                let position = takePosition(in: state.shard)
+                states[slot]?.phase = .running(batch: nextBatch, again: false)
+                states[slot]?.lastStartMs = nowMs
+                states[slot]?.runningCause = state.cause
+                states[slot]?.cause = nil
+                items.append(
+                    .init(
+                        slot: slot, query: state.query, knownDigest: state.sharedDigest, position: position,
+                        traceID: state.cause?.traceID ?? ""))
+            }
+            if items.isEmpty { continue }
+            runsInFlight += 1
+            actions.append(
+                .run(
+                    RunBatch(
+                        id: nextBatch, operation: turn.group.operation, version: turn.group.version, items: items)))
+        }
+        return actions
+    }
+
+    /// A batch ended. `outcomes` are in the order of its items.
+    package mutating func runFinished(_ batch: RunBatch, _ outcomes: [RunOutcome], nowMs: Int64) -> [RefreshAction] {
+        runsInFlight -= 1
+        var actions: [RefreshAction] = []
+        for (item, outcome) in zip(batch.items, outcomes) {
+            guard let state = states[item.slot], case .running(batch.id, let again) = state.phase else { continue }
+            states[item.slot]?.phase = .idle
+            states[item.slot]?.lastFinishMs = nowMs
+            states[item.slot]?.lastRunMs = nowMs - state.lastStartMs
+            states[item.slot]?.runs += 1
+            let runAgain = finish(item, outcome, state, &actions, nowMs: nowMs) || again
+            states[item.slot]?.runningCause = nil
+            if runAgain, case .idle = states[item.slot]?.phase {
+                trigger(item.slot, cause: states[item.slot]?.cause ?? .none, nowMs: nowMs)
+            }
+        }
+        return actions + dispatch(nowMs: nowMs)
+    }
+
+    /// - Returns: true when one more run is needed for somebody to get a body.
+    private mutating func finish(
+        _ item: RunBatch.Item, _ outcome: RunOutcome, _ state: LiveQueryState, _ actions: inout [RefreshAction],
+        nowMs: Int64
+    ) -> Bool {
+        let digest: Digest
+        var body: [UInt8]?
+        switch outcome {
+        case .failed(let error):
+            failed(item, error, state, &actions, nowMs: nowMs)
+            return false
+        case .unchanged:
+            guard let known = item.knownDigest else { return true }
+            digest = known
+        case .result(let newDigest, let newBody):
+            digest = newDigest
+            body = newBody
+        }
+        states[item.slot]?.failures = 0
+        states[item.slot]?.digest = digest
+        states[item.slot]?.position = item.position
+        shards[state.shard]?.lastRefreshMs = nowMs
+        var isBodyMissing = false
+        for gateway in state.subscribers.keys.sorted() {
+            guard let subscriber = state.subscribers[gateway] else { continue }
+            if subscriber.digest == digest {
+                if subscriber.awaitsAnswer {
+                    actions.append(
+                        .send(
+                            to: gateway,
+                            .unchanged(shard: state.shard, key: state.query.key, digest: digest, position: item.position)))
+                }
+            } else if let body {
+                let result = LiveResult(
+                    position: item.position, digest: digest, body: body, traceID: state.runningCause?.traceID ?? "",
+                    committedAtMs: state.runningCause?.committedAtMs ?? 0)
+                actions.append(.send(to: gateway, .result(shard: state.shard, key: state.query.key, result: result)))
+            } else {
+                // Subscribed while the run was in flight, and the run brought no body.
+                isBodyMissing = true
+                continue
+            }
+            states[item.slot]?.subscribers[gateway] = .init(digest: digest, awaitsAnswer: false)
+        }
+        return isBodyMissing
+    }
+
+    private mutating func failed(
+        _ item: RunBatch.Item, _ error: RequestError, _ state: LiveQueryState, _ actions: inout [RefreshAction],
+        nowMs: Int64
+    ) {
+        states[item.slot]?.failures += 1
+        // The events behind this run are still not covered, so nobody may be told that an older result still holds.
+        if let cause = state.runningCause { states[item.slot]?.cause = cause }
+        states[item.slot]?.digest = nil
+        for gateway in state.subscribers.keys.sorted() {
+            // Who has a result is told of a passing fault only by its end.
+            let isTold = state.subscribers[gateway]?.awaitsAnswer == true || !error.code.isRetryable
+            guard isTold else { continue }
+            actions.append(
+                .send(
+                    to: gateway,
+                    .failed(shard: state.shard, key: state.query.key, position: item.position, error: error)))
+            states[item.slot]?.subscribers[gateway]?.awaitsAnswer = false
+            states[item.slot]?.subscribers[gateway]?.digest = nil
+        }
+        if error.code.isRetryable {
+            let doublings = min(state.failures, 16)
+            let delayMs = min(settings.retryMaxMs, settings.retryMinMs << Int64(doublings))
+            wait(item.slot, untilMs: nowMs + delayMs)
+        }
+    }
+
+    /// A message could not be handed to a gateway's inbox: what it holds is unknown, so it gets the result anew.
+    package mutating func sendFailed(
+        _ gateway: NodeID, _ keys: [LiveQueryKey], nowMs: Int64
+    ) -> [RefreshAction] {
+        for key in keys {
+            guard let slot = slots[key], let state = states[slot], state.subscribers[gateway] != nil else { continue }
+            states[slot]?.subscribers[gateway] = .init(digest: nil, awaitsAnswer: true)
+            states[slot]?.failures += 1
+            let delayMs = min(settings.retryMaxMs, settings.retryMinMs << Int64(min(state.failures, 16)))
+            if case .idle = state.phase { wait(slot, untilMs: nowMs + delayMs) }
+        }
+        return []
+    }
+
+    // MARK: What operators see
+
+    package var liveQueryCount: Int { states.count }
+    package var runsInFlightCount: Int { runsInFlight }
+    package var dueCount: Int { due.count }
+    package var ownedShards: [ShardID] { shards.keys.sorted() }
+    package var conditionErrorCounts: [Trigger.ID: UInt64] { conditionErrors }
+
+    package func epoch(of shard: ShardID) -> UInt64? { shards[shard]?.epoch }
+    package func lastEventID(of shard: ShardID) -> StreamID? { shards[shard]?.lastEventID }
+
+    package var shardReports: [ShardReport] {
+        shards.sorted { $0.key < $1.key }.map { shard, state in
+            ShardReport(
+                shard: shard, epoch: state.epoch, ownedSinceMs: state.ownedSinceMs, lastEventID: state.lastEventID,
+                events: state.events, matches: state.matches, runs: state.runs, liveQueries: state.slots.count,
+                subscribers: state.slots.reduce(0) { $0 + (states[$1]?.subscribers.count ?? 0) },
+                lastEventMs: state.lastEventMs, lastRefreshMs: state.lastRefreshMs)
+        }
+    }
+
+    /// - Parameter limit: at most so many, ordered by operation then key.
+    package func liveQueryReports(limit: Int, operation: OperationReference? = nil) -> [LiveQueryReport] {
+        states.values.lazy.filter { operation == nil || $0.query.operation == operation }
+            .sorted { ($0.query.operation, $0.query.key.description) < ($1.query.operation, $1.query.key.description) }
+            .prefix(limit)
+            .map { state in
+                LiveQueryReport(
+                    key: state.query.key, operation: state.query.operation, shard: state.shard,
+                    gateways: state.subscribers.keys.sorted(), everyMs: state.everyMs, digest: state.digest,
+                    position: state.position, lastTriggerMs: state.lastTriggerMs, lastFinishMs: state.lastFinishMs,
+                    lastRunMs: state.lastRunMs, runs: state.runs, failures: state.failures)
+            }
+    }
+}

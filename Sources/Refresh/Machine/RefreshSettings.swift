@@ -1,0 +1,18 @@
+/// Bounds of one worker's refresh machine.
+package struct RefreshSettings: Sendable {
+    /// Least time between the starts of two runs of one live query.
+    package var coalesceGapMs: Int64 = 20
+    /// Statements in flight at once.
+    package var runsMax = 8
+    /// Live queries in one multiplexed statement.
+    package var batchMax = 256
+    /// Live queries of this worker; further announcements are refused.
+    package var liveQueriesMax = 1_000_000
+    /// Recent events kept per shard, to answer a returning gateway without a query.
+    package var historyMax = 1_024
+    /// Back-off after a run that failed for a passing reason.
+    package var retryMinMs: Int64 = 100
+    package var retryMaxMs: Int64 = 30_000
+
+    package init() {}
+}

@@ -1,0 +1,33 @@
+package import LiveModel
+
+/// One owned shard, for the admin endpoint. Times are the machine's `nowMs`; 0 means never.
+package struct ShardReport: Sendable {
+    package let shard: ShardID
+    package let epoch: UInt64
+    package let ownedSinceMs: Int64
+    package let lastEventID: StreamID
+    package let events: UInt64
+    package let matches: UInt64
+    package let runs: UInt64
+    package let liveQueries: Int
+    /// Gateways with interest, summed over the live queries.
+    package let subscribers: Int
+    package let lastEventMs: Int64
+    package let lastRefreshMs: Int64
+}
+
+/// One live query, for the admin endpoint.
+package struct LiveQueryReport: Sendable {
+    package let key: LiveQueryKey
+    package let operation: OperationReference
+    package let shard: ShardID
+    package let gateways: [NodeID]
+    package let everyMs: Int64?
+    package let digest: Digest?
+    package let position: Position?
+    package let lastTriggerMs: Int64
+    package let lastFinishMs: Int64
+    package let lastRunMs: Int64
+    package let runs: UInt64
+    package let failures: Int
+}

@@ -1,0 +1,52 @@
+package import CEL
+package import LiveModel
+
+/// What refreshes one live query: the compiled rules of its operation, applied to its variables and claims.
+package struct QueryRules: Sendable {
+    /// `@refresh(onMutationExecuted:)`, in the order they are written.
+    package var triggers: [Trigger]
+    /// Rows that the query looks up by primary key: the implicit rule.
+    package var lookupKeys: [EntityKey]
+    /// `@refresh(every:)`: the shortest; nil without one.
+    package var everyMs: Int64?
+    /// CEL's `request`: `{variables, auth}`.
+    package var request: Value
+
+    package init(triggers: [Trigger], lookupKeys: [EntityKey], everyMs: Int64?, request: Value) {
+        self.triggers = triggers
+        self.lookupKeys = lookupKeys
+        self.everyMs = everyMs
+        self.request = request
+    }
+}
+
+/// One `onMutationExecuted` rule of a query operation.
+package struct Trigger: Sendable {
+    /// The rule's identity: stored operation, its version, number of the rule.
+    package struct ID: Hashable, Sendable, Comparable {
+        package let operation: OperationReference
+        package let version: Digest
+        package let number: Int
+
+        package init(operation: OperationReference, version: Digest, number: Int) {
+            self.operation = operation
+            self.version = version
+            self.number = number
+        }
+
+        package static func < (left: Self, right: Self) -> Bool {
+            (left.operation, left.version.prefix, left.number) < (right.operation, right.version.prefix, right.number)
+        }
+    }
+
+    package var id: ID
+    package var mutation: OperationReference
+    /// Compiled in `Trigger.environment`; nil matches every execution.
+    package var condition: Program?
+
+    package init(id: ID, mutation: OperationReference, condition: Program?) {
+        self.id = id
+        self.mutation = mutation
+        self.condition = condition
+    }
+}

@@ -1,0 +1,103 @@
+package import CEL
+package import LiveModel
+
+/// Which live queries does an event concern?
+///
+/// The naive way asks every live query about every event. Here an event costs one dictionary lookup for its operation,
+/// per trigger of that operation one hash lookup, and one lookup per row it wrote: cost grows with matches, not with
+/// live queries. What cannot be hashed is evaluated per candidate.
+package struct RuleIndex: Sendable {
+    /// Why a live query must run again.
+    package struct Causes: OptionSet, Sendable, Hashable {
+        package let rawValue: UInt8
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+        package static let implicit = Causes(rawValue: 1)
+        package static let trigger = Causes(rawValue: 2)
+    }
+
+    package struct Matches: Sendable {
+        /// Ascending by slot, each once however many rules matched.
+        package var live: [(slot: Int32, causes: Causes)]
+        /// Conditions that ended in an error, by trigger; they counted as matches.
+        package var conditionErrors: [Trigger.ID: Int]
+    }
+
+    private var triggers: [Trigger.ID: TriggerIndex] = [:]
+    private var triggersOfMutation: [OperationReference: [Trigger.ID]] = [:]
+    private var lookups: [EntityKey: SlotSet] = [:]
+    private var rules: [Int32: QueryRules] = [:]
+
+    package init() {}
+
+    package var count: Int { rules.count }
+
+    /// - Parameter slot: the caller's number for the live query; must not be present.
+    package mutating func insert(_ slot: Int32, rules: QueryRules) {
+        precondition(self.rules[slot] == nil, "slot \(slot) is taken")
+        for trigger in rules.triggers {
+            if triggers[trigger.id] == nil {
+                triggers[trigger.id] = TriggerIndex(trigger)
+                triggersOfMutation[trigger.mutation, default: []].append(trigger.id)
+            }
+            triggers[trigger.id]?.insert(slot, request: rules.request)
+        }
+        for key in rules.lookupKeys { lookups.insert(slot, under: key) }
+        self.rules[slot] = rules
+    }
+
+    package mutating func remove(_ slot: Int32) {
+        guard let rules = rules.removeValue(forKey: slot) else { return }
+        for trigger in rules.triggers {
+            triggers[trigger.id]?.remove(slot)
+            if triggers[trigger.id]?.isEmpty == true {
+                triggers[trigger.id] = nil
+                triggersOfMutation[trigger.mutation]?.removeAll { $0 == trigger.id }
+                if triggersOfMutation[trigger.mutation]?.isEmpty == true { triggersOfMutation[trigger.mutation] = nil }
+            }
+        }
+        for key in rules.lookupKeys { lookups.remove(slot, under: key) }
+    }
+
+    /// Everything that `event` concerns.
+    package func match(_ event: MutationEvent) -> Matches {
+        var causes: [Int32: Causes] = [:]
+        for key in event.keysWritten {
+            lookups[key]?.forEach { causes[$0, default: []].insert(.implicit) }
+        }
+        var conditionErrors: [Trigger.ID: Int] = [:]
+        if let ids = triggersOfMutation[event.operation] {
+            let mutation = event.conditionValue
+            for id in ids {
+                var errors = 0
+                triggers[id]?.match(
+                    mutation: mutation, request: { rules[$0]?.request ?? .null },
+                    found: { causes[$0, default: []].insert(.trigger) }, errors: &errors)
+                if errors > 0 { conditionErrors[id] = errors }
+            }
+        }
+        let live = causes.map { (slot: $0.key, causes: $0.value) }.sorted { $0.slot < $1.slot }
+        return Matches(live: live, conditionErrors: conditionErrors)
+    }
+
+    /// Whether `event` concerns a live query that need not be in any index: for replaying a stretch of a stream.
+    package static func concerns(_ event: MutationEvent, rules: QueryRules) -> Bool {
+        if rules.lookupKeys.contains(where: event.keysWritten.contains) { return true }
+        let candidates = rules.triggers.filter { $0.mutation == event.operation }
+        if candidates.isEmpty { return false }
+        let activation = ConditionActivation(request: rules.request, mutation: event.conditionValue)
+        return candidates.contains { trigger in
+            guard let condition = trigger.condition else { return true }
+            return ConditionOutcome(condition, activation) != .no
+        }
+    }
+}
+
+extension MutationEvent {
+    /// CEL's `mutation`: `{variables, auth}`.
+    package var conditionValue: Value {
+        .map(
+            MapValue([
+                ("variables", Value(jsonObject: variables)), ("auth", Value(json: auth)),
+            ]))
+    }
+}

@@ -1,0 +1,95 @@
+package import LiveModel
+
+/// The subscriptions of one event loop, by live query.
+///
+/// Generic over the session, which it never touches: it decides who gets a delivery, its caller hands it over. A
+/// session gets nothing twice and nothing older than what it has.
+package struct SubscriptionTable<Session> {
+    package struct Subscription {
+        package let session: Session
+        /// The protocol's id within the session.
+        package let id: String
+        /// What the client holds, once something was delivered or it said so.
+        var digest: Digest?
+        var position: Position?
+    }
+
+    /// Handle of a subscription in this table; never reused.
+    package struct Handle: Hashable, Sendable {
+        package let key: LiveQueryKey
+        let number: UInt64
+    }
+
+    private var queries: [LiveQueryKey: [UInt64: Subscription]] = [:]
+    private var nextNumber: UInt64 = 0
+    package private(set) var count = 0
+
+    package init() {}
+
+    package mutating func insert(
+        _ session: Session, id: String, key: LiveQueryKey, known: KnownResult?
+    ) -> Handle {
+        nextNumber += 1
+        queries[key, default: [:]][nextNumber] = Subscription(
+            session: session, id: id, digest: known?.digest, position: known?.position)
+        count += 1
+        return Handle(key: key, number: nextNumber)
+    }
+
+    /// - Returns: false when it was gone already.
+    @discardableResult
+    package mutating func remove(_ handle: Handle) -> Bool {
+        guard queries[handle.key]?.removeValue(forKey: handle.number) != nil else { return false }
+        if queries[handle.key]?.isEmpty == true { queries[handle.key] = nil }
+        count -= 1
+        return true
+    }
+
+    /// Marks the delivery as handed over where it is due, and calls `body` for each of those subscriptions.
+    package mutating func deliver(
+        _ delivery: InterestMachine.Delivery, key: LiveQueryKey, _ body: (Subscription, Handle) -> Void
+    ) {
+        guard var subscriptions = queries[key] else { return }
+        queries[key] = nil  // the only reference, so that the loop changes in place
+        var index = subscriptions.values.startIndex
+        let end = subscriptions.values.endIndex
+        var due: [UInt64] = []
+        while index != end {
+            if Self.take(delivery, &subscriptions.values[index]) { due.append(subscriptions.keys[index]) }
+            subscriptions.values.formIndex(after: &index)
+        }
+        queries[key] = subscriptions
+        // `body` may lead to a removal, so it runs on what was found.
+        for number in due {
+            if let subscription = subscriptions[number] { body(subscription, Handle(key: key, number: number)) }
+        }
+    }
+
+    /// The same for one subscription, as the answer to its start.
+    /// - Returns: whether it is to be handed over.
+    package mutating func deliver(_ delivery: InterestMachine.Delivery, to handle: Handle) -> Bool {
+        guard queries[handle.key]?[handle.number] != nil else { return false }
+        return Self.take(delivery, &queries[handle.key]![handle.number]!)
+    }
+
+    private static func take(_ delivery: InterestMachine.Delivery, _ subscription: inout Subscription) -> Bool {
+        switch delivery {
+        case .result(let result):
+            if let position = subscription.position, result.position < position { return false }
+            if subscription.digest == result.digest {
+                subscription.position = result.position
+                return false
+            }
+            subscription.digest = result.digest
+            subscription.position = result.position
+            return true
+        case .unchanged(let digest, let position):
+            if subscription.digest == digest { subscription.position = position }
+            return false
+        case .failed:
+            // Whatever comes next is news again.
+            subscription.digest = nil
+            return true
+        }
+    }
+}

@@ -1,0 +1,50 @@
+package import JSON
+package import LiveModel
+
+/// A client's wish to run or follow a stored operation, whatever protocol it came by.
+package struct OperationRequest: Sendable, Hashable {
+    /// Nil: the only connector of the service.
+    package var connector: String?
+    /// Nil: the only operation of `document`.
+    package var operationName: String?
+    /// Text that the client sent beside or in place of the name; empty counts as none.
+    package var document: String?
+    package var variables: JSONObject
+    /// What the client holds of it already.
+    package var known: KnownResult?
+
+    package init(
+        connector: String? = nil, operationName: String?, document: String? = nil, variables: JSONObject = JSONObject(),
+        known: KnownResult? = nil
+    ) {
+        self.known = known
+        self.connector = connector
+        self.operationName = operationName
+        self.document = document
+        self.variables = variables
+    }
+
+    /// From a GraphQL request's parameters (GraphQL over HTTP §5.1): `{query?, operationName?, variables?,
+    /// extensions?}`; other keys are ignored, null counts as absent. `extensions.connector` names the connector,
+    /// `extensions.resume` is the entity tag of the result that the client holds.
+    /// - Throws: `.badRequest` naming the field that has the wrong type.
+    package init(graphQL object: JSONObject) throws(RequestError) {
+        self.operationName = try Self.field("operationName", of: object, "a string") { $0.stringValue }
+        let document = try Self.field("query", of: object, "a string") { $0.stringValue }
+        self.document = document?.isEmpty == true ? nil : document
+        self.variables = try Self.field("variables", of: object, "an object") { $0.objectValue } ?? JSONObject()
+        let extensions = try Self.field("extensions", of: object, "an object") { $0.objectValue }
+        self.connector = try extensions.flatMap { extensions throws(RequestError) in
+            try Self.field("connector", of: extensions, "a string") { $0.stringValue }
+        }
+        self.known = extensions?["resume"]?.stringValue.flatMap { EntityTag(bare: $0) }?.known
+    }
+
+    private static func field<Wanted>(
+        _ name: String, of object: JSONObject, _ expected: String, _ read: (JSONValue) -> Wanted?
+    ) throws(RequestError) -> Wanted? {
+        guard let value = object[name], !value.isNull else { return nil }
+        guard let wanted = read(value) else { throw RequestError(.badRequest, "\"\(name)\" must be \(expected)") }
+        return wanted
+    }
+}

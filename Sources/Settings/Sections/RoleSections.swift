@@ -1,0 +1,114 @@
+/// The sections. What each setting means, its unit, range and default: `SettingTable`.
+extension Settings {
+    package struct Worker: Sendable, Hashable {
+        package var coalesceGapMs: Int
+        package var runsMax: Int
+        package var batchMax: Int
+        package var runTimeoutMs: Int
+        package var liveQueriesMax: Int
+        package var intervalSpread: Bool
+        package var checkpointMs: Int
+        package var everyMinimumMs: Int
+
+        init(_ values: SettingValues) {
+            coalesceGapMs = values.int("worker.coalesceGapMs")
+            runsMax = values.int("worker.runsMax")
+            batchMax = values.int("worker.batchMax")
+            runTimeoutMs = values.int("worker.runTimeoutMs")
+            liveQueriesMax = values.int("worker.liveQueriesMax")
+            intervalSpread = values.bool("worker.intervalSpread")
+            checkpointMs = values.int("worker.checkpointMs")
+            everyMinimumMs = values.int("worker.everyMinimumMs")
+        }
+    }
+
+    package struct Gateway: Sendable, Hashable {
+        package var sessionsMax: Int
+        package var subscriptionsPerSessionMax: Int
+        package var liveQueriesMax: Int
+        package var sessionBytesMax: Int
+        package var resultBytesMax: Int
+        package var webSocketFrameBytesMax: Int
+        package var initTimeoutMs: Int
+        package var pingIntervalMs: Int
+        package var pongTimeoutMs: Int
+        package var longPollMaxMs: Int
+        package var lingerMs: Int
+        package var announceRetryMs: Int
+        package var summaryMs: Int
+
+        init(_ values: SettingValues) {
+            sessionsMax = values.int("gateway.sessionsMax")
+            subscriptionsPerSessionMax = values.int("gateway.subscriptionsPerSessionMax")
+            liveQueriesMax = values.int("gateway.liveQueriesMax")
+            sessionBytesMax = values.int("gateway.sessionBytesMax")
+            resultBytesMax = values.int("gateway.resultBytesMax")
+            webSocketFrameBytesMax = values.int("gateway.webSocketFrameBytesMax")
+            initTimeoutMs = values.int("gateway.initTimeoutMs")
+            pingIntervalMs = values.int("gateway.pingIntervalMs")
+            pongTimeoutMs = values.int("gateway.pongTimeoutMs")
+            longPollMaxMs = values.int("gateway.longPollMaxMs")
+            lingerMs = values.int("gateway.lingerMs")
+            announceRetryMs = values.int("gateway.announceRetryMs")
+            summaryMs = values.int("gateway.summaryMs")
+        }
+    }
+
+    package struct API: Sendable, Hashable {
+        package var requestsInFlightMax: Int
+
+        init(_ values: SettingValues) {
+            requestsInFlightMax = values.int("api.requestsInFlightMax")
+        }
+    }
+
+    package struct Outbox: Sendable, Hashable {
+        package var sweepMs: Int
+        package var sweepAgeMs: Int
+        package var batchMax: Int
+        package var deleteBatchMs: Int
+
+        init(_ values: SettingValues) {
+            sweepMs = values.int("outbox.sweepMs")
+            sweepAgeMs = values.int("outbox.sweepAgeMs")
+            batchMax = values.int("outbox.batchMax")
+            deleteBatchMs = values.int("outbox.deleteBatchMs")
+        }
+    }
+
+    package struct Auth: Sendable, Hashable {
+        package enum Mode: String, Sendable, CaseIterable {
+            case none, firebase, jwks, hs256
+        }
+
+        package var mode: Mode
+        /// Nil when empty.
+        package var projectId: String?
+        /// Nil when empty.
+        package var audience: String?
+        /// Nil when empty.
+        package var issuer: String?
+        /// Nil when empty.
+        package var jwksFile: String?
+        /// Nil when empty.
+        package var jwksUrl: String?
+        package var jwksRefreshMs: Int
+        /// Nil when empty.
+        package var hs256Secret: String?
+        package var leewayMs: Int
+        package var unsignedAllowed: Bool
+
+        init(_ values: SettingValues) {
+            mode = values.choice("auth.mode")
+            projectId = values.text("auth.projectId")
+            audience = values.text("auth.audience")
+            issuer = values.text("auth.issuer")
+            jwksFile = values.text("auth.jwksFile")
+            jwksUrl = values.text("auth.jwksUrl")
+            jwksRefreshMs = values.int("auth.jwksRefreshMs")
+            hs256Secret = values.text("auth.hs256Secret")
+            leewayMs = values.int("auth.leewayMs")
+            unsignedAllowed = values.bool("auth.unsignedAllowed")
+        }
+    }
+}

@@ -1,0 +1,79 @@
+/// Relations between settings that no single range can express.
+extension Settings {
+    /// One line for each that does not hold.
+    package func contradictions() -> [SettingsError.Problem] {
+        (clusterContradictions() + portContradictions() + authContradictions() + flowContradictions())
+            .map { SettingsError.Problem(place: "", message: $0) }
+    }
+
+    private func clusterContradictions() -> [String] {
+        var found: [String] = []
+        let isName = cluster.namespace.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+        if !isName || !(1...32).contains(cluster.namespace.utf8.count) {
+            found.append("cluster.namespace takes 1 to 32 letters, digits, - and _")
+        }
+        if cluster.roles.isEmpty { found.append("cluster.roles is empty: a node needs at least one role") }
+        // One lost renewal must not cost a lease or a node its place.
+        if cluster.nodeTtlMs < 2 * cluster.heartbeatMs {
+            found.append("cluster.nodeTtlMs must be at least twice cluster.heartbeatMs")
+        }
+        if cluster.leaseTtlMs < 2 * cluster.leaseRenewMs {
+            found.append("cluster.leaseTtlMs must be at least twice cluster.leaseRenewMs")
+        }
+        return found
+    }
+
+    private func portContradictions() -> [String] {
+        var found: [String] = []
+        if http.port != 0, http.port == admin.port { found.append("http.port and admin.port are the same") }
+        if cluster.roles.contains(.admin), admin.token == nil, !Self.isLoopback(admin.host) {
+            found.append("admin.token must be set when admin.host is not a loopback address")
+        }
+        return found
+    }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || host == "::1" || host.hasPrefix("127.")
+    }
+
+    private func authContradictions() -> [String] {
+        var found: [String] = []
+        switch auth.mode {
+        case .none: break
+        case .firebase:
+            if auth.projectId == nil { found.append("auth.mode firebase needs auth.projectId") }
+        case .jwks:
+            if auth.jwksFile == nil, auth.jwksUrl == nil {
+                found.append("auth.mode jwks needs auth.jwksFile or auth.jwksUrl")
+            }
+        case .hs256:
+            // RFC 7518 §3.2: a key at least as long as the hash.
+            if (auth.hs256Secret ?? "").utf8.count < 32 {
+                found.append("auth.mode hs256 needs auth.hs256Secret of 32 bytes or more")
+            }
+        }
+        // Whoever can change the answer on its way could sign any token.
+        if let url = auth.jwksUrl, profile != .dev, !url.hasPrefix("https://") {
+            found.append("auth.jwksUrl must begin with https://")
+        }
+        return found
+    }
+
+    private func flowContradictions() -> [String] {
+        var found: [String] = []
+        if postgres.reconnectMaxMs < postgres.reconnectMinMs {
+            found.append("postgres.reconnectMaxMs is less than postgres.reconnectMinMs")
+        }
+        if limits.variablesBytesMax > http.bodyBytesMax {
+            found.append("limits.variablesBytesMax is more than http.bodyBytesMax lets in")
+        }
+        return found
+    }
+}

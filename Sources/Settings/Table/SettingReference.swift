@@ -1,0 +1,72 @@
+/// The two texts made of the table: the reference file and what is in effect.
+extension SettingTable {
+    /// `config/freshet.yaml`: every setting commented out at its default, under what it means.
+    package static var referenceYAML: String {
+        var text = """
+            # Settings of Freshet. Every setting is here at its default; remove the # before a name to change it.
+            # Flags (--set section.name=value) go before environment variables (FRESHET_SECTION_NAME), those before
+            # this file. A duration may be written 500ms, 2s, 5m or 1h, a size 64KiB, 8MiB or 1GiB.
+            # `freshet config --print` shows what is in effect and why.
+
+            """
+        for section in sections {
+            text += "\n# \(section.doc)\n\(section.name):\n"
+            for key in keys where key.section == section.name {
+                text += "  # \(key.doc)\n"
+                text += "  # \(key.facts). \(key.environmentName)\n"
+                text += "  #\(key.name): \(key.standard.yaml)\n"
+            }
+        }
+        return text
+    }
+}
+
+extension SettingKey {
+    /// Type, unit, range and default in one line.
+    package var facts: String {
+        var facts: [String] = []
+        switch kind {
+        case .duration: facts.append("Milliseconds")
+        case .int where unit == .bytes: facts.append("Bytes")
+        case .int: facts.append("Whole number")
+        case .double: facts.append("Number")
+        case .bool: facts.append("true or false")
+        case .string: facts.append(secret ? "Text, secret" : "Text")
+        case .stringList: facts.append("List of texts")
+        }
+        if !allowedText.isEmpty { facts.append(allowedText) }
+        facts.append("default \(standard.yaml)" + (humanDefault.map { " (\($0))" } ?? ""))
+        if let devStandard { facts.append("under freshet dev \(devStandard.yaml)") }
+        if devOnly { facts.append("only for freshet dev") }
+        return facts.joined(separator: ", ")
+    }
+
+    /// `1 MiB` for 1048576, `1 h` for 3600000; nil when that is no shorter to read.
+    private var humanDefault: String? {
+        guard case .int(let value) = standard, value > 0 else { return nil }
+        let units: [(Int, String)] =
+            switch unit {
+            case .bytes: [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
+            case .milliseconds: [(3_600_000, "h"), (60_000, "min"), (1000, "s")]
+            case .none: []
+            }
+        return units.first { value % $0.0 == 0 }.map { "\(value / $0.0) \($0.1)" }
+    }
+}
+
+extension LoadedSettings {
+    /// What `freshet config --print` prints: YAML that can be used as a settings file, with the origin of each value.
+    /// Of secrets it only tells whether they are set.
+    package var text: String {
+        var text = ""
+        for section in SettingTable.sections {
+            text += "\(section.name):\n"
+            for row in values where row.key.section == section.name {
+                let isSet = row.key.secret && row.value != .string("")
+                let line = isSet ? "  # \(row.key.name): is set, secret" : "  \(row.key.name): \(row.value.yaml)"
+                text += line + String(repeating: " ", count: max(1, 44 - line.count)) + "# \(row.origin)\n"
+            }
+        }
+        return text
+    }
+}

@@ -1,0 +1,167 @@
+/// Every setting there is, in the order in which they are documented. Parsing, checks, `freshet config --print` and
+/// `config/freshet.yaml` all come from here; the struct `Settings` reads from here and a test compares the two.
+package enum SettingTable {
+    package static let keys: [SettingKey] =
+        cluster + http + postgres + redis + worker + gateway + api + outbox + auth + admin + log + dev + limits
+
+    package static let byPath: [String: SettingKey] = Dictionary(
+        keys.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
+
+    /// Sections in their order, each with the sentence that stands above it.
+    package static let sections: [(name: String, doc: String)] = [
+        ("cluster", "Who this node is and how nodes find each other; the same on all nodes but for nodeId and roles."),
+        ("http", "The port that clients talk to."),
+        ("postgres", "The database. Every connection count is per node."),
+        ("redis", "The broker. Stream lengths are per stream and approximate."),
+        ("worker", "How live queries are run again."),
+        ("gateway", "What sessions and subscriptions may take."),
+        ("api", "Queries and mutations."),
+        ("outbox", "How mutation events whose publication was interrupted are published after all."),
+        ("auth", "How bearer tokens are verified."),
+        ("admin", "Health, metrics and the admin page."),
+        ("log", "What is written to standard error."),
+        ("dev", "Only for `freshet dev`."),
+        ("limits", "What a single request may carry."),
+    ]
+
+    static let roles = ["api", "worker", "gateway", "admin"]
+    static let logLevels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
+}
+
+private let kib = 1024
+private let mib = 1024 * 1024
+private let minute = 60_000
+private let hour = 3_600_000
+
+extension SettingTable {
+    private static let cluster: [SettingKey] = [
+        .string("cluster.namespace", "fr", "Prefix of every Redis key: letters, digits, - and _, at most 32."),
+        .string("cluster.nodeId", "", "Name of this node, unique in the cluster; empty: generated at each start."),
+        .int("cluster.shardCount", 64, in: 1...4096, "Shards of the namespace; fixed by the first node that starts."),
+        .list("cluster.roles", roles, choices: roles, "Roles that this node plays."),
+        .string(
+            "cluster.advertiseAddress", "", "host:port under which others reach this node; empty: http.host and port."),
+        .duration("cluster.heartbeatMs", 1000, in: 50...minute, "Interval at which a node renews its entry."),
+        .duration("cluster.nodeTtlMs", 5000, in: 200...10 * minute, "Age at which a silent node counts as gone."),
+        .duration("cluster.leaseTtlMs", 5000, in: 200...10 * minute, "Age at which a shard's lease ends by itself."),
+        .duration("cluster.leaseRenewMs", 1000, in: 50...minute, "Interval at which a worker renews its leases."),
+    ]
+
+    private static let http: [SettingKey] = [
+        .string("http.host", "127.0.0.1", "Address to listen on; 0.0.0.0 or :: for all."),
+        .int("http.port", 9399, in: 0...65_535, "Port to listen on; 0: the system chooses."),
+        .int("http.eventLoops", 0, in: 0...256, "Threads for connections; 0: one per core."),
+        .int("http.connectionsMax", 20_000, in: 1...1_000_000, "Open connections; further ones are refused."),
+        .bytes("http.bodyBytesMax", 4 * mib, in: kib...256 * mib, "Size of a request's body."),
+        .bytes("http.headerBytesMax", 32 * kib, in: kib...mib, "Size of a request's head."),
+        .duration("http.idleTimeoutMs", 75_000, in: 100...hour, "Silence after which a kept connection is closed."),
+        .duration("http.headerTimeoutMs", 10_000, in: 100...10 * minute, "Time in which a request's head must arrive."),
+        .list("http.corsOrigins", ["*"], "Origins of web pages that may call; * for all, none at all if empty."),
+    ]
+
+    private static let postgres: [SettingKey] = [
+        .string(
+            "postgres.url", "", secret: true,
+            "libpq connection string or URL; empty: libpq's own defaults and PG… variables, under dev a private server."
+        ),
+        .int("postgres.readConnections", 1, in: 1...64, "Pipelined connections for queries and re-runs."),
+        .int("postgres.writeConnections", 8, in: 1...256, "Connections for mutations, one transaction each at a time."),
+        .int("postgres.sessionConnections", 4, in: 1...64, "Connections for slow statements and housekeeping."),
+        .int("postgres.queueMax", 4096, in: 1...1_000_000, "Statements waiting per pool; more are refused."),
+        .duration("postgres.statementTimeoutMs", 15_000, in: 10...hour, "Time limit of one statement."),
+        .duration("postgres.connectTimeoutMs", 5000, in: 100...10 * minute, "Time limit of connecting."),
+        .duration(
+            "postgres.reconnectMinMs", 100, in: 1...minute, "First pause before reconnecting; doubles each time."),
+        .duration("postgres.reconnectMaxMs", 5000, in: 10...10 * minute, "Longest pause before reconnecting."),
+    ]
+
+    private static let redis: [SettingKey] = [
+        .string(
+            "redis.url", "redis://127.0.0.1:6379", dev: "", secret: true,
+            "redis://[user:password@]host[:port][/database] or unix:///path; empty under dev: a private server."),
+        .duration("redis.commandTimeoutMs", 2000, in: 10...10 * minute, "Time limit of one command."),
+        .int("redis.queueMax", 65_536, in: 1...10_000_000, "Commands waiting; more are refused."),
+        .int("redis.eventsLengthMax", 100_000, in: 100...100_000_000, "Entries kept of a shard's mutation events."),
+        .duration("redis.eventsAgeMaxMs", hour, in: 1000...168 * hour, "Age to which mutation events are kept."),
+        .int("redis.controlLengthMax", 100_000, in: 100...100_000_000, "Entries kept of a shard's control stream."),
+        .int("redis.inboxLengthMax", 100_000, in: 100...100_000_000, "Entries kept of a gateway's inbox."),
+    ]
+
+    private static let worker: [SettingKey] = [
+        .duration("worker.coalesceGapMs", 20, in: 0...minute, "Least gap between two runs of one live query."),
+        .int("worker.runsMax", 8, in: 1...1024, "Statements in flight for re-runs."),
+        .int("worker.batchMax", 256, in: 1...10_000, "Live queries in one multiplexed statement."),
+        .duration("worker.runTimeoutMs", 10_000, in: 10...hour, "Time limit of one such statement."),
+        .int("worker.liveQueriesMax", 1_000_000, in: 1...100_000_000, "Live queries on this node; more are refused."),
+        .bool("worker.intervalSpread", true, "Spread the phases of `every` rules over their interval."),
+        .duration("worker.checkpointMs", 1000, in: 10...10 * minute, "Interval at which stream positions are stored."),
+        .duration("worker.everyMinimumMs", 10_000, dev: 1000, in: 10...hour, "Shortest interval of an `every` rule."),
+    ]
+
+    private static let gateway: [SettingKey] = [
+        .int("gateway.sessionsMax", 20_000, in: 1...1_000_000, "Sessions on this node; more are refused."),
+        .int("gateway.subscriptionsPerSessionMax", 100, in: 1...100_000, "Subscriptions of one session."),
+        .int("gateway.liveQueriesMax", 200_000, in: 1...10_000_000, "Distinct live queries on this node."),
+        .bytes("gateway.sessionBytesMax", mib, in: kib...kib * mib, "Pending output past which a session is closed."),
+        .bytes("gateway.resultBytesMax", 8 * mib, in: kib...256 * mib, "Size of one result."),
+        .bytes("gateway.webSocketFrameBytesMax", mib, in: kib...64 * mib, "Size of a WebSocket message from a client."),
+        .duration(
+            "gateway.initTimeoutMs", 10_000, in: 10...10 * minute, "Time in which a session must introduce itself."),
+        .duration("gateway.pingIntervalMs", 25_000, in: 100...hour, "Interval of pings to an open session."),
+        .duration("gateway.pongTimeoutMs", 10_000, in: 100...hour, "Time in which a ping must be answered."),
+        .duration("gateway.longPollMaxMs", 60_000, in: 100...10 * minute, "Longest wait that a long-poll may ask for."),
+        .duration(
+            "gateway.lingerMs", 30_000, in: 0...hour, "Time for which a live query outlives its last subscriber."),
+        .duration(
+            "gateway.announceRetryMs", 2000, in: 10...10 * minute, "Pause before unanswered interest is repeated."),
+        .duration("gateway.summaryMs", 10_000, in: 100...10 * minute, "Interval at which all interest is summarised."),
+    ]
+
+    private static let api: [SettingKey] = [
+        .int("api.requestsInFlightMax", 1024, in: 1...1_000_000, "Requests being answered; more get a Retry-After.")
+    ]
+
+    private static let outbox: [SettingKey] = [
+        .duration("outbox.sweepMs", 1000, in: 10...10 * minute, "Interval at which left-over rows are looked for."),
+        .duration("outbox.sweepAgeMs", 2000, in: 10...10 * minute, "Age from which a row counts as left over."),
+        .int("outbox.batchMax", 500, in: 1...100_000, "Rows published or deleted in one statement."),
+        .duration("outbox.deleteBatchMs", 50, in: 0...minute, "Time for which published rows gather before deletion."),
+    ]
+
+    private static let auth: [SettingKey] = [
+        .string(
+            "auth.mode", "none", choices: ["none", "firebase", "jwks", "hs256"],
+            "Who signs tokens. none: nobody; firebase: Google for projectId; jwks: a key set; hs256: a shared secret."),
+        .string("auth.projectId", "", "Firebase project; sets audience, issuer and jwksUrl unless they are given."),
+        .string("auth.audience", "", "Value that the claim aud must have or hold; empty: unchecked."),
+        .string("auth.issuer", "", "Value that the claim iss must have; empty: unchecked."),
+        .string("auth.jwksFile", "", "File with a JSON Web Key Set; goes before jwksUrl."),
+        .string("auth.jwksUrl", "", "https address of a JSON Web Key Set."),
+        .duration("auth.jwksRefreshMs", hour, in: 10_000...24 * hour, "Age at which a fetched key set is renewed."),
+        .string("auth.hs256Secret", "", secret: true, "Shared secret of HS256, at least 32 bytes."),
+        .duration("auth.leewayMs", 5000, in: 0...5 * minute, "Difference of clocks that exp and nbf forgive."),
+        .bool(
+            "auth.unsignedAllowed", false, dev: true, devOnly: true,
+            "Accept tokens without a signature, as Firebase's Auth emulator makes them."),
+    ]
+
+    private static let admin: [SettingKey] = [
+        .string("admin.host", "127.0.0.1", "Address of the admin port."),
+        .int("admin.port", 9398, in: 0...65_535, "Admin port; 0: the system chooses."),
+        .string("admin.token", "", secret: true, "Bearer token of the admin port; needed unless host is loopback."),
+    ]
+
+    private static let log: [SettingKey] = [
+        .string("log.level", "info", choices: logLevels, "Least level that is written."),
+        .string("log.format", "text", choices: ["text", "json"], "Lines for people or JSON lines."),
+    ]
+
+    private static let dev: [SettingKey] = [
+        .string("dev.dataDirectory", ".freshet", "Folder of the private Postgres and Redis.")
+    ]
+
+    private static let limits: [SettingKey] = [
+        .int("limits.variablesDepthMax", 32, in: 1...512, "Nesting of variables."),
+        .bytes("limits.variablesBytesMax", 256 * kib, in: 64...64 * mib, "Size of variables as canonical JSON."),
+    ]
+}

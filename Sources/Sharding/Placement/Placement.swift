@@ -1,0 +1,71 @@
+package import LiveModel
+
+/// Which worker should own a shard: rendezvous hashing, a pure function of (live workers, shard).
+///
+/// Every node computes the same answer from the same list; a worker that joins or leaves moves only the shards that it
+/// gains or loses.
+package enum Placement {
+    /// - Returns: nil without workers.
+    package static func owner(of shard: ShardID, among workers: some Sequence<NodeID>) -> NodeID? {
+        var best: (weight: UInt64, worker: NodeID)?
+        for worker in workers {
+            let weight = weight(of: worker, for: shard)
+            if let current = best, (current.weight, current.worker) >= (weight, worker) { continue }
+            best = (weight, worker)
+        }
+        return best?.worker
+    }
+
+    /// All shards that `worker` should own.
+    package static func shards(of worker: NodeID, among workers: [NodeID], shardCount: Int) -> Set<ShardID> {
+        Set((0..<shardCount).lazy.map(ShardID.init).filter { owner(of: $0, among: workers) == worker })
+    }
+
+    private static func weight(of worker: NodeID, for shard: ShardID) -> UInt64 {
+        var hash = StableHash()
+        hash.combine(worker.name)
+        hash.combine(UInt64(shard.number))
+        return hash.value
+    }
+}
+
+/// The shard of an operation. A live query belongs to the shard of its operation name, so that those which share
+/// statements and rules are together.
+package enum ShardMap {
+    package static func shard(of operation: OperationReference, shardCount: Int) -> ShardID {
+        var hash = StableHash()
+        hash.combine(operation.connector)
+        hash.combine(operation.operation)
+        return ShardID(Int(hash.value % UInt64(shardCount)))
+    }
+
+    /// The shards whose workers must hear of a mutation, given the queries it could refresh. Ascending, each once.
+    package static func shards(of queries: some Sequence<OperationReference>, shardCount: Int) -> [ShardID] {
+        Set(queries.map { shard(of: $0, shardCount: shardCount) }).sorted()
+    }
+}
+
+/// FNV-1a with a finishing mix: the same in every process and on every machine, which Swift's `Hasher` is not.
+struct StableHash {
+    private var state: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    mutating func combine(_ text: String) {
+        for byte in text.utf8 { combine(byte) }
+        combine(0xff)  // no UTF-8 text contains it, so ("a","bc") and ("ab","c") differ
+    }
+
+    mutating func combine(_ number: UInt64) {
+        for shift in stride(from: 0, to: 64, by: 8) { combine(UInt8(truncatingIfNeeded: number >> UInt64(shift))) }
+    }
+
+    private mutating func combine(_ byte: UInt8) {
+        state = (state ^ UInt64(byte)) &* 0x0000_0100_0000_01b3
+    }
+
+    var value: UInt64 {
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 33)) &* 0xff51_afd7_ed55_8ccd
+        mixed = (mixed ^ (mixed >> 33)) &* 0xc4ce_b9fe_1a85_ec53
+        return mixed ^ (mixed >> 33)
+    }
+}

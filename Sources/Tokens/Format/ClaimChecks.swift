@@ -1,0 +1,47 @@
+internal import JSON
+internal import LiveModel
+
+/// What a token says, measured against the policy. Source: RFC 7519 §4.1.
+extension TokenPolicy {
+    private static let uidBytesMax = 256
+
+    func check(_ claims: JSONObject, nowMs: Int64) throws(TokenFailure) -> VerifiedToken {
+        let expiresAtMs = try Self.milliseconds(claims, "exp")
+        if expiresAtMs == nil, expiryRequired { throw .malformed("it has no exp") }
+        if let expiresAtMs, hasExpired(expiresAtMs, nowMs: nowMs) { throw .expired }
+        if let notBeforeMs = try Self.milliseconds(claims, "nbf"), nowMs < notBeforeMs - Int64(leewayMs) {
+            throw .notYetValid
+        }
+        if let issuer, claims["iss"]?.stringValue != issuer { throw .wrongIssuer }
+        if let audience, !Self.holds(claims["aud"], audience) { throw .wrongAudience }
+        return VerifiedToken(auth: Auth(uid: try Self.uid(claims), token: claims), expiresAtMs: expiresAtMs)
+    }
+
+    func hasExpired(_ expiresAtMs: Int64, nowMs: Int64) -> Bool {
+        nowMs >= expiresAtMs + Int64(leewayMs)
+    }
+
+    private static func holds(_ claim: JSONValue?, _ audience: String) -> Bool {
+        switch claim {
+        case .string(let one)?: one == audience
+        case .array(let several)?: several.contains { $0.stringValue == audience }
+        default: false
+        }
+    }
+
+    /// Firebase's `user_id`, else `sub`.
+    private static func uid(_ claims: JSONObject) throws(TokenFailure) -> String {
+        let uid = claims["user_id"]?.stringValue ?? claims["sub"]?.stringValue ?? ""
+        guard !uid.isEmpty, uid.utf8.count <= uidBytesMax else { throw .malformed("it names no user (user_id or sub)") }
+        return uid
+    }
+
+    /// Seconds since 1970, perhaps with a fraction, as milliseconds. Far values are clamped to some 30 million years, so
+    /// that sums with a leeway do not overflow.
+    private static func milliseconds(_ claims: JSONObject, _ name: String) throws(TokenFailure) -> Int64? {
+        guard let claim = claims[name] else { return nil }
+        guard let seconds = claim.doubleValue else { throw .malformed("its \(name) is no number") }
+        let bound = 1e15
+        return Int64((min(max(seconds, -bound), bound) * 1000).rounded(.down))
+    }
+}

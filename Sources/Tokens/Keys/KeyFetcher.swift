@@ -1,0 +1,49 @@
+/// Fetches a key set, for any number of callers at once: they all wait for the one fetch in flight.
+actor KeyFetcher {
+    private let source: KeySource
+    private var inFlight: Task<TokenSetupError?, Never>?
+
+    init(source: KeySource) {
+        self.source = source
+    }
+
+    /// Calls `started` and `finished` around the fetch; neither when one is in flight already. The source bounds its
+    /// own time. Nil if it went well.
+    func fetch(
+        started: @Sendable () -> Void, finished: @escaping @Sendable (KeySet?) -> Void
+    ) async -> TokenSetupError? {
+        if let inFlight { return await inFlight.value }
+        started()
+        let source = source
+        // A task of its own, so that a caller that is cancelled does not take the others' fetch along.
+        let fetch = Task {
+            let result = await Self.load(source)
+            finished(try? result.get())
+            return switch result {
+            case .success: TokenSetupError?.none
+            case .failure(let error): error
+            }
+        }
+        inFlight = fetch
+        let error = await fetch.value
+        inFlight = nil
+        return error
+    }
+
+    private static func load(_ source: KeySource) async -> Result<KeySet, TokenSetupError> {
+        let bytes: [UInt8]
+        do {
+            bytes = try await source.fetch()
+        } catch {
+            return .failure(
+                TokenSetupError(
+                    code: .keySetUnreadable, description: "the key set \(source.name) cannot be read: \(error)"))
+        }
+        do throws(TokenSetupError) {
+            return .success(try await KeySet(json: bytes))
+        } catch {
+            return .failure(
+                TokenSetupError(code: error.code, description: "the key set \(source.name): \(error.description)"))
+        }
+    }
+}

@@ -1,0 +1,57 @@
+/// Whom the verifier trusts and what a token must say.
+package struct TokenPolicy: Sendable {
+    package enum Trust: Sendable {
+        /// Nobody signs: every token is refused, but for unsigned ones where those are allowed.
+        case nobody
+        /// HS256 with this secret, at least 32 bytes (RFC 7518 §3.2).
+        case secret([UInt8])
+        /// RS256 and ES256 with the keys of a JSON Web Key Set.
+        case keySet(KeySource)
+    }
+
+    package var trust: Trust
+    /// Must be the claim `aud` or one of its elements; nil: unchecked.
+    package var audience: String?
+    /// Must be the claim `iss`; nil: unchecked.
+    package var issuer: String?
+    /// A token without `exp` is refused.
+    package var expiryRequired = false
+    /// Difference of clocks that `exp` and `nbf` forgive.
+    package var leewayMs = 5000
+    /// Accept `alg: none` with an empty signature, as Firebase's Auth emulator makes it. Only for development.
+    package var unsignedAllowed = false
+    /// Age at which a key set is fetched anew. When that fails the old keys stay.
+    package var refreshMs = 3_600_000
+    /// Least time between two fetches, so that tokens with invented key ids cause no storm.
+    package var refreshGapMs = 10_000
+    /// Longer tokens are refused unread.
+    package var tokenBytesMax = 16 << 10
+    /// Bytes of verified tokens that are remembered.
+    package var cacheBytesMax = 16 << 20
+
+    package init(trust: Trust) {
+        self.trust = trust
+    }
+
+    /// ID tokens of a Firebase project. Source: Firebase, "Verify ID tokens using a third-party JWT library".
+    package static func firebase(projectId: String, source: KeySource? = nil) -> TokenPolicy {
+        var policy = TokenPolicy(trust: .keySet(source ?? .url(firebaseKeysURL)))
+        policy.audience = projectId
+        policy.issuer = "https://securetoken.google.com/\(projectId)"
+        policy.expiryRequired = true
+        return policy
+    }
+
+    package static let firebaseKeysURL =
+        "https://www.googleapis.com/service_accounts/v1/jwk/securetoken@system.gserviceaccount.com"
+}
+
+/// A setting or key set that cannot be worked with.
+package struct TokenSetupError: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Code: String, Sendable {
+        case secretTooShort, keySetUnreadable, keySetInvalid
+    }
+
+    package let code: Code
+    package let description: String
+}

@@ -1,0 +1,20 @@
+package import Settings
+
+extension TokenPolicy {
+    /// What the section `auth` of the settings says. `firebase` fills in audience, issuer and address from the project
+    /// unless they are given; a key file goes before an address.
+    package init(_ auth: Settings.Auth) {
+        let source = auth.jwksFile.map { KeySource.file($0) } ?? auth.jwksUrl.map { KeySource.url($0) }
+        switch auth.mode {
+        case .none: self.init(trust: .nobody)
+        case .hs256: self.init(trust: .secret(Array((auth.hs256Secret ?? "").utf8)))
+        case .jwks: self.init(trust: source.map { .keySet($0) } ?? .nobody)
+        case .firebase: self = .firebase(projectId: auth.projectId ?? "", source: source)
+        }
+        audience = auth.audience ?? audience
+        issuer = auth.issuer ?? issuer
+        leewayMs = auth.leewayMs
+        refreshMs = auth.jwksRefreshMs
+        unsignedAllowed = auth.unsignedAllowed
+    }
+}

@@ -1,0 +1,144 @@
+internal import ArgumentParser
+internal import Foundation
+internal import FreshetClient
+internal import JSON
+
+struct AdminCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "admin", abstract: "Looks into a running node.",
+        subcommands: [Shards.self, Nodes.self, LiveQueries.self, Status.self])
+
+    struct Connection: ParsableArguments {
+        @Option(help: "Admin endpoint of a node.")
+        var url = ProcessInfo.processInfo.environment["FRESHET_ADMIN_URL"] ?? "http://127.0.0.1:9398"
+
+        @Option(help: "Admin token. Also read from FRESHET_ADMIN_TOKEN.")
+        var token: String?
+
+        @Flag(help: "Print the answer as JSON.")
+        var json = false
+
+        func get(_ path: String) async -> JSONValue {
+            var headers: [(String, String)] = []
+            if let token = token ?? ProcessInfo.processInfo.environment["FRESHET_ADMIN_TOKEN"] {
+                headers.append(("authorization", "Bearer \(token)"))
+            }
+            do {
+                let response = try await HTTPCall.send(
+                    .GET, try ServerAddress(url), path: path, headers: .init(headers))
+                let value = try JSONParser.parse(response.body)
+                guard response.status == 200 else {
+                    Terminal.fail(value["errors"]?[0]?["message"]?.stringValue ?? "status \(response.status)")
+                }
+                return value
+            } catch {
+                Terminal.fail("\(error)")
+            }
+        }
+
+        func show(_ path: String, rows: String, columns: [String]) async {
+            let answer = await get(path)
+            if json {
+                Terminal.out(answer.description)
+                return
+            }
+            Terminal.out(TextTable(columns: columns, rows: answer[rows]?.arrayValue ?? []).text)
+        }
+    }
+
+    struct Shards: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Every shard: who owns it, under which epoch, how far behind, with how many live queries.",
+            discussion: """
+                The last columns are known by the owner alone: ask the node that owns the shard. "-" means not known here.
+                """)
+        @OptionGroup var connection: Connection
+
+        func run() async {
+            await connection.show(
+                "/admin/shards", rows: "shards",
+                columns: [
+                    "shard", "owner", "wanted", "epoch", "streamLength", "behindMs", "liveQueries", "subscribers",
+                    "events", "runs", "lastRefreshAgoMs",
+                ])
+        }
+    }
+
+    struct Nodes: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Every live node of the cluster.")
+        @OptionGroup var connection: Connection
+
+        func run() async {
+            await connection.show(
+                "/admin/nodes", rows: "nodes",
+                columns: ["id", "roles", "address", "version", "draining", "sessions", "upMs", "expiresInMs"])
+        }
+    }
+
+    struct LiveQueries: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Live queries that the asked node's worker owns.")
+        @OptionGroup var connection: Connection
+
+        @Option(help: "Only of this operation, CONNECTOR/OPERATION.")
+        var operation: String?
+
+        @Option(help: "At most so many.")
+        var limit = 50
+
+        func run() async {
+            let filter = operation.map { "&operation=\($0)" } ?? ""
+            await connection.show(
+                "/admin/live-queries?limit=\(limit)\(filter)", rows: "liveQueries",
+                columns: [
+                    "operation", "shard", "gateways", "runs", "failures", "lastRunMs", "lastTriggerAgoMs",
+                    "lastRunAgoMs", "digest",
+                ])
+        }
+    }
+
+    struct Status: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "One node: roles, sessions, outbox, errors of rules.")
+        @OptionGroup var connection: Connection
+
+        func run() async {
+            Terminal.out(await connection.get("/admin/status").description)
+        }
+    }
+}
+
+/// Rows of JSON objects as a table for people.
+struct TextTable {
+    let columns: [String]
+    let rows: [JSONValue]
+
+    var text: String {
+        let cells = rows.map { row in columns.map { Self.cell(row[$0]) } }
+        let widths = columns.indices.map { column in
+            ([columns[column]] + cells.map { $0[column] }).map(\.count).max() ?? 0
+        }
+        let lines = [columns] + cells
+        return lines.map { line in
+            zip(line, widths).map { text, width in
+                text + String(repeating: " ", count: width - text.count)
+            }.joined(separator: "  ").trimmingSuffix(" ")
+        }.joined(separator: "\n")
+    }
+
+    private static func cell(_ value: JSONValue?) -> String {
+        switch value {
+        case nil, .null?: "-"
+        case .string(let text)?: text.count > 40 ? String(text.prefix(12)) + "…" : text
+        case .array(let values)?: values.map { cell($0) }.joined(separator: ",")
+        case .some(let value): value.description
+        }
+    }
+}
+
+extension String {
+    fileprivate func trimmingSuffix(_ character: Character) -> String {
+        var text = Substring(self)
+        while text.last == character { text = text.dropLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,53 @@
+internal import ArgumentParser
+internal import Catalog
+internal import Execution
+internal import Logging
+internal import Settings
+
+struct Migrate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Brings the database to the project's schema: adds what is missing, refuses what would lose data.")
+
+    @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
+    var project: String
+
+    @Flag(help: "Only print what would be done.")
+    var dryRun = false
+
+    @Flag(help: "Load the project's seed.sql, if the database is empty.")
+    var seed = false
+
+    @OptionGroup var options: SettingsOptions
+
+    func run() async {
+        let settings = options.load(.serve).settings
+        _ = Observation.start(settings)
+        let project = ProjectLoading.project(at: project)
+        let catalog = ProjectLoading.catalog(of: project, everyMinimumMs: settings.worker.everyMinimumMs)
+        guard let url = settings.postgres.url else { Terminal.fail("postgres.url is not set") }
+        let database = Database(url: url, logger: Logger(label: "freshet.migrate"))
+        do {
+            try await database.pool.start()
+            if dryRun {
+                let plan = try await database.plan(catalog.schema)
+                for step in plan.steps { Terminal.out("\(step.summary)\n\(step.sql);\n") }
+                for finding in plan.drift { Terminal.error("drift: \(finding.object): \(finding.message)") }
+                if plan.isUpToDate { Terminal.out("nothing to do") }
+                guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
+            } else {
+                let done = try await database.migrate(catalog.schema)
+                for line in done { Terminal.out(line) }
+                try await database.pool.script(ServiceSchema.sql)
+                if seed, let sql = project.seedSQL, try await database.isEmpty(catalog.schema) {
+                    try await database.pool.script(sql)
+                    Terminal.out("load seed.sql")
+                }
+                Terminal.out(done.isEmpty ? "nothing to do" : "\(done.count) changes made")
+            }
+        } catch {
+            await database.pool.stop()
+            Terminal.fail("\(error)")
+        }
+        await database.pool.stop()
+    }
+}

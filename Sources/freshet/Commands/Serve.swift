@@ -1,0 +1,40 @@
+internal import ArgumentParser
+internal import Logging
+internal import Node
+internal import Settings
+
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Runs one node of a cluster.",
+        discussion: """
+            The database and Redis are given by settings (postgres.url, redis.url); the schema is put into the database \
+            by `freshet migrate`. SIGTERM drains: shards are handed over, sessions are told to come back elsewhere, work \
+            in flight finishes.
+            """)
+
+    @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
+    var project: String
+
+    @Option(help: "Roles of this node, separated by commas: api, worker, gateway, admin.")
+    var roles: String?
+
+    @OptionGroup var options: SettingsOptions
+
+    func run() async {
+        let further = roles.map { ["cluster.roles=\($0)"] } ?? []
+        let settings = options.load(.serve, further: further).settings
+        let metrics = Observation.start(settings)
+        let project = ProjectLoading.project(at: project)
+        let catalog = ProjectLoading.catalog(of: project, everyMinimumMs: settings.worker.everyMinimumMs)
+        let node = ServiceNode(
+            settings: settings, catalog: catalog, metrics: metrics, logger: Logger(label: "freshet"))
+        do throws(NodeError) {
+            let address = try await node.start()
+            Terminal.out("ready http://\(settings.http.host):\(address.publicPort) node \(node.id)")
+        } catch {
+            Terminal.fail(error.description)
+        }
+        await Signals.waitForEnd()
+        await node.drain(sessionsOverMs: 1_000, graceMs: 10_000)
+    }
+}

@@ -1,0 +1,14 @@
+internal import ArgumentParser
+internal import Node
+
+@main
+struct Freshet: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "freshet",
+        abstract: "Live queries over Postgres: clients subscribe to stored GraphQL queries and get every new result.",
+        version: ClusterFormat.release,
+        subcommands: [
+            Dev.self, Serve.self, Check.self, Migrate.self, Execute.self, Subscribe.self, Load.self, AdminCommand.self,
+            Config.self,
+        ])
+}

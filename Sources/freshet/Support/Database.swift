@@ -1,0 +1,63 @@
+internal import Catalog
+internal import Logging
+internal import Postgres
+
+/// The schema of a project in its database.
+struct Database: Sendable {
+    let pool: PostgresPool
+
+    init(url: String, logger: Logger) {
+        var configuration = PostgresConfiguration(connectionString: url)
+        configuration.readConnections = 1
+        configuration.writeConnections = 1
+        configuration.sessionConnections = 1
+        pool = PostgresPool(configuration: configuration, logger: logger)
+    }
+
+    func plan(_ schema: Schema) async throws -> MigrationPlan {
+        let rows = try await pool.query(Statement(Migration.introspectionSQL()))
+        let text = rows.rows.first?.string(0) ?? "{}"
+        return Migration.plan(schema, existing: try DatabaseDescription(parsing: text))
+    }
+
+    /// Brings the database to the schema under one advisory lock.
+    /// - Returns: what was done, one line each.
+    /// - Throws: `MigrationRefused` when something cannot be done without losing data; then nothing was changed.
+    func migrate(_ schema: Schema) async throws -> [String] {
+        try await pool.withSession { session in
+            _ = try await session.execute("SELECT pg_advisory_lock(hashtextextended('freshet.migration', 0))")
+            let plan = try await self.plan(schema)
+            guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
+            // Steps that cannot share a transaction (a new enum value) go alone; the others are all or nothing.
+            for step in plan.steps where step.needsOwnTransaction { try await session.script(step.sql) }
+            let together = plan.steps.filter { !$0.needsOwnTransaction }
+            if !together.isEmpty {
+                try await session.script("BEGIN;" + together.map(\.sql).joined(separator: ";\n") + ";COMMIT;")
+            }
+            return plan.steps.map(\.summary)
+        }
+    }
+
+    /// No table of the schema has a row.
+    func isEmpty(_ schema: Schema) async throws -> Bool {
+        for table in schema.tables {
+            let name = "\"" + table.name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+            let found = try await pool.query(Statement("SELECT EXISTS (SELECT FROM \(name))"))
+            if found.rows.first?.bool(0) == true { return false }
+        }
+        return true
+    }
+}
+
+/// Changes that would lose or reinterpret data.
+struct MigrationRefused: Error, CustomStringConvertible {
+    let findings: [MigrationPlan.Finding]
+
+    var description: String {
+        "the database cannot be brought to the schema without losing data:\n"
+            + findings.map { finding in
+                "  \(finding.object)\(finding.part.map { "." + $0 } ?? ""): \(finding.message)"
+                    + (finding.suggestion.map { "\n    by hand: \($0)" } ?? "")
+            }.joined(separator: "\n")
+    }
+}

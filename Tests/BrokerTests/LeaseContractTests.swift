@@ -1,0 +1,159 @@
+import LiveModel
+import Testing
+
+@testable import Broker
+
+/// What every broker guarantees for leases, nodes and the cluster's facts.
+@Suite("Broker contract: leases, nodes, meta", .timeLimit(.minutes(1)))
+struct LeaseContractTests {
+    @Test("one owner at a time; renewal and release need owner and epoch", arguments: BrokerKind.allCases)
+    func exclusive(_ kind: BrokerKind) async throws {
+        let fixture = try kind.make()
+        let broker = fixture.broker
+        let key = fixture.lease
+        #expect(try await broker.lease(key) == nil)
+        let grant = try #require(try await broker.acquireLease(key, owner: "a", ttlMs: 60_000))
+        #expect(try await broker.acquireLease(key, owner: "b", ttlMs: 60_000) == nil)
+        let state = try #require(try await broker.lease(key))
+        #expect(state.owner == "a" && state.epoch == grant.epoch && (1...60_000).contains(state.remainingMs))
+        #expect(try await broker.renewLease(key, owner: "a", epoch: grant.epoch, ttlMs: 90_000))
+        #expect(try await !broker.renewLease(key, owner: "b", epoch: grant.epoch, ttlMs: 1))
+        #expect(try await !broker.renewLease(key, owner: "a", epoch: grant.epoch - 1, ttlMs: 1))
+        #expect(try await (broker.lease(key)?.remainingMs ?? 0) > 60_000)
+        #expect(try await !broker.releaseLease(key, owner: "b", epoch: grant.epoch))
+        #expect(try await !broker.releaseLease(key, owner: "a", epoch: grant.epoch + 1))
+        #expect(try await broker.releaseLease(key, owner: "a", epoch: grant.epoch))
+        #expect(try await !broker.releaseLease(key, owner: "a", epoch: grant.epoch))
+        #expect(try await broker.lease(key) == nil)
+        #expect(try await !broker.renewLease(key, owner: "a", epoch: grant.epoch, ttlMs: 1000))
+        let next = try #require(try await broker.acquireLease(key, owner: "b", ttlMs: 60_000))
+        #expect(next.epoch > grant.epoch)
+        #expect(await errorCode { _ = try await broker.acquireLease(key, owner: "", ttlMs: 1) } == .misconfigured)
+        await broker.close()
+    }
+
+    @Test("the epoch increases over expiry and for the same owner", arguments: BrokerKind.allCases)
+    func epochs(_ kind: BrokerKind) async throws {
+        let fixture = try kind.make()
+        let broker = fixture.broker
+        var last: UInt64 = 0
+        for round in 0..<6 {
+            let owner = round % 2 == 0 ? "a" : "b"
+            let grant = try #require(try await broker.acquireLease(fixture.lease, owner: owner, ttlMs: 20))
+            #expect(grant.epoch > last)
+            last = grant.epoch
+            try await fixture.pass(ms: 20)
+            #expect(try await broker.lease(fixture.lease) == nil)
+            #expect(try await !broker.renewLease(fixture.lease, owner: owner, epoch: last, ttlMs: 20))
+        }
+        for _ in 0..<5 {
+            let grant = try #require(try await broker.acquireLease(fixture.lease, owner: "a", ttlMs: 60_000))
+            #expect(grant.epoch > last)
+            last = grant.epoch
+        }
+        #expect(try await !broker.renewLease(fixture.lease, owner: "a", epoch: last - 1, ttlMs: 1000))
+        await broker.close()
+    }
+
+    @Test("of owners who race, one wins", arguments: BrokerKind.allCases)
+    func races(_ kind: BrokerKind) async throws {
+        let fixture = try kind.make()
+        let broker = fixture.broker
+        var last: UInt64 = 0
+        for shard in 0..<50 {
+            let key = fixture.keys.lease(shard: shard % 5)
+            let winners = try await withThrowingTaskGroup(of: (String, UInt64)?.self) { group in
+                for owner in ["a", "b", "c", "d"] {
+                    group.addTask {
+                        try await broker.acquireLease(key, owner: owner, ttlMs: 60_000).map { (owner, $0.epoch) }
+                    }
+                }
+                return try await group.reduce(into: [(String, UInt64)]()) { if let winner = $1 { $0.append(winner) } }
+            }
+            #expect(winners.count == 1)
+            let (owner, epoch) = try #require(winners.first)
+            if shard % 5 == 0 {
+                #expect(epoch > last)
+                last = epoch
+            }
+            #expect(try await broker.releaseLease(key, owner: owner, epoch: epoch))
+        }
+        await broker.close()
+    }
+
+    @Test("fenced appends and checkpoints stop with the epoch", arguments: BrokerKind.allCases)
+    func fencing(_ kind: BrokerKind) async throws {
+        let fixture = try kind.make()
+        let broker = fixture.broker
+        let key = fixture.lease
+        let value: [UInt8] = [0, 1, 0, 255]
+        let appends = [
+            StreamAppend(stream: fixture.events, fields: [("n", value), ("m", [])], lengthMax: 100),
+            StreamAppend(stream: fixture.control, fields: [("n", [0])], expireMs: 60_000),
+        ]
+        #expect(try await broker.appendFenced(lease: key, epoch: 1, appends) == nil)
+        let old = try #require(try await broker.acquireLease(key, owner: "a", ttlMs: fixture.shortMs)).epoch
+        let ids = try #require(try await broker.appendFenced(lease: key, epoch: old, appends))
+        #expect(ids.count == 2)
+        #expect(
+            try await broker.range(fixture.events, after: .zero, through: nil, limit: 9)
+                == [StreamEntry(id: ids[0], fields: [("n", value), ("m", [])])])
+        func checkpoint(_ id: StreamID, _ epoch: UInt64) async throws -> Bool {
+            try await broker.checkpoint(
+                stream: fixture.events, group: Keys.workersGroup, id: id, lease: key, epoch: epoch)
+        }
+        #expect(try await broker.checkpoint(stream: fixture.events, group: Keys.workersGroup) == nil)
+        try await fixture.pass(ms: fixture.shortMs)
+        #expect(try await broker.appendFenced(lease: key, epoch: old, appends) == nil)
+        #expect(try await !checkpoint(ids[0], old))
+        let new = try #require(try await broker.acquireLease(key, owner: "b", ttlMs: 60_000)).epoch
+        #expect(try await broker.appendFenced(lease: key, epoch: old, appends) == nil)
+        #expect(try await !checkpoint(ids[0], old))
+        #expect(try await broker.length(of: fixture.events) == 1)
+        #expect(try await checkpoint(ids[0], new))
+        #expect(try await broker.checkpoint(stream: fixture.events, group: Keys.workersGroup) == ids[0])
+        let more = try #require(try await broker.appendFenced(lease: key, epoch: new, appends))
+        #expect(try await checkpoint(more[0], new))
+        #expect(try await broker.checkpoint(stream: fixture.events, group: Keys.workersGroup) == more[0])
+        #expect(try await broker.checkpoint(stream: fixture.events, group: "others") == nil)
+        let elsewhere = StreamAppend(stream: fixture.keys.inbox(gateway: "g"), fields: [("n", [1])])
+        #expect(
+            await errorCode { _ = try await broker.appendFenced(lease: key, epoch: new, [elsewhere]) } == .rejected)
+        await broker.close()
+    }
+
+    @Test("nodes disappear when they withdraw or fall silent", arguments: BrokerKind.allCases)
+    func nodes(_ kind: BrokerKind) async throws {
+        let fixture = try kind.make()
+        let broker = fixture.broker
+        #expect(try await broker.nodes().isEmpty)
+        try await broker.announceNode("b", payload: [0, 58, 10, 13, 255], ttlMs: 60_000)
+        try await broker.announceNode("a", payload: [], ttlMs: fixture.shortMs)
+        try await broker.announceNode("c", payload: [1], ttlMs: 60_000)
+        try await broker.announceNode("c", payload: [2], ttlMs: 60_000)
+        let nodes = try await broker.nodes()
+        #expect(nodes.map(\.id) == ["a", "b", "c"])
+        #expect(nodes.map(\.payload) == [[], [0, 58, 10, 13, 255], [2]])
+        #expect(nodes.allSatisfy { (1...60_000).contains($0.remainingMs) })
+        try await broker.withdrawNode("c")
+        try await fixture.pass(ms: fixture.shortMs)
+        #expect(try await broker.nodes().map(\.id) == ["b"])
+        await broker.close()
+    }
+
+    @Test("the first meta stays", arguments: BrokerKind.allCases)
+    func meta(_ kind: BrokerKind) async throws {
+        let fixture = try kind.make()
+        let broker = fixture.broker
+        let stored = try await withThrowingTaskGroup(of: ClusterMeta.self) { group in
+            for number in 1...8 {
+                let initial = ClusterMeta(shardCount: number, formatVersion: 1, incarnation: "i\(number)")
+                group.addTask { try await broker.meta(initial: initial) }
+            }
+            return try await group.reduce(into: Set<ClusterMeta>()) { $0.insert($1) }
+        }
+        let one = try #require(stored.first)
+        #expect(stored.count == 1 && one.incarnation == "i\(one.shardCount)")
+        await broker.close()
+    }
+}

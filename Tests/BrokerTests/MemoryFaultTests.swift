@@ -1,0 +1,70 @@
+import LiveModel
+import Testing
+
+@testable import Broker
+
+/// The faults a simulation plays on the in-memory broker.
+@Suite("Memory broker faults", .timeLimit(.minutes(1)))
+struct MemoryFaultTests {
+    private func make(entriesMax: Int = 1000) throws -> (MemoryBroker, TestClock) {
+        let clock = TestClock()
+        return (MemoryBroker(keys: try Keys(namespace: "m"), entriesMax: entriesMax, now: { clock.nowMs }), clock)
+    }
+
+    private func append(_ number: UInt8) -> [StreamAppend] {
+        [StreamAppend(stream: "s", fields: [("n", [48 + number])])]
+    }
+
+    @Test("a restart is told; without data as a regress, and epochs still increase")
+    func restart() async throws {
+        let (broker, clock) = try make()
+        let reader = broker.makeReader(name: "r")
+        reader.follow("s", after: .zero)
+        _ = try await broker.append(append(1))
+        #expect(try await reader.next(maxEntries: 9).map(\.numbers) == [[1]])
+        broker.restart(losingData: false)
+        #expect(
+            try await reader.next(maxEntries: 9) == [StreamBatch(stream: "s", signal: .serverChanged, entries: [])])
+        let epoch = try #require(try await broker.acquireLease("l", owner: "a", ttlMs: 1000)).epoch
+        async let waiting = reader.next(maxEntries: 9)
+        broker.restart(losingData: true)
+        #expect(try await waiting == [StreamBatch(stream: "s", signal: .regressed(lastID: .zero), entries: [])])
+        clock.advance(1)
+        #expect(try #require(try await broker.acquireLease("l", owner: "b", ttlMs: 1000)).epoch > epoch)
+        #expect(broker.state.serverRunID == "memory-2" && broker.state.reconnects == 2)
+    }
+
+    @Test("while away, calls fail and readers wait")
+    func outage() async throws {
+        let (broker, _) = try make()
+        let reader = broker.makeReader(name: "r")
+        reader.follow("s", after: .zero)
+        _ = try await broker.append(append(1))
+        broker.setAvailable(false)
+        #expect(await errorCode { _ = try await broker.append(append(2)) } == .unavailable)
+        async let waiting = reader.next(maxEntries: 9)
+        await Task.yield()
+        broker.setAvailable(true)
+        #expect(try await waiting.map(\.numbers) == [[1]])
+    }
+
+    @Test("an unknown outcome may or may not have been executed")
+    func unknown() async throws {
+        let (broker, _) = try make()
+        broker.failNextAppend(executed: true)
+        #expect(await errorCode { _ = try await broker.append(append(1)) } == .outcomeUnknown)
+        broker.failNextAppend(executed: false)
+        #expect(await errorCode { _ = try await broker.append(append(2)) } == .outcomeUnknown)
+        _ = try await broker.append(append(3))
+        let entries = try await broker.range("s", after: .zero, through: nil, limit: 9)
+        #expect(StreamBatch(stream: "s", entries: entries).numbers == [1, 3])
+    }
+
+    @Test("a stream is bounded whatever its appends say")
+    func bounded() async throws {
+        let (broker, _) = try make(entriesMax: 100)
+        for _ in 0..<30 { _ = try await broker.append((0..<10).flatMap { append($0) }) }
+        #expect(try await broker.length(of: "s") == 100)
+        #expect(try await broker.info(of: "s")?.entriesAdded == 300)
+    }
+}

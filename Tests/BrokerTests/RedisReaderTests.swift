@@ -1,0 +1,112 @@
+import LiveModel
+import Testing
+
+@testable import Broker
+
+/// What only Redis can show of readers and checkpoints.
+@Suite("Redis readers", .timeLimit(.minutes(1)))
+struct RedisReaderTests {
+    private func isBlocked(_ redis: TestRedis, name: String) throws -> Bool {
+        let list = try redis.command("CLIENT", "LIST").text ?? ""
+        return list.split(separator: "\n").contains { $0.contains("name=\(name) ") && $0.contains("flags=b") }
+    }
+
+    @Test("a blocked read is interrupted by follow")
+    func followWhileBlocked() async throws {
+        let redis = try TestRedis()
+        let broker = try redis.broker()
+        let reader = broker.makeReader(name: "blocked one")
+        reader.follow("a", after: .zero)
+        _ = try await broker.append([StreamAppend(stream: "b", fields: [("n", [49])])])
+        for round in 0..<20 {
+            async let next = reader.next(maxEntries: 10)
+            try await eventually { try isBlocked(redis, name: "test:blocked_one") }
+            reader.follow("b", after: .zero)
+            #expect(try await next.map(\.numbers) == [[1]])
+            if round % 2 == 0 { reader.unfollow("b") }
+        }
+        await broker.close()
+    }
+
+    @Test("a reader whose connection is cut goes on without a signal")
+    func cut() async throws {
+        let redis = try TestRedis()
+        let broker = try redis.broker()
+        let reader = broker.makeReader(name: "r")
+        reader.follow("s", after: .zero)
+        var numbers: [Int] = []
+        for number in 1...20 {
+            async let next = reader.next(maxEntries: 10)
+            try await eventually { try isBlocked(redis, name: "test:r") }
+            #expect(try redis.command("CLIENT", "KILL", "TYPE", "normal") != .null)
+            while true {
+                let append = StreamAppend(stream: "s", fields: [("n", Array(String(number).utf8))])
+                if await errorCode({ _ = try await broker.append([append]) }) == nil { break }
+            }
+            for batch in try await next {
+                #expect(batch.signal == nil)
+                numbers += batch.numbers
+            }
+            while numbers.last != number {
+                for batch in try await reader.next(maxEntries: 10) { numbers += batch.numbers }
+            }
+        }
+        #expect(Set(numbers) == Set(1...20))
+        await broker.close()
+    }
+
+    @Test("trimming by length past a reader that is away is told, also right after a read")
+    func overrun() async throws {
+        let redis = try TestRedis(options: ["--stream-node-max-entries", "10"])
+        let broker = try redis.broker()
+        let reader = broker.makeReader(name: "r")
+        reader.follow("s", after: .zero)
+        func append(_ numbers: Range<Int>) async throws {
+            _ = try await broker.append(
+                numbers.map {
+                    StreamAppend(stream: "s", fields: [("n", Array(String($0).utf8))], lengthMax: 64)
+                })
+        }
+        try await append(0..<10)
+        #expect(try await reader.next(maxEntries: 1000).flatMap(\.numbers) == Array(0..<10))
+        try await append(10..<500)
+        var signals = 0
+        var numbers: [Int] = []
+        while numbers.last != 499 {
+            for batch in try await reader.next(maxEntries: 1000) {
+                if case .trimmed = batch.signal {
+                    signals += 1
+                    #expect(numbers.isEmpty)
+                }
+                numbers += batch.numbers
+            }
+        }
+        #expect(signals == 1 && (64...80).contains(numbers.count))
+        #expect(numbers == Array(numbers[0]...499))
+        await broker.close()
+    }
+
+    @Test("checkpoints show the lag to standard tools")
+    func lag() async throws {
+        let redis = try TestRedis()
+        let broker = try redis.broker()
+        let keys = broker.keys
+        let stream = keys.events(shard: 0)
+        let epoch = try #require(try await broker.acquireLease(keys.lease(shard: 0), owner: "a", ttlMs: 60_000)).epoch
+        func lag(after id: StreamID) async throws -> Int? {
+            #expect(
+                try await broker.checkpoint(
+                    stream: stream, group: Keys.workersGroup, id: id, lease: keys.lease(shard: 0), epoch: epoch))
+            return try redis.command("XINFO", "GROUPS", stream).array?.first?["lag"]?.integer
+        }
+        #expect(try await lag(after: .zero) == 0)
+        let appends = (0..<1500).map { _ in StreamAppend(stream: stream, fields: [("n", [49])]) }
+        let ids = try await broker.append(appends)
+        #expect(try await lag(after: ids[1499]) == 0)
+        #expect(try await lag(after: ids[1000]) == 499)
+        #expect(try await lag(after: ids[9]) == 1000)
+        _ = try await broker.trim(stream, minimumID: ids[1400])
+        #expect(try await lag(after: ids[1489]) == 10)
+        await broker.close()
+    }
+}

@@ -1,0 +1,159 @@
+import Glibc
+import LiveModel
+import Logging
+import Synchronization
+
+@testable import Broker
+
+/// A private redis-server on a Unix socket in a temporary folder. A shell holds it by a pipe: when this process ends,
+/// however, the pipe closes and the server is killed.
+final class TestRedis: Sendable {
+    private struct Running {
+        let shell: pid_t
+        let server: pid_t
+        let pipeEnd: Int32
+    }
+
+    let directory: String
+    private let options: [String]
+    private let running = Mutex<Running?>(nil)
+
+    /// For tests that leave the server as it is; every test has a namespace of its own.
+    static let shared = Result { try TestRedis() }
+
+    struct StartError: Error {}
+
+    init(options: [String] = ["--appendonly", "no"], isStarted: Bool = true) throws {
+        var template = Array("/tmp/freshet-redis-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw StartError() }
+        directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        self.options = options
+        if isStarted { try start() }
+    }
+
+    deinit {
+        kill()
+        removeData()
+        rmdir(directory)
+    }
+
+    var socketPath: String { directory + "/socket" }
+
+    var configuration: RedisConfiguration {
+        var configuration = RedisConfiguration(endpoint: .unixSocket(path: socketPath))
+        configuration.readBlockMs = 60_000
+        configuration.commandTimeoutMs = 20_000
+        return configuration
+    }
+
+    func start() throws {
+        let script = """
+            redis-server --port 0 --unixsocket "$0/socket" --dir "$0" --save "" --daemonize no "$@" >"$0/log" 2>&1 </dev/null &
+            echo $!
+            read ignored
+            kill -9 $! 2>/dev/null
+            rm -rf "$0"
+            """
+        var input: [Int32] = [0, 0]
+        var output: [Int32] = [0, 0]
+        guard pipe(&input) == 0, pipe(&output) == 0 else { throw StartError() }
+        for fd in input + output { _ = fcntl(fd, F_SETFD, FD_CLOEXEC) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, input[0], 0)
+        posix_spawn_file_actions_adddup2(&actions, output[1], 1)
+        var arguments = (["/bin/sh", "-c", script, directory] + options).map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var shell = pid_t()
+        guard posix_spawn(&shell, "/bin/sh", &actions, nil, &arguments, environ) == 0 else { throw StartError() }
+        close(input[0])
+        close(output[1])
+        var text: [UInt8] = []
+        var byte: UInt8 = 0
+        while read(output[0], &byte, 1) == 1, byte != UInt8(ascii: "\n") { text.append(byte) }
+        close(output[0])
+        guard let server = pid_t(String(decoding: text, as: UTF8.self)) else { throw StartError() }
+        running.withLock { $0 = Running(shell: shell, server: server, pipeEnd: input[1]) }
+    }
+
+    /// `kill -9`; the data folder stays. Returns when the process is gone.
+    func kill() {
+        guard let running = running.withLock({ $0.take() }) else { return }
+        Glibc.kill(running.server, SIGKILL)
+        Glibc.kill(running.shell, SIGKILL)
+        close(running.pipeEnd)
+        waitpid(running.shell, nil, 0)
+        while Glibc.kill(running.server, 0) == 0 { usleep(1000) }
+        unlink(socketPath)
+    }
+
+    func signal(_ number: Int32) {
+        if let server = running.withLock({ $0?.server }) { Glibc.kill(server, number) }
+    }
+
+    func removeData() {
+        for name in ["appendonlydir", ""] {
+            let path = directory + "/" + name
+            guard let folder = opendir(path) else { continue }
+            while let entry = readdir(folder) {
+                let file = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                    String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+                }
+                if file != ".", file != "..", file != "appendonlydir" { unlink(path + "/" + file) }
+            }
+            closedir(folder)
+            if name != "" { rmdir(path) }
+        }
+    }
+
+    /// A command outside of the broker, as an operator would give it.
+    func command(_ arguments: String...) throws -> RedisValue {
+        var opened = try? RedisConnection(configuration, name: "operator")
+        for _ in 0..<1000 where opened == nil {  // it may be starting
+            usleep(5000)
+            opened = try? RedisConnection(configuration, name: "operator")
+        }
+        guard let connection = opened else { throw StartError() }
+        var commands = CommandBuffer()
+        commands.add(arguments)
+        return try connection.call(commands)[0]
+    }
+
+    /// The same on a replica, which the broker's own handshake refuses.
+    func commandOnReplica(_ arguments: String...) throws {
+        let fd = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        guard fd >= 0 else { throw StartError() }
+        defer { close(fd) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: socketPath.utf8) }
+        let status = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(fd, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard status == 0 else { throw StartError() }
+        var commands = CommandBuffer()
+        commands.add(arguments)
+        var byte: UInt8 = 0
+        guard write(fd, commands.bytes, commands.bytes.count) == commands.bytes.count, read(fd, &byte, 1) == 1,
+            byte == UInt8(ascii: "+")
+        else { throw StartError() }
+    }
+
+    func broker(
+        _ namespace: String = "test", change: (inout RedisConfiguration) -> Void = { _ in }
+    ) throws -> RedisBroker {
+        var configuration = configuration
+        change(&configuration)
+        return try RedisBroker(
+            configuration, keys: Keys(namespace: namespace), name: "test",
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+}
+
+/// Asks again and again until the condition holds.
+func eventually(_ condition: () async throws -> Bool) async throws {
+    while try await !condition() { try await Task.sleep(for: .milliseconds(1)) }
+}

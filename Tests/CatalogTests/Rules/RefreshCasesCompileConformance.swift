@@ -1,0 +1,93 @@
+import Catalog
+import Foundation
+import JSON
+import LiveModel
+import Testing
+
+/// The shared cases about refreshes, as far as the catalog decides them: every case compiles, and what it says of
+/// implicit refreshes follows from the keys looked up and the keys written.
+@Suite struct RefreshCasesCompileConformance {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let id: String
+        let json: JSONValue
+        var testDescription: String { id }
+
+        func text(_ path: String...) -> String? { at(path)?.stringValue }
+        func object(_ path: String...) -> JSONObject { at(path)?.objectValue ?? JSONObject() }
+        func flag(_ path: String...) -> Bool { at(path)?.boolValue ?? false }
+
+        private func at(_ path: [String]) -> JSONValue? {
+            path.reduce(json as JSONValue?) { value, key in value?[key] }
+        }
+
+        func auth(of side: String) -> Auth? {
+            let auth = object(side, "auth")
+            guard let uid = auth["uid"]?.stringValue else { return nil }
+            return Auth(uid: uid, token: auth["token"]?.objectValue ?? JSONObject())
+        }
+    }
+
+    static func cases() -> [Case] {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let folder =
+            ProcessInfo.processInfo.environment["CONFORMANCE_DIR"].map { URL(fileURLWithPath: $0) }
+            ?? root.deletingLastPathComponent().appending(path: "shared/conformance")
+        let file = folder.appending(path: "refresh/cases.jsonl")
+        guard let text = try? String(contentsOf: file, encoding: .utf8) else {
+            print("SKIPPED: no refresh cases at \(file.path); set CONFORMANCE_DIR")
+            return []
+        }
+        return text.split(separator: "\n").compactMap { line in
+            guard let json = try? JSONValue(parsing: Array(line.utf8)), let id = json["id"]?.stringValue else {
+                return nil
+            }
+            return Case(id: id, json: json)
+        }
+    }
+
+    @Test func allCasesAreThere() {
+        let cases = Self.cases()
+        if !cases.isEmpty { #expect(cases.count == 139) }
+    }
+
+    @Test(arguments: cases()) func compilesAndKeysAgree(_ refreshCase: Case) throws {
+        var connectors: [String: String] = [:]
+        for entry in refreshCase.object("connectors") { connectors[entry.key] = entry.value.stringValue }
+        let catalog: Catalog
+        do {
+            catalog = try CatalogHarness.compile(connectors, schema: try #require(refreshCase.text("schema")))
+        } catch let error as CatalogError {
+            if refreshCase.flag("expect", "may_reject") { return }
+            Issue.record("does not compile: \(DiagnosticRenderer().render(error.diagnostics))")
+            return
+        }
+        let query = try operation("subscriber", refreshCase, catalog)
+        let mutation = try operation("mutation", refreshCase, catalog)
+        let lookedUp = query.lookupKeys(
+            variables: try query.coerce(refreshCase.object("subscriber", "variables")),
+            auth: refreshCase.auth(of: "subscriber"))
+        let call = try mutation.mutationCall(
+            variables: try mutation.coerce(refreshCase.object("mutation", "variables")),
+            auth: refreshCase.auth(of: "mutation"), nowMs: 1_700_000_000_000,
+            makeUUID: { "00000000-0000-4000-8000-0000000000ff" })
+        _ = try query.queryCall(
+            variables: try query.coerce(refreshCase.object("subscriber", "variables")),
+            auth: refreshCase.auth(of: "subscriber"), nowMs: 1_700_000_000_000)
+
+        let isCommitted = refreshCase.text("mutation", "outcome") == "ok"
+        let isImplicit = isCommitted && !Set(lookedUp).isDisjoint(with: call.keysWritten)
+        let expected = ["implicit", "both"].contains(refreshCase.text("expect", "by"))
+        #expect(isImplicit == expected, "looked up \(lookedUp), written \(call.keysWritten)")
+        if refreshCase.flag("expect", "refresh") {
+            #expect(catalog.queriesRefreshed(by: mutation.reference).contains(query.reference))
+        }
+    }
+
+    private func operation(_ side: String, _ refreshCase: Case, _ catalog: Catalog) throws -> StoredOperation {
+        let reference = OperationReference(
+            connector: try #require(refreshCase.text(side, "connector")),
+            operation: try #require(refreshCase.text(side, "operation")))
+        return try #require(catalog.operation(reference), "no operation \(reference)")
+    }
+}

@@ -1,0 +1,214 @@
+import Testing
+
+@testable import Catalog
+
+@Suite("Tables and columns from SDL")
+struct SchemaTableTests {
+    @Test func defaultKeyIsAddedFirst() throws {
+        let table = try #require(compileSchema("type MovieActor @table { name: String }").tables.first)
+        #expect(table.name == "movie_actor")
+        #expect(table.singular == "movieActor")
+        #expect(table.plural == "movieActors")
+        #expect(table.key == ["id"])
+        #expect(table.columns.map(\.field) == ["id", "name"])
+        let id = table.columns[0]
+        #expect(id.type == ColumnType(.uuid) && !id.isNullable)
+        guard case .expression("uuidV4()") = id.defaultValue else {
+            Issue.record("the key has no default")
+            return
+        }
+    }
+
+    @Test func declaredKeyKeepsItsPlace() throws {
+        let table = try #require(
+            compileSchema(
+                "type User @table(key: \"uid\", name: \"Users\", singular: \"person\", plural: \"people\") { name: String uid: String! }"
+            )
+            .tables.first)
+        #expect(table.key == ["uid"] && table.columns.map(\.field) == ["name", "uid"])
+        #expect(table.name == "Users" && table.singular == "person" && table.plural == "people")
+    }
+
+    @Test func compositeKeyOfReferences() throws {
+        let schema = compileSchema(
+            """
+            type MovieActor @table(key: ["movie", "actor"]) { movie: Movie! actor: Actor! role: String }
+            type Movie @table { title: String }
+            type Actor @table(key: "slug") { slug: String! }
+            """)
+        let table = try #require(schema.table(ofType: "MovieActor"))
+        #expect(table.key == ["movieId", "actorSlug"])
+        #expect(table.columns.map(\.name) == ["movie_id", "actor_slug", "role"])
+        #expect(table.columns.map(\.type.scalar) == [.uuid, .string, .string])
+        #expect(table.references.map(\.targetFields) == [["id"], ["slug"]])
+        #expect(table.references.allSatisfy { $0.deleteRule == .cascade && !$0.isUnique && !$0.isNullable })
+        #expect(table.references.map(\.constraintName) == ["movie_actor_movie_id_fkey", "movie_actor_actor_slug_fkey"])
+        // The key's index serves the first reference, the second needs its own.
+        #expect(table.indexes.map(\.name) == ["movie_actor_actor_slug_idx"])
+    }
+
+    @Test func keyNamesAColumnThatAReferenceAdds() throws {
+        let schema = compileSchema(
+            "type Seat @table(key: [\"hallId\", \"number\"]) { hall: Hall! number: Int! }\ntype Hall @table { n: Int }")
+        #expect(schema.table(ofType: "Seat")?.key == ["hallId", "number"])
+    }
+
+    @Test func foreignKeyOfACompositeKey() throws {
+        let schema = compileSchema(
+            """
+            type Ticket @table { seat: Seat }
+            type Seat @table(key: ["hall", "number"]) { hall: Hall! number: Int! @col(dataType: "serial") }
+            type Hall @table(key: "name") { name: String! @col(dataType: "varchar(40)") }
+            """)
+        let ticket = try #require(schema.table(ofType: "Ticket"))
+        #expect(ticket.columns.map(\.field) == ["id", "seatHallName", "seatNumber"])
+        #expect(ticket.columns.map { schema.sqlType(of: $0) } == ["uuid", "character varying(40)", "integer"])
+        #expect(ticket.columns.allSatisfy { !$0.isSerial && ($0.field == "id" || $0.isNullable) })
+        let reference = try #require(ticket.references.first)
+        #expect(reference.localFields == ["seatHallName", "seatNumber"])
+        #expect(reference.targetFields == ["hallName", "number"])
+        #expect(reference.deleteRule == .setNull)
+        #expect(ticket.indexes.map(\.name) == ["ticket_seat_hall_name_seat_number_aa_idx"])
+    }
+
+    @Test func refNamesFieldsTargetsAndConstraint() throws {
+        let schema = compileSchema(
+            """
+            type Login @table { account: Account! @ref(fields: "login", references: "name", constraintName: "fk") login: String! }
+            type Account @table { name: String! @unique }
+            """)
+        let reference = try #require(schema.table(ofType: "Login")?.references.first)
+        #expect(reference.localFields == ["login"] && reference.targetFields == ["name"])
+        #expect(reference.constraintName == "fk")
+        #expect(schema.table(ofType: "Login")?.columns.map(\.field) == ["id", "login"])
+    }
+
+    @Test func oneToOneByUniqueOrByKey() throws {
+        let schema = compileSchema(
+            """
+            type User @table { name: String }
+            type Account @table { user: User! @unique }
+            type Settings @table(key: "user", plural: "settingsList") { user: User! }
+            type Post @table { user: User! }
+            """)
+        let relations = schema.inverseRelations(ofType: "User")
+        #expect(relations.map(\.name) == ["account_on_user", "settings_on_user", "posts_on_user"])
+        #expect(relations.map(\.isSingle) == [true, true, false])
+        #expect(schema.table(ofType: "Account")?.uniques.map(\.name) == ["account_user_id_uidx"])
+    }
+
+    @Test func manyToMany() throws {
+        let schema = compileSchema(
+            """
+            type Movie @table { title: String }
+            type Actor @table { name: String }
+            type MovieActor @table(key: ["movie", "actor"]) { movie: Movie! actor: Actor! }
+            type Friendship @table(key: ["one", "other"]) { one: Actor! other: Actor! }
+            type Vote @table(key: ["movie", "day"]) { movie: Movie! day: Date! }
+            """)
+        #expect(schema.manyToManyRelations(ofType: "Movie").map(\.name) == ["actors_via_MovieActor"])
+        let ofActor = schema.manyToManyRelations(ofType: "Actor")
+        #expect(
+            ofActor.map(\.name)
+                == ["movies_via_MovieActor", "actors_via_Friendship_on_one", "actors_via_Friendship_on_other"])
+        #expect(ofActor[0].near.field == "actor" && ofActor[0].far.field == "movie")
+        #expect(ofActor[0].target.typeName == "Movie" && ofActor[0].join.typeName == "MovieActor")
+    }
+
+    @Test func constraintNamesAndOrders() throws {
+        let schema = compileSchema(
+            """
+            enum Genre { A B }
+            type Movie @table @index(fields: ["title", "year"], order: [ASC, DESC]) @unique(fields: ["title", "year"])
+                @index(fields: ["studio", "year"], name: "own") {
+              title: String @index
+              year: Int @unique(indexName: "one_a_year")
+              studio: Studio
+              tags: [String!] @index
+              notes: Any @index
+              genres: [Genre!]
+            }
+            type Studio @table { name: String }
+            """)
+        let movie = try #require(schema.table(ofType: "Movie"))
+        #expect(movie.uniques.map(\.name) == ["movie_title_year_uidx", "one_a_year"])
+        #expect(
+            movie.indexes.map(\.name)
+                == ["movie_title_year_ad_idx", "own", "movie_title_idx", "movie_tags_idx", "movie_notes_idx"])
+        #expect(movie.indexes.map(\.method) == ["btree", "btree", "btree", "gin", "gin"])
+        #expect(movie.indexes[0].order == [.ascending, .descending])
+        // "own" begins with the reference's column: no index is added for it.
+        #expect(movie.indexes[1].fields == ["studioId", "year"])
+        #expect(movie.column(ofField: "genres")?.type == ColumnType(.enumeration("Genre"), isList: true))
+        #expect(schema.enums["Genre"]?.name == "genre")
+    }
+
+    @Test func defaultsBecomeCanonicalJSON() throws {
+        let schema = compileSchema(
+            """
+            enum Color { RED }
+            type A @table {
+              s: String @default(value: "x")
+              i: Int @default(value: 1)
+              l: Int64 @default(value: "9007199254740993")
+              f: Float @default(value: 1)
+              b: Boolean @default(value: true)
+              u: UUID @default(value: "{550E8400-E29B-41d4-A716-446655440000}")
+              d: Date @default(value: "2024-02-29")
+              e: Color @default(value: RED)
+              es: [Color!] @default(value: RED)
+              a: Any @default(value: {b: 1, a: [null, "x"]})
+              n: Int @default(value: null)
+              t: Timestamp @default(expr: "request.time")
+              o: String @default(expr: "auth.uid")
+              q: String @default(sql: "lower('X')")
+            }
+            """)
+        let columns = try #require(schema.tables.first).columns.dropFirst()
+        let texts = columns.map { column -> String in
+            switch column.defaultValue {
+            case nil: "-"
+            case .constant(let json): json
+            case .expression(let text): "expr \(text)"
+            case .sql(let text): "sql \(text)"
+            }
+        }
+        #expect(
+            texts == [
+                "\"x\"", "1", "9007199254740993", "1", "true", "\"550e8400e29b41d4a716446655440000\"", "\"2024-02-29\"",
+                "\"RED\"", "[\"RED\"]", "{\"a\":[null,\"x\"],\"b\":1}", "-", "expr request.time", "expr auth.uid",
+                "sql lower('X')",
+            ])
+    }
+
+    @Test func descriptionsAndDeprecationsAreHarmless() {
+        let schema = compileSchema(
+            """
+            "What a film is" type Movie @table {
+              \"\"\"Its name\"\"\" title: String @deprecated(reason: "use name") }
+            enum E { "one" A @deprecated }
+            """)
+        #expect(schema.tables.count == 1)
+    }
+
+    @Test func dataTypes() {
+        func name(_ text: String, _ scalar: ScalarType) -> String? { ColumnDataType(text, for: scalar)?.name }
+        #expect(name("VARCHAR( 40 )", .string) == "character varying(40)")
+        #expect(name("char", .string) == "character(1)")
+        #expect(name("numeric(10, 2)", .float) == "numeric(10,2)")
+        #expect(name("timestamp  with time zone", .timestamp) == "timestamp with time zone")
+        #expect(ColumnDataType("bigserial", for: .int64)?.isSerial == true)
+        for wrong in ["numeric(1,2,3)", "numeric(", "numeric()", "numeric(-1)", "text(3)", "int", "", "text; drop"] {
+            #expect(name(wrong, .float) == nil && name(wrong, .string) == nil, "\(wrong)")
+        }
+    }
+
+    @Test func longGeneratedNamesAreShortenedDeterministically() {
+        let long = String(repeating: "a", count: 70)
+        let name = SQLName.generated([long, "b"], suffix: "idx")
+        #expect(name.utf8.count == 63 && name.hasSuffix("_idx"))
+        #expect(name == SQLName.generated([long, "b"], suffix: "idx"))
+        #expect(name != SQLName.generated([long, "c"], suffix: "idx"))
+        #expect(SQLName.generated(["movie", "title"], suffix: "idx") == "movie_title_idx")
+    }
+}

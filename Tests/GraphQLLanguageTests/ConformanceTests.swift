@@ -1,0 +1,100 @@
+import JSON
+import Testing
+
+@testable import GraphQLLanguage
+
+/// The vectors in `conformance/graphql`, read in place. Nothing of them is skipped.
+struct GraphQLConformanceTests {
+    @Test(arguments: ["lexer", "values", "executable", "sdl"])
+    func graphqlConformance(file: String) throws {
+        let cases = try Vectors.cases(of: "graphql/\(file).jsonl")
+        guard !cases.isEmpty else { return }
+        var failures: [String] = []
+        for vector in cases {
+            if let failure = try Self.failure(of: vector) {
+                failures.append("\(vector["group"] ?? nil)/\(vector["name"] ?? nil): \(failure)")
+            }
+        }
+        print(
+            "GraphQL conformance, \(file): \(cases.count - failures.count) passed, \(failures.count) failed of \(cases.count)"
+        )
+        #expect(failures == [])
+        let counts = ["lexer": 149, "values": 36, "executable": 65, "sdl": 54]
+        #expect(cases.count == counts[file])
+    }
+
+    @Test(arguments: ["kitchen-sink", "schema-kitchen-sink"])
+    func kitchenSinkConformance(name: String) throws {
+        guard let bytes = Vectors.bytes(of: "graphql/\(name).graphql"),
+            let expected = Vectors.bytes(of: "graphql/\(name).ast.json")
+        else { return }
+        let expectation = try JSONParser.parse(expected)
+        let source = Source(name: name, bytes: bytes)
+        #expect(try tokens(of: source).count == expectation["tokens"]?.intValue.map { Int($0) })
+        let document = try Parser.parseDocument(source)
+        #expect(ReferenceTree().document(document) == expectation["ast"])
+    }
+
+    /// What is wrong with the outcome of one vector, nil if nothing is.
+    private static func failure(of vector: JSONValue) throws -> String? {
+        let text = try #require(vector["source"]?.stringValue)
+        let kind = try #require(vector["kind"]?.stringValue)
+        let expect = try #require(vector["expect"])
+        let outcome: JSONValue
+        do {
+            outcome = try self.outcome(kind: kind, text: text)
+        } catch let error as SyntaxError {
+            guard let expected = expect["error"] else { return "refused: \(error)" }
+            guard let line = expected["line"]?.intValue else { return nil }
+            let isThere =
+                error.location.line == Int(line)
+                && error.location.column == expected["column"]?.intValue.map { Int($0) }
+            return isThere ? nil : "error at \(error.location), expected \(expected)"
+        }
+        guard expect["error"] == nil else { return "accepted as \(outcome)" }
+        return outcome == expect ? nil : "is \(outcome), expected \(expect)"
+    }
+
+    private static func outcome(kind: String, text: String) throws -> JSONValue {
+        let source = Source(text: text)
+        switch kind {
+        case "lex": return ["tokens": .array(try tokens(of: source))]
+        case "document": return ["ast": ReferenceTree().document(try Parser.parseDocument(source))]
+        case "value": return ["ast": ReferenceTree().value(try Parser.parseValue(source))]
+        case "constValue": return ["ast": ReferenceTree().value(try Parser.parseConstValue(source))]
+        case "type": return ["ast": ReferenceTree().type(try Parser.parseType(source))]
+        case "blockString":
+            let value = try Parser.parseValue(Source(text: "\"\"\"\(text)\"\"\""))
+            return ["value": .string(try #require(value.stringValue))]
+        default:
+            Issue.record("unknown kind \(kind)")
+            return nil
+        }
+    }
+}
+
+/// All tokens as the vectors list them: offsets in Unicode scalars.
+private func tokens(of source: Source) throws(SyntaxError) -> [JSONValue] {
+    var lexer = try Lexer(source, limits: .default)
+    var tokens: [JSONValue] = []
+    let map = SourceMap(source)
+    while true {
+        let token = try lexer.next()
+        guard token.kind != .endOfFile else { return tokens }
+        let location = map.location(at: token.start)
+        var tree: JSONObject = [
+            "kind": .string(token.kind.rawValue), "start": scalars(before: token.start, in: source),
+            "end": scalars(before: token.end, in: source), "line": .int(Int64(location.line)),
+            "column": .int(Int64(location.column)),
+        ]
+        switch token.kind {
+        case .name, .int, .float, .string, .blockString: tree["value"] = .string(token.value)
+        default: break
+        }
+        tokens.append(.object(tree))
+    }
+}
+
+private func scalars(before offset: Int, in source: Source) -> JSONValue {
+    .int(Int64(source.bytes[..<offset].count { $0 & 0xC0 != 0x80 }))
+}

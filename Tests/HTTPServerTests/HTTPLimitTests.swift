@@ -1,0 +1,180 @@
+import HTTPServer
+import Testing
+
+/// What is answered to peers that do it wrong, and that others do not notice.
+@Suite(.serialized) struct HTTPLimitTests {
+    static let malformedRequests: [(String, Int)] = [
+        ("NONSENSE\r\n\r\n", 400),
+        ("GET /echo\r\n\r\n", 505),
+        ("\u{16}\u{3}\u{1}\u{2}hello tls\r\n\r\n", 400),
+        ("GET /echo HTTP/1.1\r\n\r\n", 400),
+        ("GET /echo HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+        ("GET /echo HTTP/1.1\r\nHost : a\r\n\r\n", 400),
+        ("GET /ec%zzho HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        ("GET /ec%00ho HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        ("GET /%ff HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        ("GET /echo HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n", 400),
+        ("GET /echo HTTP/2.0\r\nHost: a\r\n\r\n", 505),
+        ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+        ("CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n", 405),
+        // Request smuggling: two answers to where a body ends.
+        ("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+        ("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\nabcde", 400),
+        ("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", 400),
+        ("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1x\r\n\r\na", 400),
+        ("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n", 400),
+        ("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+    ]
+
+    @Test(arguments: malformedRequests) func malformed(_ request: String, _ status: Int) async throws {
+        try await withServer { port, _, server in
+            let neighbour = try RawClient(port: port)
+            neighbour.get("/hold")
+            let client = try RawClient(port: port)
+            client.send(request)
+            let response = try client.response()
+            #expect(response.status == status)
+            #expect(response.body.hasPrefix(#"{"error":{"code":\#(status),"message":""#), "\(response.body)")
+            #expect(response.has("connection: close"))
+            #expect(try client.rest() == [])
+            let other = try RawClient(port: port)
+            other.get("/echo")
+            #expect(try other.response().status == 200)
+            #expect(server.counters.peerErrorsTotal == 1)
+        }
+    }
+
+    @Test func answersBeforeAnErrorComeFirst() async throws {
+        try await withServer { port, _, _ in
+            let client = try RawClient(port: port)
+            client.send("GET /later?text=first HTTP/1.1\r\nHost: t\r\n\r\nBROKEN\r\n\r\n")
+            #expect(try client.response().body == "first")
+            #expect(try client.response().status == 400)
+            #expect(try client.rest() == [])
+        }
+    }
+
+    @Test func targetTooLong() async throws {
+        try await withServer({ $0.targetBytesMax = 100 }) { port, _, _ in
+            for length in [101, 30_000] {
+                let client = try RawClient(port: port)
+                client.get("/" + String(repeating: "a", count: length))
+                #expect(try client.response().status == 414)
+            }
+        }
+    }
+
+    @Test func headerTooLarge() async throws {
+        try await withServer { port, _, _ in
+            for header in [
+                "X: " + String(repeating: "a", count: 20_000) + "\r\n",
+                String(repeating: "X-Many: 1\r\n", count: 200),
+                String(repeating: "X-Some: " + String(repeating: "b", count: 400) + "\r\n", count: 60),
+            ] {
+                let client = try RawClient(port: port)
+                client.get("/echo", headers: header)
+                #expect(try client.response().status == 431)
+                #expect(try client.rest() == [])
+            }
+        }
+    }
+
+    @Test func bodyTooLarge() async throws {
+        try await withServer({ $0.bodyBytesMax = 1000 }) { port, _, _ in
+            let declared = try RawClient(port: port)
+            declared.send("POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 1001\r\n\r\n")
+            #expect(try declared.response().status == 413)
+            let unasked = try RawClient(port: port)
+            unasked.send(
+                "POST /echo HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\nContent-Length: 99999999999999999999\r\n\r\n"
+            )
+            #expect([400, 413].contains(try unasked.response().status))
+            let chunked = try RawClient(port: port)
+            let chunk = "1f4\r\n" + String(repeating: "c", count: 500) + "\r\n"
+            chunked.send("POST /echo HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk + chunk)
+            chunked.send(chunk + chunk + chunk)
+            #expect(try chunked.response().status == 413)
+            let exact = try RawClient(port: port)
+            exact.send(
+                "POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 1000\r\n\r\n" + String(repeating: "d", count: 1000))
+            #expect(try exact.response().status == 200)
+        }
+    }
+
+    @Test func slowHeaderTimesOut() async throws {
+        try await withServer({ $0.headerTimeoutMs = 60 }) { port, _, _ in
+            let silent = try RawClient(port: port)
+            let slow = try RawClient(port: port)
+            slow.send("GET /echo HTTP/1.1\r\nHo")
+            #expect(try slow.response().status == 408)
+            #expect(try slow.rest() == [])
+            #expect(try silent.rest() == [])
+        }
+    }
+
+    @Test func slowBodyTimesOut() async throws {
+        try await withServer({ $0.bodyTimeoutMs = 60 }) { port, _, _ in
+            let client = try RawClient(port: port)
+            client.send("POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n\r\nabc")
+            #expect(try client.response().status == 408)
+        }
+    }
+
+    @Test func idleConnectionIsClosedSilently() async throws {
+        try await withServer({
+            $0.idleTimeoutMs = 60
+            $0.headerTimeoutMs = 20_000
+        }) { port, _, server in
+            let client = try RawClient(port: port)
+            client.get("/echo")
+            #expect(try client.response().status == 200)
+            #expect(try client.rest() == [])
+            #expect(server.counters.peerErrorsTotal == 0)
+        }
+    }
+
+    @Test func aHeldRequestIsNotIdle() async throws {
+        try await withServer({
+            $0.idleTimeoutMs = 20
+            $0.headerTimeoutMs = 20
+            $0.bodyTimeoutMs = 20
+        }) { port, application, _ in
+            let held = try RawClient(port: port, timeoutMs: 200)
+            held.get("/hold")
+            #expect(application.events.next() == "holding")
+            let silent = try RawClient(port: port)
+            #expect(try silent.rest() == [])
+            #expect(throws: RawClient.Failure.self) { try held.rest() }
+        }
+    }
+
+    @Test func tooManyConnections() async throws {
+        try await withServer({ $0.connectionsMax = 1 }) { port, _, server in
+            let first = try RawClient(port: port)
+            first.get("/echo")
+            #expect(try first.response().status == 200)
+            let second = try RawClient(port: port)
+            let response = try second.response()
+            #expect(response.status == 503 && response.has("retry-after: 1"))
+            first.get("/echo")
+            #expect(try first.response().status == 200)
+            #expect(server.counters.connectionsRefused == 1)
+        }
+    }
+
+    @Test func aReaderThatStopsIsCutOff() async throws {
+        try await withServer({
+            $0.writeStallTimeoutMs = 80
+            $0.kernelSendBufferBytes = 16_384
+        }) { port, _, server in
+            let client = try RawClient(port: port, receiveBufferBytes: 4096)
+            client.get("/big?bytes=30000000")
+            let neighbour = try RawClient(port: port)
+            while server.counters.peersCutOffTotal == 0 {
+                neighbour.get("/echo")
+                #expect(try neighbour.response().status == 200)
+            }
+            #expect(try client.rest().count < 30_000_000)
+        }
+    }
+}

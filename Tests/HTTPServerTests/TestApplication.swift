@@ -1,0 +1,147 @@
+import Dispatch
+import HTTPServer
+import Logging
+import NIOCore
+import NIOHTTP1
+import Synchronization
+
+/// What the tests' server serves; each path shows one way to use the API.
+final class TestApplication: HTTPHandler {
+    /// What happened, in order; waited for with `event()`.
+    let events = EventLog()
+    private let other = DispatchQueue(label: "other thread")
+
+    func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
+        switch request.path {
+        case "/echo":
+            let query = request.queryItems.map { "\($0.name)=\($0.value)" }.joined(separator: ",")
+            let text = "\(request.method) \(request.path) [\(query)] \(String(buffer: request.body))"
+            exchange.respond(.ok, headers: ["content-type": "text/plain"], body: ByteBuffer(string: text))
+        case "/later":
+            let text = request.query("text") ?? ""
+            other.async { exchange.respond(.ok, body: ByteBuffer(string: text)) }
+        case "/stream":
+            exchange.startStream(.ok, headers: ["content-type": "text/event-stream"])
+            other.async {
+                for number in 1...3 { exchange.write(ByteBuffer(string: "data: \(number)\n\n")) }
+                exchange.end()
+            }
+        case "/hold":
+            let events = events
+            exchange.onClose { events.add("gone, closed \(exchange.isClosed)") }
+            events.add("holding")
+        case "/big":
+            let bytes = Int(request.query("bytes") ?? "") ?? 0
+            exchange.respond(.ok, body: ByteBuffer(repeating: UInt8(ascii: "b"), count: bytes))
+        case "/drip":
+            // The next piece follows when the one before has gone out whole.
+            let left = AtomicBox(5)
+            exchange.startStream(.ok)
+            let piece = ByteBuffer(repeating: UInt8(ascii: "d"), count: 1_000_000)
+            exchange.onDrained {
+                if left.value.wrappingSubtract(1, ordering: .relaxed).newValue > 0 {
+                    exchange.write(piece)
+                } else {
+                    exchange.end()
+                }
+            }
+            exchange.write(piece)
+            events.add(exchange.pendingBytes > 0 ? "held back" : "not held back")
+        case "/not-modified":
+            exchange.respond(.notModified, headers: ["etag": "\"1\""], body: ByteBuffer(string: "must not be sent"))
+        default:
+            exchange.respond(.notFound, body: ByteBuffer(string: request.path))
+        }
+    }
+
+    func webSocket(_ request: HTTPRequest) -> WebSocketDecision {
+        let events = events
+        switch request.path {
+        case "/ws":
+            return .accept(subprotocol: nil) { EchoSocket($0, events) }
+        case "/ws-protocol":
+            return .accept(subprotocol: "graphql-transport-ws", extraHeaders: ["x-extra": "1"]) {
+                EchoSocket($0, events)
+            }
+        case "/ws-greeting":
+            return .accept(subprotocol: nil) {
+                $0.send(text: ByteBuffer(string: "hello"))
+                return EchoSocket($0, events)
+            }
+        default:
+            return .reject(.forbidden, body: ByteBuffer(string: "no"))
+        }
+    }
+}
+
+final class AtomicBox: Sendable {
+    let value: Atomic<Int>
+    init(_ value: Int) { self.value = Atomic(value) }
+}
+
+/// Echoes, and obeys a few words.
+final class EchoSocket: WebSocketHandler {
+    let connection: WebSocketConnection
+    let events: EventLog
+    /// The connection that a test resumes.
+    static let paused = Mutex<WebSocketConnection?>(nil)
+
+    init(_ connection: WebSocketConnection, _ events: EventLog) {
+        self.connection = connection
+        self.events = events
+    }
+
+    func received(text: ByteBuffer) {
+        switch String(buffer: text) {
+        case "pause":
+            connection.isReadingPaused = true
+            connection.send(text: ByteBuffer(string: "paused"))
+            Self.paused.withLock { $0 = connection }
+        case "close": connection.close(code: 4001, reason: "as told")
+        case "flood": SlowClientFlood.send(on: connection, events)
+        default: connection.send(text: text)
+        }
+    }
+
+    func received(binary: ByteBuffer) { connection.send(binary: binary) }
+
+    func closed(code: UInt16?) { events.add("closed \(code.map(String.init) ?? "nil")") }
+
+    func writabilityChanged(pendingBytes: Int) {
+        if pendingBytes == 0 { events.add("drained") }
+    }
+}
+
+/// Events from any thread, taken by the test in order.
+final class EventLog: Sendable {
+    private let events = Mutex<[String]>([])
+    private let available = DispatchSemaphore(value: 0)
+
+    func add(_ event: String) {
+        events.withLock { $0.append(event) }
+        available.signal()
+    }
+
+    /// The next event; "timeout" when none comes within 5 s.
+    func next() -> String {
+        guard available.wait(timeout: .now() + .seconds(5)) == .success else { return "timeout" }
+        return events.withLock { $0.removeFirst() }
+    }
+}
+
+/// Starts a server on a free port for the duration of `body`.
+func withServer(
+    _ configure: (inout HTTPServerConfiguration) -> Void = { _ in }, http2: HTTP2Setup? = nil, tls: TLSHandlers? = nil,
+    graceMs: Int64 = 0, _ body: (Int, TestApplication, HTTPServer) throws -> Void
+) async throws {
+    var configuration = HTTPServerConfiguration()
+    configure(&configuration)
+    let application = TestApplication()
+    let server = HTTPServer(
+        configuration: configuration, handler: application,
+        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, http2: http2, tls: tls)
+    let port = try await server.start()
+    let result = Result { try body(port, application, server) }
+    await server.shutdown(graceMs: graceMs)
+    try result.get()
+}

@@ -1,0 +1,305 @@
+import HTTPServer
+import NIOCore
+import Synchronization
+import Testing
+
+@Suite(.serialized) struct WebSocketTests {
+    @Test func opensAndEchoes() async throws {
+        try await withServer { port, application, server in
+            let client = try RawClient(port: port)
+            let head = try client.openWebSocket()
+            // The example of RFC 6455 section 1.3.
+            #expect(head.contains("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"))
+            #expect(head.lowercased().contains("connection: upgrade\r\n") && head.contains("Upgrade: websocket\r\n"))
+            client.sendText("Grüße")
+            #expect(try client.frame() == RawFrame(first: 0x81, payload: Array("Grüße".utf8)))
+            client.sendFrame(0x82, [0, 255, 1])
+            #expect(try client.frame() == RawFrame(first: 0x82, payload: [0, 255, 1]))
+            for size in [125, 126, 65_535, 65_536, 200_000] {
+                let payload = (0..<size).map { UInt8($0 % 97) }
+                client.sendFrame(0x82, payload)
+                #expect(try client.frame() == RawFrame(first: 0x82, payload: payload))
+            }
+            client.sendFrame(0x81)
+            #expect(try client.frame() == RawFrame(first: 0x81, payload: []))
+            #expect(server.counters.webSocketsOpen == 1)
+            client.reset()
+            #expect(application.events.next() == "closed nil")
+            #expect(server.counters.webSocketsOpen == 0)
+        }
+    }
+
+    @Test func framesRightBehindTheHandshake() async throws {
+        try await withServer { port, _, _ in
+            let client = try RawClient(port: port)
+            client.send(
+                Array("GET /later?text=x HTTP/1.1\r\nHost: t\r\n\r\n".utf8)
+                    + Array("GET /ws-greeting HTTP/1.1\r\nHost: t\r\n\(RawClient.webSocketHeaders)\r\n".utf8)
+                    + RawClient.frame(0x81, Array("first".utf8)) + RawClient.frame(0x81, Array("second".utf8)))
+            #expect(try client.response().body == "x")
+            #expect(try client.text(through: "\r\n\r\n").hasPrefix("HTTP/1.1 101 "))
+            for text in ["hello", "first", "second"] { #expect(try client.frame().text == text) }
+            client.sendText("third")
+            #expect(try client.frame().text == "third")
+        }
+    }
+
+    @Test func byteByByte() async throws {
+        try await withServer { port, _, _ in
+            let client = try RawClient(port: port)
+            try client.openWebSocket()
+            for byte in RawClient.frame(0x81, Array(String(repeating: "x", count: 300).utf8)) { client.send([byte]) }
+            #expect(try client.frame().payload.count == 300)
+        }
+    }
+
+    @Test func choosesASubprotocol() async throws {
+        try await withServer { port, _, _ in
+            let client = try RawClient(port: port)
+            let head = try client.openWebSocket(
+                "/ws-protocol", headers: "Sec-WebSocket-Protocol: graphql-ws, graphql-transport-ws\r\n")
+            #expect(head.contains("sec-websocket-protocol: graphql-transport-ws\r\n"))
+            #expect(head.contains("x-extra: 1\r\n"))
+        }
+    }
+
+    @Test func rejectsHandshakes() async throws {
+        try await withServer { port, _, _ in
+            func answer(_ path: String, _ headers: String) throws -> RawResponse {
+                let client = try RawClient(port: port)
+                client.get(path, headers: headers)
+                return try client.response()
+            }
+            let refused = try answer("/nothing", RawClient.webSocketHeaders)
+            #expect(refused.status == 403 && refused.body == "no")
+            let old = try answer(
+                "/ws", RawClient.webSocketHeaders.replacing("Version: 13", with: "Version: 8"))
+            #expect(old.status == 426 && old.has("sec-websocket-version: 13"))
+            #expect(try answer("/ws", "Upgrade: websocket\r\nConnection: upgrade\r\n").status == 426)
+            #expect(
+                try answer("/ws", RawClient.webSocketHeaders.replacing("dGhlIHNhbXBsZSBub25jZQ==", with: "c2hvcnQ="))
+                    .status == 400)
+            // Without the upgrade it is a plain request.
+            #expect(try answer("/ws", "").status == 404)
+        }
+    }
+
+    @Test func fragmentsWithControlFramesBetween() async throws {
+        try await withServer { port, _, _ in
+            let client = try RawClient(port: port)
+            try client.openWebSocket()
+            // "ü" is cut in two: only the whole message is checked.
+            client.sendFrame(0x01, Array("gr".utf8) + [0xC3])
+            client.sendFrame(0x89, Array("ping".utf8))
+            client.sendFrame(0x00, [0xBC])
+            client.sendFrame(0x8A, Array("unasked pong".utf8))
+            client.sendFrame(0x80, Array("n".utf8))
+            #expect(try client.frame() == RawFrame(first: 0x8A, payload: Array("ping".utf8)))
+            #expect(try client.frame() == RawFrame(first: 0x81, payload: Array("grün".utf8)))
+            client.sendText("next")
+            #expect(try client.frame().text == "next")
+        }
+    }
+
+    /// Frames, and the close code that answers them.
+    static let violations: [(String, [UInt8], Int)] = [
+        ("not masked", RawClient.frame(0x81, [65], masked: false), 1002),
+        ("control frame not masked", RawClient.frame(0x89, [], masked: false), 1002),
+        ("reserved bit", RawClient.frame(0xC1, [65]), 1002),
+        ("reserved opcode", RawClient.frame(0x83, [65]), 1002),
+        ("reserved control opcode", RawClient.frame(0x8B, []), 1002),
+        ("continuation of nothing", RawClient.frame(0x80, [65]), 1002),
+        ("new message inside one", RawClient.frame(0x01, [65]) + RawClient.frame(0x81, [65]), 1002),
+        ("fragmented ping", RawClient.frame(0x09, []), 1002),
+        ("long ping", RawClient.frame(0x89, Array(repeating: 65, count: 126)), 1002),
+        ("not UTF-8", RawClient.frame(0x81, [0xFF]), 1007),
+        ("half a character", RawClient.frame(0x81, [0xC3]), 1007),
+        ("surrogate", RawClient.frame(0x81, [0xED, 0xA0, 0x80]), 1007),
+        ("not UTF-8 in fragments", RawClient.frame(0x01, [0xC3]) + RawClient.frame(0x80, [65]), 1007),
+        ("too large", RawClient.frame(0x81, Array(repeating: 65, count: 1001)), 1009),
+        ("claims to be huge", Array(RawClient.frame(0x82, [], declaredLength: 1 << 62)), 1009),
+        ("beyond 63 bits", Array(RawClient.frame(0x82, [], declaredLength: .max)), 1009),
+        (
+            "too large in fragments",
+            RawClient.frame(0x01, Array(repeating: 65, count: 600))
+                + RawClient.frame(0x80, Array(repeating: 65, count: 600)),
+            1009
+        ),
+        ("close with one byte", RawClient.frame(0x88, [3]), 1002),
+        ("close with a reserved code", RawClient.frame(0x88, [3, 237]), 1002),
+        ("close below 1000", RawClient.frame(0x88, [0, 1]), 1002),
+        ("close with a bad reason", RawClient.frame(0x88, [3, 232, 0xFF]), 1007),
+    ]
+
+    @Test(arguments: violations) func violation(_ name: String, _ bytes: [UInt8], _ code: Int) async throws {
+        try await withServer({ $0.webSocketFrameBytesMax = 1000 }) { port, application, server in
+            let neighbour = try RawClient(port: port)
+            try neighbour.openWebSocket()
+            let client = try RawClient(port: port)
+            try client.openWebSocket()
+            client.send(bytes)
+            client.sendText("not heard any more")
+            #expect(try client.frame().closeCode == code)
+            #expect(try client.rest() == [])
+            #expect(application.events.next() == "closed \(code)")
+            neighbour.sendText("unharmed")
+            #expect(try neighbour.frame().text == "unharmed")
+            #expect(server.counters.peerErrorsTotal == 1)
+        }
+    }
+
+    @Test(arguments: [(1000, "closed 1000"), (1001, "closed 1001"), (4400, "closed 4400")])
+    func clientCloses(_ code: Int, _ event: String) async throws {
+        try await withServer { port, application, _ in
+            let client = try RawClient(port: port)
+            try client.openWebSocket()
+            client.sendFrame(0x88, [UInt8(code >> 8), UInt8(code & 0xFF)] + Array("bye".utf8))
+            #expect(try client.frame().closeCode == code)
+            #expect(try client.rest() == [])
+            #expect(application.events.next() == event)
+        }
+    }
+
+    @Test func clientClosesWithoutACode() async throws {
+        try await withServer { port, application, _ in
+            let client = try RawClient(port: port)
+            try client.openWebSocket()
+            client.sendFrame(0x88)
+            #expect(try client.frame().closeCode == 1000)
+            #expect(try client.rest() == [])
+            #expect(application.events.next() == "closed 1005")
+        }
+    }
+
+    @Test func serverCloses() async throws {
+        try await withServer { port, application, _ in
+            let client = try RawClient(port: port)
+            try client.openWebSocket()
+            client.sendText("close")
+            let close = try client.frame()
+            #expect(close.closeCode == 4001 && String(decoding: close.payload.dropFirst(2), as: UTF8.self) == "as told")
+            client.sendText("too late")
+            client.sendFrame(0x88, [0x0F, 0xA1])
+            #expect(try client.rest() == [])
+            #expect(application.events.next() == "closed 4001")
+        }
+    }
+
+    @Test func serverDoesNotWaitForeverForAClose() async throws {
+        try await withServer({ $0.webSocketCloseTimeoutMs = 40 }) { port, application, _ in
+            let client = try RawClient(port: port)
+            try client.openWebSocket()
+            client.sendText("close")
+            #expect(try client.frame().closeCode == 4001)
+            #expect(try client.rest() == [])
+            #expect(application.events.next() == "closed nil")
+        }
+    }
+
+    @Test func pingsAndFindsHalfOpenConnections() async throws {
+        try await withServer({
+            $0.webSocketPingIntervalMs = 60
+            $0.webSocketPongTimeoutMs = 60
+        }) { port, application, server in
+            let alive = try RawClient(port: port)
+            try alive.openWebSocket()
+            for _ in 0..<4 {
+                #expect(try alive.frame() == RawFrame(first: 0x89, payload: []))
+                alive.sendFrame(0x8A)
+            }
+            let gone = try RawClient(port: port)
+            try gone.openWebSocket()
+            #expect(try gone.frame().first == 0x89)
+            #expect(try gone.rest() == [])
+            #expect(application.events.next() == "closed nil")
+            #expect(server.counters.peersCutOffTotal >= 1)
+        }
+    }
+
+    /// The direct way ends at the first byte that the kernel does not take; nothing may be lost, doubled or overtaken
+    /// where it continues through NIO and where it is direct again.
+    @Test func aSlowReaderGetsEveryByteInOrder() async throws {
+        try await withServer({ $0.kernelSendBufferBytes = 16_384 }) { port, application, _ in
+            let client = try RawClient(port: port, receiveBufferBytes: 4096)
+            try client.openWebSocket()
+            for _ in 0..<2 {
+                client.sendText("flood")
+                #expect(application.events.next() == "held back")
+                client.sendText("after")
+                for number in 0..<SlowClientFlood.messages {
+                    let frame = try client.frame()
+                    guard frame == SlowClientFlood.expected(number) else {
+                        Issue.record("message \(number) arrived as \(frame.text.prefix(60))")
+                        return
+                    }
+                }
+                #expect(try client.frame().text == "after")
+                #expect(application.events.next() == "drained")
+            }
+        }
+    }
+
+    @Test func aReaderThatStopsIsCutOffAtTheBound() async throws {
+        try await withServer({
+            $0.pendingBytesMax = 100_000
+            $0.kernelSendBufferBytes = 16_384
+        }) { port, application, server in
+            let client = try RawClient(port: port, receiveBufferBytes: 4096)
+            try client.openWebSocket()
+            client.sendText("flood")
+            #expect(application.events.next().hasPrefix("not held back"))
+            #expect(application.events.next() == "closed nil")
+            #expect(server.counters.peersCutOffTotal == 1)
+        }
+    }
+
+    @Test func aPingFloodIsNotReadOnWhileAnswersWait() async throws {
+        try await withServer({
+            $0.webSocketReadPauseBytes = 1000
+            $0.kernelSendBufferBytes = 16_384
+            $0.pendingBytesMax = 1_000_000
+        }) { port, _, server in
+            let client = try RawClient(port: port, receiveBufferBytes: 4096)
+            try client.openWebSocket()
+            let ping = RawClient.frame(0x89, Array(repeating: 7, count: 125))
+            let count = 4000
+            client.send((0..<count).flatMap { _ in ping })
+            for _ in 0..<count { #expect(try client.frame().payload.count == 125) }
+            #expect(server.counters.peersCutOffTotal == 0)
+        }
+    }
+
+    @Test func readingCanBePaused() async throws {
+        try await withServer { port, _, _ in
+            let client = try RawClient(port: port, sendBufferBytes: 16_384)
+            try client.openWebSocket()
+            client.sendText("pause")
+            #expect(try client.frame().text == "paused")
+            let pong = RawClient.frame(0x8A, Array(repeating: 1, count: 125))
+            let pongs = [UInt8]((0..<20_000).map { _ in pong }.joined())
+            client.giveUpSending(afterMs: 150)
+            let taken = client.send(pongs)
+            #expect(taken < pongs.count)
+            let connection = try #require(EchoSocket.paused.withLock { $0 })
+            connection.eventLoop.execute { connection.isReadingPaused = false }
+            client.giveUpSending(afterMs: 5_000)
+            #expect(client.send(Array(pongs[taken...])) == pongs.count - taken)
+            client.sendText("end")
+            #expect(try client.frame().text == "end")
+        }
+    }
+
+    @Test func shutdownSaysGoingAway() async throws {
+        var client: RawClient?
+        try await withServer(graceMs: 5_000) { port, _, _ in
+            client = try RawClient(port: port)
+            try client?.openWebSocket()
+            let client = client
+            Thread.run {
+                let close = try? client?.frame()
+                if close?.closeCode == 1001 { client?.sendFrame(0x88, [3, 233]) }
+            }
+        }
+        #expect(try client?.rest() == [])
+    }
+}

@@ -1,0 +1,77 @@
+import FoundationEssentials
+import JSON
+
+/// Finds the folder of vectors: `CONFORMANCE_DIR`, else `../shared/conformance` beside the package.
+enum Vectors {
+    /// The lines of a file; none, said loudly, if there is no such file.
+    static func lines(of path: String) -> [ArraySlice<UInt8>] {
+        let folder: String
+        if let named = ProcessInfo.processInfo.environment["CONFORMANCE_DIR"] {
+            folder = named
+        } else {
+            // Tests/<Module>/<file>: the package is three steps up.
+            let package = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
+            folder = package.joined(separator: "/") + "/../shared/conformance"
+        }
+        guard let data = FileManager.default.contents(atPath: "\(folder)/\(path)") else {
+            print("*** SKIPPED: no conformance vectors at \(folder)/\(path); set CONFORMANCE_DIR ***")
+            return []
+        }
+        return Array(data).split(separator: UInt8(ascii: "\n"))
+    }
+}
+
+/// Random values whose sequence depends on the seed alone (SplitMix64).
+struct ValueGenerator: RandomNumberGenerator {
+    /// The seed of this run: `FRESHET_SEED`, else a fixed one.
+    static let seed: UInt64 = ProcessInfo.processInfo.environment["FRESHET_SEED"].flatMap { UInt64($0) } ?? 20_251_121
+
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    mutating func below(_ bound: Int) -> Int {
+        Int(next() % UInt64(bound))
+    }
+
+    mutating func value(depth: Int) -> JSONValue {
+        switch below(depth > 0 ? 9 : 6) {
+        case 0: return .null
+        case 1: return .bool(below(2) == 0)
+        case 2: return .int(Int64(bitPattern: next()) >> Int64(below(64)))
+        case 3: return .double(double())
+        case 4, 5: return .string(text())
+        case 6: return .array((0..<below(5)).map { _ in value(depth: depth - 1) })
+        // Past the number of members from which an index is kept, too.
+        default:
+            return .object(
+                JSONObject((0..<below(below(4) == 0 ? 30 : 5)).map { _ in (text(), value(depth: depth - 1)) }))
+        }
+    }
+
+    /// Any finite double: half of them of random bits, half short decimals.
+    mutating func double() -> Double {
+        if below(2) == 0 {
+            return Double(below(2_000_000) - 1_000_000) / Double([1, 10, 1_000, 4].randomElement(using: &self)!)
+        }
+        while true {
+            let double = Double(bitPattern: next())
+            if double.isFinite { return double }
+        }
+    }
+
+    mutating func text() -> String {
+        let parts = [
+            "a", "key", "é", "e\u{301}", "🌾", "\"", "\\", "\n", "\u{0}", "\u{1F}", "\u{7F}", "/", " ", "\u{FFFD}",
+        ]
+        return (0..<below(9)).map { _ in parts.randomElement(using: &self)! }.joined()
+    }
+}

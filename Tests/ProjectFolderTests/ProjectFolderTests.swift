@@ -1,0 +1,116 @@
+import Catalog
+import FoundationEssentials
+import Testing
+
+@testable import ProjectFolder
+
+/// A folder of its own, removed at the end.
+private final class TemporaryFolder {
+    let path: String
+
+    init(_ files: [String: String]) throws {
+        path = FileManager.default.temporaryDirectory.path + "/project-\(UUID().uuidString)"
+        for (name, text) in files {
+            let file = path + "/" + name
+            let folder = file[..<(file.lastIndex(of: "/") ?? file.endIndex)]
+            try FileManager.default.createDirectory(atPath: String(folder), withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: URL(filePath: file))
+        }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+private let sound = [
+    "dataconnect.yaml": "serviceId: movies\nlocation: eu\nconnectorDirs: [\"./one\", two/]\n",
+    "schema/b.gql": "type B @table", "schema/a.graphql": "type A @table", "schema/deep/er/c.gql": "type C @table",
+    "schema/.hidden/x.gql": "broken", "schema/readme.md": "not a schema",
+    "one/connector.yaml": "connectorId: first\ngenerate:\n  swiftSdk: {outputDir: x}\n",
+    "one/q.gql": "query Q { a { id } }",
+    "two/connector.yaml": "connectorId: second\n", "two/m.gql": "", "seed.sql": "SELECT 1;",
+]
+
+@Suite("Reading a project folder")
+struct ProjectFolderTests {
+    private func problems(_ changes: [String: String?]) throws -> [String] {
+        var files = sound
+        for (name, text) in changes { files[name] = text }
+        let folder = try TemporaryFolder(files)
+        do throws(CatalogError) {
+            return try ProjectFolder.load(folder.path).warnings.map {
+                "\($0.severity) \($0.rule) \($0.line):\($0.column)"
+            }
+        } catch {
+            return error.diagnostics.map { "\($0.severity) \($0.rule) \($0.line):\($0.column)" }
+        }
+    }
+
+    @Test func loads() throws {
+        let folder = try TemporaryFolder(sound)
+        let project = try ProjectFolder.load(folder.path)
+        #expect(project.serviceID == "movies" && project.location == "eu" && project.seedSQL == "SELECT 1;")
+        #expect(
+            project.schemaFiles.map { String($0.path.dropFirst(folder.path.count)) } == [
+                "/schema/a.graphql", "/schema/b.gql", "/schema/deep/er/c.gql",
+            ])
+        #expect(project.connectors.map(\.id) == ["first", "second"])
+        #expect(project.connectors[1].files.map { String($0.path.dropFirst(folder.path.count)) } == ["/two/m.gql"])
+        #expect(project.warnings.isEmpty)
+    }
+
+    @Test func findsTheFolderBelow() throws {
+        let folder = try TemporaryFolder(
+            Dictionary(uniqueKeysWithValues: sound.map { ("dataconnect/" + $0.key, $0.value) }))
+        #expect(try ProjectFolder.load(folder.path).serviceID == "movies")
+    }
+
+    @Test func soundFolderHasNoProblems() throws {
+        #expect(try problems([:]) == [])
+    }
+
+    @Test func refusals() throws {
+        #expect(try problems(["dataconnect.yaml": nil]) == ["error no-configuration 0:0"])
+        #expect(try problems(["dataconnect.yaml": "serviceId: [a\n"]).first?.hasPrefix("error yaml 2:") == true)
+        #expect(try problems(["dataconnect.yaml": ""]) == ["error yaml 0:0"])
+        #expect(try problems(["dataconnect.yaml": "serviceId: a\nserviceId: b\n"]).count == 1)
+        #expect(
+            try problems(["dataconnect.yaml": "serviceId: m\nconnectorDirs: [./one, ./three]\n"]) == [
+                "error no-folder 2:25"
+            ])
+        #expect(
+            try problems(["dataconnect.yaml": "serviceId: m\nschema:\n  source: ./nowhere\n"]) == [
+                "error no-folder 3:11"
+            ])
+        #expect(try problems(["two/connector.yaml": "connectorId: first\n"]) == ["error duplicate-connector 1:14"])
+        #expect(try problems(["two/connector.yaml": nil]) == ["error no-configuration 0:0"])
+        #expect(
+            try problems(["two/connector.yaml": "conectorId: x\n"]) == [
+                "error configuration-missing 1:1", "warning configuration-unknown 1:1",
+            ])
+        #expect(
+            try problems(["schema/a.graphql": nil, "schema/b.gql": nil, "schema/deep/er/c.gql": nil]) == [
+                "error no-schema-files 0:0"
+            ])
+    }
+
+    @Test func warnings() throws {
+        #expect(
+            try problems(["dataconnect.yaml": "serviceId: m\ncolour: red\nconnectorDirs: [one]\n"]) == [
+                "warning configuration-unknown 2:1"
+            ])
+        #expect(try problems(["dataconnect.yaml": "serviceId: m\n"]) == ["warning no-connectors 0:0"])
+        #expect(try problems(["two/m.gql": nil]) == ["warning no-operations 0:0"])
+    }
+
+    @Test func noSuchFolder() throws {
+        let error = #expect(throws: CatalogError.self) { try ProjectFolder.load("/nowhere/at/all") }
+        #expect(error?.diagnostics.map(\.rule) == ["no-folder"])
+    }
+
+    @Test func deepNestingIsBounded() throws {
+        let deep = (0..<20).map { "d\($0)" }.joined(separator: "/")
+        #expect(try problems(["schema/\(deep)/x.gql": ""]) == ["error too-deep 0:0"])
+        let nested = String(repeating: "[", count: 40) + String(repeating: "]", count: 40)
+        #expect(try problems(["dataconnect.yaml": "serviceId: \(nested)\n"]) == ["error yaml 0:0"])
+    }
+}
