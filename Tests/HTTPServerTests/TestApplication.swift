@@ -97,6 +97,19 @@ final class EchoSocket: WebSocketHandler {
             connection.isReadingPaused = true
             connection.send(text: ByteBuffer(string: "paused"))
             Self.paused.withLock { $0 = connection }
+        case "cross":
+            guard let other = Self.paused.withLock({ $0 }) else { return }
+            connection.gathered {
+                connection.send(prefix: [0x61], shared: ByteBuffer(string: "1"))
+                other.send(prefix: [0x62], shared: ByteBuffer(string: "1"))
+                other.gathered {
+                    other.send(prefix: [0x62], shared: ByteBuffer(string: "2"))
+                    connection.send(prefix: [0x61], shared: ByteBuffer(string: "2"))
+                    other.send(prefix: [0x62], shared: ByteBuffer(string: "3"))
+                }
+                connection.send(prefix: [0x61], shared: ByteBuffer(repeating: 0x33, count: 40_000))
+                connection.send(prefix: [0x61], shared: ByteBuffer(string: "4"))
+            }
         case "close": connection.close(code: 4001, reason: "as told")
         case "flood": SlowClientFlood.send(on: connection, events)
         default: connection.send(text: text)

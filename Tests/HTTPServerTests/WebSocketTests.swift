@@ -269,6 +269,23 @@ import Testing
         }
     }
 
+    /// The memory that frames are gathered in belongs to the loop: connections must not see each other's bytes.
+    @Test func gatheringsOfTwoConnectionsDoNotMix() async throws {
+        try await withServer { port, _, _ in
+            let b = try RawClient(port: port)
+            try b.openWebSocket()
+            b.sendText("pause")
+            #expect(try b.frame().text == "paused")
+            let a = try RawClient(port: port)
+            try a.openWebSocket()
+            a.sendText("cross")
+            for text in ["a1", "a2", "a" + String(repeating: "3", count: 40_000), "a4"] {
+                #expect(try a.frame().text == text)
+            }
+            for text in ["b1", "b2", "b3"] { #expect(try b.frame().text == text) }
+        }
+    }
+
     @Test func readingCanBePaused() async throws {
         try await withServer { port, _, _ in
             let client = try RawClient(port: port, sendBufferBytes: 16_384)

@@ -67,7 +67,7 @@ func withPool<T>(
     }
 }
 
-let quietLogger = Logger(label: "test", factory: { _ in StreamLogHandler.standardError(label: "x") })
+let quietLogger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
 
 /// The error's code, or nil when the work succeeds.
 func code(_ work: () async throws(PostgresError) -> some Any) async -> PostgresError.Code? {

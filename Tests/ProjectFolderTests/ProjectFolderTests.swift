@@ -75,7 +75,7 @@ struct ProjectFolderTests {
         #expect(try problems(["dataconnect.yaml": "serviceId: a\nserviceId: b\n"]).count == 1)
         #expect(
             try problems(["dataconnect.yaml": "serviceId: m\nconnectorDirs: [./one, ./three]\n"]) == [
-                "error no-folder 2:25"
+                "error no-folder 2:24"
             ])
         #expect(
             try problems(["dataconnect.yaml": "serviceId: m\nschema:\n  source: ./nowhere\n"]) == [

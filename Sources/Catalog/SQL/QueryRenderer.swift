@@ -19,7 +19,7 @@ extension TemplateBuilder {
             let value =
                 switch field.kind {
                 case .lookup(let lookup): self.lookup(lookup)
-                case .list(let list): self.list(list, joinedTo: { _ in [] })
+                case .list(let list): self.list(list, of: nil)
                 case .native(let native): self.native(native)
                 case .typeName(let name): [Piece].text(SQLText.literal(name) + "::text")
                 }
@@ -87,9 +87,7 @@ extension TemplateBuilder {
 
     private mutating func inverse(_ relation: InverseRelation, _ rows: RowList, _ outer: String) -> [Piece] {
         guard relation.isSingle, case .rows(let object) = rows.content else {
-            return list(rows) { child in
-                .text(self.join(relation, child: child, outer: outer))
-            }
+            return list(rows, of: (relation, outer))
         }
         let alias = alias()
         let selection = select(object, from: alias)
@@ -142,10 +140,14 @@ extension TemplateBuilder {
 
     // MARK: Lists
 
-    private mutating func list(_ list: RowList, joinedTo join: (String) -> [Piece]) -> [Piece] {
+    /// All rows, or those that refer to the row `parent`.
+    private mutating func list(
+        _ list: RowList, of parent: (relation: InverseRelation, alias: String)?
+    ) -> [Piece] {
         let alias = alias()
+        let joined = parent.map { join($0.relation, child: alias, outer: $0.alias) } ?? ""
         let from = [Piece].text(" FROM \(SQLText.identifier(list.table.name)) \(alias)")
-        let tests = [join(alias), predicate(list.arguments.filter, list.table, alias)]
+        let tests = [.text(joined), predicate(list.arguments.filter, list.table, alias)]
         let condition = Piece.wrapped(" WHERE ", [.joined(tests, separator: " AND ", empty: "")], "")
         switch list.content {
         case .rows(let object):

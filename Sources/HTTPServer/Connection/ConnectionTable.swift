@@ -25,6 +25,8 @@ final class ConnectionTable {
     let context: ServerContext
     /// Where frames are put together for one `send`; used only within one write or one gathering.
     let scratch: UnsafeMutableRawBufferPointer
+    /// False while a gathering has frames in `scratch`: other connections written to meanwhile must not touch it.
+    var scratchIsFree = true
     private var entries: [Entry] = []
     private var tick: Scheduled<Void>?
     private var dateText: [UInt8] = []

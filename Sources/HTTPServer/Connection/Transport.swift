@@ -68,7 +68,7 @@ final class Transport {
         var sent = 0
         if case .scratch(let bytes) = gathering, bytes + total > table.scratch.count {
             sendScratch(bytes)
-            if total <= table.scratch.count, isDirect { gathering = .scratch(bytes: 0) }
+            if total <= table.scratch.count, isDirect { takeScratch() }
         }
         if case .scratch(let bytes) = gathering {
             copy(head: head, shared: shared, tail: tail, to: table.scratch.baseAddress! + bytes)
@@ -91,22 +91,31 @@ final class Transport {
         return if case .off = gathering { true } else { false }
     }
 
-    /// Gathers the writes of `body` into as few system calls as possible.
-    /// `body` writes to no other connection.
+    /// Gathers the writes of `body` to this connection into as few system calls as possible.
     func gathered(_ body: () -> Void) {
         guard case .off = gathering else { return body() }
-        gathering = isDirect ? .scratch(bytes: 0) : .channel
+        if isDirect, table.scratchIsFree {
+            takeScratch()
+        } else {
+            gathering = .channel
+        }
         body()
         if case .scratch(let bytes) = gathering { sendScratch(bytes) }
         gathering = .off
         if pendingBytes > 0 { flush() }
     }
 
+    private func takeScratch() {
+        gathering = .scratch(bytes: 0)
+        table.scratchIsFree = false
+    }
+
     /// Sends what has been gathered; later writes of the same gathering go to NIO if not all of it went out.
     private func sendScratch(_ bytes: Int) {
         gathering = .off
+        defer { table.scratchIsFree = true }
         let gathered = UnsafeRawBufferPointer(rebasing: table.scratch[..<bytes])
-        let taken = bytes == 0 ? 0 : attempt { send(descriptor, gathered.baseAddress, bytes, $0) }
+        let taken = bytes == 0 || isDead ? bytes : attempt { send(descriptor, gathered.baseAddress, bytes, $0) }
         if taken < 0 {
             abort()
         } else if taken < bytes {
@@ -145,13 +154,14 @@ final class Transport {
         pendingBytes == 0 ? nil : progressMs + table.context.configuration.writeStallTimeoutMs
     }
 
+    /// - Returns: as `attempt`.
     private func sendNow(head: UnsafeRawBufferPointer, shared: ByteBuffer, tail: [UInt8], total: Int) -> Int {
         if head.count == 0, tail.isEmpty {
             return shared.withUnsafeReadableBytes { bytes in
                 attempt { send(descriptor, bytes.baseAddress, bytes.count, $0) }
             }
         }
-        if total <= table.scratch.count {
+        if total <= table.scratch.count, table.scratchIsFree {
             // Copying a small result once more is cheaper than the kernel's walk over an iovec.
             copy(head: head, shared: shared, tail: tail, to: table.scratch.baseAddress!)
             return attempt { send(descriptor, table.scratch.baseAddress, total, $0) }

@@ -112,6 +112,7 @@ extension LinkLoop {
         mustFlush = false
         isCancelling = false
         emptyAnswersAtSync = 0
+        isHeadAnswered = false
         counters.isConnected.store(false, ordering: .relaxed)
         statements.removeAll()
 

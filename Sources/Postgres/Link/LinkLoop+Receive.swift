@@ -28,10 +28,14 @@ extension LinkLoop {
                     if emptyAnswersAtSync > 2 { return }
                     continue
                 }
+                // A broken connection ends every command without an answer.
+                guard isHeadAnswered else { return connectionLost(connection.errorMessage) }
+                isHeadAnswered = false
                 pipeline.removeFirst()
                 commandEnded(expected)
                 continue
             }
+            isHeadAnswered = true
             let status = PQresultStatus(pointer)
             let error: PostgresError?
             switch status {
@@ -87,6 +91,7 @@ extension LinkLoop {
                 PQclear(pointer)
                 guard status == PGRES_PIPELINE_SYNC else { return connectionLost("an answer out of order") }
                 emptyAnswersAtSync = 0
+                isHeadAnswered = false
                 pipeline.removeFirst()
                 groupEnded(job)
             }

@@ -61,6 +61,8 @@ final class LinkLoop {
     var isCancelling = false
     var scriptError: PostgresError?
     var emptyAnswersAtSync = 0
+    /// The command at the front of `pipeline` has had a result.
+    var isHeadAnswered = false
 
     var connectAttempts = 0
     var connectedSinceMs = 0

@@ -51,7 +51,7 @@ struct StableHash {
 
     mutating func combine(_ text: String) {
         for byte in text.utf8 { combine(byte) }
-        combine(0xff)  // no UTF-8 text contains it, so ("a","bc") and ("ab","c") differ
+        combine(UInt8(0xff))  // no UTF-8 text contains it, so ("a","bc") and ("ab","c") differ
     }
 
     mutating func combine(_ number: UInt64) {

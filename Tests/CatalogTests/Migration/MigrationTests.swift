@@ -87,6 +87,9 @@ struct MigrationPlanTests {
                 ], key: ["id"],
                 indexes: [
                     .init(
+                        name: "taken", columns: ["title", "id"], descending: [false, false], method: "btree",
+                        isUnique: false),
+                    .init(
                         name: "movie_studio_id_idx", columns: ["studio_id"], descending: [false], method: "btree",
                         isUnique: false)
                 ],
@@ -154,9 +157,8 @@ struct MigrationPlanTests {
             refused("type Movie @table(key: \"title\") { id: UUID! title: String! mood: Mood studio: Studio }")
                 == ["-: the key is (id), the schema wants (title)"])
         #expect(
-            refused(
-                "type Movie @table { title: String! mood: Mood @index(name: \"movie_studio_id_idx\") studio: Studio }")
-                == ["movie_studio_id_idx: index \"movie_studio_id_idx\" exists with another definition"])
+            refused("type Movie @table { title: String! mood: Mood @index(name: \"taken\") studio: Studio }")
+                == ["taken: index \"taken\" exists with another definition"])
         #expect(
             refused(
                 """

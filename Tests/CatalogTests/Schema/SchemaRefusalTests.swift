@@ -60,7 +60,7 @@ struct SchemaRefusalTests {
         Refusal("duplicate-enum-value", "enum E { A B «A» }\ntype T @table { e: E }", "more than once"),
         Refusal("empty-type", "enum «E»\ntype T @table { e: E }", "no values"),
         Refusal(
-            "name-too-long", "enum E { «\(String(repeating: "A", count: 64))» }\ntype T @table { e: E }", "63 bytes"),
+            "name-too-long", "enum E { B «\(String(repeating: "A", count: 64))» }\ntype T @table { e: E }", "63 bytes"),
         Refusal("missing-table", "type «A» { a: Int }", "no @table"),
     ]
 
@@ -93,7 +93,7 @@ struct SchemaRefusalTests {
         Refusal("nested-list", "type A @table { a: «[[Int]]» }", "list of lists"),
         Refusal(
             "list-of-tables", "type A @table { bs: «[B!]!» }\ntype B @table { n: Int }", "refers to this",
-            help: "as_on_…"),
+            help: "bs_on_…"),
         Refusal("type-not-offered", "type A @table { v: «Vector» }", "Vector"),
         Refusal("unknown-type", "type A @table { a: «Strin!» }", "\"Strin\"", help: "\"String\""),
         Refusal("unknown-type", "type A @table { a: «ID!» }", "\"ID\"", help: "UUID or String"),

@@ -1,0 +1,95 @@
+import FreshetClient
+import JSON
+import Testing
+
+/// Freshet as its users run it: several processes, a real Postgres, a real Redis.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct ClusterTests {
+    @Test func apiWorkersAndGatewaysShareTheWork() async throws {
+        try await Cluster.with { cluster in
+            let api = try await cluster.start(roles: "api,admin")
+            let workers = [try await cluster.start(roles: "worker"), try await cluster.start(roles: "worker")]
+            let gateways = [try await cluster.start(roles: "gateway"), try await cluster.start(roles: "gateway")]
+
+            // One live query, followed on both gateways; another one beside it.
+            let list = try JSONParser.parse(
+                try await API.get(api.address, "ListMoviesByGenre", ["genre": "Sci-Fi"]).body)
+            let movie = try #require(list["data"]?["movies"]?[0])
+            let id = try #require(movie["id"]?.stringValue)
+            var subscribers: [Subscriber] = []
+            for gateway in gateways {
+                let subscriber = try await Subscriber.connect(gateway.address)
+                subscriber.subscribe("ListMoviesByGenre", ["genre": "Sci-Fi"], id: "list")
+                subscriber.subscribe("GetMovieById", ["id": .string(id)], id: "one")
+                _ = try await subscriber.data(id: "list")
+                subscribers.append(subscriber)
+            }
+
+            func update(_ description: String) async throws {
+                let answer = try await API.mutate(
+                    api.address, "UpdateMovie",
+                    ["id": .string(id), "genre": "Sci-Fi", "description": .string(description)])
+                #expect(answer.status == 200, "\(answer.body)")
+            }
+            func isShown(_ description: String) -> @Sendable (JSONValue) -> Bool {
+                { data in data["movie"]?["description"]?.stringValue == description }
+            }
+
+            try await update("first")
+            for subscriber in subscribers { _ = try await subscriber.data(id: "one", where: isShown("first")) }
+
+            // A worker dies: the other takes its shards and every subscriber still gets the final state.
+            await workers[0].process.crash()
+            try await update("second")
+            for subscriber in subscribers { _ = try await subscriber.data(id: "one", where: isShown("second")) }
+
+            // A worker leaves in order.
+            let third = try await cluster.start(roles: "worker")
+            _ = third
+            #expect(await workers[1].process.terminate() == 0)
+            try await update("third")
+            for subscriber in subscribers { _ = try await subscriber.data(id: "one", where: isShown("third")) }
+
+            // Redis loses everything.
+            await cluster.servers.redis.crash()
+            try await update("while Redis is away")
+            try await cluster.servers.redis.restart()
+            for subscriber in subscribers {
+                _ = try await subscriber.data(id: "one", where: isShown("while Redis is away"))
+            }
+
+            // Postgres dies and comes back.
+            await cluster.servers.postgres.crash()
+            try await cluster.servers.postgres.restart()
+            var status = 0
+            while status != 200 {
+                status = try await API.mutate(
+                    api.address, "UpdateMovie", ["id": .string(id), "genre": "Sci-Fi", "description": "after Postgres"]
+                ).status
+            }
+            for subscriber in subscribers {
+                _ = try await subscriber.data(id: "one", where: isShown("after Postgres"))
+            }
+
+            // A gateway that drains tells its sessions to come back elsewhere.
+            #expect(await gateways[0].process.terminate() == 0)
+            #expect(await subscribers[0].closeCode() == 1001)
+        }
+    }
+
+    @Test func wrongShardCountRefusesToStart() async throws {
+        try await Cluster.with { cluster in
+            _ = try await cluster.start(roles: "api")
+            let other = try FreshetProcess(
+                [
+                    "serve", Paths.movies, "--roles", "worker", "--set", "http.port=0", "--set", "cluster.shardCount=17",
+                ],
+                environment: [
+                    "FRESHET_POSTGRES_URL": cluster.servers.postgres.connectionString,
+                    "FRESHET_REDIS_URL": cluster.servers.redis.url,
+                ])
+            #expect(await other.waitForExit() == 1)
+            #expect(other.output.contains("cluster.shardCount is 17"))
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import FreshetClient
+import Foundation
+import JSON
+import NIOHTTP1
+
+/// Freshet nodes as processes of their own over one Postgres and one Redis.
+final class Cluster {
+    let servers: Servers
+    private var nodes: [FreshetProcess] = []
+
+    private init(_ servers: Servers) {
+        self.servers = servers
+    }
+
+    static func with<T: Sendable>(_ body: (Cluster) async throws -> T) async throws -> T {
+        try await Servers.with { servers in
+            let cluster = Cluster(servers)
+            let migration = try FreshetProcess(
+                ["migrate", Paths.movies, "--seed"], environment: ["FRESHET_POSTGRES_URL": servers.postgres.connectionString])
+            guard await migration.waitForExit() == 0 else { throw UnexpectedEnd(output: migration.output) }
+            do {
+                let value = try await body(cluster)
+                await cluster.stop()
+                return value
+            } catch {
+                let logs = cluster.nodes.map(\.output).joined(separator: "\n----\n")
+                FileHandle.standardError.write(Data("cluster logs:\n\(logs)\n".utf8))
+                await cluster.stop()
+                throw error
+            }
+        }
+    }
+
+    /// Starts one node and waits until it is ready.
+    func start(
+        roles: String, settings: [String] = []
+    ) async throws -> (process: FreshetProcess, address: ServerAddress) {
+        var arguments = ["serve", Paths.movies, "--roles", roles, "--set", "http.port=0", "--set", "admin.port=0"]
+        let quick = ["cluster.leaseTtlMs=1500", "cluster.leaseRenewMs=300", "cluster.nodeTtlMs=1500",
+            "cluster.heartbeatMs=300", "cluster.shardCount=16", "http.eventLoops=1", "outbox.sweepMs=300",
+            "outbox.sweepAgeMs=500"]
+        for setting in quick + settings { arguments += ["--set", setting] }
+        let process = try FreshetProcess(
+            arguments,
+            environment: [
+                "FRESHET_POSTGRES_URL": servers.postgres.connectionString, "FRESHET_REDIS_URL": servers.redis.url,
+            ])
+        nodes.append(process)
+        let ready = try await process.line(containing: "ready http://")
+        let parts = ready.split(separator: " ")
+        return (process, try ServerAddress(String(parts[1])))
+    }
+
+    func stop() async {
+        for node in nodes { await node.crash() }
+        nodes = []
+    }
+}
+
+/// Calls of the plain resource and of `/graphql`.
+enum API {
+    static func mutate(
+        _ address: ServerAddress, _ operation: String, _ variables: JSONObject, token: String? = nil
+    ) async throws -> (status: Int, body: JSONValue) {
+        var headers: HTTPHeaders = ["content-type": "application/json"]
+        if let token { headers.add(name: "authorization", value: "Bearer \(token)") }
+        let response = try await HTTPCall.send(
+            .POST, address, path: "/v1/connectors/movies/mutations/\(operation)", headers: headers,
+            body: JSONWriter.compact(["variables": .object(variables)]))
+        return (response.status, try JSONParser.parse(response.body))
+    }
+
+    static func get(
+        _ address: ServerAddress, _ operation: String, _ variables: JSONObject, headers: HTTPHeaders = [:]
+    ) async throws -> HTTPCall.Response {
+        let text = String(decoding: JSONWriter.compact(.object(variables)), as: UTF8.self)
+        let encoded = text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+        return try await HTTPCall.send(
+            .GET, address, path: "/v1/connectors/movies/queries/\(operation)?variables=\(encoded)", headers: headers)
+    }
+}

@@ -1,0 +1,121 @@
+import JSON
+import LiveModel
+import Refresh
+import Testing
+
+/// Who is registered and what each gateway is told.
+@Suite struct InterestTests {
+    private var onM: QueryRules { get throws { Fixture.rules([try Fixture.trigger(nil)]) } }
+
+    private func known(_ number: Int, _ position: Position? = nil) -> KnownResult {
+        KnownResult(digest: Fixture.digest(number), position: position)
+    }
+
+    @Test func aSecondGatewayThatHoldsTheResultCostsNoRun() throws {
+        var bench = Bench.settled(try onM)
+        let asked = bench.announce(from: "g2", known: known(1))
+        #expect(asked.summary == ["g2:unchanged"] && asked.runs.isEmpty)
+    }
+
+    @Test func aSecondGatewayWithoutTheResultGetsItAlone() throws {
+        var bench = Bench.settled(try onM)
+        let asked = bench.announce(from: "g2")
+        #expect(asked.runs.count == 1 && asked.sent.isEmpty)
+        #expect(asked.runs[0].items[0].knownDigest == nil)
+        #expect(bench.finish(asked.runs[0], Fixture.result(1)).summary == [#"g2:result {"v":1}"#])
+    }
+
+    @Test func whoComesDuringARunThatBringsNoBodyGetsOneMore() throws {
+        var bench = Bench.settled(try onM)
+        let run = bench.event().runs[0]
+        #expect(run.items[0].knownDigest == Fixture.digest(1))
+        #expect(bench.announce(from: "g2").isNothing)
+        bench.nowMs += 100
+        let finished = bench.finish(run, .unchanged)
+        #expect(finished.sent.isEmpty && finished.runs.count == 1)
+        #expect(finished.runs[0].items[0].knownDigest == nil)
+        #expect(bench.finish(finished.runs[0], Fixture.result(1)).summary == [#"g2:result {"v":1}"#])
+    }
+
+    @Test func aChangeGoesToEveryGatewayOnce() throws {
+        var bench = Bench.settled(try onM)
+        _ = bench.announce(from: "g2", known: known(1))
+        let run = bench.event().runs[0]
+        let finished = bench.finish(run, Fixture.result(2))
+        #expect(finished.summary == [#"g:result {"v":2}"#, #"g2:result {"v":2}"#])
+    }
+
+    @Test func anUnchangedResultTravelsNowhere() throws {
+        var bench = Bench.settled(try onM)
+        let run = bench.event().runs[0]
+        #expect(bench.finish(run, .unchanged).isNothing)
+    }
+
+    @Test func announcingAgainIsHarmless() throws {
+        var bench = Bench.settled(try onM)
+        #expect(bench.announce(known: known(1)).summary == ["g:unchanged"])
+        #expect(bench.machine.liveQueryCount == 1)
+        _ = bench.tell(.withdraw(gateway: NodeID("g"), key: Fixture.query().key))
+        #expect(bench.machine.liveQueryCount == 0)
+        #expect(bench.tell(.withdraw(gateway: NodeID("g"), key: Fixture.query().key)).isNothing)
+    }
+
+    @Test func theLastOneToLeaveEndsTheLiveQuery() throws {
+        var bench = Bench.settled(try onM)
+        _ = bench.announce(from: "g2", known: known(1))
+        _ = bench.tell(.withdraw(gateway: NodeID("g"), key: Fixture.query().key))
+        #expect(bench.event().runs.count == 1)
+        bench.machine.gatewayGone(NodeID("g2"))
+        #expect(bench.machine.liveQueryCount == 0)
+        #expect(bench.event().isNothing)
+    }
+
+    @Test func aMatchingSummaryIsQuietAnotherOneAsksForEverything() throws {
+        var bench = Bench.settled(try onM)
+        let prefix = Fixture.query().key.digest.prefix
+        #expect(bench.tell(.summary(gateway: NodeID("g"), count: 1, fingerprint: prefix)).isNothing)
+        #expect(bench.tell(.summary(gateway: NodeID("g3"), count: 0, fingerprint: 0)).isNothing)
+        #expect(
+            bench.tell(.summary(gateway: NodeID("g"), count: 1, fingerprint: ~prefix)).summary == [
+                "g:announceAll \(Bench.epoch)"
+            ])
+        #expect(bench.machine.liveQueryCount == 0)
+        #expect(bench.tell(.summary(gateway: NodeID("g"), count: 0, fingerprint: 0)).isNothing)
+    }
+
+    @Test func refusalsAreAnswered() throws {
+        var settings = RefreshSettings()
+        settings.liveQueriesMax = 1
+        var bench = Bench.settled(try onM, settings: settings)
+        #expect(bench.announce(Fixture.query("Q", ["n": 1])).summary == ["g:failed LIMIT_EXCEEDED"])
+        _ = bench.tell(.leave(gateway: NodeID("g")))
+        #expect(bench.announce(Fixture.query("Unknown")).summary == ["g:failed UNAVAILABLE"])
+        #expect(bench.machine.liveQueryCount == 0)
+    }
+
+    @Test func aShardThatIsNotOwnedIsSilent() throws {
+        var bench = Bench(["Q": try onM], isOwner: false)
+        #expect(bench.announce().isNothing && bench.event().isNothing)
+        #expect(bench.machine.ownedShards.isEmpty)
+    }
+
+    @Test func aMessageThatWasNotSentIsSentAnew() throws {
+        var bench = Bench.settled(try onM)
+        let run = bench.event().runs[0]
+        _ = bench.finish(run, Fixture.result(2))
+        #expect(Asked(bench.machine.sendFailed(NodeID("g"), [Fixture.query().key], nowMs: bench.nowMs)).isNothing)
+        let again = bench.advance(bench.machine.settings.retryMinMs)
+        #expect(again.runs.count == 1 && again.runs[0].items[0].knownDigest == nil)
+        #expect(bench.finish(again.runs[0], Fixture.result(2)).summary == [#"g:result {"v":2}"#])
+    }
+
+    @Test func aMessageNotSentDuringARunMakesThatRunBringTheBody() throws {
+        var bench = Bench.settled(try onM)
+        let run = bench.event().runs[0]
+        _ = bench.machine.sendFailed(NodeID("g"), [Fixture.query().key], nowMs: bench.nowMs)
+        bench.nowMs += 100
+        let finished = bench.finish(run, .unchanged)
+        #expect(finished.runs.count == 1)
+        #expect(bench.finish(finished.runs[0], Fixture.result(1)).summary == [#"g:result {"v":1}"#])
+    }
+}

@@ -1,0 +1,122 @@
+import JSON
+import LiveModel
+import Refresh
+import Testing
+
+/// What a gateway or client already holds: no run when nothing relevant happened since, a run at any doubt.
+@Suite struct ResumeTests {
+    private static let other = Fixture.event("Other")
+
+    private func onM() throws -> QueryRules { Fixture.rules([try Fixture.trigger(nil)], keys: [Fixture.key("1")]) }
+
+    private func position(_ id: StreamID, epoch: UInt64 = 3, run: UInt64 = 4) -> Position {
+        Position(epoch: epoch, run: run, id: id)
+    }
+
+    private func known(_ position: Position?) -> KnownResult {
+        KnownResult(digest: Fixture.digest(1), position: position)
+    }
+
+    /// A new owner that knows ids 90…100 of the stream.
+    private func owner(
+        _ events: [UInt64: MutationEvent] = [:], rules: QueryRules? = nil, settings: RefreshSettings = .init()
+    ) throws -> Bench {
+        var bench = Bench(["Q": try rules ?? onM()], settings: settings, isOwner: false)
+        bench.acquire(history: (90...100).map { (Fixture.id($0), events[$0] ?? Self.other) })
+        return bench
+    }
+
+    @Test func nothingRelevantSinceCostsNoRun() throws {
+        for id: UInt64 in [90, 95, 100] {
+            var bench = try owner([90: Fixture.event("M")])
+            let asked = bench.announce(known: known(position(Fixture.id(id))))
+            #expect(asked.runs.isEmpty && asked.summary == ["g:unchanged"], "id \(id)")
+            #expect(asked.positions[0] > position(Fixture.id(id)) && asked.positions[0].id == Fixture.id(100))
+            #expect(bench.event(Fixture.event("M")).runs[0].items[0].knownDigest == Fixture.digest(1))
+        }
+    }
+
+    @Test func somethingRelevantSinceRunsWithTheKnownDigest() throws {
+        for event in [Fixture.event("M"), Fixture.event("Other", keys: [Fixture.key("1")])] {
+            var bench = try owner([96: event])
+            let asked = bench.announce(known: known(position(Fixture.id(95))))
+            #expect(asked.runs.first?.items.first?.knownDigest == Fixture.digest(1))
+            #expect(bench.finish(asked.runs[0], .unchanged).summary == ["g:unchanged"])
+        }
+    }
+
+    @Test func doubtRuns() throws {
+        let doubts: [(String, Position?)] = [
+            ("content only", nil), ("before the history", position(Fixture.id(89))),
+            ("after the stream's end", position(Fixture.id(101))), ("a later epoch", position(Fixture.id(95), epoch: 8)),
+        ]
+        for (why, position) in doubts {
+            var bench = try owner()
+            #expect(bench.announce(known: known(position)).runs.count == 1, "\(why)")
+        }
+    }
+
+    @Test func anIntervalRuns() throws {
+        var bench = try owner(rules: Fixture.rules(everyMs: 60_000))
+        #expect(bench.announce(known: known(position(Fixture.id(99)))).runs.count == 1)
+    }
+
+    @Test func theHistoryIsBounded() throws {
+        var settings = RefreshSettings()
+        settings.historyMax = 4
+        var bench = try owner(settings: settings)
+        #expect(bench.announce(Fixture.query("Q", ["n": 1]), known: known(position(Fixture.id(97)))).runs.isEmpty)
+        #expect(bench.announce(Fixture.query("Q", ["n": 2]), known: known(position(Fixture.id(96)))).runs.count == 1)
+        for _ in 0..<4 { _ = bench.event(Self.other) }
+        #expect(bench.announce(Fixture.query("Q", ["n": 3]), known: known(position(Fixture.id(97)))).runs.count == 1)
+    }
+
+    @Test func anUnreadableEventRunsEverythingAndEndsTheHistory() throws {
+        var bench = try owner()
+        _ = bench.announce(known: known(position(Fixture.id(95))))
+        #expect(bench.event(nil).runs.count == 1)
+        let late = bench.announce(Fixture.query("Q", ["n": 1]), known: known(position(Fixture.id(95))))
+        #expect(late.runs.count == 1, "nobody knows what the unreadable event meant")
+        let fresh = bench.announce(
+            Fixture.query("Q", ["n": 2]), known: known(position(bench.lastID, epoch: Bench.epoch, run: 9)))
+        #expect(fresh.summary == ["g:unchanged"])
+    }
+
+    @Test func lostEventsRunEverythingAndEndTheHistory() throws {
+        var bench = try owner()
+        _ = bench.announce(known: known(position(Fixture.id(95))))
+        let asked = Asked(bench.machine.eventsLost(Bench.shard, lastEventID: Fixture.id(100), nowMs: bench.nowMs))
+        #expect(asked.runs.count == 1)
+        // Read before the loss: at 100, what was lost came after.
+        let late = bench.announce(Fixture.query("Q", ["n": 1]), known: known(position(Fixture.id(100))))
+        #expect(late.runs.count == 1)
+    }
+
+    @Test func aStreamThatBeginsAnewEndsTheHistory() throws {
+        var bench = try owner()
+        _ = bench.machine.eventsLost(Bench.shard, lastEventID: .zero, nowMs: bench.nowMs)
+        bench.lastID = Fixture.id(200)
+        _ = bench.event(Self.other)
+        let asked = bench.announce(Fixture.query("Q", ["n": 1]), known: known(position(Fixture.id(99))))
+        #expect(asked.runs.count == 1)
+    }
+
+    @Test func anEmptyStreamJudgesNothingBeforeItsFirstEvent() throws {
+        var bench = Bench(["Q": try onM()], isOwner: false)
+        bench.lastID = .zero
+        bench.acquire()
+        bench.lastID = Fixture.id(200)
+        _ = bench.event(Self.other)
+        #expect(bench.announce(known: known(position(Fixture.id(99)))).runs.count == 1)
+        let here = position(bench.lastID, epoch: Bench.epoch, run: 5)
+        #expect(bench.announce(Fixture.query("Q", ["n": 1]), known: known(here)).summary == ["g:unchanged"])
+    }
+
+    @Test func entriesSeenBeforeAreSkipped() throws {
+        var bench = Bench.settled(try onM())
+        let old = bench.machine.eventsArrived(
+            Bench.shard, [(Fixture.id(99), Fixture.event()), (Fixture.id(100), Fixture.event())], nowMs: bench.nowMs)
+        #expect(Asked(old).isNothing)
+        #expect(bench.machine.lastEventID(of: Bench.shard) == Fixture.id(100))
+    }
+}

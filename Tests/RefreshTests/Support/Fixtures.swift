@@ -1,0 +1,86 @@
+import CEL
+import JSON
+import LiveModel
+import Refresh
+
+/// Small values with a meaning, so that a test names only what it is about.
+enum Fixture {
+    static let version = Digest(of: [1])
+
+    static func operation(_ name: String) -> OperationReference {
+        OperationReference(connector: "c", operation: name)
+    }
+
+    static func query(_ name: String = "Q", _ variables: JSONObject = [:], auth: JSONValue? = nil) -> LiveQuery {
+        LiveQuery(operation: operation(name), version: version, variables: variables, auth: auth)
+    }
+
+    static func trigger(
+        _ condition: String?, of query: String = "Q", on mutation: String = "M", number: Int = 0
+    ) throws -> Trigger {
+        Trigger(
+            id: .init(operation: operation(query), version: version, number: number), mutation: operation(mutation),
+            condition: try condition.map { try ConditionActivation.environment.compile($0) })
+    }
+
+    static func request(_ variables: JSONObject, auth: JSONValue = .null) -> Value {
+        .map(MapValue([("variables", Value(jsonObject: variables)), ("auth", Value(json: auth))]))
+    }
+
+    static func rules(
+        _ triggers: [Trigger] = [], keys: [EntityKey] = [], everyMs: Int64? = nil, variables: JSONObject = [:],
+        auth: JSONValue = .null
+    ) -> QueryRules {
+        QueryRules(triggers: triggers, lookupKeys: keys, everyMs: everyMs, request: request(variables, auth: auth))
+    }
+
+    static func key(_ id: String, table: String = "movie") -> EntityKey {
+        EntityKey(table: table, values: [.string(id)])
+    }
+
+    static func event(
+        _ mutation: String = "M", _ variables: JSONObject = [:], auth: JSONValue = .null, keys: [EntityKey] = [],
+        trace: String = "t", atMs: Int64 = 1
+    ) -> MutationEvent {
+        MutationEvent(
+            id: "e", operation: operation(mutation), variables: variables, auth: auth, keysWritten: keys,
+            traceID: trace, committedAtMs: atMs)
+    }
+
+    static func id(_ ms: UInt64) -> StreamID { StreamID(ms: ms, sequence: 0) }
+
+    static func digest(_ number: Int) -> Digest { Digest(of: "version \(number)".utf8) }
+
+    static func result(_ number: Int) -> RunOutcome {
+        .result(digest: digest(number), body: Array("{\"v\":\(number)}".utf8))
+    }
+}
+
+/// One number decides a whole random test.
+struct SplitMix64: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// Names of the collections below `value` that hold something, for "nothing is left" tests.
+func leftovers(in value: Any, except ignored: Set<String> = []) -> [String] {
+    Mirror(reflecting: value).children.compactMap { child in
+        guard let label = child.label, !ignored.contains(label) else { return nil }
+        let mirror = Mirror(reflecting: child.value)
+        switch mirror.displayStyle {
+        case .dictionary, .set, .collection: return mirror.children.isEmpty ? nil : label
+        default: return nil
+        }
+    }
+}
