@@ -42,6 +42,7 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     ],
     targets: [
         // System libraries
@@ -60,8 +61,8 @@ let package = Package(
 
         // Shells
         module("ProjectFolder", ["Catalog", "GraphQLLanguage", yams]),
-        module("LocalServers", ["CLibpq", logging]),
-        module("Postgres", ["CLibpq", logging]),
+        module("LocalServers", ["CLibpq"]),
+        module("Postgres", ["CLibpq", deque, logging]),
         module("Broker", ["CHiredis", "LiveModel", logging]),
         module("Execution", ["Catalog", "GraphQLLanguage", "JSON", "LiveModel", "Postgres"]),
         module("HTTPServer", [nio, nioPosix, nioHTTP, nioWebSocket, logging]),
@@ -82,8 +83,8 @@ let package = Package(
         module(
             "Gateway",
             [
-                "Broker", "Catalog", "Execution", "HTTPServer", "JSON", "LiveModel", "Sessions", nio, nioPosix, nioHTTP,
-                logging, metrics,
+                "Broker", "Catalog", "Execution", "GraphQLLanguage", "HTTPServer", "JSON", "LiveModel", "Sessions", nio, nioPosix,
+                nioHTTP, logging, metrics,
             ]),
         module(
             "Endpoint",
@@ -101,17 +102,34 @@ let package = Package(
             "Node",
             [
                 "APINode", "Admin", "Broker", "Catalog", "Endpoint", "Execution", "FanoutWorker", "Gateway",
-                "HTTPServer", "LiveModel", "Observability", "Postgres", "Sessions", "Settings", "Sharding", "Tokens",
+                "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh", "Sessions", "Settings", "Sharding", "Tokens",
                 nio, nioPosix, logging,
             ]),
         module("FreshetClient", ["JSON", "LiveModel", nio, nioPosix, nioHTTP, nioWebSocket]),
+        module(
+            "LoadDriver",
+            [
+                "FreshetClient", "JSON", .product(name: "Histogram", package: "hdrhistogram-swift"), yams, deque, nio,
+                nioPosix, nioHTTP,
+            ]),
         .executableTarget(
             name: "freshet",
             dependencies: [
-                "Catalog", "Execution", "FreshetClient", "JSON", "LocalServers", "Node", "Observability", "Postgres",
+                "Catalog", "Execution", "FreshetClient", "JSON", "LoadDriver", "LocalServers", "Node", "Observability", "Postgres",
                 "ProjectFolder", "Settings", arguments, logging, metrics, nioHTTP,
             ],
             swiftSettings: settings),
+        // Benchmarks: `make bench`
+        .target(name: "CBroadcaster"),
+        .target(name: "CBenchmarks", dependencies: ["CLibpq"]),
+        module(
+            "Benchmarks",
+            [
+                "Broker", "CBenchmarks", "CBroadcaster", "CEL", "Catalog", "Execution", "FreshetClient", "HTTPServer", "JSON",
+                "LiveModel", "LocalServers", "Node", "Observability", "Postgres", "ProjectFolder", "Refresh", "Settings",
+                nio, nioPosix, nioHTTP, logging, metrics,
+            ]),
+        .executableTarget(name: "freshet-bench", dependencies: ["Benchmarks", arguments], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

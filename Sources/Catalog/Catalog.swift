@@ -32,7 +32,8 @@ package struct Catalog: Sendable {
         }
         try sink.throwIfErrors()
         return Catalog(
-            serviceID: project.serviceID, schema: schema, connectors: connectors, warnings: sink.diagnostics)
+            serviceID: project.serviceID, schema: schema, connectors: connectors,
+            warnings: project.warnings + sink.diagnostics)
     }
 
     private init(serviceID: String, schema: Schema, connectors: [String: Connector], warnings: [Diagnostic]) {

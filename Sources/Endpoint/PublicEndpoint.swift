@@ -143,7 +143,7 @@ package final class PublicEndpoint: HTTPHandler {
             return call.fail(RequestError(.unavailable, "the node has its maximum of requests in flight"))
         }
         Task {
-            do {
+            do throws(RequestError) {
                 let bearer = call.request.header("authorization").flatMap { BearerToken.inHeader($0) }
                 try await work(try await services.authenticate(bearer: bearer))
             } catch {

@@ -81,7 +81,7 @@ package final class MutationExecutor: Sendable {
             return Self.rolledBack(call, failedStep: failed, RequestError(error))
         }
         let fields = zip(call.steps, results).map { step, result in
-            (step.responseKey, result.rows.first?[0])
+            (step.responseKey, Self.value(of: step, result))
         }
         return Outcome(body: Self.object(fields), errors: [], event: row)
     }
@@ -116,7 +116,7 @@ package final class MutationExecutor: Sendable {
                     do {
                         let result = try await session.execute(Statement(step.sql), step.parameters.map { Parameter($0) })
                         try await session.release("field")
-                        fields.append((step.responseKey, result.rows.first?[0]))
+                        fields.append((step.responseKey, Self.value(of: step, result)))
                         keys += step.keysWritten
                     } catch let error as PostgresError {
                         guard case .server = error.code else { throw error }
@@ -142,6 +142,14 @@ package final class MutationExecutor: Sendable {
             throw error
         } catch {
             throw RequestError(.internalError, "the mutation failed")
+        }
+    }
+
+    /// JSON text of one field; nil for null.
+    private static func value(of step: MutationStep, _ result: ResultSet) -> [UInt8]? {
+        switch step.resultKind {
+        case .json: result.rows.first?[0]
+        case .affectedCount: Array(String(result.affectedRows).utf8)
         }
     }
 

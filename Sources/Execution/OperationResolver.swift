@@ -83,16 +83,18 @@ private struct SentText {
     let operation: OperationDefinition
 
     init(_ text: String, name: String?) throws(RequestError) {
+        let parsed: Document
         do {
-            document = try Parser.parseDocument(Source(name: "request", text: text), limits: .request)
+            parsed = try Parser.parseDocument(Source(name: "request", text: text), limits: .request)
         } catch {
             throw RequestError(
                 .badRequest, "\"query\" is not GraphQL: \(error.message) (\(error.location))")
         }
-        let wanted = name.map { name in document.operations.filter { $0.name?.value == name } } ?? document.operations
+        let wanted = name.map { name in parsed.operations.filter { $0.name?.value == name } } ?? parsed.operations
         guard wanted.count == 1 else {
             throw RequestError(.badRequest, "\"query\" must hold exactly one operation of the name asked for")
         }
+        document = parsed
         operation = wanted[0]
     }
 

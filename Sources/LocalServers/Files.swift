@@ -103,7 +103,11 @@ final class FolderLock: Sendable {
         }
     }
 
-    deinit { close(file) }
+    deinit {
+        // Closing alone would leave the lock to a child that is just being made and still has a copy of the descriptor.
+        flock(file, LOCK_UN)
+        close(file)
+    }
 }
 
 /// Unix socket paths and free ports.

@@ -69,7 +69,7 @@ package final class LocalPostgres: Sendable {
     deinit {
         // Not stopped in order: then at least without delay.
         state.withLock { $0.child?.signal(SIGQUIT) }
-        if isSocketFolderTemporary { Files.removeFolder(socketDirectory) }
+        removeSocketFolder()
     }
 
     /// Starts a server on the folder, which is made and filled when it is new; existing data are kept.
@@ -137,7 +137,7 @@ package final class LocalPostgres: Sendable {
             return state.child
         }
         await child?.end([(SIGINT, 20_000), (SIGQUIT, 5_000)])
-        if isSocketFolderTemporary { Files.removeFolder(socketDirectory) }
+        removeSocketFolder()
         state.withLock { $0.lock = nil }
     }
 
@@ -155,6 +155,12 @@ package final class LocalPostgres: Sendable {
         try await launch()
     }
 
+    private func removeSocketFolder() {
+        guard isSocketFolderTemporary else { return }
+        layout.clearSocketFolder(socketDirectory)
+        Files.removeFolder(socketDirectory)
+    }
+
     // MARK: launching
 
     private func launch() async throws(LocalServerError) {
@@ -162,6 +168,7 @@ package final class LocalPostgres: Sendable {
         while true {
             Files.rotateLog(layout.log)
             try layout.clearForeignProcessNumber()
+            layout.clearSocketFolder(socketDirectory)
             let child = try await ChildProcess.start(command)
             state.withLock { $0.child = child }
             do {

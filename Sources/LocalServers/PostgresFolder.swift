@@ -80,6 +80,13 @@ struct PostgresFolder: Sendable {
             return
         }
         try Files.write(path, (["\(Int32.max)"] + lines.dropFirst()).joined(separator: "\n"), mode: 0o600)
+        if let account { try account.give(path) }
+    }
+
+    /// A socket's lock file is judged by its process number alone, too. With nobody at work in the folder it is stale.
+    func clearSocketFolder(_ path: String) {
+        guard runningServer() == nil else { return }
+        for name in Files.entries(path) where name.hasPrefix(".s.PGSQL.") { Files.remove(path + "/" + name) }
     }
 
     /// The process that `postmaster.pid` names, if it is a server that works in this very folder.

@@ -3,7 +3,10 @@ internal import Endpoint
 internal import FanoutWorker
 internal import Gateway
 internal import HTTPServer
+internal import Refresh
 internal import Sessions
+internal import Settings
+internal import Sharding
 
 /// From settings to what each part is configured with.
 extension ServiceNode {

@@ -106,7 +106,7 @@ private final class Tally: Sendable {
 
     @Test func readersAreRepeatedOnceAfterALoss() async throws {
         try await withPool { (pool) async throws in
-            async let value = pool.query("SELECT pg_sleep(0.3), 9")
+            async let value = pool.query("SELECT pg_sleep(1), 9")
             _ = await eventually { pool.metrics.read.inFlight == 1 }
             try await terminate(pool, "freshet-read")
             #expect(try await value.rows[0].int(1) == 9)
@@ -133,7 +133,7 @@ private final class Tally: Sendable {
 
     @Test func callsWaitForTheServerUntilTheirDeadline() async throws {
         let server = try #require(PrivatePostgres.current)
-        try await withPool({ $0.statementTimeoutMs = 300 }) { (pool) async throws in
+        try await withPool({ $0.statementTimeoutMs = 1_000 }) { (pool) async throws in
             await server.crash()
             _ = await eventually { pool.metrics.write.connected == 0 && pool.metrics.read.connected == 0 }
             #expect(
@@ -172,7 +172,7 @@ private final class Tally: Sendable {
     @Test func stopLetsWorkFinishAndRefusesMore() async throws {
         try await withPool({ $0.stopTimeoutMs = 10_000 }) { (pool) async throws in
             try await pool.script("CREATE TABLE l_stop (id int)")
-            async let last = pool.transaction([("INSERT INTO l_stop VALUES (1)", []), ("SELECT pg_sleep(0.2)", [])])
+            async let last = pool.transaction([("INSERT INTO l_stop VALUES (1)", []), ("SELECT pg_sleep(1)", [])])
             _ = await eventually { pool.metrics.write.inFlight == 1 }
             await pool.stop()
             #expect(try await last.count == 2)

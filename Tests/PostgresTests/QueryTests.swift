@@ -162,14 +162,20 @@ extension OneServer {
 
         @Test func fullQueueSaysSo() async throws {
             try await withPool({ $0.queueMax = 8 }) { (pool) async throws in
-                let codes = await withTaskGroup(of: PostgresError.Code?.self) { group in
-                    for _ in 0..<40 {
-                        group.addTask {
-                            await code { () async throws(PostgresError) in try await pool.query("SELECT pg_sleep(0.1)")
+                let codes = try await pool.withSession { session in
+                    try await session.execute("SELECT pg_advisory_lock(78)")
+                    return try await withThrowingTaskGroup(of: PostgresError.Code?.self) { group in
+                        for _ in 0..<40 {
+                            group.addTask {
+                                await code { () async throws(PostgresError) in
+                                    try await pool.query("SELECT pg_advisory_xact_lock_shared(78)")
+                                }
                             }
                         }
+                        _ = await eventually { pool.metrics.read.refused == 32 }
+                        try await session.execute("SELECT pg_advisory_unlock(78)")
+                        return try await group.reduce(into: []) { $0.append($1) }
                     }
-                    return await group.reduce(into: []) { $0.append($1) }
                 }
                 #expect(codes.count { $0 == .queueFull } == 32)
                 #expect(codes.count { $0 == nil } == 8)
@@ -180,7 +186,7 @@ extension OneServer {
 
         @Test func queuedBytesAreBounded() async throws {
             try await withPool({ $0.queueBytesMax = 10_000 }) { (pool) async throws in
-                async let slow = pool.query("SELECT pg_sleep(0.2), length($1::bytea)", [.binary([1])])
+                async let slow = pool.query("SELECT pg_sleep(1), length($1::bytea)", [.binary([1])])
                 _ = await eventually { pool.metrics.read.inFlight == 1 }
                 let big: [Parameter] = [.binary(Array(repeating: 1, count: 20_000))]
                 #expect(

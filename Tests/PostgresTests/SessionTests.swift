@@ -42,7 +42,8 @@ extension OneServer {
                     #expect(try await session.execute("SELECT to_regclass('s_temp')").rows[0].isNull(0))
                     #expect(try await session.execute("SHOW timezone").rows[0].string(0) == "UTC")
                     #expect(try await session.execute("SELECT count(*) FROM s_left").rows[0].int(0) == 0)
-                    let locks = try await session.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
+                    let locks = try await session.execute(
+                        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 7")
                     #expect(locks.rows[0].int(0) == 0)
                     return session
                 }
@@ -90,7 +91,7 @@ extension OneServer {
         }
 
         @Test func waitingIsBoundedAndCanBeCancelled() async throws {
-            try await withPool({ ($0.sessionConnections, $0.queueMax, $0.statementTimeoutMs) = (1, 1, 300) }) {
+            try await withPool({ ($0.sessionConnections, $0.queueMax, $0.statementTimeoutMs) = (1, 1, 1_500) }) {
                 (pool) async throws in
                 try await pool.withSession { _ in
                     let waiting = Task { try await pool.withSession { _ in } }

@@ -116,14 +116,18 @@ extension OneServer {
         @Test func cancelledWhileUnsentIsNotRun() async throws {
             try await withPool({ ($0.writeConnections, $0.writeInFlightMax) = (1, 1) }) { (pool) async throws in
                 try await pool.script("CREATE TABLE t_cancel (id int)")
-                async let first = pool.transaction([("SELECT pg_sleep(0.3)", [])])
-                _ = await eventually { pool.metrics.write.inFlight == 1 }
-                let second = Task { try await pool.transaction([("INSERT INTO t_cancel VALUES (1)", [])]) }
-                _ = await eventually { pool.metrics.write.queued == 1 }
-                second.cancel()
-                let result = await second.result
-                #expect(throws: PostgresError.self) { try result.get() }
-                _ = try await first
+                try await pool.withSession { session in
+                    try await session.execute("SELECT pg_advisory_lock(77)")
+                    async let first = pool.transaction([("SELECT pg_advisory_xact_lock(77)", [])])
+                    _ = await eventually { pool.metrics.write.inFlight == 1 }
+                    let second = Task { try await pool.transaction([("INSERT INTO t_cancel VALUES (1)", [])]) }
+                    _ = await eventually { pool.metrics.write.queued == 1 }
+                    second.cancel()
+                    let result = await second.result
+                    #expect(throws: PostgresError.self) { try result.get() }
+                    try await session.execute("SELECT pg_advisory_unlock(77)")
+                    _ = try await first
+                }
                 #expect(try await pool.query("SELECT count(*) FROM t_cancel").rows[0].int(0) == 0)
                 // Cancelled before it begins.
                 let third = Task {

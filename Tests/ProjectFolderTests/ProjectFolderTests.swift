@@ -10,10 +10,13 @@ private final class TemporaryFolder {
 
     init(_ files: [String: String]) throws {
         path = FileManager.default.temporaryDirectory.path + "/project-\(UUID().uuidString)"
+        var folders: Set<String> = []
         for (name, text) in files {
             let file = path + "/" + name
-            let folder = file[..<(file.lastIndex(of: "/") ?? file.endIndex)]
-            try FileManager.default.createDirectory(atPath: String(folder), withIntermediateDirectories: true)
+            let folder = String(file[..<(file.lastIndex(of: "/") ?? file.endIndex)])
+            if folders.insert(folder).inserted {
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            }
             try Data(text.utf8).write(to: URL(filePath: file))
         }
     }
@@ -105,6 +108,14 @@ struct ProjectFolderTests {
     @Test func noSuchFolder() throws {
         let error = #expect(throws: CatalogError.self) { try ProjectFolder.load("/nowhere/at/all") }
         #expect(error?.diagnostics.map(\.rule) == ["no-folder"])
+    }
+
+    @Test func sizesAreBounded() throws {
+        #expect(
+            try problems(["schema/b.gql": String(repeating: "#", count: ProjectFolder.fileBytesMax + 1)])
+                == ["error too-large 0:0"])
+        let many = (0...ProjectFolder.filesMax).map { ("schema/many/\($0).gql", String?.some("")) }
+        #expect(try problems(Dictionary(uniqueKeysWithValues: many)) == ["error too-many-files 0:0"])
     }
 
     @Test func deepNestingIsBounded() throws {

@@ -4,8 +4,9 @@ package struct Limits: Sendable {
 
     /// UTF-8 bytes of a source.
     package var sourceBytesMax = 64 * 1024
-    /// Nesting of a source, and depth of its tree. Bounds recursion, so it should not be raised beyond the stack.
-    package var depthMax = 200
+    /// Nesting of a source, and depth of its tree. Bounds recursion: the default was measured to need less than 512 KiB of
+    /// stack in a release build.
+    package var depthMax = 100
     /// Nodes of a tree.
     package var nodesMax = 20_000
     /// Diagnostics of one compilation.

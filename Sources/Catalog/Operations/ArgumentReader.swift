@@ -25,6 +25,16 @@ extension OperationScope {
         ["having": "having is not offered yet", "distinct": "distinct is not offered yet"]
     }
 
+    /// Input fields of the language that are refused for now.
+    private static func notOfferedHelp(_ name: String) -> String? {
+        if name.hasSuffix("_date") || name.hasSuffix("_time") {
+            return "relative dates and times are not offered yet; an _expr over request.time can stand for many"
+        }
+        if name.hasSuffix("_embed") { return "embeddings are not offered yet" }
+        if name.contains("_on_") || name.contains("_via_") { return "rows of other tables go into fields of their own" }
+        return nil
+    }
+
     /// The fields of an input object by name. Nil after a diagnostic when the value is none.
     func inputFields(
         _ value: Value, of typeName: String, offered: [String], in file: SourceFile
@@ -46,7 +56,7 @@ extension OperationScope {
             guard offered.contains(field.name.value) else {
                 error(
                     "unknown-input-field", at: place, "\(typeName) has no field \"\(field.name.value)\"",
-                    help: DidYouMean.help(field.name.value, among: offered))
+                    help: Self.notOfferedHelp(field.name.value) ?? DidYouMean.help(field.name.value, among: offered))
                 continue
             }
             guard seen.insert(field.name.value).inserted else {

@@ -162,7 +162,9 @@ extension OperationScope {
             return []
         }
         let typeName = "\(InputType(column.type).text)_Update"
-        guard let fields = inputFields(item, of: typeName, offered: offered.map(\.rawValue), in: file) else { return [] }
+        guard let fields = inputFields(item, of: typeName, offered: offered.map(\.rawValue), in: file) else {
+            return []
+        }
         guard fields.count == 1, let (name, amount) = fields.first,
             let change = Assignment.Change(rawValue: name.value)
         else {
@@ -185,7 +187,8 @@ extension OperationScope {
             switch column.defaultValue {
             case nil, .sql: continue
             case .constant(let json):
-                guard let value = try? JSONParser.parse(json), let constant = try? ScalarCoercion(enums: schema.enums).coerce(value, to: column.type)
+                guard let value = try? JSONParser.parse(json),
+                    let constant = try? ScalarCoercion(enums: schema.enums).coerce(value, to: column.type)
                 else {
                     error(
                         "default-value", at: place,
@@ -203,7 +206,8 @@ extension OperationScope {
     private func requireColumns(
         _ table: Table, _ given: [String: Assignment], _ defaults: [String: Operand], at place: Place
     ) {
-        for column in table.columns where !column.isNullable && column.defaultValue == nil && given[column.field] == nil {
+        for column in table.columns where !column.isNullable && column.defaultValue == nil && given[column.field] == nil
+        {
             let reference = table.references.first { $0.localFields.contains(column.field) }
             error(
                 "missing-data", at: place,

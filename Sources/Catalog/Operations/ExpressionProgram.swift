@@ -72,6 +72,10 @@ package struct ExpressionProgram: Sendable {
         } catch {
             throw RequestError(.invalidVariable, "the expression '\(text)' has no value (\(error.code.rawValue))")
         }
+        // `request.time` is the usual default of a column; its text need not be read again.
+        if case .timestamp(let time) = result, type == ColumnType(.timestamp) {
+            return .string(TimeText.text(of: time))
+        }
         guard let json = Self.json(result, depth: 0) else {
             throw RequestError(.invalidVariable, "the expression '\(text)' gives no JSON value")
         }

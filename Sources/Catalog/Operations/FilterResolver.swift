@@ -65,7 +65,7 @@ extension OperationScope {
         _ value: Value, _ type: ColumnType, named typeName: String? = nil, in file: SourceFile
     ) -> [ColumnTest] {
         if value.isNull { return [] }
-        let name = typeName ?? "\(ScalarCoercion.name(of: type.scalar))_\(type.isList ? "List" : "")Filter"
+        let name = typeName ?? "\(type.scalar.typeName)_\(type.isList ? "List" : "")Filter"
         let operators = type.isList ? Self.listOperators : Self.operators(of: type.scalar)
         guard let fields = inputFields(value, of: name, offered: operators, in: file) else { return [] }
         return fields.flatMap { name, value in test(name.value, value, type, in: file) }

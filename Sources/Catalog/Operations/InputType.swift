@@ -27,7 +27,7 @@ indirect enum InputType: Sendable, Hashable {
     /// As GraphQL writes it.
     var text: String {
         switch self {
-        case .scalar(let scalar): ScalarCoercion.name(of: scalar)
+        case .scalar(let scalar): scalar.typeName
         case .key(let type): "\(type)_Key"
         case .data(let type): "\(type)_Data"
         case .orderDirection: "OrderDirection"
@@ -66,7 +66,7 @@ extension Schema {
     }
 
     private func inputType(named name: String) -> InputType? {
-        if let scalar = Self.scalars[name] { return .scalar(scalar) }
+        if let scalar = ScalarType.named(name) { return .scalar(scalar) }
         if enums[name] != nil { return .scalar(.enumeration(name)) }
         if name == "OrderDirection" { return .orderDirection }
         if name.hasSuffix("_Key"), table(ofType: String(name.dropLast(4))) != nil {
@@ -78,14 +78,9 @@ extension Schema {
         return nil
     }
 
-    static let scalars: [String: ScalarType] = [
-        "UUID": .uuid, "String": .string, "Int": .int, "Int64": .int64, "Float": .float, "Boolean": .boolean,
-        "Date": .date, "Timestamp": .timestamp, "Any": .any,
-    ]
-
     /// Names of types that variables can have, for suggestions.
     var inputTypeNames: [String] {
-        Self.scalars.keys.sorted() + enums.keys.sorted() + ["OrderDirection"]
+        ScalarType.names + enums.keys.sorted() + ["OrderDirection"]
             + tables.flatMap { ["\($0.typeName)_Key", "\($0.typeName)_Data"] }
     }
 }

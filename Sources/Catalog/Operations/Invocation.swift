@@ -90,7 +90,12 @@ struct Operand: Sendable {
     var constantSQL: String? {
         guard case .constant(let value) = source else { return nil }
         guard let text = text(of: value) else { return "NULL::\(sqlType.text)" }
-        return "\(SQLText.literal(text))::\(sqlType.text)"
+        return "\(SQLName.literal(text))::\(sqlType.text)"
+    }
+
+    /// Another value each time.
+    var isFresh: Bool {
+        if case .freshUUID = source { true } else { false }
     }
 
     var isNullConstant: Bool {

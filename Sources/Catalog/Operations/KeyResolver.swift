@@ -8,7 +8,9 @@ extension OperationScope {
 
     /// The row meant by the arguments of a lookup, an update or a delete; nil after a diagnostic.
     func target(of field: SelectedField, _ arguments: [String: Value], _ table: Table) -> RowTarget? {
-        let flat = arguments.filter { $0.key != "key" && $0.key != "first" && targetArguments(of: table).contains($0.key) }
+        let flat = arguments.filter {
+            $0.key != "key" && $0.key != "first" && targetArguments(of: table).contains($0.key)
+        }
         let given = (flat.isEmpty ? 0 : 1) + (arguments["key"] == nil ? 0 : 1) + (arguments["first"] == nil ? 0 : 1)
         let byName = table.key.count == 1 ? table.key[0] : table.key.joined(separator: " and ")
         guard given == 1 else {

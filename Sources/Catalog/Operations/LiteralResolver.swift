@@ -182,6 +182,10 @@ extension OperationScope {
     ) -> Operand? {
         let isUUIDCall = text.filter { !$0.isWhitespace } == "uuidV4()"
         if isUUIDCall {
+            guard operation.kind == .mutation else {
+                error("expression", at: place, "uuidV4() belongs to mutations: a query asks for what is there")
+                return nil
+            }
             guard type == ColumnType(.uuid) || type == ColumnType(.string) else {
                 error("expression", at: place, "uuidV4() gives a UUID, expected \(InputType(type).text)")
                 return nil
@@ -202,7 +206,9 @@ extension OperationScope {
         } catch {
             for problem in error.diagnostics {
                 let help = text.contains("uuidV4") ? "uuidV4() can only stand alone" : nil
-                self.error("expression", at: place, "\(problem.message) (at \(problem.line):\(problem.column) of the expression)", help: help)
+                self.error(
+                    "expression", at: place,
+                    "\(problem.message) (at \(problem.line):\(problem.column) of the expression)", help: help)
             }
             return nil
         }

@@ -30,7 +30,9 @@ extension OperationScope {
                 error(
                     "unknown-directive", at: field.place, "@skip and @include are not offered below \"\(name)\"")
             }
-            return rows.map { .insertMany(InsertMany(table: table, rows: $0, isUpsert: isUpsert, returning: returning)) }
+            return rows.map {
+                .insertMany(InsertMany(table: table, rows: $0, isUpsert: isUpsert, returning: returning))
+            }
         case .update(let table):
             let arguments = arguments(of: field, offered: targetArguments(of: table) + ["data"])
             let target = target(of: field, arguments, table)

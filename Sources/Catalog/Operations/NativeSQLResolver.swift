@@ -25,7 +25,8 @@ extension OperationScope {
             self.error("native-sql", at: place, error.message)
             return nil
         }
-        let allowed = isMutation
+        let allowed =
+            isMutation
             ? ["INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "SELECT"] : ["SELECT", "TABLE", "WITH"]
         guard allowed.contains(scan.firstWord.uppercased()) else {
             error("native-sql", at: place, "the SQL must begin with \(allowed.joined(separator: ", "))")
@@ -46,7 +47,8 @@ extension OperationScope {
                 guard number >= 1, number <= operands.count else {
                     error(
                         "native-sql", at: place,
-                        "the SQL uses $\(number), but params has \(operands.count) \(operands.count == 1 ? "value" : "values")")
+                        "the SQL uses $\(number), but params has \(operands.count) \(operands.count == 1 ? "value" : "values")"
+                    )
                     return nil
                 }
                 used.insert(number)
@@ -90,7 +92,8 @@ extension OperationScope {
                 return nil
             }
             // Without a type: Postgres takes it from where the constant stands.
-            return .text(SQLText.literal(text))
+            // The blank keeps a leading `E` apart from a word before it.
+            return .text(text.contains("\\") ? " " + SQLName.literal(text) : SQLName.literal(text))
         case .int(let text), .float(let text): return .text(text.hasPrefix("-") ? "(\(text))" : text)
         case .boolean(let flag): return .text(flag ? "TRUE" : "FALSE")
         case .null: return .text("NULL")

@@ -170,7 +170,8 @@ extension OperationScope {
         guard Self.isOffered(function, column.type) else {
             error(
                 "aggregate-type", at: field.place,
-                "there is no \(function.rawValue) of \"\(column.field)\", a column of type \(InputType(column.type).text)")
+                "there is no \(function.rawValue) of \"\(column.field)\", a column of type \(InputType(column.type).text)"
+            )
             return nil
         }
         let takesDistinct = [.count, .sum, .avg].contains(function)

@@ -73,22 +73,6 @@ struct ScalarCoercion: Sendable {
         }
     }
 
-    /// What stands in messages about a scalar.
-    static func name(of scalar: ScalarType) -> String {
-        switch scalar {
-        case .uuid: "UUID"
-        case .string: "String"
-        case .int: "Int"
-        case .int64: "Int64"
-        case .float: "Float"
-        case .boolean: "Boolean"
-        case .date: "Date"
-        case .timestamp: "Timestamp"
-        case .any: "Any"
-        case .enumeration(let name): name
-        }
-    }
-
     /// Postgres cannot store U+0000 in text.
     private static func storable(_ text: String) throws(Mismatch) -> String {
         guard !text.utf8.contains(0) else { throw Mismatch(expected: "a string without the character U+0000") }
@@ -115,9 +99,18 @@ struct ScalarCoercion: Sendable {
         return String(day)
     }
 
+    /// 1583-01-01T00:00:00Z, the first year of the language.
+    private static let firstSecond: Int64 = -12_212_553_600
+
     private static func timestamp(_ text: String) -> String? {
-        guard ScalarText.isTimestamp(text), let time = TimestampValue(text.replacing(" ", with: "T").uppercased())
-        else { return nil }
+        var bytes = Array(text.utf8)
+        guard bytes.count >= 20, bytes.count <= 35 else { return nil }
+        // RFC 3339 §5.6 lets letters be small and a blank stand for the T.
+        if bytes[10] == UInt8(ascii: " ") || bytes[10] == UInt8(ascii: "t") { bytes[10] = UInt8(ascii: "T") }
+        if bytes[bytes.count - 1] == UInt8(ascii: "z") { bytes[bytes.count - 1] = UInt8(ascii: "Z") }
+        guard let time = TimestampValue(String(decoding: bytes, as: UTF8.self)), time.seconds >= firstSecond else {
+            return nil
+        }
         return TimeText.text(of: time)
     }
 
@@ -149,11 +142,16 @@ struct ScalarCoercion: Sendable {
 enum TimeText {
     /// `2026-01-31T12:00:00.500000Z`; digits past the microsecond are cut.
     static func text(of time: TimestampValue) -> String {
-        // CEL's text ends the seconds with a fraction of no fixed length.
-        let text = time.text
-        let head = text.prefix { $0 != "." && $0 != "Z" }
-        let micros = String(time.nanoseconds / 1_000)
-        return head + "." + String(repeating: "0", count: 6 - micros.count) + micros + "Z"
+        // CEL's text has a fraction of no fixed length behind the seconds, which end at byte 19.
+        var bytes = Array(time.text.utf8.prefix(19))
+        bytes.append(UInt8(ascii: "."))
+        var unit: Int32 = 100_000_000
+        while unit >= 1_000 {
+            bytes.append(UInt8(ascii: "0") + UInt8(time.nanoseconds / unit % 10))
+            unit /= 10
+        }
+        bytes.append(UInt8(ascii: "Z"))
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     static func time(ofMs milliseconds: Int64) -> TimestampValue? {

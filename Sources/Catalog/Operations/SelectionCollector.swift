@@ -67,7 +67,8 @@ extension OperationScope {
                     continue
                 }
                 usedFragments.insert(name)
-                guard !fragment.isCyclic, collection.visited.insert(.init(fragment: name, inclusion: inclusion)).inserted
+                guard !fragment.isCyclic,
+                    collection.visited.insert(.init(fragment: name, inclusion: inclusion)).inserted
                 else { continue }
                 let place = Place(range: spread.range, file: file)
                 guard matches(fragment.definition.typeCondition, collection.typeName, place) else { continue }
@@ -97,10 +98,10 @@ extension OperationScope {
         let key = field.responseKey
         let place = Place(range: (field.alias ?? field.name).range, file: file)
         guard countField(at: place) else { return }
-        if key.utf8.count > SQLText.nameBytesMax {
+        if key.utf8.count > SQLName.bytesMax {
             error(
                 "name-too-long", at: place,
-                "a response key may have at most \(SQLText.nameBytesMax) bytes, a name of Postgres",
+                "a response key may have at most \(SQLName.bytesMax) bytes, a name of Postgres",
                 help: "give the field a shorter alias")
         }
         guard let position = collection.positions[key] else {
@@ -172,7 +173,8 @@ extension OperationScope {
         case .boolean(let flag): return flag == expected ? .always : .never
         case .variable(let name):
             guard let variable = use(variable: name, at: place) else { return .always }
-            guard variable.type.accepts(in: .nonNull(.scalar(.boolean)), hasDefault: variable.defaultValue != nil) else {
+            guard variable.type.accepts(in: .nonNull(.scalar(.boolean)), hasDefault: variable.defaultValue != nil)
+            else {
                 mismatch(variable, expected: "Boolean!", at: place)
                 return .always
             }

@@ -40,7 +40,9 @@ extension OperationScope {
             } else if let suffix = ["_Filter", "_Order", "_Having", "_ListFilter"].first(where: name.hasSuffix) {
                 error(
                     "variable-type", at: place, "variables of type \"\(name)\" are not offered",
-                    help: "write the \(suffix == "_Order" ? "order" : "filter") in the operation and put variables at its leaves")
+                    help:
+                        "write the \(suffix == "_Order" ? "order" : "filter") in the operation and put variables at its leaves"
+                )
             } else if name == "Vector" || name == "ID" {
                 error("variable-type", at: place, "variables of type \"\(name)\" are not offered")
             } else {

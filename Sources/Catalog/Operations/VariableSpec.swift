@@ -1,4 +1,4 @@
-package import JSON
+internal import JSON
 
 /// One variable of a stored operation.
 package struct VariableSpec: Sendable {
@@ -75,7 +75,8 @@ indirect enum CoercionPlan: Sendable {
         return .object(
             typeName: "\(typeName)_Key",
             columns.map {
-                Member(name: $0.field, plan: CoercionPlan(InputType($0.type), schema: schema, allowance: nil),
+                Member(
+                    name: $0.field, plan: CoercionPlan(InputType($0.type), schema: schema, allowance: nil),
                     isRequired: true)
             })
     }
@@ -83,7 +84,8 @@ indirect enum CoercionPlan: Sendable {
     private static func data(_ typeName: String, _ schema: Schema, _ allowance: DataAllowance?) -> CoercionPlan {
         guard let table = schema.table(ofType: typeName) else { return .object(typeName: typeName, []) }
         let columns = table.columns.map {
-            Member(name: $0.field, plan: CoercionPlan(InputType($0.type), schema: schema, allowance: nil),
+            Member(
+                name: $0.field, plan: CoercionPlan(InputType($0.type), schema: schema, allowance: nil),
                 isRequired: false)
         }
         let references = table.references.filter { $0.targetFieldsAreKey(in: schema) }.map {

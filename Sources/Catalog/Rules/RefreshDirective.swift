@@ -92,7 +92,8 @@ extension OperationScope {
         // The documents' own examples carry blanks inside the quotes.
         guard let name = operation.stringValue.map({ $0.split(whereSeparator: \.isWhitespace).joined() }), !name.isEmpty
         else {
-            error("refresh", at: Place(range: operation.range, file: file), "expected the name of a mutation in a string")
+            error(
+                "refresh", at: Place(range: operation.range, file: file), "expected the name of a mutation in a string")
             return nil
         }
         let mutation = OperationReference(connector: connector, operation: name)
@@ -148,7 +149,8 @@ extension OperationScope {
         usedVariables.insert(name)
         guard !declaredNames.contains(name) else { return }
         warning(
-            "refresh-condition", at: place, "the query declares no variable \"$\(name)\", so the condition cannot be decided",
+            "refresh-condition", at: place,
+            "the query declares no variable \"$\(name)\", so the condition cannot be decided",
             help: DidYouMean.help(name, among: operation.variables.map(\.name.value)))
     }
 }

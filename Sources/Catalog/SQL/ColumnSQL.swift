@@ -2,7 +2,7 @@
 enum ColumnSQL {
     /// The value as `row_to_json` should see it.
     static func wireForm(_ column: Column, of alias: String) -> String {
-        wireForm("\(alias).\(SQLText.identifier(column.name))", type: column.type)
+        wireForm("\(alias).\(SQLName.quoted(column.name))", type: column.type)
     }
 
     static func wireForm(_ sql: String, type: ColumnType) -> String {
@@ -25,6 +25,6 @@ enum ColumnSQL {
     }
 
     static func reference(_ column: Column, of alias: String) -> String {
-        "\(alias).\(SQLText.identifier(column.name))"
+        "\(alias).\(SQLName.quoted(column.name))"
     }
 }

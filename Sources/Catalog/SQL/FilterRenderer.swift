@@ -12,7 +12,7 @@ extension TemplateBuilder {
             let join = join(reference, columnsOf: table, to: target, target: other, local: alias)
             return [
                 .wrapped(
-                    "EXISTS (SELECT 1 FROM \(SQLText.identifier(target.name)) \(other) WHERE \(join) AND ", condition,
+                    "EXISTS (SELECT 1 FROM \(SQLName.quoted(target.name)) \(other) WHERE \(join) AND ", condition,
                     ")")
             ]
         case .exists(let rows, let inner):
@@ -32,7 +32,7 @@ extension TemplateBuilder {
             case .inverse(let relation): self.join(relation, child: alias, outer: outer)
             case .manyToMany(let relation): nearJoin(relation, join: alias, outer: outer)
             }
-        return " FROM \(SQLText.identifier(rows.table.name)) \(alias) WHERE \(join)"
+        return " FROM \(SQLName.quoted(rows.table.name)) \(alias) WHERE \(join)"
     }
 
     private mutating func group(

@@ -42,9 +42,10 @@ struct InsertManyPlan: Sendable {
         var positions: [ColumnSet: Int] = [:]
         var keys: [EntityKey] = []
         var ordinal = 0
+        var shared: [Int: JSONValue] = [:]
         for (row, invocation) in rows(invocation) {
             ordinal += 1
-            let values = try values(of: row, invocation)
+            let values = try values(of: row, invocation, &shared)
             guard !values.isEmpty else {
                 throw RequestError(.invalidVariable, "row \(ordinal) of \(insert.table.typeName) brings no column")
             }
@@ -91,7 +92,10 @@ struct InsertManyPlan: Sendable {
         let isGiven: Bool
     }
 
-    private func values(of row: RowData, _ invocation: Invocation) throws(RequestError) -> [ColumnValue] {
+    /// `shared` keeps the defaults that are the same for all rows of the call, by column.
+    private func values(
+        of row: RowData, _ invocation: Invocation, _ shared: inout [Int: JSONValue]
+    ) throws(RequestError) -> [ColumnValue] {
         var values: [ColumnValue] = []
         for (index, column) in insert.table.columns.enumerated() {
             var operand = row.defaults[column.field]
@@ -103,7 +107,13 @@ struct InsertManyPlan: Sendable {
                 isGiven = true
             }
             guard let operand else { continue }
-            let value = try operand.value(in: invocation)
+            let value: JSONValue
+            if !isGiven, let known = shared[index] {
+                value = known
+            } else {
+                value = try operand.value(in: invocation)
+                if !isGiven, !operand.isFresh { shared[index] = value }
+            }
             values.append(
                 ColumnValue(column: index, value: value, text: operand.text(of: value), isGiven: isGiven))
         }
@@ -143,23 +153,26 @@ struct InsertManyPlan: Sendable {
     private func insertSQL(_ set: ColumnSet, firstParameter: Int) -> String {
         let table = insert.table
         let columns = set.present.map { table.columns[$0] }
-        let names = columns.map { SQLText.identifier($0.name) }
+        let names = columns.map { SQLName.quoted($0.name) }
         let types = columns.map { schema.sqlType(of: $0.type) }
         // An array of arrays would have to be rectangular: lists travel as texts of array literals.
-        let arrays = types.enumerated().map { "$\(firstParameter + $0.offset)::\($0.element.isList ? "text" : $0.element.name)[]" }
+        let arrays = types.enumerated().map {
+            "$\(firstParameter + $0.offset)::\($0.element.isList ? "text" : $0.element.name)[]"
+        }
         let values = types.enumerated().map {
             "u.c\($0.offset + 1)" + ($0.element.isList ? "::\($0.element.text)" : "")
         }
         let aliases = (1...columns.count).map { "c\($0)" }
-        var sql = "INSERT INTO \(SQLText.identifier(table.name)) AS t (\(names.joined(separator: ", "))) SELECT "
+        var sql = "INSERT INTO \(SQLName.quoted(table.name)) AS t (\(names.joined(separator: ", "))) SELECT "
         sql += values.joined(separator: ", ")
         sql += " FROM unnest(\(arrays.joined(separator: ", "))) WITH ORDINALITY AS u("
         sql += (aliases + ["o"]).joined(separator: ", ") + ") ORDER BY u.o"
         if insert.isUpsert {
             let replaced = set.given.map { table.columns[$0] }.filter { !table.key.contains($0.field) }
-                .map { SQLText.identifier($0.name) }.map { "\($0) = EXCLUDED.\($0)" }
+                .map { SQLName.quoted($0.name) }.map { "\($0) = EXCLUDED.\($0)" }
             sql += TemplateBuilder.conflict(table)
-            sql += replaced.isEmpty
+            sql +=
+                replaced.isEmpty
                 ? TemplateBuilder.untouched(table, "EXCLUDED") : replaced.joined(separator: ", ")
         }
         var builder = TemplateBuilder(schema: schema)

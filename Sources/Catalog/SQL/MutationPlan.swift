@@ -169,7 +169,7 @@ extension MutationPlan {
             pieces = builder.read(fields)
             kind = .read
         case .typeName(let name):
-            pieces = .text("SELECT to_json(\(SQLText.literal(name))::text)::text")
+            pieces = .text("SELECT to_json(\(SQLName.literal(name))::text)::text")
             kind = .read
         }
         let plan = TemplatePlan(

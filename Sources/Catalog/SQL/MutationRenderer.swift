@@ -14,7 +14,7 @@ extension TemplateBuilder {
         var values: [[Piece]] = []
         var replaced: [[Piece]] = []
         for column in table.columns {
-            let name = SQLText.identifier(column.name)
+            let name = SQLName.quoted(column.name)
             let given = insert.row.given[column.field]
             let fallback = insert.row.defaults[column.field]
             if case .set(let operand)? = given?.value, let required = given?.required {
@@ -34,7 +34,7 @@ extension TemplateBuilder {
                 values.append([value(fallback)])
             }
         }
-        var pieces = [Piece].text("WITH w AS (INSERT INTO \(SQLText.identifier(table.name)) AS \(alias)")
+        var pieces = [Piece].text("WITH w AS (INSERT INTO \(SQLName.quoted(table.name)) AS \(alias)")
         let list: [Piece] = [
             .wrapped(" (", [.joined(columns, separator: ", ", empty: "")], ")"),
             .wrapped(" VALUES (", [.joined(values, separator: ", ", empty: "")], ")"),
@@ -48,14 +48,14 @@ extension TemplateBuilder {
     }
 
     static func conflict(_ table: Table) -> String {
-        let key = table.keyColumns.map { SQLText.identifier($0.name) }.joined(separator: ", ")
+        let key = table.keyColumns.map { SQLName.quoted($0.name) }.joined(separator: ", ")
         return " ON CONFLICT (\(key)) DO UPDATE SET "
     }
 
     /// An assignment that changes nothing, where SQL wants at least one.
     static func untouched(_ table: Table, _ source: String) -> String {
         guard let column = table.keyColumns.first else { return "" }
-        let name = SQLText.identifier(column.name)
+        let name = SQLName.quoted(column.name)
         return "\(name) = \(source).\(name)"
     }
 
@@ -64,7 +64,7 @@ extension TemplateBuilder {
     ) -> [Piece] {
         let alias = alias()
         let set = set(assignments, table, alias)
-        return .text("WITH w AS (UPDATE \(SQLText.identifier(table.name)) \(alias) SET ") + set
+        return .text("WITH w AS (UPDATE \(SQLName.quoted(table.name)) \(alias) SET ") + set
             + oneRow(target, table, alias) + returning(returned, alias) + .text(Self.resultOfOne)
     }
 
@@ -73,19 +73,19 @@ extension TemplateBuilder {
     ) -> [Piece] {
         let alias = alias()
         let set = set(assignments, table, alias)
-        return .text("WITH w AS (UPDATE \(SQLText.identifier(table.name)) \(alias) SET ") + set
+        return .text("WITH w AS (UPDATE \(SQLName.quoted(table.name)) \(alias) SET ") + set
             + rows(filter, demand, table, alias) + .text(" RETURNING 1" + Self.resultCount)
     }
 
     mutating func delete(_ table: Table, _ target: RowTarget, _ returned: [ReturnedField]) -> [Piece] {
         let alias = alias()
-        return .text("WITH w AS (DELETE FROM \(SQLText.identifier(table.name)) \(alias)")
+        return .text("WITH w AS (DELETE FROM \(SQLName.quoted(table.name)) \(alias)")
             + oneRow(target, table, alias) + returning(returned, alias) + .text(Self.resultOfOne)
     }
 
     mutating func deleteMany(_ table: Table, _ filter: Filter, _ demand: FilterDemand) -> [Piece] {
         let alias = alias()
-        return .text("WITH w AS (DELETE FROM \(SQLText.identifier(table.name)) \(alias)")
+        return .text("WITH w AS (DELETE FROM \(SQLName.quoted(table.name)) \(alias)")
             + rows(filter, demand, table, alias) + .text(" RETURNING 1" + Self.resultCount)
     }
 
@@ -127,7 +127,7 @@ extension TemplateBuilder {
             // With every variable of its filter left out, "the first row" would be any row.
             condition = .text(" WHERE ") + [.required(predicate(filter, table, inner))]
         }
-        return .text(" WHERE (\(key(alias))) = (SELECT \(key(inner)) FROM \(SQLText.identifier(table.name)) \(inner)")
+        return .text(" WHERE (\(key(alias))) = (SELECT \(key(inner)) FROM \(SQLName.quoted(table.name)) \(inner)")
             + condition + self.order(order, table, inner) + .text(" LIMIT 1 FOR UPDATE)")
     }
 
@@ -137,9 +137,9 @@ extension TemplateBuilder {
             let value =
                 switch field.kind {
                 case .column(let column): ColumnSQL.wireForm(column, of: alias)
-                case .typeName(let name): SQLText.literal(name) + "::text"
+                case .typeName(let name): SQLName.literal(name) + "::text"
                 }
-            items.append(when(field.inclusion, .text("\(value) AS \(SQLText.identifier(field.responseKey))")))
+            items.append(when(field.inclusion, .text("\(value) AS \(SQLName.quoted(field.responseKey))")))
         }
         return .text(" RETURNING ") + [.joined(items, separator: ", ", empty: "1 AS \"_\"")]
     }
@@ -147,7 +147,7 @@ extension TemplateBuilder {
     private mutating func set(_ assignments: [Assignment], _ table: Table, _ alias: String) -> [Piece] {
         var items: [[Piece]] = []
         for assignment in assignments {
-            let name = SQLText.identifier(assignment.column.name)
+            let name = SQLName.quoted(assignment.column.name)
             items.append(when(assignment.required, .text("\(name) = ") + newValue(assignment, alias)))
         }
         return [.joined(items, separator: ", ", empty: Self.untouched(table, alias))]

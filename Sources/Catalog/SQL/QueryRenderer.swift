@@ -21,7 +21,7 @@ extension TemplateBuilder {
                 case .lookup(let lookup): self.lookup(lookup)
                 case .list(let list): self.list(list, of: nil)
                 case .native(let native): self.native(native)
-                case .typeName(let name): [Piece].text(SQLText.literal(name) + "::text")
+                case .typeName(let name): [Piece].text(SQLName.literal(name) + "::text")
                 }
             items.append(named(field.responseKey, field.inclusion, value))
         }
@@ -29,14 +29,14 @@ extension TemplateBuilder {
     }
 
     private mutating func named(_ key: String, _ inclusion: Inclusion, _ value: [Piece]) -> [Piece] {
-        when(inclusion, value + .text(" AS " + SQLText.identifier(key)))
+        when(inclusion, value + .text(" AS " + SQLName.quoted(key)))
     }
 
     private mutating func lookup(_ lookup: Lookup) -> [Piece] {
         let alias = alias()
         let selection = select(lookup.object, from: alias)
         return .text("(SELECT row_to_json(r.*) FROM (") + selection
-            + .text(" FROM \(SQLText.identifier(lookup.table.name)) \(alias)")
+            + .text(" FROM \(SQLName.quoted(lookup.table.name)) \(alias)")
             + row(lookup.target, lookup.table, alias) + .text(") r)")
     }
 
@@ -64,7 +64,7 @@ extension TemplateBuilder {
             let value =
                 switch field.kind {
                 case .column(let column): [Piece].text(ColumnSQL.wireForm(column, of: alias))
-                case .typeName(let name): [Piece].text(SQLText.literal(name) + "::text")
+                case .typeName(let name): [Piece].text(SQLName.literal(name) + "::text")
                 case .reference(let reference, let target): self.target(of: reference, in: object.table, target, alias)
                 case .inverse(let relation, let rows): self.inverse(relation, rows, alias)
                 case .manyToMany(let relation, let arguments, let target):
@@ -81,7 +81,7 @@ extension TemplateBuilder {
         let alias = alias()
         let selection = select(object, from: alias)
         return .text("(SELECT row_to_json(r.*) FROM (") + selection
-            + .text(" FROM \(SQLText.identifier(object.table.name)) \(alias) WHERE ")
+            + .text(" FROM \(SQLName.quoted(object.table.name)) \(alias) WHERE ")
             + .text(join(reference, columnsOf: owner, to: object.table, target: alias, local: outer)) + .text(") r)")
     }
 
@@ -92,7 +92,7 @@ extension TemplateBuilder {
         let alias = alias()
         let selection = select(object, from: alias)
         return .text("(SELECT row_to_json(r.*) FROM (") + selection
-            + .text(" FROM \(SQLText.identifier(relation.child.name)) \(alias) WHERE ")
+            + .text(" FROM \(SQLName.quoted(relation.child.name)) \(alias) WHERE ")
             + .text(join(relation, child: alias, outer: outer)) + .text(" LIMIT 1) r)")
     }
 
@@ -110,8 +110,8 @@ extension TemplateBuilder {
         return collected(
             selection
                 + .text(
-                    " FROM \(SQLText.identifier(relation.join.name)) \(joinAlias)"
-                        + " JOIN \(SQLText.identifier(relation.target.name)) \(target) ON \(far) WHERE \(near)")
+                    " FROM \(SQLName.quoted(relation.join.name)) \(joinAlias)"
+                        + " JOIN \(SQLName.quoted(relation.target.name)) \(target) ON \(far) WHERE \(near)")
                 + [.wrapped(" AND ", filter, "")] + order(arguments.order, relation.join, joinAlias)
                 + limits(arguments))
     }
@@ -146,7 +146,7 @@ extension TemplateBuilder {
     ) -> [Piece] {
         let alias = alias()
         let joined = parent.map { join($0.relation, child: alias, outer: $0.alias) } ?? ""
-        let from = [Piece].text(" FROM \(SQLText.identifier(list.table.name)) \(alias)")
+        let from = [Piece].text(" FROM \(SQLName.quoted(list.table.name)) \(alias)")
         let tests = [.text(joined), predicate(list.arguments.filter, list.table, alias)]
         let condition = Piece.wrapped(" WHERE ", [.joined(tests, separator: " AND ", empty: "")], "")
         switch list.content {
@@ -175,7 +175,7 @@ extension TemplateBuilder {
     private static func aggregate(_ kind: AggregateField.Kind, _ alias: String) -> String {
         switch kind {
         case .countRows: return "count(*)"
-        case .typeName(let name): return SQLText.literal(name) + "::text"
+        case .typeName(let name): return SQLName.literal(name) + "::text"
         case .function(let function, let column, let distinct):
             let call = "\(function.rawValue)(\(distinct ? "DISTINCT " : "")\(ColumnSQL.reference(column, of: alias)))"
             return switch function {

@@ -1,21 +1,6 @@
-/// The only places where text becomes part of a statement: quoting of names and of constants that stand in the
-/// developer's own files. What a client sends is always a bound parameter.
+/// Texts that are bound as parameters. Names and constants of the developer's own files, the only texts that become part
+/// of a statement, are quoted by `SQLName`.
 package enum SQLText {
-    /// Postgres cuts longer names, so they are refused before they get here.
-    package static let nameBytesMax = 63
-
-    package static func identifier(_ name: String) -> String {
-        "\"" + name.replacing("\"", with: "\"\"") + "\""
-    }
-
-    /// A string constant. Assumes `standard_conforming_strings`, the default since Postgres 9.1; a backslash is
-    /// written in a form that means the same either way.
-    package static func literal(_ text: String) -> String {
-        let quoted = "'" + text.replacing("'", with: "''") + "'"
-        guard text.contains("\\") else { return quoted }
-        return " E" + quoted.replacing("\\", with: "\\\\")
-    }
-
     /// The text as a `LIKE` pattern that matches only itself.
     static func likeEscaped(_ text: String) -> String {
         var escaped = ""
@@ -27,7 +12,7 @@ package enum SQLText {
     }
 
     /// The text form of a Postgres array, elements always quoted; nil is `NULL`.
-    static func arrayLiteral(_ elements: some Sequence<String?>) -> String {
+    package static func arrayLiteral(_ elements: some Sequence<String?>) -> String {
         var literal = "{"
         var isFirst = true
         for element in elements {
@@ -75,17 +60,8 @@ extension Schema {
     }
 
     private func sqlName(of scalar: ScalarType) -> String {
-        switch scalar {
-        case .uuid: "uuid"
-        case .string: "text"
-        case .int: "integer"
-        case .int64: "bigint"
-        case .float: "double precision"
-        case .boolean: "boolean"
-        case .date: "date"
-        case .timestamp: "timestamptz"
-        case .any: "jsonb"
-        case .enumeration(let name): SQLText.identifier(enums[name]?.name ?? name)
-        }
+        if let name = scalar.sqlTypeName { return name }
+        let name = scalar.typeName
+        return SQLName.quoted(enums[name]?.name ?? name)
     }
 }

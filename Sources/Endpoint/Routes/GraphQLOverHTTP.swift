@@ -1,3 +1,6 @@
+internal import Catalog
+internal import Execution
+internal import GraphQLLanguage
 internal import HTTPServer
 internal import JSON
 internal import LiveModel

@@ -1,3 +1,5 @@
+internal import Catalog
+internal import Execution
 internal import HTTPServer
 internal import JSON
 internal import LiveModel

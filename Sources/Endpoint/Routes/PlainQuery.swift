@@ -1,3 +1,4 @@
+internal import Catalog
 internal import Execution
 internal import Gateway
 internal import HTTPServer

@@ -1,3 +1,4 @@
+internal import Catalog
 package import Execution
 package import HTTPServer
 package import LiveModel

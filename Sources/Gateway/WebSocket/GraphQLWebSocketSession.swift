@@ -1,5 +1,7 @@
+internal import Catalog
 package import Execution
 package import HTTPServer
+internal import GraphQLLanguage
 internal import JSON
 package import LiveModel
 package import NIOCore
@@ -225,7 +227,7 @@ package final class GraphQLWebSocketSession: WebSocketHandler, LiveSession {
         let bound = NIOLoopBound((self, then), eventLoop: eventLoop)
         return Task {
             let outcome: Result<Success, RequestError>
-            do {
+            do throws(RequestError) {
                 outcome = .success(try await work())
             } catch {
                 outcome = .failure(error)

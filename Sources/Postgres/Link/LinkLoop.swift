@@ -152,6 +152,8 @@ final class LinkLoop {
 
     /// Answers the caller. The job's slot stays taken while the server still works on it.
     func complete(_ job: Job, _ result: Result<[ResultSet], PostgresError>) {
+        // First, so that a caller who goes on at once finds its slot free.
+        if !job.isInFlight { vacate(job) }
         if !job.isFinished {
             switch result {
             case .success:
@@ -162,7 +164,6 @@ final class LinkLoop {
             }
             job.finish(result)
         }
-        if !job.isInFlight { vacate(job) }
     }
 
     func enterFlight(_ job: Job) {

@@ -20,7 +20,6 @@ package final class PostgresPool: Sendable {
     let writers: [Link]
     let sessions: SessionQueue
     private let gate: StartGate
-    private let turn = Atomic<Int>(0)
 
     package init(configuration: PostgresConfiguration, logger: Logger) {
         self.configuration = configuration
@@ -166,14 +165,11 @@ package final class PostgresPool: Sendable {
 
     // MARK: choosing
 
-    /// The connected one with the fewest calls; ties are broken in turn.
+    /// The connected one with the fewest calls; among equals the first, so that few callers keep few connections warm.
     private func leastLoaded(_ links: [Link]) -> Link {
-        if links.count == 1 { return links[0] }
-        let first = turn.wrappingAdd(1, ordering: .relaxed).newValue & Int.max
-        var best = links[first % links.count]
+        var best = links[0]
         var bestRank = best.loadRank
-        for offset in 1..<links.count where bestRank > 0 {
-            let link = links[(first + offset) % links.count]
+        for link in links.dropFirst() where bestRank > 0 {
             let rank = link.loadRank
             if rank < bestRank { (best, bestRank) = (link, rank) }
         }

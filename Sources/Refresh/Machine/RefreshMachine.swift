@@ -24,6 +24,10 @@ package struct RefreshMachine: Sendable {
     private var nextBatch: UInt64 = 0
     private var runsInFlight = 0
     private var conditionErrors: [Trigger.ID: UInt64] = [:]
+    /// Live queries per gateway that has any.
+    private var interestCounts: [NodeID: Int] = [:]
+    /// Those of them that the last node list did not name.
+    private var unlistedGateways: Set<NodeID> = []
 
     /// - Parameter rules: the compiled rules of a live query; throws when this worker does not know the stored
     ///   operation in that version, or its variables cannot be used.
@@ -105,7 +109,7 @@ package struct RefreshMachine: Sendable {
     /// Results fresh up to less than `floor` cannot be judged any more.
     private mutating func forgetHistory(of shard: ShardID, upTo floor: StreamID) {
         shards[shard]?.historyFloor = floor
-        shards[shard]?.history = []
+        shards[shard]?.history.removeAll()
     }
 
     private mutating func refreshAll(of shard: ShardID, nowMs: Int64) {
@@ -116,7 +120,8 @@ package struct RefreshMachine: Sendable {
         shards[shard]?.history.append(.init(id: id, event: event))
         if let count = shards[shard]?.history.count, count > settings.historyMax {
             shards[shard]?.history.removeFirst()
-            shards[shard]?.historyFloor = shards[shard]?.history.first?.id ?? id
+            let floor = shards[shard]?.history.first?.id ?? id
+            shards[shard]?.historyFloor = floor
         }
     }
 
@@ -150,6 +155,18 @@ package struct RefreshMachine: Sendable {
         for shard in shards.keys { gatewayGone(gateway, in: shard) }
     }
 
+    /// The gateways of a fresh node list. Who has interest and is in neither of two lists in a row is gone: also one
+    /// that died before this worker ever saw it in a list and is known from its messages only.
+    /// - Returns: the gateways that are gone.
+    @discardableResult
+    package mutating func gatewaysListed(_ listed: Set<NodeID>) -> [NodeID] {
+        let unlisted = Set(interestCounts.keys).subtracting(listed)
+        let gone = unlisted.intersection(unlistedGateways).sorted()
+        unlistedGateways = unlisted.subtracting(gone)
+        for gateway in gone { gatewayGone(gateway) }
+        return gone
+    }
+
     private mutating func gatewayGone(_ gateway: NodeID, in shard: ShardID) {
         for slot in shards[shard]?.slots ?? [] { unsubscribe(gateway, from: slot) }
     }
@@ -170,16 +187,21 @@ package struct RefreshMachine: Sendable {
     ) -> [RefreshAction] {
         guard let shardState = shards[shard] else { return [] }
         if let slot = slots[query.key], let state = states[slot] {
+            if state.subscribers[gateway] == nil { interestCounts[gateway, default: 0] += 1 }
             states[slot]?.subscribers[gateway] = .init(digest: known?.digest, awaitsAnswer: true)
-            if case .idle = state.phase, let digest = state.digest, digest == known?.digest, let position = state.position {
+            if case .idle = state.phase, let digest = state.digest, digest == known?.digest,
+                let position = state.position
+            {
                 states[slot]?.subscribers[gateway]?.awaitsAnswer = false
-                return [.send(to: gateway, .unchanged(shard: shard, key: query.key, digest: digest, position: position))]
+                return [
+                    .send(to: gateway, .unchanged(shard: shard, key: query.key, digest: digest, position: position))
+                ]
             }
             triggerUnlessPending(slot, nowMs: nowMs)
             return dispatch(nowMs: nowMs)
         }
         let queryRules: QueryRules
-        do {
+        do throws(RequestError) {
             guard states.count < settings.liveQueriesMax else {
                 throw RequestError(.limitExceeded, "this worker has its maximum of live queries")
             }
@@ -193,6 +215,7 @@ package struct RefreshMachine: Sendable {
         shards[shard]?.slots.insert(slot)
         var state = LiveQueryState(query: query, shard: shard, everyMs: queryRules.everyMs)
         state.subscribers[gateway] = .init(digest: known?.digest, awaitsAnswer: true)
+        interestCounts[gateway, default: 0] += 1
         states[slot] = state
         index.insert(slot, rules: queryRules)
         scheduleInterval(slot, nowMs: nowMs)
@@ -220,12 +243,13 @@ package struct RefreshMachine: Sendable {
     }
 
     private mutating func unsubscribe(_ gateway: NodeID, from slot: Int32) {
-        states[slot]?.subscribers[gateway] = nil
+        if states[slot]?.subscribers.removeValue(forKey: gateway) != nil { forgetInterest(of: gateway) }
         if states[slot]?.subscribers.isEmpty == true { drop(slot) }
     }
 
     private mutating func drop(_ slot: Int32) {
         guard let state = states.removeValue(forKey: slot) else { return }
+        for gateway in state.subscribers.keys { forgetInterest(of: gateway) }
         index.remove(slot)
         slots[state.query.key] = nil
         shards[state.shard]?.slots.remove(slot)
@@ -238,6 +262,11 @@ package struct RefreshMachine: Sendable {
 
     /// Entries for live queries that are gone, which the due queue and the timers may hold.
     static let leftoversMax = 1_024
+
+    private mutating func forgetInterest(of gateway: NodeID) {
+        let count = (interestCounts[gateway] ?? 1) - 1
+        interestCounts[gateway] = count > 0 ? count : nil
+    }
 
     private mutating func takeSlot() -> Int32 {
         repeat { nextSlot = nextSlot == .max ? 0 : nextSlot + 1 } while states[nextSlot] != nil
@@ -392,7 +421,8 @@ package struct RefreshMachine: Sendable {
                     actions.append(
                         .send(
                             to: gateway,
-                            .unchanged(shard: state.shard, key: state.query.key, digest: digest, position: item.position)))
+                            .unchanged(
+                                shard: state.shard, key: state.query.key, digest: digest, position: item.position)))
                 }
             } else if let body {
                 let result = LiveResult(

@@ -1,4 +1,5 @@
 internal import CEL
+internal import LiveModel
 
 /// What a condition, or one part of it, says of one event and one live query.
 ///

@@ -1,4 +1,5 @@
 internal import CEL
+internal import LiveModel
 
 /// A condition taken apart at its top-level `&&`, so that most of it need not be evaluated per live query:
 ///

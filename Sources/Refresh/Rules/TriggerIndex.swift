@@ -1,4 +1,5 @@
 internal import CEL
+internal import LiveModel
 
 /// The live queries of one trigger, found by what an event's variables and claims say.
 ///

@@ -67,7 +67,9 @@ package struct GraphQLTransportWSMachine: Sendable {
 
     private mutating func subscribe(_ message: JSONObject) -> [Action] {
         guard let id = id(of: message) else { return close(4400, "\"id\" must be a non-empty string") }
-        guard case .object(let payload)? = message["payload"] else { return close(4400, "\"payload\" must be an object") }
+        guard case .object(let payload)? = message["payload"] else {
+            return close(4400, "\"payload\" must be an object")
+        }
         guard payload["query"]?.stringValue != nil else { return close(4400, "\"payload.query\" must be a string") }
         let request: OperationRequest
         do {

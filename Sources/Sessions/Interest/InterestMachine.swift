@@ -238,17 +238,22 @@ package struct InterestMachine: Sendable {
         guard nowMs >= nextSweepMs else { return [] }
         nextSweepMs = nowMs + Self.sweepMs
         var actions: [Action] = []
+        var ended: [LiveQueryKey] = []
+        var unanswered: [LiveQueryKey] = []
         for (key, entry) in entries {
             if let until = entry.lingerUntilMs, until <= nowMs {
-                actions += end(key)
+                ended.append(key)
             } else if let announcedMs = entry.announcedMs {
                 let delay = min(
                     settings.announceRetryMaxMs, settings.announceRetryMs << Int64(min(entry.retries, 16)))
-                if nowMs >= announcedMs + delay {
-                    entries[key]?.retries += 1
-                    actions += announce(key, nowMs: nowMs)
-                }
+                if nowMs >= announcedMs + delay { unanswered.append(key) }
             }
+        }
+        // In an order of their own: the same facts lead to the same actions in every process.
+        for key in ended.sorted(by: { $0.digest.prefix < $1.digest.prefix }) { actions += end(key) }
+        for key in unanswered.sorted(by: { $0.digest.prefix < $1.digest.prefix }) {
+            entries[key]?.retries += 1
+            actions += announce(key, nowMs: nowMs)
         }
         if nowMs >= nextSummaryMs {
             nextSummaryMs = nowMs + settings.summaryMs

@@ -84,7 +84,8 @@ package struct SubscriptionTable<Session> {
             subscription.position = result.position
             return true
         case .unchanged(let digest, let position):
-            if subscription.digest == digest { subscription.position = position }
+            guard subscription.digest == digest else { return false }
+            subscription.position = subscription.position.map { max($0, position) } ?? position
             return false
         case .failed:
             // Whatever comes next is news again.

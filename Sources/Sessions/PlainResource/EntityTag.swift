@@ -37,7 +37,7 @@ package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
 
     /// Without quotes: also what `Last-Event-ID` of an event stream carries.
     package init?(bare text: some StringProtocol) {
-        let parts = text.split(separator: "@", maxSplits: 1)
+        let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let digest = Digest(hex: first) else { return nil }
         var position: Position?
         if parts.count == 2 {

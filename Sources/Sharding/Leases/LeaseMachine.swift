@@ -97,10 +97,11 @@ package struct LeaseMachine: Sendable {
 
     /// - Parameters:
     ///   - epoch: nil when another worker holds the lease or the broker could not be asked.
-    ///   - sentMs: when the request was sent; the lease lives from then, not from the answer.
+    ///   - sentMs: when the request was sent, at or after the call that asked for it; the lease lives from then, not
+    ///     from the answer.
     package mutating func leaseAnswered(_ shard: ShardID, epoch: UInt64?, sentMs: Int64, nowMs: Int64) -> [Action] {
-        guard case .asked(let sinceMs) = states[shard], sinceMs == sentMs else {
-            // The wish is gone; so is the lease, if it came.
+        guard case .asked(let sinceMs) = states[shard], sinceMs <= sentMs else {
+            // The wish is gone, or this answers an earlier one; so goes the lease, if it came.
             return epoch.map { [.release(shard, epoch: $0)] } ?? []
         }
         guard let epoch else {

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import FreshetClient
 internal import JSON
+internal import NIOHTTP1
 
 struct AdminCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

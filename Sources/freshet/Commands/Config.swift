@@ -15,9 +15,6 @@ struct Config: ParsableCommand {
             Terminal.out(SettingTable.referenceYAML)
             return
         }
-        for row in options.load(.serve).values {
-            let value = row.key.secret && row.origin != "default" ? "(hidden)" : row.value.text
-            Terminal.out("\(row.key.path) = \(value)    # \(row.origin)")
-        }
+        Terminal.out(options.load(.serve).text)
     }
 }

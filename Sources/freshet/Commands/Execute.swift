@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import FreshetClient
 internal import JSON
+internal import NIOHTTP1
 
 /// Where the server is and who asks.
 struct ClientOptions: ParsableArguments {

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Catalog
 internal import Execution
 internal import Logging
+internal import Postgres
 internal import Settings
 
 struct Migrate: AsyncParsableCommand {

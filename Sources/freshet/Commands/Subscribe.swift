@@ -32,7 +32,7 @@ struct Subscribe: AsyncParsableCommand {
                 case .next(let payload):
                     let text = String(decoding: payload, as: UTF8.self)
                     Terminal.out(printsTime ? "\(Self.clockText()) \(text)" : text)
-                    if let limit, seen.wrappingAdd(1, ordering: .relaxed).newValue >= limit { exit(0) }
+                    if let limit, seen.wrappingAdd(1, ordering: .relaxed).newValue >= limit { Foundation.exit(0) }
                 case .reconnecting(let afterMs, let reason):
                     Terminal.error("\(reason); again in \(afterMs) ms")
                 }

@@ -20,7 +20,7 @@ struct SettingsOptions: ParsableArguments {
                 overrides: further + overrides)
         } catch {
             for problem in error.problems { Terminal.error("error: \(problem)") }
-            exit(1)
+            Foundation.exit(1)
         }
     }
 }

@@ -104,7 +104,7 @@ import Testing
         ] {
             let found = diagnostics(source)
             #expect(found.count == 1)
-            #expect(found.first?.hasSuffix("nested deeper than 200 levels") == true, "\(source.prefix(20))")
+            #expect(found.first?.hasSuffix("nested deeper than 100 levels") == true, "\(source.prefix(20))")
         }
         #expect(diagnostics("[" + String(repeating: "1,", count: 21_000) + "]").first?.hasSuffix("20000 parts") == true)
         // Chains of && and || are flat.

@@ -91,7 +91,7 @@ struct MigrationPlanTests {
                         isUnique: false),
                     .init(
                         name: "movie_studio_id_idx", columns: ["studio_id"], descending: [false], method: "btree",
-                        isUnique: false)
+                        isUnique: false),
                 ],
                 foreignKeys: [
                     .init(

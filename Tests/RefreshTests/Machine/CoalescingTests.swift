@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test func anIntervalLongerThanAPauseFiresOnceAfterIt() {
-        var bench = Bench.settled(Fixture.rules(everyMs: 1_000))
+        var bench = Bench.settled(Fixture.rules(everyMs: 100_000))
         #expect(bench.advance(3_600_000).runs.count == 1)
         #expect((bench.machine.nextDeadlineMs ?? 0) > bench.nowMs)
     }
@@ -157,7 +157,9 @@ import Testing
                 guard !flying.isEmpty else { continue }
                 let run = flying.remove(at: Int.random(in: 0..<flying.count, using: &random))
                 let digest = Fixture.digest(run.version)
-                let outcomes = run.batch.items.map { $0.knownDigest == digest ? .unchanged : Fixture.result(run.version) }
+                let outcomes = run.batch.items.map {
+                    $0.knownDigest == digest ? .unchanged : Fixture.result(run.version)
+                }
                 take(bench.finish(run.batch, outcomes))
             default: take(bench.advance(Int64.random(in: 0...15, using: &random)))
             }
@@ -165,7 +167,9 @@ import Testing
         while !flying.isEmpty || bench.machine.nextDeadlineMs != nil {
             while let run = flying.popLast() {
                 let digest = Fixture.digest(run.version)
-                let outcomes = run.batch.items.map { $0.knownDigest == digest ? .unchanged : Fixture.result(run.version) }
+                let outcomes = run.batch.items.map {
+                    $0.knownDigest == digest ? .unchanged : Fixture.result(run.version)
+                }
                 take(bench.finish(run.batch, outcomes))
             }
             take(bench.advance(100))

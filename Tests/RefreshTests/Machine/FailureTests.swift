@@ -121,7 +121,8 @@ import Testing
         #expect(bench.machine.liveQueryReports(limit: 10).isEmpty)
         #expect(bench.machine.shardReports.map(\.liveQueries) == [0])
         bench.machine.shardLost(Bench.shard)
-        #expect(leftovers(in: bench.machine).isEmpty)
+        // Counts of errors are per rule, not per live query: they stay.
+        #expect(leftovers(in: bench.machine, except: ["conditionErrors"]).isEmpty)
     }
 
     @Test func comingAndGoingDoesNotFillQueueOrTimersWhileRunsAreStuck() throws {

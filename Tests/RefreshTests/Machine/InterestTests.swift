@@ -70,6 +70,20 @@ import Testing
         #expect(bench.event().isNothing)
     }
 
+    @Test func aGatewayThatTwoListsDoNotNameIsGone() throws {
+        var bench = Bench.settled(try onM)
+        _ = bench.announce(from: "g2", known: known(1))
+        let listed: Set = [NodeID("g2"), NodeID("idle")]
+        #expect(bench.machine.gatewaysListed(listed).isEmpty, "its record may be on its way")
+        #expect(bench.machine.gatewaysListed(listed.union([NodeID("g")])).isEmpty)
+        #expect(bench.machine.gatewaysListed(listed).isEmpty)
+        #expect(bench.machine.gatewaysListed(listed) == [NodeID("g")])
+        #expect(bench.finish(bench.event().runs[0], Fixture.result(2)).summary == [#"g2:result {"v":2}"#])
+        #expect(bench.machine.gatewaysListed([]).isEmpty)
+        #expect(bench.machine.gatewaysListed([]) == [NodeID("g2")])
+        #expect(bench.machine.liveQueryCount == 0)
+    }
+
     @Test func aMatchingSummaryIsQuietAnotherOneAsksForEverything() throws {
         var bench = Bench.settled(try onM)
         let prefix = Fixture.query().key.digest.prefix

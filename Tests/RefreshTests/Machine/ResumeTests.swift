@@ -48,7 +48,8 @@ import Testing
     @Test func doubtRuns() throws {
         let doubts: [(String, Position?)] = [
             ("content only", nil), ("before the history", position(Fixture.id(89))),
-            ("after the stream's end", position(Fixture.id(101))), ("a later epoch", position(Fixture.id(95), epoch: 8)),
+            ("after the stream's end", position(Fixture.id(101))),
+            ("a later epoch", position(Fixture.id(95), epoch: 8)),
         ]
         for (why, position) in doubts {
             var bench = try owner()

@@ -9,9 +9,11 @@ import Testing
     private static let parts = [
         "request.variables.a == mutation.variables.a", "mutation.variables.b == request.variables.b",
         "request.variables.a == mutation.variables.b", "request.auth.uid == mutation.auth.uid",
-        "mutation.auth.token.org == request.auth.token.org", "mutation.variables.b == 'x'", "'y' == mutation.variables.a",
+        "mutation.auth.token.org == request.auth.token.org", "mutation.variables.b == 'x'",
+        "'y' == mutation.variables.a",
         "request.variables.flag", "mutation.variables.flag", "request.variables.a < mutation.variables.a",
-        "request.variables.missing == 1", "has(mutation.variables.a)", "(request.variables.a == 1 || mutation.variables.b == 'x')",
+        "request.variables.missing == 1", "has(mutation.variables.a)",
+        "(request.variables.a == 1 || mutation.variables.b == 'x')",
         "request.variables.a != mutation.variables.b", "mutation.variables.list == request.variables.list", "true",
         "mutation.variables.a in [1, 'x']", "request.auth != null",
     ]

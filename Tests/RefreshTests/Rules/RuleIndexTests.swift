@@ -106,7 +106,8 @@ import Testing
 
     @Test func implicitAndExplicitCausesAreTold() throws {
         var index = RuleIndex()
-        let rules = Fixture.rules([try Fixture.trigger(nil)], keys: [Fixture.key("1"), Fixture.key("1"), Fixture.key("2")])
+        let rules = Fixture.rules(
+            [try Fixture.trigger(nil)], keys: [Fixture.key("1"), Fixture.key("1"), Fixture.key("2")])
         index.insert(7, rules: rules)
         #expect(index.match(Fixture.event("M")).live.map(\.causes) == [.trigger])
         #expect(index.match(Fixture.event("N", keys: [Fixture.key("2")])).live.map(\.causes) == [.implicit])
@@ -118,13 +119,15 @@ import Testing
     @Test func removalLeavesNothing() throws {
         var index = RuleIndex()
         let triggers = [
-            try Fixture.trigger(nil, number: 0), try Fixture.trigger("request.variables.a == mutation.variables.a", number: 1),
+            try Fixture.trigger(nil, number: 0),
+            try Fixture.trigger("request.variables.a == mutation.variables.a", number: 1),
             try Fixture.trigger("request.auth.uid != null && mutation.variables.b == 1", number: 2),
         ]
         for slot in 0..<40 {
             let rules = Fixture.rules(
                 triggers, keys: [Fixture.key("\(slot % 3)"), Fixture.key("\(slot)")],
-                variables: slot % 2 == 0 ? ["a": .int(Int64(slot % 4))] : [:], auth: slot % 5 == 0 ? .null : ["uid": "u"])
+                variables: slot % 2 == 0 ? ["a": .int(Int64(slot % 4))] : [:],
+                auth: slot % 5 == 0 ? .null : ["uid": "u"])
             index.insert(Int32(slot), rules: rules)
         }
         #expect(index.count == 40)

@@ -1,0 +1,56 @@
+#define _GNU_SOURCE
+#include "CBenchmarks.h"
+
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+static double now_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static uint64_t cpu_us(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000u +
+           (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+static int failed(PGconn *connection, PGresult *result, char *message, size_t message_size) {
+    snprintf(message, message_size, "%s", PQerrorMessage(connection));
+    PQclear(result);
+    PQfinish(connection);
+    return -1;
+}
+
+int cbench_pq_loop(const char *address, const char *sql, const char *const *values, int count, uint32_t rounds,
+                   cbench_outcome *outcome, char *message, size_t message_size) {
+    memset(outcome, 0, sizeof *outcome);
+    PGconn *connection = PQconnectdb(address);
+    if (PQstatus(connection) != CONNECTION_OK) return failed(connection, NULL, message, message_size);
+    PGresult *result = PQprepare(connection, "loop", sql, 0, NULL);
+    if (PQresultStatus(result) != PGRES_COMMAND_OK) return failed(connection, result, message, message_size);
+    PQclear(result);
+
+    double start = now_seconds();
+    uint64_t cpu_start = cpu_us();
+    for (uint32_t round = 0; round < rounds; round++) {
+        result = PQexecPrepared(connection, "loop", count, values, NULL, NULL, 0);
+        if (PQresultStatus(result) != PGRES_TUPLES_OK) return failed(connection, result, message, message_size);
+        int rows = PQntuples(result), columns = PQnfields(result);
+        for (int row = 0; row < rows; row++)
+            for (int column = 0; column < columns; column++)
+                if (!PQgetisnull(result, row, column)) outcome->bytes += (uint64_t)PQgetlength(result, row, column);
+        outcome->rows += (uint64_t)rows;
+        PQclear(result);
+    }
+    outcome->seconds = now_seconds() - start;
+    outcome->cpu_us = cpu_us() - cpu_start;
+    PQfinish(connection);
+    return 0;
+}

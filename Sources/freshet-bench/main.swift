@@ -1,0 +1,3 @@
+import Benchmarks
+
+try await FanoutBenchmark.run()

@@ -1,0 +1,164 @@
+import Catalog
+import Testing
+
+/// Each mistake, the rule that finds it, where, and the help it gives.
+@Suite struct OperationErrorsTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        let text: String
+        /// Beginning of each diagnostic, or a part of it after `…`.
+        let errors: [String]
+        var testDescription: String { text }
+
+        init(_ text: String, _ errors: String...) {
+            self.text = text
+            self.errors = errors
+        }
+    }
+
+    static let rows = [
+        Row("{ movies { id } }", "1:1 anonymous-operation"),
+        Row("subscription S { movies { id } }", "1:14 no-subscriptions…write it as a query"),
+        Row("query Q { movies { id } } query Q { seats { number } }", "1:33 unique-operation-name…main.gql:1:7"),
+        Row("query Q { movies { id }", "1:24 syntax"),
+        Row("query Q { moveis { id } }", "1:11 unknown-field…did you mean \"movies\""),
+        Row(
+            "query Q { movies { titel } }",
+            "1:20 unknown-field: \"Movie\" has no field \"titel\"…did you mean \"title\"?"),
+        Row("query Q { movies }", "1:11 missing-selection"),
+        Row("query Q { movies { title { x } } }", "1:26 unexpected-selection"),
+        Row("query Q { movies(lmit: 1) { id } }", "1:18 unknown-argument…did you mean \"limit\"?"),
+        Row("query Q { movies(distinct: true) { id } }", "1:18 unknown-argument…not offered yet"),
+        Row("query Q { movies(limit: -1) { id } }", "1:25 value-type"),
+        Row("query Q { movies(limit: \"1\") { id } }", "1:25 value-type"),
+        Row("query Q { movie { id } }", "1:11 row-target…give id, key or first"),
+        Row("query Q { movie(id: \"x\") { id } }", "1:21 value-type: expected a UUID"),
+        Row("query Q($id: UUID!) { movie(id: $id, key: {id: $id}) { id } }", "1:23 row-target"),
+        Row(
+            "query Q { seat(key: {hallId: \"h\"}) { taken } }", "1:21 incomplete-key…the key of Seat is hallId, number"),
+        Row("query Q($i: String!) { movie(id: $i) { id } }", "1:34 variable-position: \"$i\" of type String!"),
+        Row("query Q($ids: [UUID]) { movies(where: {id: {in: $ids}}) { id } }", "1:49 variable-position"),
+        Row("query Q { movie(id: $id) { id } }", "1:21 undefined-variable"),
+        Row(
+            "query Q($genre: String) { movies(where: {title: {eq: $gerne}}) { id } }",
+            "1:54 undefined-variable…did you mean \"genre\"?"),
+        Row("query Q($a: Int, $a: Int) { movies(limit: $a) { id } }", "1:18 unique-variable-name"),
+        Row("query Q($a: Itn) { movies { id } }", "1:13 unknown-type…did you mean"),
+        Row("query Q($a: Movie_Filter) { movies(where: $a) { id } }", "1:13 variable-type…leaves", "1:43 value-type"),
+        Row("query Q($a: Movie) { movies { id } }", "1:13 variable-type…Movie_Key or Movie_Data"),
+        Row("query Q($a: [[Int]]) { movies { id } }", "1:13 variable-type: lists of lists"),
+        Row("query Q($a: Int = \"x\") { movies(limit: $a) { id } }", "1:19 value-type"),
+        Row("query Q { movies(where: {genre: {eq: NOIRE}}) { id } }", "1:38 value-type…did you mean \"NOIR\"?"),
+        Row("query Q { movies(where: {genre: {eq: \"NOIR\"}}) { id } }", "1:38 value-type…without quotes"),
+        Row("query Q { movies(where: {title: {eqq: \"x\"}}) { id } }", "1:34 unknown-input-field…did you mean \"eq\""),
+        Row("query Q { movies(where: {id: {gt: \"x\"}}) { id } }", "1:31 unknown-input-field: UUID_Filter"),
+        Row("query Q { movies(where: {title: {gt: null}}) { id } }", "1:38 value-type: gt cannot compare"),
+        Row(
+            "query Q { movies(where: {title: {eq: \"a\\u0000\"}}) { id } }",
+            "1:38 value-type: expected a string without"),
+        Row("query Q { movies(orderBy: [{titel: ASC}]) { id } }", "1:29 unknown-input-field"),
+        Row("query Q { movies(orderBy: [{title: UP}]) { id } }", "1:36 value-type: expected ASC or DESC"),
+        Row("query Q { a: movies { id } a: seats { number } }", "1:28 overlapping-fields"),
+        Row("query Q { movies(limit: 1) { id } movies(limit: 2) { id } }", "1:35 overlapping-fields"),
+        Row("query Q { movies { id ...F } }", "1:26 unknown-fragment"),
+        Row("query Q { movies { ...F } } fragment F on Seat { number }", "1:20 fragment-type"),
+        Row("query Q { movies { ...F } } fragment F on Film { number }", "1:20 unknown-type", "1:43 unknown-type"),
+        Row(
+            "query Q { movies { ...A } } fragment A on Movie { ...B } fragment B on Movie { id ...A }",
+            "1:83 fragment-cycle: the fragment \"A\" spreads itself: A → B → A"),
+        Row("query Q { movies { id @skip } }", "1:23 directive-arguments"),
+        Row("query Q($a: Boolean) { movies { id @skip(if: $a) } }", "1:46 variable-position"),
+        Row("query Q { movies { id @redact } }", "1:23 unknown-directive: @redact is not offered here"),
+        Row("query Q @check(expr: \"true\") { movies { id } }", "1:9 unknown-directive: @check is not offered yet"),
+        Row("query Q @atuh(level: PUBLIC) { movies { id } }", "1:9 unknown-directive…did you mean \"auth\"?"),
+        Row("query Q @transaction { movies { id } }", "1:9 transaction"),
+        Row("query Q { movies { _count title } }", "1:27 aggregate-grouping"),
+        Row("query Q($id: UUID!) { movie(id: $id) { _count } }", "1:40 aggregate-place"),
+        Row("query Q { movies { title_sum } }", "1:20 aggregate-type"),
+        Row("query Q { movies { title_search } }", "1:20 unknown-field…not offered yet"),
+        Row("query Q { movie(id_expr: \"uuidV4()\") { id } }", "1:26 expression: uuidV4() belongs to mutations"),
+        Row(
+            "query Q($n: Int) { user(key: {id_expr: \"vars.m\"}) { id } users(limit: $n) { id } }",
+            "1:40 undefined-variable"),
+        Row("query Q { user(key: {id_expr: \"auth.\"}) { id } }", "1:31 expression"),
+        Row(
+            "query Q($e: String!) { user(key: {id_expr: $e}) { id } }",
+            "1:44 expression: an expression cannot come from a variable"),
+        Row("query Q { user(key: {id_expr: \"request.auth.uid\"}) { id } }", "1:31 expression…it sees auth"),
+        Row(
+            "query Q { _select(sql: \"DELETE FROM movie\") }",
+            "1:24 native-sql: the SQL must begin with SELECT, TABLE, WITH"),
+        Row("query Q { _select(sql: \"SELECT 1 -- x\") }", "1:24 native-sql: the SQL must not hold -- comments"),
+        Row("query Q { _select(sql: \"SELECT 1; SELECT 2\") }", "1:24 native-sql: the SQL must be a single"),
+        Row("query Q { _select(sql: \"SELECT 1) x\") }", "1:24 native-sql: the SQL closes a bracket"),
+        Row("query Q { _select(sql: \"SELECT $2\", params: [1]) }", "1:24 native-sql: the SQL uses $2"),
+        Row("query Q($s: String!) { _select(sql: $s) }", "1:37 native-sql: the SQL must be written out"),
+        Row("mutation M { movie_insert(data: {releaseYear: 1}) }", "1:33 missing-data: \"Movie\" needs \"title\""),
+        Row("mutation M { review_insert(data: {text: \"x\"}) }", "1:34 missing-data…or movie: {…}"),
+        Row(
+            "mutation M { movie_insert(data: {titel: \"x\", title: \"y\"}) }",
+            "1:34 unknown-input-field…did you mean \"title\""),
+        Row("mutation M { movie_insert(data: {title: null}) }", "1:41 value-type: \"title\" cannot be null"),
+        Row("mutation M { movie_insert }", "1:14 missing-argument"),
+        Row("mutation M { movie_insrt(data: {title: \"x\"}) }", "1:14 unknown-field…did you mean \"movie_insert\""),
+        Row("mutation M { movie_insert(data: {title: \"t\", releaseYear_update: [{inc: 1}]}) }", "1:46 data-update"),
+        Row("mutation M { movie_deleteMany }", "1:14 every-row…all: true"),
+        Row("mutation M { movie_deleteMany(where: {}) }", "1:38 every-row: the filter says nothing"),
+        Row("mutation M { movie_deleteMany(where: {title: {eq: \"x\"}}, all: true) }", "1:14 every-row"),
+        Row("mutation M { movie_deleteMany(all: false) }", "1:36 every-row"),
+        Row("mutation M($d: Movie_Data) { movie_insert(data: $d) }", "1:49 variable-position"),
+        Row("mutation M($d: Seat_Data!) { movie_insert(data: $d) }", "1:49 variable-position"),
+        Row(
+            "mutation M($d: Movie_Data! @allow(fields: \"titel\")) { movie_insert(data: $d) }",
+            "1:43 allow…did you mean \"title\""),
+        Row("mutation M($d: String! @allow(fields: \"title\")) { movie_insert(data: {title: $d}) }", "1:24 allow"),
+        Row("mutation M { movie_insert(data: {title: \"x\"}) @check(expr: \"true\") }", "1:47 unknown-directive"),
+        Row("mutation M { movie_insert(data: {title: \"x\"}) { titel } }", "1:49 unknown-field…did you mean \"title\""),
+        Row("type X { a: Int } query Q { movies { id } }", "1:1 executable-definitions"),
+    ]
+
+    @Test(arguments: rows) func mistake(_ row: Row) {
+        let errors = CatalogHarness.errors(row.text)
+        #expect(errors.count == row.errors.count, "\(errors)")
+        for (found, expected) in zip(errors, row.errors) {
+            let parts = expected.split(separator: "…", maxSplits: 1)
+            #expect(found.hasPrefix(parts[0]), "found \(found)")
+            if parts.count > 1 { #expect(found.contains(parts[1]), "found \(found)") }
+        }
+    }
+
+    @Test func allProblemsAreCollected() {
+        let errors = CatalogHarness.errors(
+            """
+            query A($x: Itn) @auth(level: PUBLC) { moveis { id } movies(limit: "a") { titel } }
+            mutation B { movie_insert(data: {}) { nope } }
+            """)
+        #expect(errors.count == 7, "\(errors)")
+    }
+
+    @Test func responseKeysFitPostgres() {
+        let long = String(repeating: "a", count: 64)
+        #expect(CatalogHarness.errors("query Q { \(long): movies { id } }").first?.contains("name-too-long") == true)
+        #expect(CatalogHarness.errors("query Q { \(long.dropLast()): movies { id } }").isEmpty)
+    }
+
+    @Test func fragmentsCannotMultiplyWithoutBound() {
+        var text = "query Q { movies { ...F0 } } fragment F20 on Movie { title }"
+        for level in 0..<20 {
+            let inner = "reviews_on_movie { movie { ...F\(level + 1) } }"
+            text += " fragment F\(level) on Movie { a: \(inner) b: \(inner) }"
+        }
+        #expect(CatalogHarness.errors(text).contains { $0.contains("operation-too-large") })
+    }
+
+    @Test func warnings() throws {
+        #expect(
+            try CatalogHarness.warnings("query Q($a: Int) { movies { id } } fragment F on Movie { id }").map {
+                $0.split(separator: " ")[1]
+            } == ["unused-variable:", "unused-fragment:"])
+        #expect(
+            try CatalogHarness.warnings("query Q($a: String) { users(where: {id: {eq_expr: \"vars.a\"}}) { id } }")
+                .isEmpty)
+        let allow = try CatalogHarness.warnings("mutation M($d: Movie_Data!) { movie_upsert(data: $d) }")
+        #expect(allow.count == 1 && allow[0].contains("allow"))
+    }
+}

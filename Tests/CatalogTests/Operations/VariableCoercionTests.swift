@@ -1,0 +1,158 @@
+import Catalog
+import JSON
+import LiveModel
+import Testing
+
+@Suite struct VariableCoercionTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        let type: String
+        let sent: String
+        /// Canonical JSON of the coerced value; nil when it is refused.
+        let coerced: String?
+        var testDescription: String { "\(type) \(sent)" }
+
+        init(_ type: String, _ sent: String, _ coerced: String?) {
+            self.type = type
+            self.sent = sent
+            self.coerced = coerced
+        }
+    }
+
+    private static let uuid = #""6f1c2d3e00004000800000000000000a""#
+
+    static let rows = [
+        Row("UUID", #""6F1C2D3E-0000-4000-8000-00000000000A""#, uuid),
+        Row("UUID", #""{6f1c2d3e-0000-4000-8000-00000000000a}""#, uuid),
+        Row("UUID", #""urn:uuid:6f1c2d3e-0000-4000-8000-00000000000a""#, uuid),
+        Row("UUID", #""6f1c2d3e-0000-4000-8000-00000000000""#, nil),
+        Row("UUID", "7", nil),
+        Row("String", #""é\n""#, "\"é\\n\""),
+        Row("String", #""a\u0000b""#, nil),
+        Row("String", "1", nil),
+        Row("String", "null", "null"),
+        Row("String!", "null", nil),
+        Row("Int", "2147483647", "2147483647"),
+        Row("Int", "2147483648", nil),
+        Row("Int", "-2147483649", nil),
+        Row("Int", "3.0", "3"),
+        Row("Int", "3.5", nil),
+        Row("Int", "1e300", nil),
+        Row("Int", #""3""#, nil),
+        Row("Int64", "9223372036854775807", "9223372036854775807"),
+        Row("Int64", #""-9223372036854775808""#, "-9223372036854775808"),
+        Row("Int64", #""9223372036854775808""#, nil),
+        Row("Int64", #""+1""#, nil),
+        Row("Int64", #"" 1""#, nil),
+        Row("Int64", "9223372036854775808", nil),
+        Row("Float", "3", "3.0"),
+        Row("Float", "-0.5", "-0.5"),
+        Row("Float", #""NaN""#, nil),
+        Row("Boolean", "true", "true"),
+        Row("Boolean", "1", nil),
+        Row("Date", #""2024-02-29""#, #""2024-02-29""#),
+        Row("Date", #""2024-02-29T10:00:00Z""#, #""2024-02-29""#),
+        Row("Date", #""2023-02-29""#, nil),
+        Row("Timestamp", #""2024-01-31T12:00:00+02:00""#, #""2024-01-31T10:00:00.000000Z""#),
+        Row("Timestamp", #""2024-01-31t12:00:00.123456789z""#, #""2024-01-31T12:00:00.123456Z""#),
+        Row("Timestamp", #""2024-01-31T12:00:00""#, nil),
+        Row("Timestamp", #""1500-01-01T00:00:00Z""#, nil),
+        Row("Genre", #""NOIR""#, #""NOIR""#),
+        Row("Genre", #""noir""#, nil),
+        Row("OrderDirection", #""DESC""#, #""DESC""#),
+        Row("OrderDirection", #""DOWN""#, nil),
+        Row("Any", #"{"a": [1, null, "x"]}"#, #"{"a":[1,null,"x"]}"#),
+        Row("Any", #"{"a": ["\u0000"]}"#, nil),
+        Row("Any", #"{"\u0000": 1}"#, nil),
+        Row("[String!]", #"["a", "b"]"#, #"["a","b"]"#),
+        Row("[String!]", #""a""#, #"["a"]"#),
+        Row("[String!]", #"["a", null]"#, nil),
+        Row("[String]", #"["a", null]"#, #"["a",null]"#),
+        Row("[String!]!", "null", nil),
+        Row("[String!]", #"[["a"]]"#, nil),
+        Row("Movie_Key", #"{"id": "6F1C2D3E-0000-4000-8000-00000000000A"}"#, #"{"id":\#(uuid)}"#),
+        Row("Movie_Key", "{}", nil),
+        Row("Movie_Key", #"{"id": null}"#, nil),
+        Row("Movie_Key", #"{"id": \#(uuid), "x": 1}"#, nil),
+        Row("Movie_Key", "[]", nil),
+        Row("Seat_Key", #"{"number": 7, "hallId": "h"}"#, #"{"hallId":"h","number":7}"#),
+        Row("Movie_Data!", #"{"title": null, "tags": "a", "views": "5"}"#, #"{"title":null,"views":5,"tags":["a"]}"#),
+        Row("Movie_Data!", #"{"titel": "x"}"#, nil),
+        Row("[Movie_Data!]!", #"[{"title": "a"}, {}]"#, #"[{"title":"a"},{}]"#),
+        Row("Review_Data!", #"{"movie": {"id": \#(uuid)}}"#, #"{"movie":{"id":\#(uuid)}}"#),
+        Row("Review_Data!", #"{"movie": {"id": 5}}"#, nil),
+    ]
+
+    @Test(arguments: rows) func table(_ row: Row) throws {
+        let operation = try CatalogHarness.operation("query Q($v: \(row.type)) { movies { id } }")
+        let sent = try CatalogHarness.object("{\"v\": \(row.sent)}")
+        guard let expected = row.coerced else {
+            let error = #expect(throws: RequestError.self) { try operation.coerce(sent) }
+            #expect(error?.code == .invalidVariable)
+            #expect(error?.message.contains("$v") == true)
+            return
+        }
+        #expect(try operation.coerce(sent)["v"]?.description == expected)
+    }
+
+    @Test func absentNullAndDefault() throws {
+        let operation = try CatalogHarness.operation(
+            "query Q($a: Int, $b: Int = 2, $c: Int! = 3, $d: Genre = EPIC) { movies { id } }")
+        #expect(try JSONValue.object(operation.coerce([:])).description == #"{"b":2,"c":3,"d":"EPIC"}"#)
+        #expect(
+            try JSONValue.object(operation.coerce(["b": nil, "a": nil])).description
+                == #"{"a":null,"b":null,"c":3,"d":"EPIC"}"#)
+        #expect(throws: RequestError.self) { try operation.coerce(["c": nil]) }
+        #expect(operation.variables.map(\.isRequired) == [false, false, false, false])
+    }
+
+    @Test func unknownVariablesAreRefusedByName() throws {
+        let operation = try CatalogHarness.operation("query Q($genre: String) { movies { id } }")
+        let error = #expect(throws: RequestError.self) { try operation.coerce(["gerne": "x"]) }
+        #expect(error?.message == #"the operation has no variable "$gerne"; did you mean "genre"?"#)
+        let required = try CatalogHarness.operation("query Q($id: UUID!) { movie(id: $id) { id } }")
+        #expect(throws: RequestError(.invalidVariable, #"variable "$id" of type UUID! is required"#)) {
+            try required.coerce([:])
+        }
+    }
+
+    @Test func pathsAreNamed() throws {
+        let operation = try CatalogHarness.operation(
+            "mutation M($rows: [Movie_Data!]!) { movie_insertMany(data: $rows) }")
+        let sent = try CatalogHarness.object(#"{"rows": [{"title": "a"}, {"releaseYear": "x"}]}"#)
+        #expect(throws: RequestError(.invalidVariable, #"variable "$rows[1].releaseYear": expected a 32-bit integer"#))
+        {
+            try operation.coerce(sent)
+        }
+    }
+
+    @Test func bounds() throws {
+        let any = try CatalogHarness.operation("query Q($v: Any) { movies { id } }")
+        var deep = JSONValue.int(1)
+        for _ in 0..<64 { deep = .array([deep]) }
+        #expect(try any.coerce(["v": deep]).count == 1)
+        #expect(throws: RequestError.self) { try any.coerce(["v": .array([deep])]) }
+        #expect(throws: RequestError.self) { try any.coerce(["v": .double(.nan)]) }
+        #expect(throws: RequestError.self) { try any.coerce(["v": .object(["x": .double(.infinity)])]) }
+
+        let float = try CatalogHarness.operation("query Q($v: Float) { movies { id } }")
+        #expect(throws: RequestError.self) { try float.coerce(["v": .double(.nan)]) }
+
+        let list = try CatalogHarness.operation("query Q($v: [Int!]) { movies { id } }")
+        #expect(try list.coerce(["v": .array(Array(repeating: 1, count: 10_000))]).count == 1)
+        #expect(throws: RequestError.self) { try list.coerce(["v": .array(Array(repeating: 1, count: 10_001))]) }
+
+        let rows = try CatalogHarness.operation(
+            "mutation M($v: [Seat_Data!]! @allow(fields: \"hallId number\", maxCount: 2)) { seat_insertMany(data: $v) }"
+        )
+        let row: JSONValue = ["hallId": "h", "number": 1]
+        #expect(try rows.coerce(["v": .array([row, row])]).count == 1)
+        #expect(throws: RequestError.self) { try rows.coerce(["v": .array([row, row, row])]) }
+        #expect(throws: RequestError.self) { try rows.coerce(["v": .array([["hallId": "h", "taken": true]])]) }
+    }
+
+    @Test func messagesNeverHoldTheValue() throws {
+        let operation = try CatalogHarness.operation("query Q($v: UUID) { movies { id } }")
+        let error = #expect(throws: RequestError.self) { try operation.coerce(["v": "secret-value"]) }
+        #expect(error?.message.contains("secret") == false)
+    }
+}

@@ -1,0 +1,113 @@
+import JSON
+import LiveModel
+import Testing
+
+@Suite struct MutationEventTests {
+    private static let event = MutationEvent(
+        id: "id", operation: Fixture.operation, variables: ["a": [1, 2.5, .null], "ü": "\u{1F600}"],
+        auth: ["uid": "u"], keysWritten: [EntityKey(table: "movie", values: ["1", 2])], traceID: "t", committedAtMs: 9)
+
+    @Test func roundTrip() throws {
+        #expect(try MutationEvent(encoded: Self.event.encoded) == Self.event)
+        var signedOut = Self.event
+        signedOut.auth = .null
+        signedOut.keysWritten = []
+        #expect(try MutationEvent(encoded: signedOut.encoded) == signedOut)
+    }
+
+    @Test func equalRowsHaveEqualKeys() {
+        #expect(
+            EntityKey(table: "t", values: [["b": 1, "a": 2]]) == EntityKey(table: "t", values: [["a": 2, "b": 1]]))
+        #expect(EntityKey(table: "t", values: ["1"]) != EntityKey(table: "t", values: [1]))
+        #expect(EntityKey(table: "t", values: ["a", "b"]) != EntityKey(table: "t", values: ["a,b"]))
+    }
+
+    @Test(arguments: ["id", "connector", "operation", "variables", "keys", "trace", "at"])
+    func aMissingOrMistypedFieldIsNamed(field: String) throws {
+        guard case .object(var object) = try JSONValue(parsing: Self.event.encoded) else { return #expect(Bool(false)) }
+        for wrong in [nil, JSONValue.bool(true)] {
+            object[field] = wrong
+            #expect(throws: MessageError(field: field)) {
+                try MutationEvent(encoded: JSONValue.object(object).compactBytes)
+            }
+        }
+    }
+
+    @Test(arguments: ["", "[]", "{", "{}", #"{"id":1}"#])
+    func nonsenseIsRefused(text: String) {
+        #expect(throws: MessageError.self) { try MutationEvent(encoded: Array(text.utf8)) }
+    }
+}
+
+@Suite struct ControlMessageTests {
+    static let messages: [ControlMessage] = [
+        .announce(gateway: NodeID("g"), query: Fixture.query(), known: nil),
+        .announce(
+            gateway: NodeID("g"), query: Fixture.query(auth: .null),
+            known: KnownResult(digest: Fixture.digest, position: nil)),
+        .announce(
+            gateway: NodeID("g"), query: Fixture.query(auth: ["uid": "u"]),
+            known: KnownResult(digest: Fixture.digest, position: Fixture.position)),
+        .withdraw(gateway: NodeID("g"), key: Fixture.query().key), .leave(gateway: NodeID("")),
+        .summary(gateway: NodeID("g"), count: 3, fingerprint: .max),
+    ]
+
+    @Test(arguments: messages)
+    func roundTrip(message: ControlMessage) throws {
+        let read = try ControlMessage(fields: message.fields)
+        #expect(read == message)
+        guard case .announce(_, let query, let known) = message, case .announce(_, let readQuery, let readKnown) = read
+        else { return }
+        #expect(query.auth == readQuery.auth && query.variables == readQuery.variables && known == readKnown)
+    }
+
+    @Test(arguments: [
+        "", "[]", "{}", #"{"type":"leave"}"#, #"{"type":"other","gateway":"g"}"#,
+        #"{"type":"withdraw","gateway":"g","key":"12"}"#, #"{"type":"summary","gateway":"g","count":1}"#,
+        #"{"type":"summary","gateway":"g","count":"1","fingerprint":"0"}"#, #"{"type":"announce","gateway":"g"}"#,
+    ])
+    func nonsenseIsRefused(text: String) {
+        #expect(throws: MessageError.self) { try ControlMessage(fields: [("m", Array(text.utf8))]) }
+        #expect(throws: MessageError.self) { try ControlMessage(fields: [("x", Array(text.utf8))]) }
+    }
+}
+
+@Suite struct InboxMessageTests {
+    static let messages: [InboxMessage] = [
+        .result(
+            shard: ShardID(3), key: Fixture.query().key,
+            result: LiveResult(
+                position: Fixture.position, digest: Fixture.digest, body: [0xff, 0, 10], traceID: "t", committedAtMs: 4)
+        ),
+        .unchanged(shard: ShardID(3), key: Fixture.query().key, digest: Fixture.digest, position: Fixture.position),
+        .failed(
+            shard: ShardID(3), key: Fixture.query().key, position: Fixture.position,
+            error: RequestError(.timeout, "slow")),
+        .announceAll(shard: ShardID(3), epoch: .max),
+    ]
+
+    @Test(arguments: messages)
+    func roundTrip(message: InboxMessage) throws {
+        #expect(try InboxMessage(fields: message.fields) == message)
+    }
+
+    @Test func anUnknownErrorCodeIsInternal() throws {
+        let position = Fixture.position
+        let text =
+            #"{"type":"failed","shard":0,"key":"\#(Fixture.digest.hex)","position":"\#(position)","code":"NEW","message":"m"}"#
+        let message = try InboxMessage(fields: [("m", Array(text.utf8))])
+        guard case .failed(_, _, _, let error) = message else { return #expect(Bool(false)) }
+        #expect(error.code == .internalError && error.message == "m")
+    }
+
+    @Test(arguments: [
+        "", "{}", #"{"shard":0}"#, #"{"shard":0,"type":"announceAll","epoch":1}"#, #"{"shard":0,"type":"x","key":""}"#,
+    ])
+    func nonsenseIsRefused(text: String) {
+        #expect(throws: MessageError.self) { try InboxMessage(fields: [("m", Array(text.utf8))]) }
+    }
+
+    @Test func aResultWithoutItsBodyIsRefused() {
+        #expect(throws: MessageError(field: "b")) { try InboxMessage(fields: [Self.messages[0].fields[0]]) }
+    }
+}

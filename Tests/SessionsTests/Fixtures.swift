@@ -1,0 +1,41 @@
+import JSON
+import LiveModel
+import Sessions
+
+enum Fixture {
+    static let shard = ShardID(0)
+    static let operation = OperationReference(connector: "c", operation: "Q")
+
+    static func query(_ number: Int = 0) -> LiveQuery {
+        LiveQuery(
+            operation: operation, version: digest(0), variables: ["n": .int(Int64(number))], auth: nil)
+    }
+
+    static func digest(_ number: Int) -> Digest { Digest(of: "\(number)".utf8) }
+
+    static func position(_ run: UInt64, epoch: UInt64 = 1) -> Position {
+        Position(epoch: epoch, run: run, id: StreamID(ms: run, sequence: 0))
+    }
+
+    static func known(_ number: Int, _ position: Position? = nil) -> KnownResult {
+        KnownResult(digest: digest(number), position: position)
+    }
+
+    static func live(_ number: Int, _ run: UInt64, epoch: UInt64 = 1) -> LiveResult {
+        LiveResult(position: position(run, epoch: epoch), digest: digest(number), body: Array("\(number)".utf8))
+    }
+
+    static func result(_ number: Int, _ run: UInt64, epoch: UInt64 = 1, query: LiveQuery = query()) -> InboxMessage {
+        .result(shard: shard, key: query.key, result: live(number, run, epoch: epoch))
+    }
+
+    static func unchanged(_ number: Int, _ run: UInt64, epoch: UInt64 = 1) -> InboxMessage {
+        .unchanged(shard: shard, key: query().key, digest: digest(number), position: position(run, epoch: epoch))
+    }
+
+    static func failed(_ run: UInt64, epoch: UInt64 = 1) -> InboxMessage {
+        .failed(
+            shard: shard, key: query().key, position: position(run, epoch: epoch),
+            error: RequestError(.databaseError, "no"))
+    }
+}

@@ -1,0 +1,263 @@
+import JSON
+import LiveModel
+import Sessions
+import Testing
+
+/// The cases that the protocol's own test suites define, by their number in the table of edge cases, and every close
+/// code. Source: enisdenjo/graphql-ws PROTOCOL.md and its server tests.
+@Suite struct GraphQLTransportWSMachineTests {
+    private typealias Action = GraphQLTransportWSMachine.Action
+    private static let ack = #"{"type":"connection_ack"}"#
+
+    private func machine(operationsMax: Int = 10) -> GraphQLTransportWSMachine {
+        GraphQLTransportWSMachine(operationsMax: operationsMax)
+    }
+
+    private func ready(operationsMax: Int = 10) -> GraphQLTransportWSMachine {
+        var machine = machine(operationsMax: operationsMax)
+        _ = machine.received(Array(#"{"type":"connection_init"}"#.utf8))
+        _ = machine.authenticated()
+        return machine
+    }
+
+    private func texts(_ actions: [Action]) -> [String] {
+        actions.map { action in
+            switch action {
+            case .send(let bytes): String(decoding: bytes, as: UTF8.self)
+            case .close(let code, let reason): "close \(code) \(reason)"
+            case .authenticate(let payload): "authenticate \(JSONValue.object(payload).text)"
+            case .start(let id, let request): "start \(id) \(request.operationName ?? "-")"
+            case .stop(let id): "stop \(id)"
+            }
+        }
+    }
+
+    private func receive(_ machine: inout GraphQLTransportWSMachine, _ text: String) -> [String] {
+        texts(machine.received(Array(text.utf8)))
+    }
+
+    private func subscribe(_ id: String) -> String {
+        #"{"id":"\#(id)","type":"subscribe","payload":{"query":"{a}","operationName":"A"}}"#
+    }
+
+    private func code(_ actions: [String]) -> Int? {
+        guard let first = actions.first, actions.count == 1, first.hasPrefix("close ") else { return nil }
+        return Int(first.split(separator: " ")[1])
+    }
+
+    // MARK: Initialisation
+
+    @Test func case1AnAcceptedInitIsAcknowledgedWithoutPayload() {
+        var machine = machine()
+        #expect(
+            receive(&machine, #"{"type":"connection_init","payload":{"authToken":"t"}}"#) == [
+                #"authenticate {"authToken":"t"}"#
+            ])
+        #expect(texts(machine.authenticated()) == [Self.ack])
+        #expect(machine.authenticated().isEmpty, "exactly once")
+    }
+
+    @Test(arguments: ["", #","payload":{}"#, #","payload":null"#])
+    func case36ApolloSendsAnEmptyPayloadOrNone(payload: String) {
+        var machine = machine()
+        #expect(receive(&machine, "{\"type\":\"connection_init\"\(payload)}") == ["authenticate {}"])
+    }
+
+    @Test func case2ARefusedInitClosesWith4403() {
+        var machine = machine()
+        _ = receive(&machine, #"{"type":"connection_init"}"#)
+        #expect(texts(machine.rejected()) == ["close 4403 Forbidden"])
+        #expect(machine.authenticated().isEmpty)
+    }
+
+    @Test func case3NoInitInTimeClosesWith4408() {
+        var machine = machine()
+        #expect(texts(machine.initTimedOut()) == ["close 4408 Connection initialisation timeout"])
+        #expect(machine.initTimedOut().isEmpty)
+    }
+
+    @Test func case4ASlowJudgementDoesNotCount() {
+        var machine = machine()
+        _ = receive(&machine, #"{"type":"connection_init"}"#)
+        #expect(machine.initTimedOut().isEmpty)
+        #expect(texts(machine.authenticated()) == [Self.ack])
+        #expect(machine.initTimedOut().isEmpty)
+    }
+
+    @Test func case5ASecondInitClosesWith4429() {
+        var pending = machine()
+        _ = receive(&pending, #"{"type":"connection_init"}"#)
+        #expect(receive(&pending, #"{"type":"connection_init"}"#) == ["close 4429 Too many initialisation requests"])
+        var acknowledged = ready()
+        #expect(code(receive(&acknowledged, #"{"type":"connection_init"}"#)) == 4429)
+    }
+
+    @Test func case6APingIsAnsweredWithItsPayloadAtAnyTime() {
+        var machine = machine()
+        #expect(receive(&machine, #"{"type":"ping"}"#) == [#"{"type":"pong"}"#])
+        #expect(receive(&machine, #"{"type":"ping","payload":{"a":[1]}}"#) == [#"{"type":"pong","payload":{"a":[1]}}"#])
+        _ = receive(&machine, #"{"type":"connection_init"}"#)
+        _ = machine.authenticated()
+        #expect(receive(&machine, #"{"type":"ping","payload":null}"#) == [#"{"type":"pong"}"#])
+    }
+
+    @Test func case7APongIsIgnored() {
+        var machine = machine()
+        #expect(receive(&machine, #"{"type":"pong"}"#).isEmpty)
+        #expect(receive(&machine, #"{"type":"pong","payload":{}}"#).isEmpty)
+    }
+
+    @Test func case8SubscribingBeforeTheAcknowledgementClosesWith4401() {
+        var fresh = machine()
+        #expect(receive(&fresh, subscribe("1")) == ["close 4401 Unauthorized"])
+        var pending = machine()
+        _ = receive(&pending, #"{"type":"connection_init"}"#)
+        #expect(code(receive(&pending, subscribe("1"))) == 4401)
+    }
+
+    // MARK: Operations
+
+    @Test func case9AQueryIsOneNextAndOneComplete() {
+        var machine = ready()
+        #expect(receive(&machine, subscribe("1")) == ["start 1 A"])
+        #expect(machine.isActive("1") && machine.operationCount == 1)
+        #expect(
+            texts(machine.finished(id: "1", envelope: ResultEnvelope.data(Array(#"{"a":1}"#.utf8)))) == [
+                #"{"id":"1","type":"next","payload":{"data":{"a":1}}}"#, #"{"id":"1","type":"complete"}"#,
+            ])
+        #expect(machine.operationCount == 0)
+        #expect(machine.finished(id: "1", envelope: []).isEmpty)
+        #expect(receive(&machine, subscribe("1")) == ["start 1 A"], "the id is free again")
+    }
+
+    @Test func case10ALiveQueryIsManyNexts() throws {
+        var machine = ready()
+        let id = "a\"b"
+        _ = receive(&machine, #"{"id":"a\"b","type":"subscribe","payload":{"query":"{a}"}}"#)
+        #expect(machine.isActive(id))
+        let text =
+            GraphQLTransportWSMachine.nextPrefix(id: id) + GraphQLTransportWSMachine.nextRest(body: Array("{}".utf8))
+        let message = try JSONValue(parsing: text)
+        #expect(message["id"]?.stringValue == id && message["type"]?.stringValue == "next")
+        #expect(message["payload"]?["data"]?.objectValue?.isEmpty == true)
+    }
+
+    @Test func case11And13And14And16AClientsCompleteIsFollowedBySilence() {
+        var machine = ready()
+        _ = receive(&machine, subscribe("1"))
+        _ = receive(&machine, subscribe("2"))
+        #expect(receive(&machine, #"{"id":"1","type":"complete"}"#) == ["stop 1"])
+        #expect(machine.finished(id: "1", envelope: []).isEmpty)
+        #expect(machine.failed(id: "1", [RequestError(.timeout, "late")]).isEmpty)
+        #expect(machine.refreshFailed(id: "1", [RequestError(.timeout, "late")]).isEmpty)
+        #expect(!machine.isActive("1") && machine.isActive("2"))
+    }
+
+    @Test func case12And17ErrorsEndTheOperationAloneAndFreeItsId() {
+        var machine = ready()
+        _ = receive(&machine, subscribe("1"))
+        #expect(
+            texts(machine.failed(id: "1", [RequestError(.operationNotFound, "no such operation")])) == [
+                #"{"id":"1","type":"error","payload":[{"message":"no such operation","extensions":{"code":"OPERATION_NOT_FOUND"}}]}"#
+            ])
+        #expect(machine.failed(id: "1", []).isEmpty, "no complete and no second error")
+        #expect(receive(&machine, subscribe("1")) == ["start 1 A"])
+    }
+
+    @Test func case15ADuplicateIdClosesWith4409() {
+        var machine = ready()
+        _ = receive(&machine, subscribe("1"))
+        #expect(receive(&machine, subscribe("1")) == ["close 4409 Subscriber for 1 already exists"])
+    }
+
+    @Test func case15ALongIdDoesNotBreakTheCloseFrame() {
+        var machine = ready()
+        let id = String(repeating: "ü", count: 500)
+        _ = receive(&machine, subscribe(id))
+        let action = machine.received(Array(subscribe(id).utf8))
+        guard case .close(4409, let reason)? = action.first else { return #expect(Bool(false), "\(action)") }
+        #expect(reason.utf8.count <= 123)
+    }
+
+    @Test func case18AnErrorOfOneRefreshGoesOn() throws {
+        var machine = ready()
+        _ = receive(&machine, subscribe("1"))
+        let sent = texts(machine.refreshFailed(id: "1", [RequestError(.timeout, "slow")]))
+        #expect(
+            sent.count == 1
+                && sent[0].hasPrefix(#"{"id":"1","type":"next","payload":{"data":null,"errors":[{"message":"slow""#))
+        #expect(machine.isActive("1"))
+    }
+
+    @Test func case19And20NothingHappensAfterTheEnd() {
+        var machine = ready()
+        _ = receive(&machine, subscribe("1"))
+        #expect(texts(machine.close(1001, "Going away")) == ["close 1001 Going away"])
+        #expect(machine.operationCount == 0)
+        #expect(machine.close(1001, "again").isEmpty)
+        #expect(receive(&machine, subscribe("2")).isEmpty && receive(&machine, "nonsense").isEmpty)
+        #expect(machine.finished(id: "1", envelope: []).isEmpty && machine.rejected().isEmpty)
+    }
+
+    @Test(arguments: [
+        "nonsense", "", "[]", "1", "null", "{}", #"{"type":1}"#, #"{"type":"unknown"}"#, #"{"type":"start","id":"1"}"#,
+        #"{"type":"subscribe"}"#, #"{"type":"subscribe","id":1,"payload":{"query":"{a}"}}"#,
+        #"{"type":"subscribe","id":"","payload":{"query":"{a}"}}"#, #"{"type":"subscribe","id":"1"}"#,
+        #"{"type":"subscribe","id":"1","payload":"x"}"#, #"{"type":"subscribe","id":"1","payload":{}}"#,
+        #"{"type":"subscribe","id":"1","payload":{"query":1}}"#,
+        #"{"type":"subscribe","id":"1","payload":{"query":"{a}","variables":"x"}}"#,
+        #"{"type":"subscribe","id":"1","payload":{"query":"{a}","variables":[1]}}"#,
+        #"{"type":"subscribe","id":"1","payload":{"query":"{a}","operationName":1}}"#,
+        #"{"type":"subscribe","id":"1","payload":{"query":"{a}","extensions":"x"}}"#,
+        #"{"type":"complete"}"#, #"{"type":"complete","id":""}"#, #"{"type":"ping","payload":1}"#,
+    ])
+    func case21InvalidMessagesCloseWith4400(text: String) {
+        var machine = ready()
+        #expect(code(receive(&machine, text)) == 4400, "\(text)")
+    }
+
+    @Test(arguments: ["connection_ack", "next", "error"])
+    func case22TypesOfTheServerCloseWith4400(type: String) {
+        var machine = ready()
+        #expect(code(receive(&machine, "{\"type\":\"\(type)\",\"id\":\"1\"}")) == 4400)
+    }
+
+    @Test func case21InvalidPayloadsOfTheInitCloseWith4400() {
+        var machine = machine()
+        #expect(code(receive(&machine, #"{"type":"connection_init","payload":"x"}"#)) == 4400)
+    }
+
+    @Test func case23CompletingAnUnknownIdIsIgnored() {
+        var machine = ready()
+        #expect(receive(&machine, #"{"type":"complete","id":"9"}"#).isEmpty)
+        var fresh = self.machine()
+        #expect(receive(&fresh, #"{"type":"complete","id":"9"}"#).isEmpty)
+    }
+
+    @Test func case24TheSubprotocolIsTheNewOne() {
+        #expect(GraphQLTransportWSMachine.subprotocol == "graphql-transport-ws")
+    }
+
+    @Test func case25APersistedQueryMayHaveAnEmptyText() {
+        var machine = ready()
+        let text =
+            #"{"id":"1","type":"subscribe","payload":{"query":"","operationName":"A","extensions":{"connector":"c"}}}"#
+        let actions = machine.received(Array(text.utf8))
+        #expect(actions == [.start(id: "1", OperationRequest(connector: "c", operationName: "A"))])
+    }
+
+    @Test func case36ApolloSaysGoodbyeWithTheOldMessage() {
+        var machine = ready()
+        #expect(receive(&machine, #"{"type":"connection_terminate"}"#) == ["close 1000 Normal Closure"])
+    }
+
+    @Test func operationsOfOneSessionAreBounded() {
+        var machine = ready(operationsMax: 1)
+        _ = receive(&machine, subscribe("1"))
+        let refused = receive(&machine, subscribe("2"))
+        #expect(refused.count == 1 && refused[0].contains(#""type":"error""#) && refused[0].contains("LIMIT_EXCEEDED"))
+        #expect(machine.operationCount == 1)
+        _ = receive(&machine, #"{"type":"complete","id":"1"}"#)
+        #expect(receive(&machine, subscribe("2")) == ["start 2 A"])
+    }
+}

@@ -1,0 +1,135 @@
+import LiveModel
+import Sharding
+import Testing
+
+@Suite struct LeaseMachineTests {
+    private typealias Action = LeaseMachine.Action
+    private let me = NodeID("me")
+    private let zero = ShardID(0)
+
+    private func machine(shardCount: Int = 1) -> LeaseMachine {
+        LeaseMachine(me: me, shardCount: shardCount, settings: .init())
+    }
+
+    /// Holds shard 0 under epoch 5 since 1,000.
+    private func holding() -> LeaseMachine {
+        var machine = machine()
+        _ = machine.workersChanged([me], nowMs: 1_000)
+        _ = machine.leaseAnswered(zero, epoch: 5, sentMs: 1_000, nowMs: 1_010)
+        return machine
+    }
+
+    @Test func aWorkerAsksForItsShardsAndServesWhatItGets() {
+        var machine = machine(shardCount: 4)
+        let asked = machine.workersChanged([me], nowMs: 1_000)
+        #expect(asked == (0..<4).map { .acquire(ShardID($0)) })
+        #expect(machine.tick(nowMs: 1_001).isEmpty, "one request at a time")
+        #expect(
+            machine.leaseAnswered(ShardID(2), epoch: 9, sentMs: 1_000, nowMs: 1_010) == [.start(ShardID(2), epoch: 9)])
+        #expect(machine.held == [ShardID(2): 9])
+    }
+
+    @Test func aRequestMayBeSentALittleAfterItWasAskedFor() {
+        var machine = machine()
+        _ = machine.workersChanged([me], nowMs: 1_000)
+        #expect(machine.leaseAnswered(zero, epoch: 9, sentMs: 1_003, nowMs: 1_010) == [.start(zero, epoch: 9)])
+        // The lease counts from when it was sent.
+        #expect(machine.tick(nowMs: 5_502).contains(.renew(zero, epoch: 9)))
+        #expect(machine.tick(nowMs: 5_503).first == .stop(zero, epoch: 9))
+    }
+
+    @Test func aShardThatIsTakenIsAskedForAgain() {
+        var machine = machine()
+        _ = machine.workersChanged([me], nowMs: 1_000)
+        #expect(machine.leaseAnswered(zero, epoch: nil, sentMs: 1_000, nowMs: 1_010).isEmpty)
+        #expect(machine.tick(nowMs: 1_500) == [.acquire(zero)])
+    }
+
+    @Test func anUnansweredRequestIsRepeatedAfterTheLeaseWouldHaveEnded() {
+        var machine = machine()
+        _ = machine.workersChanged([me], nowMs: 1_000)
+        #expect(machine.tick(nowMs: 5_999).isEmpty)
+        #expect(machine.tick(nowMs: 6_000) == [.acquire(zero)])
+        // The first answer comes after all: its lease is given back, the second counts.
+        #expect(machine.leaseAnswered(zero, epoch: 3, sentMs: 1_000, nowMs: 6_010) == [.release(zero, epoch: 3)])
+        #expect(machine.leaseAnswered(zero, epoch: 4, sentMs: 6_000, nowMs: 6_020) == [.start(zero, epoch: 4)])
+    }
+
+    @Test func renewalsAreRegularAndOneAtATime() {
+        var machine = holding()
+        #expect(machine.tick(nowMs: 1_999).isEmpty)
+        #expect(machine.tick(nowMs: 2_000) == [.renew(zero, epoch: 5)])
+        #expect(machine.tick(nowMs: 2_500).isEmpty)
+        #expect(machine.renewalAnswered(zero, epoch: 5, isHeld: true, sentMs: 2_000, nowMs: 2_600).isEmpty)
+        #expect(machine.tick(nowMs: 2_900).isEmpty)
+        #expect(machine.tick(nowMs: 3_000) == [.renew(zero, epoch: 5)])
+    }
+
+    @Test func servingStopsBeforeTheLeaseCanBeTaken() {
+        var machine = holding()
+        // Asked at 1,000, so the lease may end at 6,000; the margin is 500.
+        for nowMs: Int64 in stride(from: 2_000, to: 5_500, by: 500) {
+            for action in machine.tick(nowMs: nowMs) {
+                #expect(action == .renew(zero, epoch: 5))
+                #expect(machine.renewalAnswered(zero, epoch: 5, isHeld: nil, sentMs: nowMs, nowMs: nowMs + 10).isEmpty)
+            }
+        }
+        #expect(machine.held == [zero: 5])
+        #expect(machine.tick(nowMs: 5_500) == [.stop(zero, epoch: 5), .acquire(zero)])
+        #expect(machine.held.isEmpty)
+    }
+
+    @Test func aRenewalCountsFromWhenItWasSent() {
+        var machine = holding()
+        _ = machine.tick(nowMs: 2_000)
+        _ = machine.renewalAnswered(zero, epoch: 5, isHeld: true, sentMs: 2_000, nowMs: 5_400)
+        #expect(machine.tick(nowMs: 6_499).contains(.renew(zero, epoch: 5)))
+        #expect(machine.tick(nowMs: 6_500).first == .stop(zero, epoch: 5))
+    }
+
+    @Test func aLeaseThatIsGoneStopsAtOnce() {
+        var machine = holding()
+        _ = machine.tick(nowMs: 2_000)
+        #expect(
+            machine.renewalAnswered(zero, epoch: 5, isHeld: false, sentMs: 2_000, nowMs: 2_010) == [
+                .stop(zero, epoch: 5)
+            ])
+        #expect(machine.renewalAnswered(zero, epoch: 5, isHeld: true, sentMs: 2_000, nowMs: 2_020).isEmpty)
+        #expect(machine.held.isEmpty)
+    }
+
+    @Test func anAnswerForAnOldEpochChangesNothing() {
+        var machine = holding()
+        #expect(machine.renewalAnswered(zero, epoch: 4, isHeld: false, sentMs: 900, nowMs: 2_000).isEmpty)
+        #expect(machine.held == [zero: 5])
+    }
+
+    @Test func aShardThatMovesIsReleased() throws {
+        var machine = holding()
+        let others = (0..<50).map { NodeID("other-\($0)") }
+        let thief = try #require(others.first { Placement.owner(of: zero, among: [me, $0]) == $0 })
+        #expect(machine.workersChanged([me, thief], nowMs: 1_100) == [.release(zero, epoch: 5)])
+        #expect(machine.tick(nowMs: 60_000).isEmpty)
+    }
+
+    @Test func drainingReleasesAndAsksNoMore() {
+        var machine = holding()
+        #expect(machine.drain(nowMs: 1_100) == [.release(zero, epoch: 5)])
+        #expect(machine.workersChanged([me], nowMs: 1_200).isEmpty)
+        #expect(machine.leaseAnswered(zero, epoch: 6, sentMs: 1_000, nowMs: 1_300) == [.release(zero, epoch: 6)])
+    }
+
+    @Test func aLeaseThatComesAfterTheWishIsGoneGoesBack() {
+        var machine = machine()
+        _ = machine.workersChanged([me], nowMs: 1_000)
+        #expect(machine.workersChanged([], nowMs: 1_010).isEmpty)
+        #expect(machine.leaseAnswered(zero, epoch: 5, sentMs: 1_000, nowMs: 1_020) == [.release(zero, epoch: 5)])
+    }
+
+    @Test func aShardThatCannotBeServedGoesBack() {
+        var machine = holding()
+        #expect(machine.startFailed(zero, epoch: 4).isEmpty)
+        #expect(machine.startFailed(zero, epoch: 5) == [.release(zero, epoch: 5)])
+        #expect(machine.tick(nowMs: 1_500) == [.acquire(zero)])
+    }
+}
