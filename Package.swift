@@ -130,6 +130,35 @@ let package = Package(
                 nio, nioPosix, nioHTTP, logging, metrics,
             ]),
         .executableTarget(name: "freshet-bench", dependencies: ["Benchmarks", arguments], swiftSettings: settings),
+        // Tests mirror Sources
+        tests("CELTests", ["CEL"]),
+        tests("GraphQLLanguageTests", ["GraphQLLanguage", "JSON"]),
+        tests("JSONTests", ["JSON"]),
+        tests("LiveModelTests", ["CEL", "JSON", "LiveModel"]),
+        tests("CatalogTests", ["CEL", "Catalog", "GraphQLLanguage", "JSON", "LiveModel"]),
+        tests("RefreshTests", ["CEL", "JSON", "LiveModel", "Refresh"]),
+        tests("ShardingTests", ["LiveModel", "Sharding"]),
+        tests("SessionsTests", ["JSON", "LiveModel", "Sessions"]),
+        tests("ConformanceTests", ["CEL", "Catalog", "FanoutWorker", "JSON", "LiveModel", "Refresh"]),
+        tests("SimulationTests", ["CEL", "JSON", "LiveModel", "Refresh", "Sessions", "Sharding"]),
+        tests("ProjectFolderTests", ["Catalog", "ProjectFolder"]),
+        tests("LocalServersTests", ["CLibpq", "LocalServers"]),
+        tests("PostgresTests", ["LocalServers", "Postgres", logging]),
+        tests("BrokerTests", ["Broker", "LiveModel", logging]),
+        tests("HTTPServerTests", ["HTTPServer", nio, nioPosix, nioHTTP, nioWebSocket, logging]),
+        tests("ObservabilityTests", ["Observability", logging, metrics]),
+        tests("SettingsTests", ["Settings"]),
+        tests(
+            "TokensTests",
+            [
+                "JSON", "LiveModel", "Settings", "Tokens", crypto, nio, nioHTTP,
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+            ]),
+        tests("LoadDriverTests", ["FreshetClient", "HTTPServer", "JSON", "LoadDriver", nio, nioHTTP, logging]),
+        tests(
+            "IntegrationTests",
+            ["FreshetClient", "JSON", "LocalServers", "freshet", crypto, nio, nioPosix, nioHTTP]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,5 +1,6 @@
 import FreshetClient
 import JSON
+import LocalServers
 import Testing
 
 /// Freshet as its users run it: several processes, a real Postgres, a real Redis.

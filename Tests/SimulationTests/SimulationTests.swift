@@ -7,7 +7,7 @@ import Testing
 @Suite struct SimulationTests {
     private static let quickSeeds: UInt64 = 24
     /// Seeds that failed once.
-    private static let formerFailures: [UInt64] = [257]
+    private static let formerFailures: [UInt64] = [144, 257]
     /// A deliberate mistake must be noticed within so many seeds.
     private static let noticedWithin: UInt64 = 40
 

@@ -4,20 +4,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// What a bare program gets out of Postgres: one connection, blocking libpq, no more work than the protocol asks for.
+/// What a program without any of our layers gets out of the same server. All calls block until they are done.
 
-/// What a run took. `cpu_us` is user + system time of the calling process.
+/// What a loop took. `cpu_us` is user + system time of the calling thread.
 typedef struct {
     double seconds;
     uint64_t cpu_us;
+    uint64_t statements;
     uint64_t rows;
+    /// Of values received.
     uint64_t bytes;
-} cbench_outcome;
+} cbench_pq_outcome;
 
-/// Prepares `sql` once and executes it `rounds` times, one after the other, with the same text parameters. Every value
-/// of every answer is touched.
+/// Prepares `sql` once on one connection and executes it, one after the other, `rounds` times for each of `sets` sets of
+/// `count` text parameters (`values[set * count + i]`; NULL is NULL). Every value of every answer is looked at.
 /// Returns 0, or -1 with libpq's message in `message` (cut off at `message_size`).
-int cbench_pq_loop(const char *connection, const char *sql, const char *const *values, int count, uint32_t rounds,
-                   cbench_outcome *outcome, char *message, size_t message_size);
+int cbench_pq_loop(const char *connection, const char *sql, const char *const *values, uint32_t count, uint32_t sets,
+                   uint32_t rounds, cbench_pq_outcome *outcome, char *message, size_t message_size);
+
+/// What callers of an HTTP server saw. Latencies in seconds.
+typedef struct {
+    double seconds;
+    uint64_t cpu_us;
+    uint64_t answered;
+    /// Of those, not 200.
+    uint64_t refused;
+    double median;
+    double p99;
+} cbench_http_outcome;
+
+/// `connections` callers on 127.0.0.1:`port`, each on a kept connection with one request at a time, taking the next of
+/// `requests` (whole HTTP/1.1 messages, `lengths[i]` bytes each) in turn. What is answered in the first `warm_seconds`
+/// is not counted; then `seconds` are.
+/// Returns 0, or -1 when a connection failed or an answer could not be read.
+int cbench_http_loop(uint16_t port, const char *const *requests, const size_t *lengths, uint32_t request_count,
+                     uint32_t connections, double warm_seconds, double seconds, cbench_http_outcome *outcome);
 
 #endif

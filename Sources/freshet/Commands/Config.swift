@@ -8,6 +8,9 @@ struct Config: ParsableCommand {
     @Flag(help: "Print the reference file: every key with its unit, range and default.")
     var reference = false
 
+    @Flag(name: .customLong("print"), help: "Print the settings in effect; this is the default.")
+    var printsEffective = false
+
     @OptionGroup var options: SettingsOptions
 
     func run() {

@@ -30,6 +30,8 @@ struct Dev: AsyncParsableCommand {
         let further = port.map { ["http.port=\($0)"] } ?? []
         let loaded = options.load(.dev, further: further)
         var settings = loaded.settings
+        // One person at a terminal: only what needs attention, unless asked for.
+        if !loaded.isGiven("log.level") { settings.log.level = "warning" }
         let metrics = Observation.start(settings)
         let logger = Logger(label: "freshet")
         let project = ProjectLoading.project(at: project)

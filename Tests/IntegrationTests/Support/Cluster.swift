@@ -1,6 +1,7 @@
 import FreshetClient
 import Foundation
 import JSON
+import LocalServers
 import NIOHTTP1
 
 /// Freshet nodes as processes of their own over one Postgres and one Redis.

@@ -104,7 +104,7 @@ final class SimulatedClient {
         if !text.hasPrefix(SimulatedDatabase.identity(of: query)) {
             world.violated("isolation: client \(number) of \(SimulatedDatabase.identity(of: query)) got \(text)")
         }
-        for (entity, version) in SimulatedDatabase.versions(in: result.body) {
+        for (entity, version) in SimulatedDatabase.versions(in: result.body).sorted(by: { $0.key < $1.key }) {
             if let former = seen[entity], version < former {
                 world.violated("regress: client \(number), \(text) after \(entity)=\(former), at \(result.position)")
             }
