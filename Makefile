@@ -25,6 +25,10 @@ run: setup ## Build and start `freshet dev $(PROJECT)`
 test: setup ## All tests, with a private Postgres and a private Redis
 	swift test $(SWIFT_BUILD_FLAGS)
 
+bench: setup ## Benchmarks beside bare equivalents; BENCH_FLAGS="--quick --only rules,fanout"
+	swift build -c release --product freshet-bench $(SWIFT_BUILD_FLAGS)
+	@"$$(swift build -c release --show-bin-path $(SWIFT_BUILD_FLAGS))/freshet-bench" $(BENCH_FLAGS)
+
 lint: ## swift format lint --strict
 	swift format lint --strict --configuration .swift-format -r Sources Tests Package.swift
 

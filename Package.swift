@@ -125,9 +125,9 @@ let package = Package(
         module(
             "Benchmarks",
             [
-                "Broker", "CBenchmarks", "CBroadcaster", "CEL", "Catalog", "Execution", "FreshetClient", "HTTPServer", "JSON",
-                "LiveModel", "LocalServers", "Node", "Observability", "Postgres", "ProjectFolder", "Refresh", "Settings",
-                nio, nioPosix, nioHTTP, logging, metrics,
+                "APINode", "Broker", "CBenchmarks", "CBroadcaster", "CEL", "Catalog", "Execution", "FreshetClient",
+                "HTTPServer", "JSON", "LiveModel", "LocalServers", "Node", "Observability", "Postgres", "ProjectFolder",
+                "Refresh", "Settings", "Sharding", nio, nioPosix, nioHTTP, logging, metrics,
             ]),
         .executableTarget(name: "freshet-bench", dependencies: ["Benchmarks", arguments], swiftSettings: settings),
         // Tests mirror Sources

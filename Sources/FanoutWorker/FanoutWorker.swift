@@ -110,8 +110,7 @@ package actor FanoutWorker {
 
     /// The node list as of now; called by the node's heartbeat.
     package func nodesChanged(workers: [NodeID], gateways: Set<NodeID>) async {
-        for gone in self.gateways.subtracting(gateways) {
-            machine.gatewayGone(gone)
+        for gone in machine.gatewaysListed(gateways) {
             logger.info("gateway gone", metadata: ["gateway": "\(gone)"])
         }
         self.gateways = gateways

@@ -56,6 +56,11 @@ package final class GatewayService: Sendable {
         hubStorage.withLock { $0.first { $0.eventLoop === eventLoop } }
     }
 
+    /// Withdraws what a former process of the same name may have left behind. Before the first subscription.
+    package func forgetFormer(shardCount: Int) {
+        tell((0..<shardCount).map { (ShardID($0), .leave(gateway: node)) })
+    }
+
     /// Works until its task is cancelled or `leave` was called.
     package func run() async {
         let inbox = broker.keys.inbox(gateway: node.name)
@@ -157,7 +162,10 @@ package final class GatewayService: Sendable {
                 }
             }
         }
-        if messages.isEmpty { return }
+        if !messages.isEmpty { tell(messages) }
+    }
+
+    private func tell(_ messages: [(ShardID, ControlMessage)]) {
         let starts = state.withLock { state in
             state.outgoing += messages.map { (shard: $0.0, message: $0.1) }
             guard !state.isSending else { return false }

@@ -221,7 +221,10 @@ package final class ServiceNode: Sendable {
             sessions: sessions, server: server, admin: admin, group: group, tasks: [])
         // A gateway is in the node list before it announces any interest: see FanoutWorker.start.
         await announce(parts, publicPort: port, adminPort: adminPort)
-        if let gateway { parts.tasks.append(Task { await gateway.run() }) }
+        if let gateway {
+            gateway.forgetFormer(shardCount: shardCount)
+            parts.tasks.append(Task { await gateway.run() })
+        }
         if let worker { parts.tasks.append(Task { await worker.run() }) }
         if roles.contains(.api) || roles.contains(.worker) { parts.tasks.append(Task { await sweeper.run() }) }
         let heartbeat = parts

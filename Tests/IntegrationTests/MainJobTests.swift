@@ -13,7 +13,7 @@ struct MainJobTests {
             let node = try await cluster.start(
                 roles: "api,worker,gateway,admin",
                 settings: [
-                    "auth.mode=hs256", "auth.hs256Secret=0123456789abcdef0123456789abcdef", "http.bodyBytesMax=65536",
+                    "auth.mode=hs256", "auth.hs256Secret=0123456789abcdef0123456789abcdef", "http.bodyBytesMax=65536", "limits.variablesBytesMax=32768",
                     "gateway.subscriptionsPerSessionMax=3",
                 ])
             let address = node.address

@@ -61,7 +61,8 @@ import Testing
         #expect(report.subscribedAtStart == 20 && report.firstResult.count == 20)
         #expect(report.mutationsSent == 100 && report.mutationsAnswered == 100)
         #expect(report.mutationLatency.count == 100)
-        #expect(report.delivered > 0 && report.deliveryLatency.count > 0)
+        // `delivered` counts within the measured time, which a starved machine may miss; latencies are by mutation.
+        #expect(report.deliveryLatency.count > 0)
         #expect(report.errors.counts == [:] && report.dropped == 0)
         #expect(report.seed == 11 && report.transports == [transport.rawValue])
         if transport != .longpoll {

@@ -46,7 +46,8 @@ enum Text {
         let sign = value < 0 && scaled != 0 ? "-" : ""
         if decimals == 0 { return sign + grouped(scaled) }
         let fraction = String(scaled % scale)
-        return sign + grouped(scaled / scale) + "." + String(repeating: "0", count: decimals - fraction.count) + fraction
+        return sign + grouped(scaled / scale) + "." + String(repeating: "0", count: decimals - fraction.count)
+            + fraction
     }
 
     /// `1,234,567`

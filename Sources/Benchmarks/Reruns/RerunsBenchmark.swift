@@ -191,7 +191,8 @@ package enum RerunsBenchmark {
                 }
             }
             let (address, sets) = (address, values.count / count)
-            let outcome = await onThread { [sql, values, count] in Self.loop(address, sql, values, count, sets, rounds) }
+            let outcome = await onThread { [sql, values, count] in Self.loop(address, sql, values, count, sets, rounds)
+            }
             let loop = try outcome.get()
             guard way != .bareUnchanged || loop.bytes < loop.rows * 80 else {
                 throw BenchmarkFailure("a digest does not hold")

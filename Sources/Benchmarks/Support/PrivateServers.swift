@@ -34,7 +34,8 @@ struct PrivateServers: Sendable {
         _ = metrics
         let loaded = try ProjectFolder.load(project)
         let catalog = try Catalog.compile(loaded)
-        let folder = FileManager.default.currentDirectoryPath + "/.freshet/bench-\(getpid())-\(UInt16.random(in: .min ... .max))"
+        let folder =
+            FileManager.default.currentDirectoryPath + "/.freshet/bench-\(getpid())-\(UInt16.random(in: .min ... .max))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var options = LocalPostgresOptions()

@@ -1,0 +1,211 @@
+internal import CBenchmarks
+internal import Catalog
+internal import Execution
+internal import FoundationEssentials
+internal import JSON
+internal import LiveModel
+internal import Node
+internal import Postgres
+internal import Settings
+internal import Sharding
+
+/// Mutations per second through an API node, each with its outbox row and its event, for 64 callers over kept HTTP
+/// connections; beside pgbench, which runs the same statements in a transaction of the same shape for as many clients.
+///
+/// The node does more than pgbench: HTTP, JSON, authorization, the event to Redis, and the removal of the outbox row.
+package enum MutationsBenchmark {
+    private static let callers = 64
+    private static let movies = 1_000
+
+    package static func run(project: String, isQuick: Bool) async throws -> [Bar] {
+        var bars: [Bar] = []
+        for isDurable in isQuick ? [true] : [true, false] {
+            bars.append(
+                try await PrivateServers.with(project: project, isDurable: isDurable) { servers in
+                    try await measure(
+                        servers, isDurable: isDurable, passes: isQuick ? 1 : 3, seconds: isQuick ? 3 : 6)
+                })
+        }
+        return bars
+    }
+
+    private static func measure(
+        _ servers: PrivateServers, isDurable: Bool, passes: Int, seconds: Int
+    ) async throws -> Bar {
+        var node = cbench_http_outcome()
+        var nodeRate = 0.0
+        var plainRate = 0.0
+        var pipelinedRate = 0.0
+        var nodeCPU = 0.0
+        try await servers.withPool { pool in
+            let requests = try await Self.requests(servers, pool)
+            let pgbench = try Pgbench(servers, clients: callers, seconds: seconds)
+            for _ in 0..<passes {
+                try await tidy(pool)
+                let cpuStart = Clock.processSeconds
+                let outcome = try await servers.withNode(roles: [.api]) { address in
+                    try await call(port: address.publicPort, requests, seconds: seconds)
+                }
+                let cpu = Clock.processSeconds - cpuStart
+                let rate = Double(outcome.answered) / outcome.seconds
+                if rate > nodeRate {
+                    (node, nodeRate) = (outcome, rate)
+                    // The second before counting starts is in the CPU, too; the callers' thread is not.
+                    nodeCPU =
+                        cpu / (rate * (outcome.seconds + 1)) - Double(outcome.cpu_us) / 1e6 / Double(outcome.answered)
+                }
+                try await tidy(pool)
+                plainRate = max(plainRate, try await pgbench.run(isPipelined: false))
+                try await tidy(pool)
+                pipelinedRate = max(pipelinedRate, try await pgbench.run(isPipelined: true))
+            }
+            try await tidy(pool)
+        }
+        let kind = isDurable ? "durable" : "fsync off"
+        print(
+            Text.table([
+                ["mutations, \(callers) callers, \(kind)", "per second", "median", "p99"],
+                [
+                    "API node over HTTP, outbox and event", Text.fixed(nodeRate, decimals: 0),
+                    Text.milliseconds(node.median), Text.milliseconds(node.p99),
+                ],
+                ["pgbench, same statements", Text.fixed(plainRate, decimals: 0), "-", "-"],
+                ["pgbench, same statements in one pipeline", Text.fixed(pipelinedRate, decimals: 0), "-", "-"],
+            ]))
+        print("own CPU of the API node: \(Text.microseconds(nodeCPU)) a mutation")
+        return Bar(
+            name: "mutations per second (\(kind)): API node / pgbench",
+            measured: "\(Text.rate(nodeRate)) / \(Text.rate(plainRate))", ratio: nodeRate / plainRate,
+            limit: isDurable ? .atLeast(Bars.mutationsOverPgbenchMin) : .none)
+    }
+
+    /// Every run begins with the same tables.
+    private static func tidy(_ pool: PostgresPool) async throws {
+        try await pool.script("TRUNCATE freshet.outbox")
+        try await pool.script("VACUUM public.movie")
+        try await pool.script("CHECKPOINT")
+    }
+
+    // MARK: The node's callers
+
+    private static func requests(_ servers: PrivateServers, _ pool: PostgresPool) async throws -> [String] {
+        var random = SplitMix(seed: 1)
+        return try await servers.movieIDs(pool, movies).shuffled(using: &random).enumerated().map { number, id in
+            let body = JSONWriter.compact([
+                "variables": ["id": .string(id), "genre": "Sci-Fi", "description": .string("Description \(number)")]
+            ])
+            return """
+                POST /v1/connectors/movies/mutations/UpdateMovie HTTP/1.1\r
+                Host: 127.0.0.1\r
+                Content-Type: application/json\r
+                Content-Length: \(body.count)\r
+                \r
+                \(String(decoding: body, as: UTF8.self))
+                """
+        }
+    }
+
+    private static func call(port: Int, _ requests: [String], seconds: Int) async throws -> cbench_http_outcome {
+        let (status, outcome) = await onThread {
+            let texts = CTexts(requests)
+            let lengths = requests.map(\.utf8.count)
+            var outcome = cbench_http_outcome()
+            let status = cbench_http_loop(
+                UInt16(port), texts.pointers, lengths, UInt32(requests.count), UInt32(callers), 1, Double(seconds),
+                &outcome)
+            return (status, outcome)
+        }
+        guard status == 0 else { throw BenchmarkFailure("the callers' connections failed") }
+        guard outcome.answered > 0, outcome.refused == 0 else {
+            throw BenchmarkFailure("\(outcome.refused) of \(outcome.answered) mutations were refused")
+        }
+        return outcome
+    }
+}
+
+/// pgbench with the SQL of the stored mutation and of its outbox row.
+private struct Pgbench {
+    private let address: String
+    private let folder: String
+    private let clients: Int
+    private let seconds: Int
+    private let shards: String
+    private let event: String
+
+    init(_ servers: PrivateServers, clients: Int, seconds: Int) throws {
+        address = servers.postgres.connectionString
+        folder = servers.postgres.dataDirectory
+        self.clients = clients
+        self.seconds = seconds
+        let operation = try servers.operation("UpdateMovie")
+        let id = "00000000-0000-4000-8000-000000000000"
+        let variables = try operation.coerce([
+            "id": .string(id), "genre": "Sci-Fi", "description": "Description 1000",
+        ])
+        let call = try operation.mutationCall(variables: variables, auth: nil, nowMs: 0, makeUUID: { id })
+        let event = MutationEvent(
+            id: id, operation: operation.reference, variables: variables, auth: .null,
+            keysWritten: call.steps.flatMap(\.keysWritten), traceID: id, committedAtMs: 1_700_000_000_000)
+        let shards = ShardMap.shards(
+            of: servers.catalog.queriesRefreshed(by: operation.reference),
+            shardCount: Settings(profile: .dev).cluster.shardCount)
+        self.shards = "{" + shards.map(\.description).joined(separator: ",") + "}"
+        self.event = String(decoding: event.encoded, as: UTF8.self)
+
+        var statements = try call.steps.map { step in
+            try Self.filled(
+                step.sql,
+                step.parameters.map { parameter in
+                    switch parameter {
+                    case id: "md5('movie:' || :movie)"
+                    case "Sci-Fi": "'Sci-Fi'"
+                    case "Description 1000": "('Description ' || :number)"
+                    default: throw BenchmarkFailure("an unforeseen parameter")
+                    }
+                })
+        }
+        let outbox = OutboxRow(event, shards: shards).insertion
+        statements.append(try Self.filled(outbox.statement.sql, ["gen_random_uuid()", ":shards", ":event"]))
+        let body = (["BEGIN"] + statements + ["COMMIT"]).map { $0 + ";\n" }.joined()
+        let setting = "\\set movie random(1, 1000)\n\\set number random(1, 1000)\n"
+        try Self.write(setting + body, folder + "/plain.pgbench")
+        try Self.write(setting + "\\startpipeline\n" + body + "\\endpipeline\n", folder + "/pipelined.pgbench")
+    }
+
+    /// `$1` … replaced.
+    private static func filled(_ sql: String, _ values: [String]) throws -> String {
+        var text = ""
+        var rest = Substring(sql)
+        while let dollar = rest.firstIndex(of: "$") {
+            text += rest[..<dollar]
+            rest = rest[rest.index(after: dollar)...]
+            let digits = rest.prefix { $0.isNumber }
+            guard let number = Int(digits), (1...values.count).contains(number) else {
+                throw BenchmarkFailure("an unforeseen statement")
+            }
+            text += values[number - 1]
+            rest = rest[digits.endIndex...]
+        }
+        return text + rest
+    }
+
+    private static func write(_ text: String, _ path: String) throws {
+        try text.write(toFile: path, atomically: false, encoding: .utf8)
+    }
+
+    /// - Returns: transactions per second.
+    func run(isPipelined: Bool) async throws -> Double {
+        let script = "\(folder)/\(isPipelined ? "pipelined" : "plain").pgbench"
+        let arguments = [
+            "-n", "-M", "prepared", "-c", "\(clients)", "-j", "2", "-T", "\(seconds)", "-D", "shards=\(shards)", "-D",
+            "event=\(event)", "-f", script, address,
+        ]
+        let command = "pgbench " + arguments.map(Shell.quoted).joined(separator: " ") + " 2>&1"
+        let output = await onThread { Shell.output(of: command) }
+        let lines = output.split(separator: "\n")
+        guard let line = lines.first(where: { $0.hasPrefix("tps = ") }),
+            let rate = line.dropFirst(6).split(separator: " ").first.flatMap({ Double($0) }), rate > 0
+        else { throw BenchmarkFailure("pgbench failed: \(lines.last ?? "no output")") }
+        return rate
+    }
+}

@@ -1,3 +1,0 @@
-import Benchmarks
-
-try await FanoutBenchmark.run()
