@@ -5,6 +5,8 @@ internal import Execution
 internal import FreshetClient
 internal import JSON
 internal import LiveModel
+internal import LocalServers
+internal import NIOCore
 internal import NIOPosix
 internal import Node
 internal import Postgres
@@ -124,7 +126,7 @@ package enum LatencyBenchmark {
 /// The API node's main path in this process, so that the instant is known at which the commit was told.
 private struct WriterNode {
     private let service: MutationService
-    private let operation: StoredOperation
+    private let resolver: OperationResolver
     private let id: String
 
     init(_ servers: PrivateServers, _ pool: PostgresPool, _ broker: any Broker, shardCount: Int, id: String) throws {
@@ -133,16 +135,15 @@ private struct WriterNode {
             executor: MutationExecutor(pool: pool, clock: .system(), makeUUID: { RandomIdentity.uuid() }),
             publisher: EventPublisher(broker: broker, pool: pool, settings: .init(), logger: PrivateServers.quiet),
             shardCount: shardCount, inFlightMax: 16, makeUUID: { RandomIdentity.uuid() })
-        operation = try servers.operation("UpdateMovie")
+        resolver = OperationResolver(catalog: servers.catalog)
         self.id = id
     }
 
     /// - Returns: when the commit was told.
     func write(_ description: String) async throws -> Double {
-        let variables = try operation.coerce([
-            "id": .string(id), "genre": "Drama", "description": .string(description),
-        ])
-        let resolved = ResolvedOperation(operation: operation, variables: variables, auth: nil, wantedKind: nil)
+        let resolved = try resolver.resolve(
+            connector: nil, name: "UpdateMovie", document: nil,
+            variables: ["id": .string(id), "genre": "Drama", "description": .string(description)], auth: nil, nowMs: 0)
         let outcome = try await service.execute(resolved, traceID: "bench")
         let committed = Clock.now
         guard outcome.errors.isEmpty else { throw BenchmarkFailure("the mutation failed") }

@@ -4,6 +4,7 @@ internal import Execution
 internal import FoundationEssentials
 internal import JSON
 internal import LiveModel
+internal import LocalServers
 internal import Node
 internal import Postgres
 internal import Settings
@@ -142,6 +143,7 @@ private struct Pgbench {
         let variables = try operation.coerce([
             "id": .string(id), "genre": "Sci-Fi", "description": "Description 1000",
         ])
+        let canonicalID = variables["id"]?.stringValue
         let call = try operation.mutationCall(variables: variables, auth: nil, nowMs: 0, makeUUID: { id })
         let event = MutationEvent(
             id: id, operation: operation.reference, variables: variables, auth: .null,
@@ -157,7 +159,7 @@ private struct Pgbench {
                 step.sql,
                 step.parameters.map { parameter in
                     switch parameter {
-                    case id: "md5('movie:' || :movie)"
+                    case canonicalID: "md5('movie:' || :movie)"
                     case "Sci-Fi": "'Sci-Fi'"
                     case "Description 1000": "('Description ' || :number)"
                     default: throw BenchmarkFailure("an unforeseen parameter")

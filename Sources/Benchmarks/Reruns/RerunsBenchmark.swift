@@ -3,6 +3,7 @@ internal import Catalog
 internal import Execution
 internal import JSON
 internal import LiveModel
+internal import LocalServers
 internal import Postgres
 internal import Refresh
 
@@ -31,9 +32,9 @@ package enum RerunsBenchmark {
 
     private enum Way: String, CaseIterable {
         case multiplexed = "multiplexed, results travel"
-        case bareMultiplexed = "  bare C, same statements"
+        case bareMultiplexed = "  bare C, the same statements"
         case unchanged = "multiplexed, unchanged results stay"
-        case bareUnchanged = "  bare C, same statements"
+        case bareUnchanged = "  bare C, the same with digests"
         case pipelined = "one statement each, pipelined"
         case oneAtATime = "one statement each, one at a time"
         case bareOneAtATime = "  bare C, one at a time"

@@ -43,8 +43,11 @@ package final class LoopHub: @unchecked Sendable {
     func deliver(_ delivery: InterestMachine.Delivery, key: LiveQueryKey) {
         eventLoop.assertInEventLoop()
         let shared = SessionDelivery(delivery)
-        table.deliver(delivery, key: key) { subscription, _ in
-            if let shared { subscription.session.deliver(shared, id: subscription.id) }
+        let due = table.take(delivery, key: key)
+        guard let shared else { return }
+        // A session that got it may have ended others on its way.
+        for (subscription, handle) in due where table.contains(handle) {
+            subscription.session.deliver(shared, id: subscription.id)
         }
     }
 }

@@ -45,24 +45,30 @@ package struct SubscriptionTable<Session> {
         return true
     }
 
-    /// Marks the delivery as handed over where it is due, and calls `body` for each of those subscriptions.
-    package mutating func deliver(
-        _ delivery: InterestMachine.Delivery, key: LiveQueryKey, _ body: (Subscription, Handle) -> Void
-    ) {
-        guard var subscriptions = queries[key] else { return }
+    /// Marks the delivery as handed over where it is due, and returns those subscriptions.
+    ///
+    /// Returned rather than called back, because a session may end its subscription, or another one's, when it gets
+    /// something; `contains` tells whether a subscription is still there.
+    package mutating func take(
+        _ delivery: InterestMachine.Delivery, key: LiveQueryKey
+    ) -> [(subscription: Subscription, handle: Handle)] {
+        guard var subscriptions = queries[key] else { return [] }
         queries[key] = nil  // the only reference, so that the loop changes in place
+        var due: [(subscription: Subscription, handle: Handle)] = []
         var index = subscriptions.values.startIndex
         let end = subscriptions.values.endIndex
-        var due: [UInt64] = []
         while index != end {
-            if Self.take(delivery, &subscriptions.values[index]) { due.append(subscriptions.keys[index]) }
+            if Self.take(delivery, &subscriptions.values[index]) {
+                due.append((subscriptions.values[index], Handle(key: key, number: subscriptions.keys[index])))
+            }
             subscriptions.values.formIndex(after: &index)
         }
         queries[key] = subscriptions
-        // `body` may lead to a removal, so it runs on what was found.
-        for number in due {
-            if let subscription = subscriptions[number] { body(subscription, Handle(key: key, number: number)) }
-        }
+        return due
+    }
+
+    package func contains(_ handle: Handle) -> Bool {
+        queries[handle.key]?[handle.number] != nil
     }
 
     /// The same for one subscription, as the answer to its start.

@@ -7,7 +7,7 @@ import Testing
 
     private func take(_ table: inout SubscriptionTable<String>, _ delivery: InterestMachine.Delivery) -> [String] {
         var names: [String] = []
-        table.deliver(delivery, key: key) { subscription, _ in
+        for (subscription, _) in table.take(delivery, key: key) {
             names.append("\(subscription.session)/\(subscription.id)")
         }
         return names.sorted()

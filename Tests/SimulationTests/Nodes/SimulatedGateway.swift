@@ -96,7 +96,7 @@ final class SimulatedGateway: Process {
             case .deliver(let hubs, let key, let delivery):
                 for hub in hubs {
                     var due: [Connection] = []
-                    tables[hub].deliver(delivery, key: key) { subscription, _ in due.append(subscription.session) }
+                    due += tables[hub].take(delivery, key: key).map(\.subscription.session)
                     for connection in due.sorted(by: { $0.client.number < $1.client.number }) {
                         connection.client.delivered(delivery, through: connection)
                     }
