@@ -83,7 +83,8 @@ let package = Package(
         module(
             "Gateway",
             [
-                "Broker", "Catalog", "Execution", "GraphQLLanguage", "HTTPServer", "JSON", "LiveModel", "Sessions", nio, nioPosix,
+                "Broker", "Catalog", "Execution", "GraphQLLanguage", "HTTPServer", "JSON", "LiveModel", "Sessions", nio,
+                nioPosix,
                 nioHTTP, logging, metrics,
             ]),
         module(
@@ -102,7 +103,8 @@ let package = Package(
             "Node",
             [
                 "APINode", "Admin", "Broker", "Catalog", "Endpoint", "Execution", "FanoutWorker", "Gateway",
-                "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh", "Sessions", "Settings", "Sharding", "Tokens",
+                "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh", "Sessions", "Settings", "Sharding",
+                "Tokens",
                 nio, nioPosix, logging,
             ]),
         module("FreshetClient", ["JSON", "LiveModel", nio, nioPosix, nioHTTP, nioWebSocket]),
@@ -115,7 +117,8 @@ let package = Package(
         .executableTarget(
             name: "freshet",
             dependencies: [
-                "Catalog", "Execution", "FreshetClient", "JSON", "LoadDriver", "LocalServers", "Node", "Observability", "Postgres",
+                "Catalog", "Execution", "FreshetClient", "JSON", "LoadDriver", "LocalServers", "Node", "Observability",
+                "Postgres",
                 "ProjectFolder", "Settings", arguments, logging, metrics, nioHTTP,
             ],
             swiftSettings: settings),

@@ -69,7 +69,9 @@ package final class AdminEndpoint: HTTPHandler {
     /// Compared in constant time, by digest.
     private func isAllowed(_ request: HTTPRequest) -> Bool {
         guard let token else { return true }
-        guard let header = request.header("authorization"), header.lowercased().hasPrefix("bearer ") else { return false }
+        guard let header = request.header("authorization"), header.lowercased().hasPrefix("bearer ") else {
+            return false
+        }
         let sent = SHA256.hash(data: Array(header.dropFirst(7).utf8))
         return sent == SHA256.hash(data: Array(token.utf8))
     }

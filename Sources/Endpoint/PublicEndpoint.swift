@@ -61,7 +61,9 @@ package final class PublicEndpoint: HTTPHandler {
     }
 
     private func page(_ call: Call) {
-        guard let page = settings.page else { return call.fail(RequestError(.notFound, "there is nothing at this path")) }
+        guard let page = settings.page else {
+            return call.fail(RequestError(.notFound, "there is nothing at this path"))
+        }
         guard call.request.method == .GET || call.request.method == .HEAD else { return call.methodNotAllowed("GET") }
         var headers = call.headers
         headers.replaceOrAdd(name: "content-type", value: "text/html; charset=utf-8")

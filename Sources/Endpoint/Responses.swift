@@ -13,7 +13,8 @@ extension HTTPExchange {
         if error.code == .unauthenticated { headers.replaceOrAdd(name: "www-authenticate", value: "Bearer") }
         headers.replaceOrAdd(name: "content-type", value: contentType)
         respond(
-            HTTPResponseStatus(statusCode: error.code.httpStatus), headers: headers, body: ResultEnvelope.errors([error]))
+            HTTPResponseStatus(statusCode: error.code.httpStatus), headers: headers,
+            body: ResultEnvelope.errors([error]))
     }
 
     func respond(json body: [UInt8], status: HTTPResponseStatus = .ok, headers: HTTPHeaders) {

@@ -114,7 +114,8 @@ package final class MutationExecutor: Sendable {
                 for step in call.steps {
                     try await session.savepoint("field")
                     do {
-                        let result = try await session.execute(Statement(step.sql), step.parameters.map { Parameter($0) })
+                        let result = try await session.execute(
+                            Statement(step.sql), step.parameters.map { Parameter($0) })
                         try await session.release("field")
                         fields.append((step.responseKey, Self.value(of: step, result)))
                         keys += step.keysWritten

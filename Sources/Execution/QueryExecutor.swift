@@ -54,7 +54,8 @@ package final class QueryExecutor: Sendable {
         } catch {
             throw RequestError(error)
         }
-        guard let row = rows.rows.first, let body = row[0], let digest = row.string(1).flatMap({ Digest(hex: $0) }) else {
+        guard let row = rows.rows.first, let body = row[0], let digest = row.string(1).flatMap({ Digest(hex: $0) })
+        else {
             throw RequestError(.internalError, "the statement gave no result")
         }
         return Result(body: body, digest: digest)
@@ -75,7 +76,8 @@ package final class QueryExecutor: Sendable {
             }
         }
         for group in groups.values {
-            let found = await run(group.statement, group.members, known: group.members.map { items[$0.index].knownDigest })
+            let found = await run(
+                group.statement, group.members, known: group.members.map { items[$0.index].knownDigest })
             for (member, outcome) in zip(group.members, found) { outcomes[member.index] = outcome }
         }
         return outcomes.map { $0 ?? .failed(RequestError(.internalError, "the statement gave no result")) }

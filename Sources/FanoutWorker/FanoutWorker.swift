@@ -226,7 +226,8 @@ package actor FanoutWorker {
             if batch.signal != nil, let epoch = machine.epoch(of: shard) { askAll(gateways, shard, epoch) }
             for entry in batch.entries {
                 guard let message = try? ControlMessage(fields: entry.fields.map { ($0.name, $0.value) }) else {
-                    logger.warning("unreadable control message", metadata: ["shard": "\(shard)", "entry": "\(entry.id)"])
+                    logger.warning(
+                        "unreadable control message", metadata: ["shard": "\(shard)", "entry": "\(entry.id)"])
                     continue
                 }
                 perform(machine.controlArrived(shard, message, nowMs: nowMs))

@@ -45,7 +45,9 @@ package enum HTTPCall {
             promise.fail(ClientError(.timeout, "no answer from \(address) within \(timeoutMs) ms"))
         }
         channel.write(HTTPClientRequestPart.head(head), promise: nil)
-        if !body.isEmpty { channel.write(HTTPClientRequestPart.body(.byteBuffer(ByteBuffer(bytes: body))), promise: nil) }
+        if !body.isEmpty {
+            channel.write(HTTPClientRequestPart.body(.byteBuffer(ByteBuffer(bytes: body))), promise: nil)
+        }
         channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
         defer {
             timeout.cancel()

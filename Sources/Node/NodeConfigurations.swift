@@ -74,7 +74,8 @@ extension ServiceNode {
         http.bodyBytesMax = settings.http.bodyBytesMax
         http.headerTimeoutMs = Int64(settings.http.headerTimeoutMs)
         http.idleTimeoutMs = Int64(settings.http.idleTimeoutMs)
-        http.pendingBytesMax = max(http.pendingBytesMax, settings.gateway.resultBytesMax + settings.gateway.sessionBytesMax)
+        http.pendingBytesMax = max(
+            http.pendingBytesMax, settings.gateway.resultBytesMax + settings.gateway.sessionBytesMax)
         http.webSocketFrameBytesMax = settings.gateway.webSocketFrameBytesMax
         http.webSocketPingIntervalMs = Int64(settings.gateway.pingIntervalMs)
         http.webSocketPongTimeoutMs = Int64(settings.gateway.pongTimeoutMs)

@@ -83,7 +83,8 @@ struct ClusterTests {
             _ = try await cluster.start(roles: "api")
             let other = try FreshetProcess(
                 [
-                    "serve", Paths.movies, "--roles", "worker", "--set", "http.port=0", "--set", "cluster.shardCount=17",
+                    "serve", Paths.movies, "--roles", "worker", "--set", "http.port=0", "--set",
+                    "cluster.shardCount=17",
                 ],
                 environment: [
                     "FRESHET_POSTGRES_URL": cluster.servers.postgres.connectionString,

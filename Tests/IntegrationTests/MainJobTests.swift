@@ -13,7 +13,8 @@ struct MainJobTests {
             let node = try await cluster.start(
                 roles: "api,worker,gateway,admin",
                 settings: [
-                    "auth.mode=hs256", "auth.hs256Secret=0123456789abcdef0123456789abcdef", "http.bodyBytesMax=65536", "limits.variablesBytesMax=32768",
+                    "auth.mode=hs256", "auth.hs256Secret=0123456789abcdef0123456789abcdef", "http.bodyBytesMax=65536",
+                    "limits.variablesBytesMax=32768",
                     "gateway.subscriptionsPerSessionMax=3",
                 ])
             let address = node.address
@@ -127,7 +128,8 @@ struct MainJobTests {
             address, ["operationName": "Nothing"], accept: "application/graphql-response+json")
         #expect(strict.status == 400)
         let other = try await graphQL(
-            address, ["query": "query GetMovieById($id: UUID!) { movie(id: $id) { id } }", "variables": ["id": .string(id)]])
+            address,
+            ["query": "query GetMovieById($id: UUID!) { movie(id: $id) { id } }", "variables": ["id": .string(id)]])
         #expect(
             try JSONParser.parse(other.body)["errors"]?[0]?["message"]?.stringValue?.contains("differs") == true)
     }
@@ -203,7 +205,8 @@ struct MainJobTests {
             ["movieId": "00000000000000000000000000000000", "author": "x", "stars": 1])
         #expect(violated.status == 200)
         #expect(
-            violated.body["errors"]?[0]?["extensions"]?["code"]?.stringValue == "CONSTRAINT_VIOLATION", "\(violated.body)")
+            violated.body["errors"]?[0]?["extensions"]?["code"]?.stringValue == "CONSTRAINT_VIOLATION",
+            "\(violated.body)")
     }
 
     private func malformedWebSocketTouchesNobody(_ address: ServerAddress, _ id: String) async throws {

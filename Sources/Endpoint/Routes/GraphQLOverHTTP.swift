@@ -19,7 +19,8 @@ extension PublicEndpoint {
         }
         guard let type = ResponseType(accept: call.request.header("accept")) else {
             return call.fail(
-                RequestError(.notAcceptable, "only application/json and application/graphql-response+json are produced"))
+                RequestError(.notAcceptable, "only application/json and application/graphql-response+json are produced")
+            )
         }
         perform(call) { identity in
             do throws(RequestError) {
@@ -99,7 +100,8 @@ enum ResponseType: String {
     /// A request that failed before execution.
     func status(of error: RequestError) -> HTTPResponseStatus {
         switch (self, error.code) {
-        case (_, .unauthenticated), (_, .permissionDenied), (_, .unavailable), (_, .limitExceeded), (_, .outcomeUnknown),
+        case (_, .unauthenticated), (_, .permissionDenied), (_, .unavailable), (_, .limitExceeded),
+            (_, .outcomeUnknown),
             (_, .timeout), (_, .internalError), (_, .unsupportedMediaType), (_, .notAcceptable):
             HTTPResponseStatus(statusCode: error.code.httpStatus)
         case (_, .badRequest), (.graphQLResponse, _): .badRequest

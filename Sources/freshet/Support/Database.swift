@@ -41,7 +41,9 @@ struct Database: Sendable {
     /// No table of the schema has a row.
     func isEmpty(_ schema: Schema) async throws -> Bool {
         for table in schema.tables {
-            let name = "\"" + table.name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+            let name =
+                "\"" + table.name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
+                + "\""
             let found = try await pool.query(Statement("SELECT EXISTS (SELECT FROM \(name))"))
             if found.rows.first?.bool(0) == true { return false }
         }

@@ -17,7 +17,8 @@ final class Cluster {
         try await Servers.with { servers in
             let cluster = Cluster(servers)
             let migration = try FreshetProcess(
-                ["migrate", Paths.movies, "--seed"], environment: ["FRESHET_POSTGRES_URL": servers.postgres.connectionString])
+                ["migrate", Paths.movies, "--seed"],
+                environment: ["FRESHET_POSTGRES_URL": servers.postgres.connectionString])
             guard await migration.waitForExit() == 0 else { throw UnexpectedEnd(output: migration.output) }
             do {
                 let value = try await body(cluster)
@@ -37,9 +38,11 @@ final class Cluster {
         roles: String, settings: [String] = []
     ) async throws -> (process: FreshetProcess, address: ServerAddress) {
         var arguments = ["serve", Paths.movies, "--roles", roles, "--set", "http.port=0", "--set", "admin.port=0"]
-        let quick = ["cluster.leaseTtlMs=1500", "cluster.leaseRenewMs=300", "cluster.nodeTtlMs=1500",
+        let quick = [
+            "cluster.leaseTtlMs=1500", "cluster.leaseRenewMs=300", "cluster.nodeTtlMs=1500",
             "cluster.heartbeatMs=300", "cluster.shardCount=16", "http.eventLoops=1", "outbox.sweepMs=300",
-            "outbox.sweepAgeMs=500"]
+            "outbox.sweepAgeMs=500",
+        ]
         for setting in quick + settings { arguments += ["--set", setting] }
         let process = try FreshetProcess(
             arguments,
