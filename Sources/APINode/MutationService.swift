@@ -2,6 +2,7 @@ package import Catalog
 package import Execution
 package import JSON
 package import LiveModel
+package import Logging
 internal import Metrics
 internal import Sharding
 internal import Synchronization
@@ -16,14 +17,16 @@ package final class MutationService: Sendable {
     private let shardCount: Int
     private let inFlightMax: Int
     private let makeUUID: @Sendable () -> String
+    private let logger: Logger
     private let inFlight = Atomic<Int>(0)
     private let duration = Metrics.Timer(label: "freshet_mutation_seconds")
     private let refused = Counter(label: "freshet_mutations_refused_total")
 
     package init(
         catalog: Catalog, executor: MutationExecutor, publisher: EventPublisher, shardCount: Int, inFlightMax: Int,
-        makeUUID: @escaping @Sendable () -> String
+        makeUUID: @escaping @Sendable () -> String, logger: Logger = Logger(label: "freshet.api")
     ) {
+        self.logger = logger
         self.catalog = catalog
         self.executor = executor
         self.publisher = publisher
@@ -32,10 +35,10 @@ package final class MutationService: Sendable {
         self.makeUUID = makeUUID
     }
 
-    /// - Returns: the answer's `data` and the errors of single fields. Returning means committed.
+    /// Returning with `isCommitted` means that it is.
     package func execute(
         _ resolved: ResolvedOperation, traceID: String
-    ) async throws(RequestError) -> (body: [UInt8], errors: [RequestError]) {
+    ) async throws(RequestError) -> MutationExecutor.Outcome {
         guard inFlight.wrappingAdd(1, ordering: .relaxed).newValue <= inFlightMax else {
             inFlight.wrappingSubtract(1, ordering: .relaxed)
             refused.increment()
@@ -50,8 +53,11 @@ package final class MutationService: Sendable {
             envelope: .init(
                 eventID: makeUUID(), traceID: traceID, shards: shards,
                 authReads: catalog.authReadsOfConditions(on: reference)))
-        if let event = outcome.event { publisher.publish(event) }
+        if let event = outcome.event {
+            logger.debug("mutation committed", metadata: ["trace": "\(traceID)", "operation": "\(reference)"])
+            publisher.publish(event)
+        }
         duration.record(duration: ContinuousClock.now - start)
-        return (outcome.body, outcome.errors)
+        return outcome
     }
 }

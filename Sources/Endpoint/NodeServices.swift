@@ -14,11 +14,15 @@ package final class NodeServices: SessionServices {
     private let authenticator: any Authenticator
     private let queries: QueryExecutor
     private let mutations: MutationService
+    private let isAPI: Bool
+    private let limits: VariableLimits
 
     package init(
         clock: ServiceClock, resolver: OperationResolver, authenticator: any Authenticator, queries: QueryExecutor,
-        mutations: MutationService
+        mutations: MutationService, isAPI: Bool, limits: VariableLimits
     ) {
+        self.isAPI = isAPI
+        self.limits = limits
         self.clock = clock
         self.resolver = resolver
         self.authenticator = authenticator
@@ -27,7 +31,8 @@ package final class NodeServices: SessionServices {
     }
 
     package func resolve(_ request: OperationRequest, auth: Auth?) throws(RequestError) -> ResolvedOperation {
-        try resolver.resolve(
+        try limits.check(request.variables)
+        return try resolver.resolve(
             connector: request.connector, name: request.operationName, document: request.document,
             variables: request.variables, auth: auth, nowMs: clock.nowMs())
     }
@@ -44,16 +49,18 @@ package final class NodeServices: SessionServices {
 
     package func mutate(
         _ resolved: ResolvedOperation, traceID: String
-    ) async throws(RequestError) -> (body: [UInt8], errors: [RequestError]) {
-        try await mutations.execute(resolved, traceID: traceID)
+    ) async throws(RequestError) -> MutationExecutor.Outcome {
+        guard isAPI else { throw RequestError(.notFound, "this node runs no mutations (role api)") }
+        return try await mutations.execute(resolved, traceID: traceID)
     }
 
     package func runOnce(_ resolved: ResolvedOperation, traceID: String) async throws(RequestError) -> [UInt8] {
         switch resolved.operation.kind {
         case .query: return ResultEnvelope.data(try await read(resolved).body)
         case .mutation:
-            let (body, errors) = try await mutate(resolved, traceID: traceID)
-            return errors.isEmpty ? ResultEnvelope.data(body) : ResultEnvelope.errors(errors, body: body)
+            let outcome = try await mutate(resolved, traceID: traceID)
+            return outcome.errors.isEmpty
+                ? ResultEnvelope.data(outcome.body) : ResultEnvelope.errors(outcome.errors, body: outcome.body)
         }
     }
 

@@ -165,7 +165,14 @@ package final class PublicEndpoint: HTTPHandler {
     }
 
     func unregister(_ id: UInt64) { sessions.remove(id) }
-    var hasRoomForSession: Bool { sessions.count < settings.sessionsMax }
+
+    /// A long-poll or stream that begins now may outlive this moment by long.
+    func requireRoomForSession() throws(RequestError) {
+        guard isReady() else { throw RequestError(.unavailable, "the node is not ready") }
+        guard sessions.count < settings.sessionsMax else {
+            throw RequestError(.unavailable, "the node has its maximum of sessions")
+        }
+    }
 }
 
 /// One request on its way through a route.

@@ -25,8 +25,9 @@ extension RequestError {
         case "23514", "23P01": RequestError(.constraintViolation, "a constraint of the table does not hold")
         case "57014": RequestError(.timeout, "the statement took longer than its time-out")
         case "40001", "40P01", "55P03": RequestError(.unavailable, "the row is being changed by others, try again")
-        case _ where state.hasPrefix("22"): RequestError(.databaseError, "a value is out of range or malformed")
-        case _ where state.hasPrefix("53"), _ where state.hasPrefix("57P"), _ where state.hasPrefix("08"):
+        case _ where state.hasPrefix("22"): RequestError(.invalidVariable, "a value is out of range or malformed")
+        case _ where state.hasPrefix("53"), _ where state.hasPrefix("57P"), _ where state.hasPrefix("08"), "25006",
+            "26000":
             RequestError(.unavailable, "the database cannot be reached")
         default: RequestError(.databaseError, "the database refused the statement (SQLSTATE \(state))")
         }

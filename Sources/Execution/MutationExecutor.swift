@@ -12,6 +12,8 @@ package final class MutationExecutor: Sendable {
         package let errors: [RequestError]
         /// The row that stands in the outbox now; nil when nothing could be refreshed or nothing was committed.
         package let event: OutboxRow?
+        /// False when every field failed and nothing was kept.
+        package var isCommitted = true
     }
 
     /// What the outbox needs besides what the mutation itself tells.
@@ -97,7 +99,8 @@ package final class MutationExecutor: Sendable {
             if index > failedStep { fieldError.message = "(aborted)" }
             errors.append(fieldError)
         }
-        return Outcome(body: object(call.steps.map { ($0.responseKey, nil) }), errors: errors, event: nil)
+        return Outcome(
+            body: object(call.steps.map { ($0.responseKey, nil) }), errors: errors, event: nil, isCommitted: false)
     }
 
     /// Without `@transaction` the fields run one after the other and a failed one does not undo the others. They still
@@ -135,7 +138,9 @@ package final class MutationExecutor: Sendable {
                     row = outboxRow
                 }
                 try await session.commit()
-                return Outcome(body: Self.object(fields), errors: errors, event: row)
+                return Outcome(
+                    body: Self.object(fields), errors: errors, event: row,
+                    isCommitted: errors.count < call.steps.count)
             }
         } catch let error as PostgresError {
             throw RequestError(error)

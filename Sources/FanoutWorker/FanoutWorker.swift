@@ -24,6 +24,10 @@ package actor FanoutWorker {
         package var inboxExpireMs = 600_000
         /// Bytes of results on their way to the broker; beyond it they count as not sent and are sent again later.
         package var outgoingBytesMax = 64 << 20
+        /// Bytes of one flight to the broker; well below what its queue takes, beside the renewals of leases.
+        package var flightBytesMax = 8 << 20
+        /// A larger result is an error of its live query.
+        package var resultBytesMax = 8 << 20
 
         package init() {}
     }
@@ -54,6 +58,7 @@ package actor FanoutWorker {
     private var checkpointed: [ShardID: StreamID] = [:]
     private var lastTrimMs: Int64 = 0
     private var isDraining = false
+    private var isCheckpointing = false
 
     private enum StreamKind { case events, control }
 
@@ -109,19 +114,28 @@ package actor FanoutWorker {
     // MARK: Nodes and leases
 
     /// The node list as of now; called by the node's heartbeat.
-    package func nodesChanged(workers: [NodeID], gateways: Set<NodeID>) async {
+    package func nodesChanged(workers: [NodeID], gateways: Set<NodeID>) {
         for gone in machine.gatewaysListed(gateways) {
             logger.info("gateway gone", metadata: ["gateway": "\(gone)"])
         }
         self.gateways = gateways
         guard !isDraining else { return }
-        await perform(leases.workersChanged(workers, nowMs: clock.nowMs()))
+        let actions = leases.workersChanged(workers, nowMs: clock.nowMs())
+        if !actions.isEmpty { Task { await self.perform(actions) } }
     }
 
     private func keepLeases() async {
         while !Task.isCancelled {
-            if !isDraining { await perform(leases.tick(nowMs: clock.nowMs())) }
-            await checkpoint()
+            // Nothing here waits for a shard to start or for a checkpoint: renewals must not be late.
+            let actions = isDraining ? [] : leases.tick(nowMs: clock.nowMs())
+            if !actions.isEmpty { Task { await self.perform(actions) } }
+            if !isCheckpointing {
+                isCheckpointing = true
+                Task {
+                    await self.checkpoint()
+                    self.isCheckpointing = false
+                }
+            }
             liveQueriesGauge.record(machine.liveQueryCount)
             dueGauge.record(machine.dueCount)
             shardsGauge.record(machine.ownedShards.count)
@@ -153,11 +167,11 @@ package actor FanoutWorker {
                 leases.renewalAnswered(shard, epoch: epoch, isHeld: isHeld, sentMs: sentMs, nowMs: nowMs))
         case .start(let shard, let epoch): await start(shard, epoch)
         case .stop(let shard, let epoch):
-            stop(shard)
+            stop(shard, epoch)
             logger.warning("shard lost", metadata: ["shard": "\(shard)", "epoch": "\(epoch)"])
         case .release(let shard, let epoch):
             await checkpoint(shard)
-            stop(shard)
+            stop(shard, epoch)
             _ = try? await broker.releaseLease(
                 broker.keys.lease(shard: shard.number), owner: node.name, epoch: epoch)
             logger.info("shard released", metadata: ["shard": "\(shard)", "epoch": "\(epoch)"])
@@ -174,7 +188,8 @@ package actor FanoutWorker {
             let controlEnd = try await broker.lastID(of: control)
             guard leases.held[shard] == epoch else { return }
             machine.shardAcquired(
-                shard, epoch: epoch, lastEventID: history.lastID, history: history.entries, nowMs: clock.nowMs())
+                shard, epoch: epoch, lastEventID: history.lastID, history: history.entries,
+                trustedSinceMs: broker.state.serverStartedMs, nowMs: clock.nowMs())
             shardOfStream[events] = (shard, .events)
             shardOfStream[control] = (shard, .control)
             reader.follow(events, after: history.lastID)
@@ -185,7 +200,7 @@ package actor FanoutWorker {
             logger.info("shard taken", metadata: ["shard": "\(shard)", "epoch": "\(epoch)"])
         } catch {
             logger.warning("shard could not be started", metadata: ["shard": "\(shard)", "error": "\(error)"])
-            stop(shard)
+            stop(shard, epoch)
             await perform(leases.startFailed(shard, epoch: epoch))
         }
     }
@@ -194,7 +209,9 @@ package actor FanoutWorker {
         perform(gateways.map { .send(to: $0, .announceAll(shard: shard, epoch: epoch)) })
     }
 
-    private func stop(_ shard: ShardID) {
+    private func stop(_ shard: ShardID, _ epoch: UInt64) {
+        // Late news of a former epoch must not stop what was taken since.
+        if let current = machine.epoch(of: shard), current != epoch { return }
         for stream in [broker.keys.events(shard: shard.number), broker.keys.control(shard: shard.number)] {
             reader.unfollow(stream)
             shardOfStream[stream] = nil
@@ -280,6 +297,9 @@ package actor FanoutWorker {
             outcomes = await queries.run(operation, items: items).map { outcome in
                 switch outcome {
                 case .unchanged: .unchanged
+                case .result(let result) where result.body.count > settings.resultBytesMax:
+                    .failed(
+                        RequestError(.payloadTooLarge, "the result is larger than \(settings.resultBytesMax) bytes"))
                 case .result(let result): .result(digest: result.digest, body: result.body)
                 case .failed(let error): .failed(error)
                 }
@@ -287,6 +307,9 @@ package actor FanoutWorker {
         } else {
             let error = RequestError(.unavailable, "the operation is not known here in this version")
             outcomes = Array(repeating: .failed(error), count: batch.items.count)
+        }
+        for item in batch.items where !item.traceID.isEmpty {
+            logger.debug("live query run", metadata: ["trace": "\(item.traceID)", "operation": "\(batch.operation)"])
         }
         runSeconds.record(duration: ContinuousClock.now - start)
         runsTotal.increment(by: Int64(batch.items.count))
@@ -317,8 +340,13 @@ package actor FanoutWorker {
     /// One flight at a time keeps the order; what comes meanwhile goes with the next.
     private func flush() async {
         while !outgoing.isEmpty {
-            let flight = outgoing
-            outgoing = []
+            var flightBytes = 0
+            let count = outgoing.prefix { item in
+                defer { flightBytes += item.bytes }
+                return flightBytes < settings.flightBytesMax
+            }.count
+            let flight = Array(outgoing.prefix(count))
+            outgoing.removeFirst(count)
             do {
                 _ = try await broker.append(flight.map(\.append))
             } catch {

@@ -125,7 +125,11 @@ private final class RefusalHandler: ChannelInboundHandler, RemovableChannelHandl
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if case .head(let head) = unwrapInboundIn(data) {
-            upgraded.fail(ClientError(.refused, "the WebSocket handshake was answered with \(head.status.code)"))
+            let isPassing = head.status.code >= 500 || head.status.code == 429
+            upgraded.fail(
+                ClientError(
+                    isPassing ? .cannotConnect : .refused,
+                    "the WebSocket handshake was answered with \(head.status.code)"))
         }
     }
 

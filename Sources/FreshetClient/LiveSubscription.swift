@@ -44,8 +44,10 @@ package struct LiveSubscription: Sendable {
                 let (received, why) = try await once(group, onEvent)
                 if received { failures = 0 }
                 reason = why
-            } catch let error as ClientError where error.code != .refused {
-                reason = error.description
+            } catch let error as ClientError where error.code == .refused {
+                throw error
+            } catch {
+                reason = "\(error)"
             }
             if Task.isCancelled { return }
             let ceiling = min(backoffMaxMs, backoffMinMs << Int64(min(failures, 16)))
@@ -81,6 +83,8 @@ package struct LiveSubscription: Sendable {
             try await ended.futureResult.get()
         } onCancel: {
             socket.close()
+            // A server that does not answer the close must not keep the caller.
+            _ = socket.eventLoop.scheduleTask(in: .seconds(2)) { socket.abort() }
         }
         socket.abort()
         return (state.hasReceived, reason)
@@ -135,7 +139,12 @@ private final class ConnectionState: Sendable {
         case "error":
             let text = message["payload"]?[0]?["message"]?.stringValue ?? "refused"
             let code = message["payload"]?[0]?["extensions"]?["code"]?.stringValue ?? ""
-            ended.fail(ClientError(.refused, code.isEmpty ? text : "\(code): \(text)"))
+            let told = code.isEmpty ? text : "\(code): \(text)"
+            if ErrorCode(rawValue: code)?.isRetryable == true {
+                ended.succeed(told)
+            } else {
+                ended.fail(ClientError(.refused, told))
+            }
         case "complete": ended.succeed("the server ended the subscription")
         default: break
         }

@@ -58,7 +58,7 @@ package final class GatewayService: Sendable {
 
     /// Withdraws what a former process of the same name may have left behind. Before the first subscription.
     package func forgetFormer(shardCount: Int) {
-        tell((0..<shardCount).map { (ShardID($0), .leave(gateway: node)) })
+        change { _ in (0..<shardCount).map { .tell(ShardID($0), .leave(gateway: node)) } }
     }
 
     /// Works until its task is cancelled or `leave` was called.
@@ -79,26 +79,31 @@ package final class GatewayService: Sendable {
     }
 
     private func keepTime() async {
+        var ticks = 0
         while !Task.isCancelled {
             let nowMs = clock.nowMs()
-            let counts = state.withLock { state in
-                (
-                    state.machine.timeReached(nowMs: nowMs), state.machine.liveQueryCount,
-                    state.machine.subscriptionCount, state.machine.awaitingCount, state.machine.resultBytes
-                )
+            change { $0.timeReached(nowMs: nowMs) }
+            // Walks everything under the lock that the event loops need, so not on each tick.
+            if ticks % 20 == 0 {
+                let counts = state.withLock { state in
+                    (
+                        state.machine.liveQueryCount, state.machine.subscriptionCount, state.machine.awaitingCount,
+                        state.machine.resultBytes
+                    )
+                }
+                liveQueriesGauge.record(counts.0)
+                subscriptionsGauge.record(counts.1)
+                awaitingGauge.record(counts.2)
+                resultBytesGauge.record(counts.3)
             }
-            perform(counts.0)
-            liveQueriesGauge.record(counts.1)
-            subscriptionsGauge.record(counts.2)
-            awaitingGauge.record(counts.3)
-            resultBytesGauge.record(counts.4)
+            ticks += 1
             try? await Task.sleep(for: .milliseconds(InterestMachine.sweepMs))
         }
     }
 
     /// Withdraws all interest and stops reading.
     package func leave() async {
-        perform(state.withLock { $0.machine.leave() })
+        change { $0.leave() }
         while state.withLock({ $0.isSending }) { try? await Task.sleep(for: .milliseconds(2)) }
         reader.close()
         _ = try? await broker.delete(broker.keys.inbox(gateway: node.name))
@@ -110,19 +115,20 @@ package final class GatewayService: Sendable {
         hub: Int, _ query: LiveQuery, known: KnownResult?
     ) throws(RequestError) -> InterestMachine.Delivery? {
         let nowMs = clock.nowMs()
-        let outcome = state.withLock { state in
-            Result { () throws(RequestError) in
-                try state.machine.subscribed(hub: hub, query, known: known, nowMs: nowMs)
+        let outcome: Result<InterestMachine.Delivery?, RequestError> = change { machine in
+            do throws(RequestError) {
+                let (immediate, actions) = try machine.subscribed(hub: hub, query, known: known, nowMs: nowMs)
+                return (.success(immediate), actions)
+            } catch {
+                return (.failure(error), [])
             }
         }
-        let (immediate, actions) = try outcome.get()
-        perform(actions)
-        return immediate
+        return try outcome.get()
     }
 
     func unsubscribed(hub: Int, _ key: LiveQueryKey) {
         let nowMs = clock.nowMs()
-        perform(state.withLock { $0.machine.unsubscribed(hub: hub, key, nowMs: nowMs) })
+        change { $0.unsubscribed(hub: hub, key, nowMs: nowMs) }
     }
 
     // MARK: Inbox
@@ -131,48 +137,62 @@ package final class GatewayService: Sendable {
         let nowMs = clock.nowMs()
         if let signal = batch.signal {
             logger.warning("results may be lost, announcing all interest", metadata: ["signal": "\(signal)"])
-            perform(state.withLock { $0.machine.inboxLost(nowMs: nowMs) })
+            change { $0.inboxLost(nowMs: nowMs) }
         }
         for entry in batch.entries {
             guard let message = try? InboxMessage(fields: entry.fields.map { ($0.name, $0.value) }) else {
+                // The owner believes that this gateway holds what it said.
                 logger.warning("unreadable inbox message", metadata: ["entry": "\(entry.id)"])
+                change { $0.inboxLost(nowMs: nowMs) }
                 continue
             }
             if case .result(_, _, let result) = message {
                 resultsTotal.increment()
+                if !result.traceID.isEmpty {
+                    logger.debug(
+                        "result arrived", metadata: ["trace": "\(result.traceID)", "position": "\(result.position)"])
+                }
                 if result.committedAtMs > 0 { deliveredEvents.recordMilliseconds(max(0, nowMs - result.committedAtMs)) }
             }
-            perform(state.withLock { $0.machine.inboxArrived(message, nowMs: nowMs) })
+            change { $0.inboxArrived(message, nowMs: nowMs) }
         }
     }
 
     // MARK: Actions
 
-    private func perform(_ actions: [InterestMachine.Action]) {
-        if actions.isEmpty { return }
-        var messages: [(ShardID, ControlMessage)] = []
-        let hubs = hubStorage.withLock { $0 }
-        for action in actions {
-            switch action {
-            case .tell(let shard, let message): messages.append((shard, message))
-            case .deliver(let indices, let key, let delivery):
+    /// Changes the machine and performs what it asks for. Messages enter the queue under the same lock, so that they
+    /// leave in the order in which the machine made them.
+    private func change<Answer>(
+        _ body: (inout InterestMachine) -> (Answer, [InterestMachine.Action])
+    ) -> Answer {
+        let (answer, deliveries, starts) = state.withLock { state in
+            let (answer, actions) = body(&state.machine)
+            var deliveries: [(hubs: [Int], key: LiveQueryKey, delivery: InterestMachine.Delivery)] = []
+            for action in actions {
+                switch action {
+                case .tell(let shard, let message): state.outgoing.append((shard, message))
+                case .deliver(let hubs, let key, let delivery): deliveries.append((hubs, key, delivery))
+                }
+            }
+            let starts = !state.isSending && !state.outgoing.isEmpty
+            if starts { state.isSending = true }
+            return (answer, deliveries, starts)
+        }
+        if !deliveries.isEmpty {
+            let hubs = hubStorage.withLock { $0 }
+            for (indices, key, delivery) in deliveries {
                 for index in indices {
                     let hub = hubs[index]
                     hub.eventLoop.execute { hub.deliver(delivery, key: key) }
                 }
             }
         }
-        if !messages.isEmpty { tell(messages) }
+        if starts { Task { await self.flush() } }
+        return answer
     }
 
-    private func tell(_ messages: [(ShardID, ControlMessage)]) {
-        let starts = state.withLock { state in
-            state.outgoing += messages.map { (shard: $0.0, message: $0.1) }
-            guard !state.isSending else { return false }
-            state.isSending = true
-            return true
-        }
-        if starts { Task { await self.flush() } }
+    private func change(_ body: (inout InterestMachine) -> [InterestMachine.Action]) {
+        change { ((), body(&$0)) }
     }
 
     /// One flight at a time keeps the order within a shard's control stream. What fails is not repeated here: the

@@ -47,6 +47,7 @@ extension ServiceNode {
         worker.checkpointMs = Int64(settings.worker.checkpointMs)
         worker.eventsAgeMaxMs = Int64(settings.redis.eventsAgeMaxMs)
         worker.inboxLengthMax = settings.redis.inboxLengthMax
+        worker.resultBytesMax = settings.gateway.resultBytesMax
         return worker
     }
 

@@ -163,7 +163,7 @@ package final class ServiceNode: Sendable {
             catalog: catalog,
             executor: MutationExecutor(pool: pool, clock: clock, makeUUID: { RandomIdentity.uuid() }),
             publisher: publisher, shardCount: shardCount, inFlightMax: settings.api.requestsInFlightMax,
-            makeUUID: { RandomIdentity.uuid() })
+            makeUUID: { RandomIdentity.uuid() }, logger: logger)
         let gateway: GatewayService? =
             roles.contains(.gateway)
             ? GatewayService(
@@ -180,7 +180,9 @@ package final class ServiceNode: Sendable {
             services: NodeServices(
                 clock: clock, resolver: OperationResolver(catalog: catalog),
                 authenticator: NodeAuthenticator(verifier: verifier, clock: clock), queries: queries,
-                mutations: mutations),
+                mutations: mutations, isAPI: roles.contains(.api),
+                limits: VariableLimits(
+                    depthMax: settings.limits.variablesDepthMax, bytesMax: settings.limits.variablesBytesMax)),
             gateway: gateway, settings: endpointSettings, sessions: sessions, logger: logger,
             isReady: { [self] in isReady.load(ordering: .acquiring) && !isDraining.load(ordering: .acquiring) })
         let server = HTTPServer(
@@ -195,7 +197,8 @@ package final class ServiceNode: Sendable {
         let inspector = NodeInspector(
             node: id, roles: roles.map(\.rawValue).sorted(), broker: broker, catalog: catalog, worker: worker,
             gateway: gateway, sweeper: sweeper, sessionCount: { sessions.count }, shardCount: shardCount, clock: clock,
-            metrics: metrics, isReady: { [self] in isReady.load(ordering: .acquiring) })
+            metrics: metrics,
+            isReady: { [self] in isReady.load(ordering: .acquiring) && !isDraining.load(ordering: .acquiring) })
         var admin: HTTPServer?
         var adminPort: Int?
         if roles.contains(.admin) {
@@ -283,8 +286,9 @@ package final class ServiceNode: Sendable {
         await parts.server.stopAccepting()
         await parts.sessions.drain(overMs: parts.sessions.count > 0 ? sessionsOverMs : 0)
         await parts.gateway?.leave()
-        await parts.publisher.drain(withinMs: graceMs)
         await parts.server.shutdown(graceMs: graceMs)
+        // After the last mutation could end.
+        await parts.publisher.drain(withinMs: graceMs)
         await parts.admin?.shutdown(graceMs: 0)
         for task in parts.tasks { task.cancel() }
         try? await parts.broker.withdrawNode(id.name)

@@ -80,9 +80,14 @@ package enum PostgresArray {
                 continue
             }
             bytes.append(UInt8(ascii: "\""))
-            for byte in element.utf8 {
-                if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
-                bytes.append(byte)
+            var text = element
+            text.withUTF8 { utf8 in
+                let isPlain = utf8.allSatisfy { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+                if isPlain { return bytes.append(contentsOf: utf8) }
+                for byte in utf8 {
+                    if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
+                    bytes.append(byte)
+                }
             }
             bytes.append(UInt8(ascii: "\""))
         }

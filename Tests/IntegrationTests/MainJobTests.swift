@@ -203,7 +203,7 @@ struct MainJobTests {
         let violated = try await API.mutate(
             address, "AddReview",
             ["movieId": "00000000000000000000000000000000", "author": "x", "stars": 1])
-        #expect(violated.status == 200)
+        #expect(violated.status == 409)
         #expect(
             violated.body["errors"]?[0]?["extensions"]?["code"]?.stringValue == "CONSTRAINT_VIOLATION",
             "\(violated.body)")

@@ -87,7 +87,8 @@ struct SettingsLoadTests {
     @Test("truth values", arguments: [("true", true), ("Yes", true), ("off", false), ("0", false)])
     func booleans(text: String, expected: Bool) throws {
         #expect(
-            try Settings.load(overrides: ["worker.intervalSpread=\(text)"]).settings.worker.intervalSpread == expected)
+            try Settings.load(profile: .dev, overrides: ["auth.unsignedAllowed=\(text)"]).settings.auth.unsignedAllowed
+                == expected)
     }
 
     @Test("numbers with a fraction")

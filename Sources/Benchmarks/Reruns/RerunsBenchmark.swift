@@ -16,7 +16,7 @@ package enum RerunsBenchmark {
         try await PrivateServers.with(project: project) { servers in
             try await servers.withPool { pool in
                 let plan = try await Plan(servers, pool)
-                return try await plan.run(passes: isQuick ? 3 : 7, rounds: isQuick ? 10 : 40)
+                return try await plan.run(passes: isQuick ? 5 : 25, rounds: isQuick ? 5 : 10)
             }
         }
     }

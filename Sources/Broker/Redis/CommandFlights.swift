@@ -65,6 +65,7 @@ struct CommandFlights {
             inbox.update { state in
                 state.connected = true
                 state.serverRunID = made.serverRunID
+                state.serverStartedMs = made.serverStartedMs
                 state.lastConnectError = ""
                 if isReconnect { state.reconnects += 1 }
             }

@@ -13,6 +13,7 @@ final class RedisConnection {
     private(set) var clientID = 0
     /// Names the server process; another one after a restart or failover.
     private(set) var serverRunID = ""
+    private(set) var serverStartedMs: UInt64 = 0
     private(set) var bytesWritten = 0
 
     /// Connects, authenticates, selects the database, and makes sure that this is a primary with its data loaded.
@@ -104,6 +105,14 @@ final class RedisConnection {
         clientID = replies[0]["id"]?.integer ?? 0
         let runID = replies[1].text?.split(whereSeparator: \.isNewline).first { $0.hasPrefix("run_id:") }
         serverRunID = runID.map { String($0.dropFirst(7)) } ?? "unknown-\(monotonicNs())"
+        func number(_ name: String) -> UInt64? {
+            replies[1].text?.split(whereSeparator: \.isNewline).first { $0.hasPrefix(name) }
+                .flatMap { UInt64($0.dropFirst(name.count)) }
+        }
+        if let nowUs = number("server_time_usec:"), let upS = number("uptime_in_seconds:"), nowUs / 1_000 > upS * 1_000
+        {
+            serverStartedMs = nowUs / 1_000 - upS * 1_000
+        }
     }
 
     private func failure() -> Failure {

@@ -118,6 +118,8 @@ package struct BrokerState: Sendable, Hashable {
     package var connected = false
     /// Changes when the server process behind the broker changes; empty before the first connection.
     package var serverRunID = ""
+    /// When that process started, in milliseconds since 1970 by its own clock, at most a second late; 0: not known.
+    package var serverStartedMs: UInt64 = 0
     /// Requests accepted and not yet answered, in flight ones included.
     package var queuedRequests = 0
     package var queuedBytes = 0

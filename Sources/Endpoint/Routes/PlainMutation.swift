@@ -22,12 +22,20 @@ extension PublicEndpoint {
             guard resolved.operation.kind == .mutation else {
                 throw RequestError(.badRequest, "\"\(operation)\" is a query: GET it from …/queries/\(operation)")
             }
-            let (body, errors) = try await self.services.mutate(resolved, traceID: call.traceID)
+            let outcome = try await self.services.mutate(resolved, traceID: call.traceID)
             var headers = call.headers
             headers.replaceOrAdd(name: "x-trace-id", value: call.traceID)
+            guard !outcome.errors.isEmpty else {
+                return call.exchange.respond(json: ResultEnvelope.data(outcome.body), headers: headers)
+            }
+            // 200 stands for committed, so what kept nothing has the status of its first error.
+            let cause = outcome.isCommitted ? nil : outcome.errors.first { !$0.message.hasPrefix("(") }
+            if let retryAfterMs = cause?.retryAfterMs {
+                headers.replaceOrAdd(name: "retry-after", value: String((retryAfterMs + 999) / 1_000))
+            }
             call.exchange.respond(
-                json: errors.isEmpty ? ResultEnvelope.data(body) : ResultEnvelope.errors(errors, body: body),
-                headers: headers)
+                json: ResultEnvelope.errors(outcome.errors, body: outcome.body),
+                status: cause.map { HTTPResponseStatus(statusCode: $0.code.httpStatus) } ?? .ok, headers: headers)
         }
     }
 }

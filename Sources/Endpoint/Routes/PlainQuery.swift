@@ -22,7 +22,7 @@ extension PublicEndpoint {
                 throw RequestError(.badRequest, "\"\(operation)\" is a mutation: POST it to …/mutations/\(operation)")
             }
             let accept = call.request.header("accept") ?? "*/*"
-            if accept.lowercased().contains("text/event-stream") {
+            if call.request.method == .GET, accept.lowercased().contains("text/event-stream") {
                 try self.eventStream(call, resolved, identity)
                 return
             }
@@ -65,12 +65,20 @@ extension PublicEndpoint {
         guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
             throw RequestError(.notFound, "this node serves no live queries (role gateway)")
         }
+        try self.requireRoomForSession()
         let untilExpiryMs = identity.expiresAtMs.map { max(0, $0 - services.clock.nowMs()) } ?? waitMs
         let exchange = call.exchange
         exchange.eventLoop.execute {
             LongPoll.wait(
-                resolved.liveQuery, known: known, waitMs: min(waitMs, untilExpiryMs), hub: hub, exchange: exchange
+                resolved.liveQuery, known: known, waitMs: min(waitMs, untilExpiryMs), hub: hub, exchange: exchange,
+                register: { self.register($0, eventLoop: exchange.eventLoop) }, onClosed: { self.unregister($0) }
             ) { ending in
+                // What was allowed when the wait began may not be now.
+                if let refusal = resolved.operation.authorize(
+                    auth: resolved.auth, variables: resolved.variables, nowMs: self.services.clock.nowMs())
+                {
+                    return call.fail(refusal)
+                }
                 switch ending {
                 case .result(let result):
                     let tag = EntityTag(KnownResult(digest: result.digest, position: result.position))
@@ -96,7 +104,7 @@ extension PublicEndpoint {
         guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
             throw RequestError(.notFound, "this node serves no live queries (role gateway)")
         }
-        guard hasRoomForSession else { throw RequestError(.unavailable, "the node has its maximum of sessions") }
+        try requireRoomForSession()
         let known = call.request.header("last-event-id").flatMap { EntityTag(bare: $0) }?.known
         let exchange = call.exchange
         exchange.eventLoop.execute {

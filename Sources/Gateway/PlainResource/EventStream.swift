@@ -84,6 +84,7 @@ package final class EventStream: LiveSession {
             case .close: fail(RequestError(.limitExceeded, "the client reads too slowly"))
             }
         case .failed(let error):
+            outbox.discard(id: "")
             exchange.write(
                 ByteBuffer(bytes: ServerSentEvent.event("error", id: nil, data: ResultEnvelope.errors([error]))))
         }

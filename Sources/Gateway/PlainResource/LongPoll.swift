@@ -6,7 +6,7 @@ package import Sessions
 /// One long-poll exchange: a subscription that lives until its first news or the end of the wait.
 ///
 /// Lives on the exchange's event loop. Any gateway can serve the next poll: all state is in the entity tag.
-package final class LongPoll: LiveSession {
+package final class LongPoll: LiveSession, Drainable {
     package enum Ending: Sendable {
         case result(LiveResult)
         /// Nothing new within the wait.
@@ -18,6 +18,7 @@ package final class LongPoll: LiveSession {
     private var handle: LoopHub.Handle?
     private var timeout: Scheduled<Void>?
     private var finish: ((Ending) -> Void)?
+    private var onClosed: () -> Void = {}
 
     private init(hub: LoopHub, finish: @escaping (Ending) -> Void) {
         self.hub = hub
@@ -27,9 +28,11 @@ package final class LongPoll: LiveSession {
     /// Waits for a result other than `known`; calls `finish` once, on the loop, unless the client goes away first.
     package static func wait(
         _ query: LiveQuery, known: KnownResult?, waitMs: Int64, hub: LoopHub, exchange: HTTPExchange,
-        finish: @escaping (Ending) -> Void
+        register: (LongPoll) -> UInt64, onClosed: @escaping (UInt64) -> Void, finish: @escaping (Ending) -> Void
     ) {
         let poll = LongPoll(hub: hub, finish: finish)
+        let id = register(poll)
+        poll.onClosed = { onClosed(id) }
         let bound = NIOLoopBound(poll, eventLoop: hub.eventLoop)
         poll.timeout = hub.eventLoop.scheduleTask(in: .milliseconds(waitMs)) { bound.value.end(.waited) }
         do {
@@ -53,7 +56,14 @@ package final class LongPoll: LiveSession {
         }
     }
 
+    /// The node drains: the client gets its answer now and polls elsewhere.
+    package func goAway() {
+        end(.waited)
+    }
+
     private func end(_ ending: Ending?) {
+        onClosed()
+        onClosed = {}
         timeout?.cancel()
         timeout = nil
         if let handle {

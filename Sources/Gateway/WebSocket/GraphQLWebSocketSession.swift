@@ -42,7 +42,9 @@ package final class GraphQLWebSocketSession: WebSocketHandler, LiveSession {
     private var machine: GraphQLTransportWSMachine
     private var outbox: DeliveryOutbox<SharedResult>
     private var live: [String: Live] = [:]
-    private var tasks: [String: Task<Void, Never>] = [:]
+    /// One-shot operations under way. The number tells a reused id from its former use.
+    private var tasks: [String: (number: UInt64, task: Task<Void, Never>)] = [:]
+    private var startedCount: UInt64 = 0
     private var identity = Identity.signedOut
     /// A token that came with the upgrade; `connection_init` may bring another.
     private let upgradeBearer: String?
@@ -89,7 +91,7 @@ package final class GraphQLWebSocketSession: WebSocketHandler, LiveSession {
         expiry = nil
         for entry in live.values { hub.unsubscribe(entry.handle) }
         live = [:]
-        for task in tasks.values { task.cancel() }
+        for entry in tasks.values { entry.task.cancel() }
         tasks = [:]
         onClosed()
     }
@@ -196,15 +198,19 @@ package final class GraphQLWebSocketSession: WebSocketHandler, LiveSession {
             }
             let services = self.services
             let traceID = services.makeTraceID()
-            tasks[id] = onLoop(
+            startedCount += 1
+            let number = startedCount
+            let task = onLoop(
                 { () async throws(RequestError) in try await services.runOnce(resolved, traceID: traceID) },
                 then: { session, outcome in
+                    guard session.tasks[id]?.number == number else { return }
                     session.tasks[id] = nil
                     switch outcome {
                     case .success(let envelope): session.perform(session.machine.finished(id: id, envelope: envelope))
                     case .failure(let error): session.perform(session.machine.failed(id: id, [error]))
                     }
                 })
+            tasks[id] = (number, task)
         } catch {
             perform(machine.failed(id: id, [error]))
         }

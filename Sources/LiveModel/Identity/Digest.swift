@@ -21,20 +21,26 @@ package struct Digest: Hashable, Sendable, CustomStringConvertible {
 
     /// From 64 hexadecimal digits of either case; nil for anything else.
     package init?(hex: some StringProtocol) {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(32)
-        var high: UInt8?
-        for character in hex.utf8 {
-            guard let nibble = Self.nibble(character) else { return nil }
-            if let first = high {
-                bytes.append(first << 4 | nibble)
-                high = nil
-            } else {
-                high = nibble
+        var text = String(hex)
+        guard let digest = text.withUTF8({ Digest(hexBytes: UnsafeRawBufferPointer($0)) }) else { return nil }
+        self = digest
+    }
+
+    /// The same from ASCII bytes, for hot paths.
+    package init?(hexBytes: UnsafeRawBufferPointer) {
+        guard hexBytes.count == 64 else { return nil }
+        var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+        for index in 0..<64 {
+            guard let nibble = Self.nibble(hexBytes[index]) else { return nil }
+            words.3 = words.3 << 4 | UInt64(nibble)
+            switch index {
+            case 15: words.0 = words.3
+            case 31: words.1 = words.3
+            case 47: words.2 = words.3
+            default: break
             }
         }
-        guard bytes.count == 32, high == nil else { return nil }
-        self.init(bytes)
+        self.words = words
     }
 
     private static func nibble(_ character: UInt8) -> UInt8? {
@@ -48,13 +54,20 @@ package struct Digest: Hashable, Sendable, CustomStringConvertible {
 
     /// 64 lower-case hexadecimal digits.
     package var hex: String {
-        var text: [UInt8] = []
-        text.reserveCapacity(64)
-        let digits = Array("0123456789abcdef".utf8)
-        for word in [words.0, words.1, words.2, words.3] {
-            for shift in stride(from: 60, through: 0, by: -4) { text.append(digits[Int(word >> UInt64(shift) & 15)]) }
+        String(unsafeUninitializedCapacity: 64) { text in
+            for index in 0..<64 {
+                let word =
+                    switch index >> 4 {
+                    case 0: words.0
+                    case 1: words.1
+                    case 2: words.2
+                    default: words.3
+                    }
+                let nibble = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (index & 15))) & 15
+                text.initializeElement(at: index, to: nibble < 10 ? 48 + nibble : 87 + nibble)
+            }
+            return 64
         }
-        return String(decoding: text, as: UTF8.self)
     }
 
     /// The first eight bytes: a well-mixed number for placement and phases.

@@ -1,13 +1,15 @@
 internal import HeapModule
 
 /// Deadlines of live queries, earliest first. An entry is not removed when it loses its meaning; whoever takes it out
-/// asks the live query whether it still holds. At most two valid entries stand for one live query (gap, interval).
+/// asks the live query whether it still holds. At most three valid entries stand for one live query.
 struct TimerHeap: Sendable {
     enum Kind: Sendable {
         /// The minimum gap since the last run, or a back-off, is over.
         case gap
         /// `@refresh(every:)`
         case interval
+        /// Another try after a failure that looked final.
+        case retry
     }
 
     struct Entry: Comparable, Sendable {

@@ -44,6 +44,8 @@ struct LiveQueryState: Sendable {
     var lastRunMs: Int64 = 0
     var intervalDueMs: Int64?
     var failures = 0
+    /// When a run that failed for good is tried again.
+    var retryDueMs: Int64?
     var runs: UInt64 = 0
 
     init(query: LiveQuery, shard: ShardID, everyMs: Int64?) {
@@ -70,6 +72,8 @@ struct ShardState: Sendable {
     var history: Deque<HistoryEntry> = []
     var runs: UInt64 = 0
     var slots: Set<Int32> = []
+    /// What gateways announced and this worker could not take: bounded by their own bounds on live queries.
+    var refused: [NodeID: Set<LiveQueryKey>] = [:]
     var events: UInt64 = 0
     var matches: UInt64 = 0
     var lastEventMs: Int64 = 0

@@ -42,8 +42,10 @@ package struct RefreshMachine: Sendable {
     /// - Parameters:
     ///   - lastEventID: last id that the shard's event stream ever gave out.
     ///   - history: the last entries of that stream, oldest first, without a hole up to `lastEventID`.
+    ///   - trustedSinceMs: when the broker's server process started; what it held before may have lost its end.
     package mutating func shardAcquired(
-        _ shard: ShardID, epoch: UInt64, lastEventID: StreamID, history: [(StreamID, MutationEvent)], nowMs: Int64
+        _ shard: ShardID, epoch: UInt64, lastEventID: StreamID, history: [(StreamID, MutationEvent)],
+        trustedSinceMs: UInt64 = 0, nowMs: Int64
     ) {
         _ = shardLost(shard)
         var state = ShardState(
@@ -52,6 +54,7 @@ package struct RefreshMachine: Sendable {
             historyFloor: history.first?.0 ?? (lastEventID == .zero ? .max : lastEventID))
         for (id, event) in history.suffix(settings.historyMax) { state.history.append(.init(id: id, event: event)) }
         if history.count > settings.historyMax { state.historyFloor = state.history.first?.id ?? lastEventID }
+        state.historyFloor = max(state.historyFloor, StreamID(ms: trustedSinceMs, sequence: 0))
         shards[shard] = state
     }
 
@@ -137,6 +140,7 @@ package struct RefreshMachine: Sendable {
             return announce(shard, gateway, query, known, nowMs: nowMs)
         case .withdraw(let gateway, let key):
             if let slot = slots[key] { unsubscribe(gateway, from: slot) }
+            shards[shard]?.refused[gateway]?.remove(key)
             return []
         case .leave(let gateway):
             gatewayGone(gateway, in: shard)
@@ -169,6 +173,7 @@ package struct RefreshMachine: Sendable {
 
     private mutating func gatewayGone(_ gateway: NodeID, in shard: ShardID) {
         for slot in shards[shard]?.slots ?? [] { unsubscribe(gateway, from: slot) }
+        shards[shard]?.refused[gateway] = nil
     }
 
     private func interest(of gateway: NodeID, in shard: ShardID) -> (count: Int, fingerprint: UInt64) {
@@ -178,6 +183,10 @@ package struct RefreshMachine: Sendable {
             guard let state = states[slot], state.subscribers[gateway] != nil else { continue }
             count += 1
             fingerprint ^= state.query.key.digest.prefix
+        }
+        for key in shards[shard]?.refused[gateway] ?? [] {
+            count += 1
+            fingerprint ^= key.digest.prefix
         }
         return (count, fingerprint)
     }
@@ -206,7 +215,10 @@ package struct RefreshMachine: Sendable {
                 throw RequestError(.limitExceeded, "this worker has its maximum of live queries")
             }
             queryRules = try rules(query)
+            shards[shard]?.refused[gateway]?.remove(query.key)
         } catch {
+            // The gateway counts it among its interest; not to know it would look like a lost announcement.
+            shards[shard]?.refused[gateway, default: []].insert(query.key)
             let position = Position(epoch: shardState.epoch, run: shardState.runs, id: shardState.lastEventID)
             return [.send(to: gateway, .failed(shard: shard, key: query.key, position: position, error: error))]
         }
@@ -257,7 +269,7 @@ package struct RefreshMachine: Sendable {
         // else comings and goings would fill them while runs are stuck or intervals are long.
         let living = states
         if due.count > living.count + Self.leftoversMax { due.keep { living[$0] != nil } }
-        if timers.count > 2 * living.count + Self.leftoversMax { timers.keep { living[$0] != nil } }
+        if timers.count > 3 * living.count + Self.leftoversMax { timers.keep { living[$0] != nil } }
     }
 
     /// Entries for live queries that are gone, which the due queue and the timers may hold.
@@ -334,6 +346,9 @@ package struct RefreshMachine: Sendable {
             switch entry.kind {
             case .gap:
                 if case .waiting(let untilMs) = state.phase, untilMs == entry.deadlineMs { enqueue(entry.slot) }
+            case .retry:
+                guard state.retryDueMs == entry.deadlineMs, state.failures > 0 else { continue }
+                trigger(entry.slot, cause: state.cause ?? .none, nowMs: nowMs)
             case .interval:
                 guard state.intervalDueMs == entry.deadlineMs else { continue }
                 scheduleInterval(entry.slot, nowMs: nowMs)
@@ -449,7 +464,8 @@ package struct RefreshMachine: Sendable {
         states[item.slot]?.digest = nil
         for gateway in state.subscribers.keys.sorted() {
             // Who has a result is told of a passing fault only by its end.
-            let isTold = state.subscribers[gateway]?.awaitsAnswer == true || !error.code.isRetryable
+            let holds = state.subscribers[gateway]?.digest != nil
+            let isTold = state.subscribers[gateway]?.awaitsAnswer == true || (holds && !error.code.isRetryable)
             guard isTold else { continue }
             actions.append(
                 .send(
@@ -459,9 +475,14 @@ package struct RefreshMachine: Sendable {
             states[item.slot]?.subscribers[gateway]?.digest = nil
         }
         if error.code.isRetryable {
-            let doublings = min(state.failures, 16)
-            let delayMs = min(settings.retryMaxMs, settings.retryMinMs << Int64(doublings))
-            wait(item.slot, untilMs: nowMs + delayMs)
+            let doublings = Int64(min(state.failures, 16))
+            wait(item.slot, untilMs: nowMs + min(settings.retryMaxMs, settings.retryMinMs << doublings))
+        } else {
+            // What looks final is tried again, too, if seldom: a table may come back, a failover end. An event or a
+            // newcomer does not wait for that.
+            let deadlineMs = nowMs + settings.failedRetryMs
+            states[item.slot]?.retryDueMs = deadlineMs
+            timers.insert(.init(deadlineMs: deadlineMs, slot: item.slot, kind: .retry))
         }
     }
 
@@ -500,11 +521,11 @@ package struct RefreshMachine: Sendable {
         }
     }
 
-    /// - Parameter limit: at most so many, ordered by operation then key.
+    /// - Parameter limit: at most so many, whichever; ordered by operation then key.
     package func liveQueryReports(limit: Int, operation: OperationReference? = nil) -> [LiveQueryReport] {
-        states.values.lazy.filter { operation == nil || $0.query.operation == operation }
+        // Cut before sorting: this runs beside the renewal of leases.
+        Array(states.values.lazy.filter { operation == nil || $0.query.operation == operation }.prefix(limit))
             .sorted { ($0.query.operation, $0.query.key.description) < ($1.query.operation, $1.query.key.description) }
-            .prefix(limit)
             .map { state in
                 LiveQueryReport(
                     key: state.query.key, operation: state.query.operation, shard: state.shard,

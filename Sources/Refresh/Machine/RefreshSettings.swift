@@ -12,7 +12,9 @@ package struct RefreshSettings: Sendable {
     package var historyMax = 1_024
     /// Back-off after a run that failed for a passing reason.
     package var retryMinMs: Int64 = 100
-    package var retryMaxMs: Int64 = 30_000
+    package var retryMaxMs: Int64 = 5_000
+    /// Pause after a run that failed for a reason that looks final.
+    package var failedRetryMs: Int64 = 30_000
 
     package init() {}
 }

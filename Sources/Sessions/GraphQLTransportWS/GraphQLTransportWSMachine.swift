@@ -7,6 +7,9 @@ package import LiveModel
 package struct GraphQLTransportWSMachine: Sendable {
     package static let subprotocol = "graphql-transport-ws"
 
+    /// Ids are kept per operation in several places; a longer one is refused like an empty one.
+    package static let idBytesMax = 256
+
     package enum Action: Sendable, Hashable {
         /// One text message.
         case send([UInt8])
@@ -96,7 +99,9 @@ package struct GraphQLTransportWSMachine: Sendable {
     }
 
     private func id(of message: JSONObject) -> String? {
-        guard let id = message["id"]?.stringValue, !id.isEmpty else { return nil }
+        guard let id = message["id"]?.stringValue, !id.isEmpty, id.utf8.count <= Self.idBytesMax else {
+            return nil
+        }
         return id
     }
 

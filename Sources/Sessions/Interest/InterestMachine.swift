@@ -109,6 +109,11 @@ package struct InterestMachine: Sendable {
                 // The client has seen newer than this gateway: ask rather than go backwards.
                 return (nil, announce(key, nowMs: nowMs))
             }
+            if let known, known.position == nil, known.digest != result.digest {
+                // Read past the shard, so perhaps newer than what is here: only a run can tell.
+                entries[key]?.held = .nothing
+                return (nil, announce(key, nowMs: nowMs))
+            }
             if known?.digest == result.digest {
                 return (.unchanged(digest: result.digest, position: result.position), [])
             }
@@ -191,7 +196,12 @@ package struct InterestMachine: Sendable {
             answered(key)
             // The owner forgot what this gateway holds, too: the next result brings its body. What a client said it
             // holds was not confirmed.
-            if case .claim = entry.held { entries[key]?.held = .nothing }
+            switch entry.held {
+            case .claim: entries[key]?.held = .nothing
+            // A newcomer must not get as current what the owner says cannot be read any more.
+            case .result where !error.code.isRetryable: entries[key]?.held = .nothing
+            case .result, .nothing: break
+            }
             return deliver(entry, .failed(error))
         case .announceAll(let shard, _):
             var actions: [Action] = []

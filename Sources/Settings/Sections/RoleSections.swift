@@ -4,9 +4,7 @@ extension Settings {
         package var coalesceGapMs: Int
         package var runsMax: Int
         package var batchMax: Int
-        package var runTimeoutMs: Int
         package var liveQueriesMax: Int
-        package var intervalSpread: Bool
         package var checkpointMs: Int
         package var everyMinimumMs: Int
 
@@ -14,9 +12,7 @@ extension Settings {
             coalesceGapMs = values.int("worker.coalesceGapMs")
             runsMax = values.int("worker.runsMax")
             batchMax = values.int("worker.batchMax")
-            runTimeoutMs = values.int("worker.runTimeoutMs")
             liveQueriesMax = values.int("worker.liveQueriesMax")
-            intervalSpread = values.bool("worker.intervalSpread")
             checkpointMs = values.int("worker.checkpointMs")
             everyMinimumMs = values.int("worker.everyMinimumMs")
         }

@@ -91,9 +91,7 @@ extension SettingTable {
         .duration("worker.coalesceGapMs", 20, in: 0...minute, "Least gap between two runs of one live query."),
         .int("worker.runsMax", 8, in: 1...1024, "Statements in flight for re-runs."),
         .int("worker.batchMax", 256, in: 1...10_000, "Live queries in one multiplexed statement."),
-        .duration("worker.runTimeoutMs", 10_000, in: 10...hour, "Time limit of one such statement."),
         .int("worker.liveQueriesMax", 1_000_000, in: 1...100_000_000, "Live queries on this node; more are refused."),
-        .bool("worker.intervalSpread", true, "Spread the phases of `every` rules over their interval."),
         .duration("worker.checkpointMs", 1000, in: 10...10 * minute, "Interval at which stream positions are stored."),
         .duration("worker.everyMinimumMs", 10_000, dev: 1000, in: 10...hour, "Shortest interval of an `every` rule."),
     ]

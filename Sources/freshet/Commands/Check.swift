@@ -39,7 +39,7 @@ struct Check: ParsableCommand {
             if !diagnostics.isEmpty {
                 Terminal.error(DiagnosticRenderer(usesColor: Terminal.usesColor).render(diagnostics))
             }
-            if errors == 0 { Terminal.out("ok: \(summary)") } else { Terminal.error("\(errors) error(s)") }
+            if errors == 0 { Terminal.out("ok: \(summary)") }
         }
         if errors > 0 { throw ExitCode(1) }
     }

@@ -56,11 +56,11 @@ struct Dev: AsyncParsableCommand {
         settings.postgres.url = postgres.connectionString
         settings.redis.url = redis.url
         do {
-            try await prepare(project, catalog, url: postgres.connectionString, logger: logger)
+            let example = try await prepare(project, catalog, url: postgres.connectionString, logger: logger)
             let node = ServiceNode(
                 settings: settings, catalog: catalog, metrics: metrics, page: Array(DemoPage.html.utf8), logger: logger)
             let address = try await node.start()
-            Self.welcome(settings, address, project, catalog)
+            Self.welcome(settings, address, project, example: example)
             await Signals.waitForEnd()
             Terminal.error("stopping …")
             await node.drain(sessionsOverMs: 100, graceMs: 2_000)
@@ -95,7 +95,11 @@ struct Dev: AsyncParsableCommand {
     }
 
     /// Migrates the schema and, once, loads the seed.
-    private func prepare(_ project: Project, _ catalog: Catalog, url: String, logger: Logger) async throws {
+    /// - Returns: the id of a movie to try, where the project is the sample.
+    private func prepare(
+        _ project: Project, _ catalog: Catalog, url: String, logger: Logger
+    ) async throws -> String? {
+        var example: String?
         let database = Database(url: url, logger: logger)
         do {
             try await database.pool.start()
@@ -105,16 +109,23 @@ struct Dev: AsyncParsableCommand {
                 try await database.pool.script(seed)
                 Terminal.error("seed.sql loaded")
             }
+            if catalog.connectors["movies"]?.operations["ListMoviesByGenre"] != nil {
+                let found = try await database.pool.query(
+                    "SELECT id FROM movie WHERE genre = 'Sci-Fi' ORDER BY id LIMIT 1")
+                example = found.rows.first?.string(0)
+            }
         } catch {
             await database.pool.stop()
             throw error
         }
         await database.pool.stop()
+        return example
     }
 
     private static func welcome(
-        _ settings: Settings, _ address: ServiceNode.Address, _ project: Project, _ catalog: Catalog
+        _ settings: Settings, _ address: ServiceNode.Address, _ project: Project, example: String?
     ) {
+        let program = CommandLine.arguments[0]
         let url = "http://\(settings.http.host):\(address.publicPort)"
         let option = address.publicPort == 9399 ? "" : " --url \(url)"
         Terminal.out(
@@ -122,16 +133,16 @@ struct Dev: AsyncParsableCommand {
 
             Freshet serves "\(project.serviceID)" at \(url)
               page      \(url)/
-              admin     http://\(settings.admin.host):\(address.adminPort ?? 0)/admin/shards   (freshet admin shards)
+              admin     http://\(settings.admin.host):\(address.adminPort ?? 0)/admin/shards   (\(program) admin shards)
 
             """)
-        if catalog.connectors["movies"]?.operations["ListMoviesByGenre"] != nil {
+        if let example {
             Terminal.out(
                 """
                 Try, in other terminals:
-                  freshet subscribe ListMoviesByGenre --vars '{"genre":"Sci-Fi"}'\(option)
-                  freshet execute ListMoviesByGenre --vars '{"genre":"Sci-Fi"}'\(option)
-                  freshet execute UpdateMovie --vars '{"id":"ID","genre":"Sci-Fi","description":"Fresh"}'\(option)
+                  \(program) subscribe ListMoviesByGenre --vars '{"genre":"Sci-Fi"}'\(option)
+                  \(program) execute ListMoviesByGenre --vars '{"genre":"Sci-Fi"}'\(option)
+                  \(program) execute UpdateMovie --vars '{"id":"\(example)","genre":"Sci-Fi","description":"Fresh"}'\(option)
 
                 """)
         }

@@ -49,12 +49,16 @@ import Testing
         #expect(try #require(bench.machine.nextDeadlineMs) - bench.nowMs == 100, "a success ends the back-off")
     }
 
-    @Test func aLastingFaultIsToldToAllAndNotRepeated() throws {
+    @Test func aLastingFaultIsToldToAllOnceAndTriedAgainSeldom() throws {
         var bench = Bench.settled(try onM())
         let run = bench.event().runs[0]
         #expect(bench.finish(run, Self.broken).summary == ["g:failed DATABASE_ERROR"])
-        #expect(bench.advance(600_000).isNothing)
-        let next = bench.event().runs[0]
+        let pauseMs = RefreshSettings().failedRetryMs
+        #expect(bench.advance(pauseMs - 1).isNothing)
+        let retry = try #require(bench.advance(1).runs.first)
+        #expect(bench.finish(retry, Self.broken).isNothing, "who was told is not told again")
+        // But for the gap between two runs, an event does not wait.
+        let next = try #require(bench.event().runs.first ?? bench.advance(RefreshSettings().coalesceGapMs).runs.first)
         #expect(next.items[0].knownDigest == nil, "the next result brings its body")
         #expect(bench.finish(next, Fixture.result(1)).summary == [#"g:result {"v":1}"#])
     }

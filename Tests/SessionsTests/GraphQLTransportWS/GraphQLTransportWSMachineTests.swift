@@ -170,9 +170,12 @@ import Testing
         #expect(receive(&machine, subscribe("1")) == ["close 4409 Subscriber for 1 already exists"])
     }
 
-    @Test func case15ALongIdDoesNotBreakTheCloseFrame() {
+    @Test func case15LongIdsAreRefusedAndFitTheCloseFrame() {
         var machine = ready()
-        let id = String(repeating: "ü", count: 500)
+        let id = String(repeating: "ü", count: 128)
+        var other = ready()
+        #expect(other.received(Array(subscribe(id + "x").utf8)).count == 1)
+        #expect(receive(&other, subscribe("1")).isEmpty, "closed for an id that is too long")
         _ = receive(&machine, subscribe(id))
         let action = machine.received(Array(subscribe(id).utf8))
         guard case .close(4409, let reason)? = action.first else { return #expect(Bool(false), "\(action)") }

@@ -1,0 +1,24 @@
+import FoundationEssentials
+import LiveModel
+import Testing
+
+/// `config/errors.md` is the documented table of codes: each code once, with its status and whether to try again.
+@Suite struct ErrorTableTests {
+    @Test func tableIsTheSource() throws {
+        var folder = URL(fileURLWithPath: #filePath)
+        for _ in 0..<3 { folder.deleteLastPathComponent() }
+        let file = folder.appendingPathComponent("config/errors.md").path
+        let text = String(decoding: try #require(FileManager.default.contents(atPath: file)), as: UTF8.self)
+        var rows: [String: (status: String, retry: String)] = [:]
+        for line in text.split(separator: "\n") where line.hasPrefix("| `") {
+            let cells = line.split(separator: "|").map { $0.filter { $0 != " " && $0 != "`" } }
+            #expect(rows[cells[0]] == nil, "\(cells[0]) stands twice")
+            rows[cells[0]] = (cells[1], cells[2])
+        }
+        #expect(Set(rows.keys) == Set(ErrorCode.allCases.map(\.rawValue)))
+        for code in ErrorCode.allCases {
+            #expect(rows[code.rawValue]?.status == String(code.httpStatus), "\(code.rawValue)")
+            #expect(rows[code.rawValue]?.retry == (code.isRetryable ? "yes" : "no"), "\(code.rawValue)")
+        }
+    }
+}
