@@ -23,7 +23,8 @@ run: setup ## Build and start `freshet dev $(PROJECT)`
 	@exec "$$(swift build --show-bin-path)/freshet" dev $(PROJECT)
 
 test: setup ## All tests, with a private Postgres and a private Redis
-	swift test $(SWIFT_BUILD_FLAGS)
+	# One after the other: many of them start servers and have time limits.
+	swift test --no-parallel $(SWIFT_BUILD_FLAGS)
 
 bench: setup ## Benchmarks beside bare equivalents; BENCH_FLAGS="--quick --only rules,fanout"
 	swift build -c release --product freshet-bench $(SWIFT_BUILD_FLAGS)

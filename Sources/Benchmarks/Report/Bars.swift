@@ -6,15 +6,15 @@ package enum Bars {
     /// Evaluations of the reference condition per CPU second.
     package static let conditionsPerCPUSecondMin = 1_000_000.0
     /// CPU of the server for one delivery, own envelope for each session, against a bare C broadcaster.
-    package static let fanoutCPUMax = 2.0
+    package static let fanoutCPUMax = 1.3
     /// Resident memory of an idle subscribed connection.
-    package static let idleConnectionKiBMax = 16.0
+    package static let idleConnectionKiBMax = 6.0
     /// Live queries re-run per second: multiplexed against one statement each, one at a time.
-    package static let multiplexedGainMin = 5.0
+    package static let multiplexedGainMin = 3.0
     /// Time of a multiplexed re-run against a bare libpq loop over the same statement.
-    package static let multiplexedOverBareMax = 1.5
+    package static let multiplexedOverBareMax = 1 / 0.85
     /// Commit to delivery, median, against the sum of its parts.
     package static let latencyOverPartsMax = 2.0
     /// Mutations per second against pgbench with the same transaction and the same number of clients.
-    package static let mutationsOverPgbenchMin = 0.5
+    package static let mutationsOverPgbenchMin = 0.8
 }

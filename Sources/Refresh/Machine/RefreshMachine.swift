@@ -76,9 +76,10 @@ package struct RefreshMachine: Sendable {
     ) -> [RefreshAction] {
         guard shards[shard] != nil else { return [] }
         for (id, event) in entries {
-            guard let state = shards[shard], id > state.lastEventID else { continue }
+            // Nothing here may hold a copy of the state: its whole history would be copied with every event.
+            guard let lastEventID = shards[shard]?.lastEventID, id > lastEventID else { continue }
             shards[shard]?.lastEventID = id
-            if state.historyFloor == .max { shards[shard]?.historyFloor = id }
+            if shards[shard]?.historyFloor == StreamID.max { shards[shard]?.historyFloor = id }
             shards[shard]?.events += 1
             shards[shard]?.lastEventMs = nowMs
             guard let event else {
