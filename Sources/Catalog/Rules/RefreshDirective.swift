@@ -118,7 +118,7 @@ extension OperationScope {
     private func refreshCondition(_ text: String, at place: Place) -> Program? {
         let program: Program
         do {
-            program = try RefreshRules.environment.compile(text, expecting: .bool)
+            program = try ConditionActivation.environment.compile(text, expecting: .bool)
         } catch {
             for problem in error.diagnostics {
                 self.error(

@@ -22,15 +22,6 @@ package struct RefreshRules: Sendable {
 
     package static let none = RefreshRules(everyMs: nil, triggers: [], lookupTables: [])
 
-    /// The one environment of all conditions: `request` (slot 0) is the subscriber, `mutation` (slot 1) what was
-    /// executed; each `{variables, auth}`. Below a null `auth` everything is null.
-    package static let environment = Environment(
-        variables: [
-            VariableDeclaration(name: "request", type: .map(.string, .dyn)),
-            VariableDeclaration(name: "mutation", type: .map(.string, .dyn)),
-        ],
-        nullSafePaths: [["request", "auth"], ["mutation", "auth"]], allowNilLiteral: true)
-
     /// Slot 0.
     package static func requestValue(variables: JSONObject, auth: Auth?) -> Value {
         side(variables, Value(auth: auth))
