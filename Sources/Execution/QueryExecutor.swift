@@ -64,59 +64,83 @@ package final class QueryExecutor: Sendable {
     /// Runs items of one operation, those of the same shape in one statement. Outcomes are in the order of the items;
     /// one item's failure does not touch the others.
     package func run(_ operation: StoredOperation, items: [Item]) async -> [Outcome] {
-        let nowMs = clock.nowMs()
-        var outcomes: [Outcome?] = Array(repeating: nil, count: items.count)
-        var groups: [ObjectIdentifier: (statement: QueryStatement, members: [(index: Int, call: QueryCall)])] = [:]
-        for (index, item) in items.enumerated() {
-            do {
-                let call = try operation.queryCall(variables: item.variables, auth: item.auth, nowMs: nowMs)
-                groups[ObjectIdentifier(call.statement), default: (call.statement, [])].members.append((index, call))
-            } catch {
-                outcomes[index] = .failed(error)
+        var outcomes: [Outcome] = Array(
+            repeating: .failed(RequestError(.internalError, "the statement gave no result")), count: items.count)
+        do {
+            let (batches, failures) = try operation.queryBatches(count: items.count, nowMs: clock.nowMs()) { index in
+                (items[index].variables, items[index].auth)
             }
+            for failure in failures { outcomes[failure.index] = .failed(failure.error) }
+            for batch in batches { await run(batch, batch.members.indices, items, into: &outcomes) }
+        } catch {
+            return Array(repeating: .failed(error), count: items.count)
         }
-        for group in groups.values {
-            let found = await run(
-                group.statement, group.members, known: group.members.map { items[$0.index].knownDigest })
-            for (member, outcome) in zip(group.members, found) { outcomes[member.index] = outcome }
-        }
-        return outcomes.map { $0 ?? .failed(RequestError(.internalError, "the statement gave no result")) }
+        return outcomes
     }
 
+    /// Runs a range of the batch's members and puts each outcome at its item's place.
     private func run(
-        _ statement: QueryStatement, _ members: [(index: Int, call: QueryCall)], known: [Digest?]
-    ) async -> [Outcome] {
-        var parameters: [Parameter] = []
-        for position in statement.parameterTypes.indices {
-            parameters.append(
-                .text(PostgresArray.literal(members.map { $0.call.parameters[position] })))
-        }
-        parameters.append(.text(PostgresArray.literal(known.map { $0?.hex })))
+        _ batch: QueryBatch, _ range: Range<Int>, _ items: [Item], into outcomes: inout [Outcome]
+    ) async {
+        var parameters = batch.columns.map { Parameter.text(PostgresArray.literal($0[range])) }
+        parameters.append(.text(Self.digests(of: batch.members[range], items)))
         do {
-            let rows = try await pool.query(statements.entry(for: statement).multiplexed, parameters)
-            var outcomes: [Outcome] = Array(
-                repeating: .failed(RequestError(.internalError, "the statement gave no result")), count: members.count)
+            let rows = try await pool.query(statements.entry(for: batch.statement).multiplexed, parameters)
             for row in rows.rows {
-                guard let ordinal = row.int(0), ordinal >= 1, ordinal <= members.count,
-                    let digest = row.digest(1)
-                else { continue }
-                outcomes[ordinal - 1] = row[2].map { .result(Result(body: $0, digest: digest)) } ?? .unchanged
+                guard let ordinal = row.ordinal(0), range.contains(range.lowerBound + ordinal - 1) else { continue }
+                let index = batch.members[range.lowerBound + ordinal - 1]
+                if let body = row[2] {
+                    guard let digest = row.digest(1) else { continue }
+                    outcomes[index] = .result(Result(body: body, digest: digest))
+                } else {
+                    outcomes[index] = .unchanged
+                }
             }
-            return outcomes
         } catch {
             let failure = RequestError(error)
-            guard case .server = error.code, !failure.code.isRetryable, members.count > 1 else {
-                return Array(repeating: .failed(failure), count: members.count)
+            guard case .server = error.code, !failure.code.isRetryable, range.count > 1 else {
+                for member in batch.members[range] { outcomes[member] = .failed(failure) }
+                return
+            }
+            // One set of variables broke the statement for all: halving finds it without running each alone.
+            let middle = range.lowerBound + range.count / 2
+            await run(batch, range.lowerBound..<middle, items, into: &outcomes)
+            await run(batch, middle..<range.upperBound, items, into: &outcomes)
+        }
+    }
+
+    /// The text of an array of the known digests, NULL where there is none.
+    private static func digests(of members: ArraySlice<Int>, _ items: [Item]) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(members.count * 65 + 2)
+        bytes.append(UInt8(ascii: "{"))
+        for member in members {
+            if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+            if let digest = items[member].knownDigest {
+                digest.appendHex(to: &bytes)
+            } else {
+                bytes.append(contentsOf: "NULL".utf8)
             }
         }
-        // One set of variables broke the statement for all: halving finds it without running each alone.
-        let half = members.count / 2
-        return await run(statement, Array(members[..<half]), known: Array(known[..<half]))
-            + run(statement, Array(members[half...]), known: Array(known[half...]))
+        bytes.append(UInt8(ascii: "}"))
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
 
 extension Row {
+    /// A number of at most nine digits; nil for anything else.
+    fileprivate func ordinal(_ column: Int) -> Int? {
+        withBytes(column) { bytes in
+            guard let bytes, (1...9).contains(bytes.count) else { return nil }
+            var number = 0
+            for byte in bytes {
+                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+                number = number * 10 + Int(byte - UInt8(ascii: "0"))
+            }
+            return number
+        }
+    }
+
     /// A column with 64 hexadecimal digits; nil for anything else.
     fileprivate func digest(_ column: Int) -> Digest? {
         withBytes(column) { bytes in bytes.flatMap { Digest(hexBytes: $0) } }

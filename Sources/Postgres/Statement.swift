@@ -69,7 +69,7 @@ package typealias PostgresStep = (statement: Statement, parameters: [Parameter])
 /// Postgres' text format for one-dimensional arrays.
 package enum PostgresArray {
     /// `{"a","b\"c",NULL}`: every element is quoted, so no content can be taken for syntax or for NULL.
-    package static func literal(_ elements: [String?]) -> String {
+    package static func literal(_ elements: some Collection<String?>) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(elements.reduce(2) { $0 + ($1?.utf8.count ?? 4) + 3 })
         bytes.append(UInt8(ascii: "{"))

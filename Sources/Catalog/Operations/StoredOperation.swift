@@ -89,6 +89,18 @@ package final class StoredOperation: Sendable {
         return try query.call(invocation(variables, auth, nowMs: nowMs))
     }
 
+    /// The same for many requests at once, grouped by shape; those whose expressions have no value stand in `failures`.
+    /// - Throws: `.badRequest` for a mutation.
+    package func queryBatches(
+        count: Int, nowMs: Int64, item: (Int) -> (variables: JSONObject, auth: Auth?)
+    ) throws(RequestError) -> (batches: [QueryBatch], failures: [(index: Int, error: RequestError)]) {
+        guard let query else { throw RequestError(.badRequest, "\"\(reference.operation)\" is not a query") }
+        return query.batches(count: count) { index in
+            let (variables, auth) = item(index)
+            return invocation(variables, auth, nowMs: nowMs)
+        }
+    }
+
     /// The steps and their parameters. `variables` are coerced; `makeUUID` gives a fresh random UUID for each call.
     /// - Throws: `.invalidVariable` when an expression has no value or a filter would be left without a test;
     ///   `.badRequest` for a query.

@@ -24,15 +24,57 @@ struct QueryPlan: Sendable {
         }
     }
 
+    private func statement(of shape: ShapeKey) -> QueryStatement {
+        cache.statement(for: shape) { QueryStatement(template: template, shape: shape) }
+    }
+
     func call(_ invocation: Invocation) throws(RequestError) -> QueryCall {
-        let shape = template.shape(of: invocation.variables)
-        let statement = cache.statement(for: shape) { QueryStatement(template: template, shape: shape) }
+        let statement = statement(of: template.shape(of: invocation.variables))
         var parameters: [SQLParameter] = []
         parameters.reserveCapacity(statement.operands.count)
         for index in statement.operands {
             parameters.append(try template.operands[index].text(in: invocation))
         }
         return QueryCall(statement: statement, parameters: parameters)
+    }
+
+    /// The invocations grouped by shape; an error stands for an item of its own.
+    func batches(
+        count: Int, _ invocation: (Int) -> Invocation
+    ) -> (batches: [QueryBatch], failures: [(index: Int, error: RequestError)]) {
+        var batches: [QueryBatch] = []
+        var failures: [(index: Int, error: RequestError)] = []
+        var batchOfShape: [ShapeKey: Int] = [:]
+        // Items of one live query's operation mostly share their shape: asked once in a row.
+        var last: (shape: ShapeKey, batch: Int)?
+        var values: [SQLParameter] = []
+        for index in 0..<count {
+            let invocation = invocation(index)
+            let shape = template.shape(of: invocation.variables)
+            let batch: Int
+            if let last, last.shape == shape {
+                batch = last.batch
+            } else if let known = batchOfShape[shape] {
+                batch = known
+            } else {
+                batch = batches.count
+                batches.append(QueryBatch(statement(of: shape), capacity: batches.isEmpty ? count : 0))
+                batchOfShape[shape] = batch
+            }
+            last = (shape, batch)
+            values.removeAll(keepingCapacity: true)
+            do throws(RequestError) {
+                for operand in batches[batch].statement.operands {
+                    values.append(try template.operands[operand].text(in: invocation))
+                }
+            } catch {
+                failures.append((index, error))
+                continue
+            }
+            batches[batch].members.append(index)
+            for position in values.indices { batches[batch].columns[position].append(values[position]) }
+        }
+        return (batches.filter { !$0.members.isEmpty }, failures)
     }
 
     func lookupKeys(_ invocation: Invocation) -> [EntityKey] {

@@ -51,5 +51,22 @@ package struct QueryCall: Sendable {
     package let parameters: [SQLParameter]
 }
 
+/// Variable sets of one shape, as the multiplexed statement takes them.
+package struct QueryBatch: Sendable {
+    package let statement: QueryStatement
+    /// Which of the items these are, rising.
+    package internal(set) var members: [Int] = []
+    /// For each parameter the values of all members, in their order.
+    package internal(set) var columns: [[SQLParameter]]
+
+    init(_ statement: QueryStatement, capacity: Int) {
+        self.statement = statement
+        var column: [SQLParameter] = []
+        column.reserveCapacity(capacity)
+        columns = Array(repeating: column, count: statement.parameterTypes.count)
+        members.reserveCapacity(capacity)
+    }
+}
+
 /// The text of one parameter, nil for NULL.
 package typealias SQLParameter = String?

@@ -55,19 +55,26 @@ package struct Digest: Hashable, Sendable, CustomStringConvertible {
     /// 64 lower-case hexadecimal digits.
     package var hex: String {
         String(unsafeUninitializedCapacity: 64) { text in
-            for index in 0..<64 {
-                let word =
-                    switch index >> 4 {
-                    case 0: words.0
-                    case 1: words.1
-                    case 2: words.2
-                    default: words.3
-                    }
-                let nibble = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (index & 15))) & 15
-                text.initializeElement(at: index, to: nibble < 10 ? 48 + nibble : 87 + nibble)
-            }
+            for index in 0..<64 { text.initializeElement(at: index, to: hexDigit(index)) }
             return 64
         }
+    }
+
+    /// The same at the end of ASCII bytes, for hot paths.
+    package func appendHex(to bytes: inout [UInt8]) {
+        for index in 0..<64 { bytes.append(hexDigit(index)) }
+    }
+
+    private func hexDigit(_ index: Int) -> UInt8 {
+        let word =
+            switch index >> 4 {
+            case 0: words.0
+            case 1: words.1
+            case 2: words.2
+            default: words.3
+            }
+        let nibble = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (index & 15))) & 15
+        return nibble < 10 ? 48 + nibble : 87 + nibble
     }
 
     /// The first eight bytes: a well-mixed number for placement and phases.
