@@ -144,17 +144,18 @@ package final class PublicEndpoint: HTTPHandler {
             refused.increment()
             return call.fail(RequestError(.unavailable, "the node has its maximum of requests in flight"))
         }
-        Task {
+        Task(executorPreference: call.exchange.taskExecutor) {
             do throws(RequestError) {
                 let bearer = call.request.header("authorization").flatMap { BearerToken.inHeader($0) }
-                try await work(try await services.authenticate(bearer: bearer))
+                try await work(try await self.services.authenticate(bearer: bearer))
             } catch {
                 if error.code == .internalError {
-                    logger.error("request failed", metadata: ["trace": "\(call.traceID)", "error": "\(error.message)"])
+                    self.logger.error(
+                        "request failed", metadata: ["trace": "\(call.traceID)", "error": "\(error.message)"])
                 }
                 call.fail(error)
             }
-            requestsInFlight.wrappingSubtract(1, ordering: .relaxed)
+            self.requestsInFlight.wrappingSubtract(1, ordering: .relaxed)
         }
     }
 

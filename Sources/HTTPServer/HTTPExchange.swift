@@ -43,6 +43,9 @@ package final class HTTPExchange: @unchecked Sendable {
     /// The answer is complete or its connection is lost.
     package var isClosed: Bool { isOver.load(ordering: .acquiring) }
 
+    /// For tasks that work on this request.
+    package var taskExecutor: LoopTaskExecutor { transport.table.taskExecutor }
+
     /// Bytes of this connection that wait for a slow client.
     package var pendingBytes: Int { transport.pendingBytes }
 
@@ -134,8 +137,11 @@ package final class HTTPExchange: @unchecked Sendable {
         finish()
     }
 
+    /// A connection that stays would keep its client on a node that goes away.
+    private var isDraining: Bool { transport.table.context.isDraining.load(ordering: .relaxed) }
+
     private func settleKeepAlive(_ headers: HTTPHeaders) {
-        if transport.table.context.isDraining.load(ordering: .relaxed)
+        if isDraining
             || headers[canonicalForm: "connection"].contains(where: { $0.lowercased() == "close" })
         {
             keepAlive = false
@@ -159,7 +165,7 @@ package final class HTTPExchange: @unchecked Sendable {
         drainCallback = nil
         let finished = finished
         self.finished = nil
-        finished?(keepAlive)
+        finished?(keepAlive && !isDraining)
     }
 
     private func mistake(_ what: String) {

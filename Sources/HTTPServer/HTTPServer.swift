@@ -107,11 +107,16 @@ package final class HTTPServer: Sendable {
         try? await listener?.close().get()
     }
 
+    /// From now on every answer, also one that began before, is the last of its connection.
+    package func beginDraining() {
+        context.isDraining.store(true, ordering: .relaxed)
+    }
+
     /// Stops accepting, closes idle connections, tells WebSockets 1001, lets answers in flight finish for up to `graceMs`
     /// and then closes what is left. Ends the event loops if they are the server's own.
     package func shutdown(graceMs: Int64) async {
         await stopAccepting()
-        context.isDraining.store(true, ordering: .relaxed)
+        beginDraining()
         let tables = state.withLock { $0.tables }
         for entry in tables { entry.eventLoop.execute { entry.table.drainAll() } }
         let clock = ContinuousClock()

@@ -125,7 +125,13 @@ package final class ServiceNode: Sendable {
             let wanted = ClusterMeta(
                 shardCount: settings.cluster.shardCount, formatVersion: ClusterFormat.version,
                 incarnation: RandomIdentity.uuid())
-            let stored = try await broker.meta(initial: wanted)
+            let stored: ClusterMeta
+            do {
+                stored = try await broker.meta(initial: wanted)
+            } catch {
+                await broker.close()
+                throw error
+            }
             guard stored.shardCount == wanted.shardCount else {
                 await broker.close()
                 throw NodeError(
@@ -150,6 +156,13 @@ package final class ServiceNode: Sendable {
             verifier = try await TokenVerifier(TokenPolicy(settings.auth))
         } catch {
             throw NodeError("auth: \(error)")
+        }
+        do {
+            try await verifier.loadKeys(nowMs: clock.nowMs())
+        } catch {
+            // A file is ours to mend; a provider that is away must not keep the node from starting.
+            guard settings.auth.jwksFile == nil else { throw NodeError("auth.jwksFile: \(error)") }
+            logger.warning("token keys could not be fetched yet", metadata: ["error": "\(error)"])
         }
         let roles = settings.cluster.roles
         let shardCount = settings.cluster.shardCount
@@ -284,6 +297,7 @@ package final class ServiceNode: Sendable {
         try? await parts.broker.withdrawNode(id.name)
         await parts.worker?.drain()
         await parts.server.stopAccepting()
+        parts.server.beginDraining()
         await parts.sessions.drain(overMs: parts.sessions.count > 0 ? sessionsOverMs : 0)
         await parts.gateway?.leave()
         await parts.server.shutdown(graceMs: graceMs)

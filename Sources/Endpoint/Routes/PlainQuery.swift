@@ -21,8 +21,8 @@ extension PublicEndpoint {
             guard resolved.operation.kind == .query else {
                 throw RequestError(.badRequest, "\"\(operation)\" is a mutation: POST it to …/mutations/\(operation)")
             }
-            let accept = call.request.header("accept") ?? "*/*"
-            if call.request.method == .GET, accept.lowercased().contains("text/event-stream") {
+            let accept = call.request.header("accept") ?? ""
+            if call.request.method == .GET, Preferences.accepts("text/event-stream", in: accept) {
                 try self.eventStream(call, resolved, identity)
                 return
             }

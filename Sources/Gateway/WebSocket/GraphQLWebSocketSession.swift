@@ -223,7 +223,7 @@ package final class GraphQLWebSocketSession: WebSocketHandler, LiveSession {
         tasks[id] = nil
     }
 
-    /// Runs `work` off the loop and hands its outcome to `then` on it, unless the connection is gone by then.
+    /// Runs `work` in a task and hands its outcome to `then` on it, unless the connection is gone by then.
     @discardableResult
     private func onLoop<Success: Sendable>(
         _ work: @escaping @Sendable () async throws(RequestError) -> Success,
@@ -231,7 +231,7 @@ package final class GraphQLWebSocketSession: WebSocketHandler, LiveSession {
     ) -> Task<Void, Never> {
         let eventLoop = connection.eventLoop
         let bound = NIOLoopBound((self, then), eventLoop: eventLoop)
-        return Task {
+        return Task(executorPreference: connection.taskExecutor) {
             let outcome: Result<Success, RequestError>
             do throws(RequestError) {
                 outcome = .success(try await work())

@@ -23,6 +23,7 @@ final class ConnectionTable {
 
     let eventLoop: any EventLoop
     let context: ServerContext
+    let taskExecutor: LoopTaskExecutor
     /// Where frames are put together for one `send`; used only within one write or one gathering.
     let scratch: UnsafeMutableRawBufferPointer
     /// False while a gathering has frames in `scratch`: other connections written to meanwhile must not touch it.
@@ -40,6 +41,7 @@ final class ConnectionTable {
     init(eventLoop: any EventLoop, context: ServerContext) {
         self.eventLoop = eventLoop
         self.context = context
+        taskExecutor = LoopTaskExecutor(eventLoop)
         scratch = .allocate(byteCount: 32 * 1024, alignment: 64)
     }
 

@@ -59,6 +59,8 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     }
 
     package var eventLoop: any EventLoop { transport.channel.eventLoop }
+    /// For tasks that work for this connection.
+    package var taskExecutor: LoopTaskExecutor { transport.table.taskExecutor }
 
     /// False once either side has begun to close; sends do nothing then.
     package var isOpen: Bool {

@@ -1,5 +1,18 @@
-/// `Prefer: wait=N` (RFC 7240 §4.3).
+/// What a client asks of the plain resource in `Prefer` and `Accept`.
 package enum Preferences {
+    /// Whether an `Accept` header names exactly this media type, in lower case, and does not refuse it with `q=0` (RFC
+    /// 9110 §12.5.1). Ranges such as `*/*` do not count: nobody gets a stream without asking for it.
+    package static func accepts(_ type: String, in header: String) -> Bool {
+        header.split(separator: ",").contains { range in
+            let parts = range.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+            guard parts.first == type else { return false }
+            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) }
+            return weight != 0
+        }
+    }
+
+    /// `Prefer: wait=N` (RFC 7240 §4.3).
+    ///
     /// Whole seconds asked for, bounded by `maximum`; nil when the header asks for no wait or is malformed, which the
     /// RFC wants ignored.
     package static func waitMs(_ header: String, maximumMs: Int64) -> Int64? {

@@ -48,6 +48,17 @@ import Testing
     func wait(header: String, expected: Int64?) {
         #expect(Preferences.waitMs(header, maximumMs: 60_000) == expected)
     }
+
+    @Test(
+        arguments: [
+            ("text/event-stream", true), ("application/json, Text/Event-Stream;q=0.5", true),
+            ("text/event-stream; charset=utf-8", true), ("text/event-stream;q=0", false),
+            ("text/event-stream ; q=0.0", false), ("text/event-streams", false), ("*/*", false), ("text/*", false),
+            ("", false),
+        ] as [(String, Bool)])
+    func accepts(header: String, expected: Bool) {
+        #expect(Preferences.accepts("text/event-stream", in: header) == expected)
+    }
 }
 
 @Suite struct ServerSentEventTests {
