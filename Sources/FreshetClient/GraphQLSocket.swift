@@ -28,10 +28,13 @@ package final class GraphQLSocket: Sendable {
     package var eventLoop: any EventLoop { channel.eventLoop }
 
     /// Opens the connection and performs the upgrade; `connection_init` is the caller's.
+    ///
+    /// A server that was silent for half of `silenceMaxMs` is sent a ping; one that stays silent is taken for gone and
+    /// the connection broken off, because a half-open connection never ends by itself.
     /// - Throws: `ClientError`.
     package static func connect(
         _ address: ServerAddress, path: String = "/graphql", subprotocol: String = "graphql-transport-ws",
-        messageBytesMax: Int = 16 << 20, on eventLoop: any EventLoop,
+        messageBytesMax: Int = 16 << 20, silenceMaxMs: Int64 = 60_000, on eventLoop: any EventLoop,
         callbacks: @escaping @Sendable () -> Callbacks
     ) async throws -> GraphQLSocket {
         let upgraded = eventLoop.makePromise(of: Void.self)
@@ -50,7 +53,9 @@ package final class GraphQLSocket: Sendable {
                                     NIOWebSocketFrameAggregator(
                                         minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 4_096,
                                         maxAccumulatedFrameSize: messageBytesMax))
-                                try channel.pipeline.syncOperations.addHandler(SocketHandler(callbacks()))
+                                try channel.pipeline.syncOperations.addHandlers(
+                                    IdleStateHandler(readTimeout: .milliseconds(max(1, silenceMaxMs / 2))),
+                                    SocketHandler(callbacks()))
                                 upgraded.succeed(())
                             }
                         }
@@ -151,6 +156,7 @@ private final class SocketHandler: ChannelInboundHandler {
     private var callbacks: GraphQLSocket.Callbacks?
     private var closeCode: UInt16?
     private var closeReason = ""
+    private var isPingSent = false
 
     init(_ callbacks: GraphQLSocket.Callbacks) {
         self.callbacks = callbacks
@@ -158,6 +164,7 @@ private final class SocketHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = unwrapInboundIn(data)
+        isPingSent = false
         switch frame.opcode {
         case .text: callbacks?.onText(frame.unmaskedData)
         case .ping:
@@ -170,6 +177,16 @@ private final class SocketHandler: ChannelInboundHandler {
             context.close(promise: nil)
         default: break
         }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard case .read? = event as? IdleStateHandler.IdleStateEvent else {
+            return context.fireUserInboundEventTriggered(event)
+        }
+        if isPingSent { return context.close(promise: nil) }
+        isPingSent = true
+        let ping = WebSocketFrame(fin: true, opcode: .ping, maskKey: .random(), data: ByteBuffer())
+        context.writeAndFlush(wrapOutboundOut(ping), promise: nil)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

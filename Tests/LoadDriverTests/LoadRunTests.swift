@@ -111,6 +111,17 @@ import Testing
         #expect(report.verdict.isConverged && report.mutationsSent == report.mutationsAnswered)
     }
 
+    @Test func aServerThatHangsIsJudgedInTime() async throws {
+        var scenario = try scenario(.graphqlTransportWS)
+        scenario.settleMs = 0
+        scenario.requestTimeoutMs = 200
+        let report = try await run(scenario, against: SmallService(notes: 5, fault: .hangs(after: 60))).get()
+        #expect(!report.hasPassed && report.verdict.notConverged == 20)
+        #expect(report.mutationsAnswered == 40 && report.mutationsFailed == 60)
+        #expect(report.errors.counts == [CodedFailure.timeout: 60])
+        #expect(report.verdict.differences.allSatisfy { $0.reason.hasPrefix("could not be read") })
+    }
+
     @Test func failedMutationsDoNotPass() async throws {
         var scenario = try scenario(.sse)
         scenario.mutations[0].operation = "Sett"

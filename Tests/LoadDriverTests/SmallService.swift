@@ -14,6 +14,8 @@ final class SmallService: HTTPHandler {
         case fallsSilent(after: Int)
         /// After so many mutations all connections of subscribers are broken, once.
         case dropsAll(after: Int)
+        /// After so many mutations requests are accepted and never answered.
+        case hangs(after: Int)
     }
 
     private struct State {
@@ -50,6 +52,7 @@ final class SmallService: HTTPHandler {
         case "Set":
             let body = try? JSONParser.parse(Array(request.body.readableBytesView))
             set(body?["variables"]?["id"]?.stringValue ?? "", body?["variables"]?["text"]?.stringValue ?? "")
+            if isHanging { return }
             answer(exchange, ["data": ["set": true]])
         default:
             let error: JSONValue = ["message": "no such operation", "extensions": ["code": "OPERATION_NOT_FOUND"]]
@@ -58,6 +61,7 @@ final class SmallService: HTTPHandler {
     }
 
     private func get(_ id: String, _ request: HTTPRequest, _ exchange: HTTPExchange) {
+        if isHanging { return }
         let (body, tag) = result(id)
         if request.header("accept") == "text/event-stream" {
             exchange.startStream(.ok, headers: ["content-type": "text/event-stream"])
@@ -128,6 +132,10 @@ final class SmallService: HTTPHandler {
             let (body, tag) = result(id)
             for follower in all where follower.note == id { follower.send(body, tag) }
         }
+    }
+
+    private var isHanging: Bool {
+        if case .hangs(let after) = fault { state.withLock { $0.mutations > after } } else { false }
     }
 
     private var isSilent: Bool {

@@ -65,6 +65,8 @@ final class HTTPLine: ChannelInboundHandler, @unchecked Sendable {
         self.exchange = exchange
         if let timeoutMs {
             timeout = channel.eventLoop.scheduleTask(in: .milliseconds(timeoutMs)) {
+                // First, so that nobody reuses it inside the callback.
+                self.isKept = false
                 self.end(ClientError(.timeout, "no answer from \(self.address) within \(timeoutMs) ms"))
                 self.close()
             }

@@ -9,20 +9,28 @@ final class HTTPPool: @unchecked Sendable {
     static let connectionsMax = 256
     /// Requests waiting for a connection; further ones fail with `DRIVER_OVERLOAD`.
     static let waitingMax = 65_536
-    static let timeoutMs: Int64 = 30_000
 
     typealias Completion = (Result<PlainResponse, CodedFailure>) -> Void
 
     let eventLoop: any EventLoop
     let address: ServerAddress
+    /// For one answer, waiting for a connection included.
+    let timeoutMs: Int64
     private var idle: [HTTPLine] = []
     private var connections = 0
     private var connecting = 0
-    private var waiting: Deque<(PlainRequest, Completion)> = []
+    private var waiting: Deque<Waiting> = []
     private var isClosed = false
 
-    init(_ address: ServerAddress, on eventLoop: any EventLoop) {
+    private struct Waiting {
+        let request: PlainRequest
+        let deadlineNs: Int64
+        let completion: Completion
+    }
+
+    init(_ address: ServerAddress, timeoutMs: Int64, on eventLoop: any EventLoop) {
         self.address = address
+        self.timeoutMs = timeoutMs
         self.eventLoop = eventLoop
     }
 
@@ -35,13 +43,14 @@ final class HTTPPool: @unchecked Sendable {
     /// On the event loop; `completion` is called once, there.
     func send(_ request: PlainRequest, _ completion: @escaping Completion) {
         while let line = idle.popLast() {
-            if line.isReusable { return perform(request, completion, on: line) }
+            if line.isReusable { return perform(request, timeoutMs: timeoutMs, completion, on: line) }
         }
         guard waiting.count < Self.waitingMax, !isClosed else {
             return completion(
                 .failure(CodedFailure(code: "DRIVER_OVERLOAD", message: "too many requests wait for a connection")))
         }
-        waiting.append((request, completion))
+        let deadlineNs = Clock.nowNs() + timeoutMs * 1_000_000
+        waiting.append(Waiting(request: request, deadlineNs: deadlineNs, completion: completion))
         connectIfNeeded()
     }
 
@@ -50,8 +59,8 @@ final class HTTPPool: @unchecked Sendable {
         isClosed = true
         for line in idle { line.close() }
         idle = []
-        while let (_, completion) = waiting.popFirst() {
-            completion(.failure(CodedFailure(code: "CONNECTION_LOST", message: "the run is over")))
+        while let waiting = waiting.popFirst() {
+            waiting.completion(.failure(CodedFailure(code: "CONNECTION_LOST", message: "the run is over")))
         }
     }
 
@@ -71,7 +80,7 @@ final class HTTPPool: @unchecked Sendable {
             case .failure(let error):
                 self.connections -= 1
                 // Each attempt was made for one request.
-                if let (_, completion) = self.waiting.popFirst() { completion(.failure(CodedFailure(error))) }
+                self.waiting.popFirst()?.completion(.failure(CodedFailure(error)))
             }
         }
     }
@@ -82,17 +91,21 @@ final class HTTPPool: @unchecked Sendable {
             connectIfNeeded()
             return
         }
-        if let (request, completion) = waiting.popFirst() {
-            perform(request, completion, on: line)
-        } else {
-            idle.append(line)
+        while let next = waiting.popFirst() {
+            let leftMs = (next.deadlineNs - Clock.nowNs()) / 1_000_000
+            if leftMs > 0 { return perform(next.request, timeoutMs: leftMs, next.completion, on: line) }
+            next.completion(
+                .failure(CodedFailure(code: CodedFailure.timeout, message: "no free connection within \(timeoutMs) ms")))
         }
+        idle.append(line)
     }
 
-    private func perform(_ request: PlainRequest, _ completion: @escaping Completion, on line: HTTPLine) {
+    private func perform(
+        _ request: PlainRequest, timeoutMs: Int64, _ completion: @escaping Completion, on line: HTTPLine
+    ) {
         let collector = ResponseCollector()
         line.send(
-            request, timeoutMs: Self.timeoutMs,
+            request, timeoutMs: timeoutMs,
             exchange: .init(
                 onHead: { collector.head($0) },
                 onBody: { collector.body($0) },

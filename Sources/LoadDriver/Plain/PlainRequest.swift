@@ -86,6 +86,8 @@ enum PercentEncoding {
 
 /// A failure as it is counted.
 struct CodedFailure: Error, Sendable, Hashable {
+    static let timeout = "TIMEOUT_CLIENT"
+
     var code: String
     var message: String
 
@@ -107,7 +109,7 @@ struct CodedFailure: Error, Sendable, Hashable {
             case .closed(nil): "CONNECTION_LOST"
             case .refused: "REFUSED"
             case .protocolViolation: "PROTOCOL_VIOLATION"
-            case .timeout: "TIMEOUT_CLIENT"
+            case .timeout: Self.timeout
             }
         self.init(code: code, message: error.description)
     }

@@ -61,7 +61,8 @@ package final class LoadRun: Sendable {
         }
         // Mutations have a thread of their own, so that deliveries do not hold up their times.
         let apiGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let pool = HTTPPool(options.api ?? options.gateways[0], on: apiGroup.next())
+        let pool = HTTPPool(
+            options.api ?? options.gateways[0], timeoutMs: scenario.requestTimeoutMs, on: apiGroup.next())
         let result: Result<LoadReport, LoadError>
         do throws(LoadError) {
             result = .success(try await run(pool, onProgress))

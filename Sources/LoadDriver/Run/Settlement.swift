@@ -17,7 +17,7 @@ struct Settlement: Sendable {
         var differing: [Int: (subscribers: Int, reason: String)] = [:]
         var pauseMs = Self.pauseMinMs
         while true {
-            differing = await compare(pending)
+            differing = await compare(pending, untilNs: untilNs)
             pending = differing.keys.sorted()
             let leftMs = (untilNs - Clock.nowNs()) / 1_000_000
             if pending.isEmpty || leftMs <= 0 { break }
@@ -34,8 +34,8 @@ struct Settlement: Sendable {
             liveQueries: targets.count, settledMs: (Clock.nowNs() - fromNs) / 1_000_000, differences: Array(shown))
     }
 
-    private func compare(_ queries: [Int]) async -> [Int: (subscribers: Int, reason: String)] {
-        let reads = await read(queries)
+    private func compare(_ queries: [Int], untilNs: Int64) async -> [Int: (subscribers: Int, reason: String)] {
+        let reads = await read(queries, untilNs: untilNs)
         // After the reads, so that what they saw has had its time to arrive.
         let held = await crowd.held(Set(queries))
         var differing: [Int: (subscribers: Int, reason: String)] = [:]
@@ -52,12 +52,16 @@ struct Settlement: Sendable {
         return differing
     }
 
-    private func read(_ queries: [Int]) async -> [Int: Result<[UInt8], CodedFailure>] {
+    /// Once the time is over and a read had no answer, no more are begun: a server that hangs must not keep the verdict.
+    private func read(
+        _ queries: [Int], untilNs: Int64
+    ) async -> [Int: Result<[UInt8], CodedFailure>] {
         await withTaskGroup(of: (Int, Result<[UInt8], CodedFailure>).self) { group in
             var results: [Int: Result<[UInt8], CodedFailure>] = [:]
             var waiting = queries.makeIterator()
+            var isHopeless = false
             func addNext() {
-                guard let query = waiting.next() else { return }
+                guard !isHopeless, let query = waiting.next() else { return }
                 let request = PlainRequest.query(targets[query])
                 group.addTask { [pool] in
                     let result = await pool.call(request)
@@ -68,6 +72,9 @@ struct Settlement: Sendable {
             for _ in 0..<Self.readsInFlightMax { addNext() }
             for await (query, result) in group {
                 results[query] = result
+                if case .failure(let failure) = result, failure.code == CodedFailure.timeout, Clock.nowNs() >= untilNs {
+                    isHopeless = true
+                }
                 addNext()
             }
             return results

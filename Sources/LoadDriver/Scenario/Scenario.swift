@@ -73,6 +73,8 @@ package struct Scenario: Sendable, Hashable {
     package var warmUpMs: Int64
     package var durationMs: Int64
     package var settleMs: Int64
+    /// For one answer to a mutation or a one-shot read, waiting for a connection included.
+    package var requestTimeoutMs: Int64
     package var latencyFrom: LatencyStart
 
     package var subscriberCount: Int { groups.reduce(0) { $0 + $1.count } }

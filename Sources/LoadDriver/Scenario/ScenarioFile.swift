@@ -50,7 +50,8 @@ package struct ScenarioFile {
             root,
             [
                 "name", "seed", "connector", "transport", "rows", "subscribers", "mutations", "connectPerSecond",
-                "connectTimeoutMs", "warmUpMs", "durationMs", "settleMs", "latencyFrom",
+                "connectTimeoutMs", "warmUpMs", "durationMs", "settleMs", "requestTimeoutMs",
+                "latencyFrom",
             ])
         let connector = text(root, "connector", orElse: "")
         let transport = choice(root, "transport", orElse: LoadTransport.graphqlTransportWS)
@@ -68,6 +69,7 @@ package struct ScenarioFile {
             warmUpMs: number(root, "warmUpMs", in: 0...Scenario.durationMsMax, orElse: 1_000),
             durationMs: number(root, "durationMs", in: 100...Scenario.durationMsMax, orElse: 10_000),
             settleMs: number(root, "settleMs", in: 0...3_600_000, orElse: 10_000),
+            requestTimeoutMs: number(root, "requestTimeoutMs", in: 10...600_000, orElse: 30_000),
             latencyFrom: choice(root, "latencyFrom", orElse: Scenario.LatencyStart.commit))
         if scenario.subscriberCount > Scenario.subscribersMax {
             report(line: root.line, "more than \(Scenario.subscribersMax) subscribers")
