@@ -95,7 +95,8 @@ final class HTTPPool: @unchecked Sendable {
             let leftMs = (next.deadlineNs - Clock.nowNs()) / 1_000_000
             if leftMs > 0 { return perform(next.request, timeoutMs: leftMs, next.completion, on: line) }
             next.completion(
-                .failure(CodedFailure(code: CodedFailure.timeout, message: "no free connection within \(timeoutMs) ms")))
+                .failure(CodedFailure(code: CodedFailure.timeout, message: "no free connection within \(timeoutMs) ms"))
+            )
         }
         idle.append(line)
     }
