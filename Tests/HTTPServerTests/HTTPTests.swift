@@ -168,6 +168,23 @@ import Testing
         #expect(try idle?.rest() == [])
     }
 
+    /// Of an answer that began before, the head has promised to keep the connection.
+    @Test func anAnswerThatEndsInADrainIsTheLastOfItsConnection() async throws {
+        try await withServer { port, application, server in
+            let client = try RawClient(port: port)
+            client.get("/open")
+            #expect(application.events.next() == "open")
+            server.beginDraining()
+            application.held.withLock { $0 }?.end()
+            let rest = String(decoding: try client.rest(), as: UTF8.self)
+            #expect(rest.hasPrefix("HTTP/1.1 200") && !rest.lowercased().contains("connection: close"))
+            #expect(rest.hasSuffix("begun\r\n0\r\n\r\n"))
+            let other = try RawClient(port: port)
+            other.get("/echo")
+            #expect(try other.response().head.lowercased().contains("connection: close"))
+        }
+    }
+
     @Test func http2PrefaceGoesToItsHandler() async throws {
         let http2: HTTP2Setup = { try $0.pipeline.syncOperations.addHandler(ByteEcho()) }
         try await withServer(http2: http2) { port, _, server in

@@ -9,6 +9,8 @@ import Synchronization
 final class TestApplication: HTTPHandler {
     /// What happened, in order; waited for with `event()`.
     let events = EventLog()
+    /// The answer that a test ends.
+    let held = Mutex<HTTPExchange?>(nil)
     private let other = DispatchQueue(label: "other thread")
 
     func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
@@ -26,6 +28,12 @@ final class TestApplication: HTTPHandler {
                 for number in 1...3 { exchange.write(ByteBuffer(string: "data: \(number)\n\n")) }
                 exchange.end()
             }
+        case "/open":
+            // A stream until its client goes away or the test says so.
+            exchange.startStream(.ok)
+            exchange.write(ByteBuffer(string: "begun"))
+            held.withLock { $0 = exchange }
+            events.add("open")
         case "/hold":
             let events = events
             exchange.onClose { events.add("gone, closed \(exchange.isClosed)") }
