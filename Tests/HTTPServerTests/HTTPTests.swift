@@ -1,5 +1,6 @@
 import HTTPServer
 import NIOCore
+import Synchronization
 import Testing
 
 @Suite(.serialized) struct HTTPTests {
