@@ -118,6 +118,26 @@ package struct NodeInspector: Sendable {
         return ["node": .string(node.name), "shards": .array(rows)]
     }
 
+    /// Of the shards that this node's worker holds, how far the last one is behind its stream.
+    /// - Throws: `BrokerError` when the broker cannot be asked.
+    package func behindMs() async throws(BrokerError) -> Int64 {
+        var furthest: Int64 = 0
+        for report in await worker?.shardReports ?? [] {
+            let stream = broker.keys.events(shard: report.shard.number)
+            let info = try await broker.info(of: stream)
+            let checkpoint = try await broker.checkpoint(stream: stream, group: Keys.workersGroup)
+            // The worker may be further than it has written down.
+            let reached = max(checkpoint ?? report.lastEventID, report.lastEventID)
+            furthest = max(furthest, behindMs(last: info?.lastID, checkpoint: reached))
+        }
+        return furthest
+    }
+
+    /// Conditions of this node's worker that ended in an error, all rules together.
+    package func conditionErrors() async -> Int {
+        await worker?.conditionErrorCounts.values.reduce(0) { $0 + Int($1) } ?? 0
+    }
+
     private func behindMs(last: StreamID?, checkpoint: StreamID?) -> Int64 {
         guard let last, last.ms > 0 else { return 0 }
         guard let checkpoint else { return 0 }

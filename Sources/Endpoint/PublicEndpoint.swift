@@ -18,14 +18,17 @@ package final class PublicEndpoint: HTTPHandler {
     let gateway: GatewayService?
     let settings: EndpointSettings
     private let logger: Logger
+    /// New sessions are accepted.
     private let isReady: @Sendable () -> Bool
+    /// Load balancers are told to send new clients; ends before `isReady` does when a node leaves.
+    private let isAdvertised: @Sendable () -> Bool
     private let sessions: SessionRegistry
     private let requestsInFlight = Atomic<Int>(0)
     private let refused = Counter(label: "freshet_requests_refused_total")
 
     package init(
         services: NodeServices, gateway: GatewayService?, settings: EndpointSettings, sessions: SessionRegistry,
-        logger: Logger, isReady: @escaping @Sendable () -> Bool
+        logger: Logger, isReady: @escaping @Sendable () -> Bool, isAdvertised: (@Sendable () -> Bool)? = nil
     ) {
         self.services = services
         self.gateway = settings.isGateway ? gateway : nil
@@ -33,6 +36,7 @@ package final class PublicEndpoint: HTTPHandler {
         self.sessions = sessions
         self.logger = logger
         self.isReady = isReady
+        self.isAdvertised = isAdvertised ?? isReady
     }
 
     // MARK: HTTP
@@ -47,7 +51,7 @@ package final class PublicEndpoint: HTTPHandler {
         case (0, _): page(call)
         case (1, "healthz"): exchange.respond(json: Array(#"{"status":"ok"}"#.utf8), headers: call.headers)
         case (1, "readyz"):
-            isReady()
+            isAdvertised()
                 ? exchange.respond(json: Array(#"{"status":"ready"}"#.utf8), headers: call.headers)
                 : exchange.respond(
                     json: Array(#"{"status":"not ready"}"#.utf8), status: .serviceUnavailable, headers: call.headers)

@@ -20,8 +20,8 @@ internal import Tokens
 
 /// One process of the cluster: opens Postgres, the broker and the port, and runs the roles that its settings name.
 ///
-/// `start` once, then `drain` (from any task). Order of a drain: not ready → shards handed over → sessions told to come
-/// back elsewhere, staggered → what is in flight finishes → everything closed.
+/// `start` once, then `drain` (from any task). Order of a drain: not ready → a pause → shards handed over → sessions told
+/// to come back elsewhere, staggered → what is in flight finishes → everything closed.
 package final class ServiceNode: Sendable {
     package struct Address: Sendable {
         package let publicPort: Int
@@ -38,6 +38,8 @@ package final class ServiceNode: Sendable {
     let page: [UInt8]?
     private let running = Mutex<Running?>(nil)
     private let isReady = Atomic<Bool>(false)
+    /// Still serves, but says not ready: see `drain`.
+    private let isLeaving = Atomic<Bool>(false)
     private let isDraining = Atomic<Bool>(false)
 
     private struct Running: Sendable {
@@ -197,7 +199,8 @@ package final class ServiceNode: Sendable {
                 limits: VariableLimits(
                     depthMax: settings.limits.variablesDepthMax, bytesMax: settings.limits.variablesBytesMax)),
             gateway: gateway, settings: endpointSettings, sessions: sessions, logger: logger,
-            isReady: { [self] in isReady.load(ordering: .acquiring) && !isDraining.load(ordering: .acquiring) })
+            isReady: { [self] in isReady.load(ordering: .acquiring) && !isDraining.load(ordering: .acquiring) },
+            isAdvertised: { [self] in isAdvertised })
         let server = HTTPServer(
             configuration: httpConfiguration, handler: endpoint, logger: logger, group: group)
         let port: Int
@@ -210,8 +213,7 @@ package final class ServiceNode: Sendable {
         let inspector = NodeInspector(
             node: id, roles: roles.map(\.rawValue).sorted(), broker: broker, catalog: catalog, worker: worker,
             gateway: gateway, sweeper: sweeper, sessionCount: { sessions.count }, shardCount: shardCount, clock: clock,
-            metrics: metrics,
-            isReady: { [self] in isReady.load(ordering: .acquiring) && !isDraining.load(ordering: .acquiring) })
+            metrics: metrics, isReady: { [self] in isAdvertised })
         var admin: HTTPServer?
         var adminPort: Int?
         if roles.contains(.admin) {
@@ -243,11 +245,21 @@ package final class ServiceNode: Sendable {
         }
         if let worker { parts.tasks.append(Task { await worker.run() }) }
         if roles.contains(.api) || roles.contains(.worker) { parts.tasks.append(Task { await sweeper.run() }) }
+        NodeMetrics.observe(
+            metrics, roles: roles.map(\.rawValue), sessions: { sessions.count }, isReady: { [self] in isAdvertised })
+        if roles.contains(.worker) {
+            parts.tasks.append(Task { [metrics, logger] in await NodeMetrics.sample(inspector, metrics, logger) })
+        }
         let heartbeat = parts
         parts.tasks.append(Task { await self.beat(heartbeat, publicPort: port, adminPort: adminPort) })
         running.withLock { $0 = parts }
         isReady.store(true, ordering: .releasing)
         return Address(publicPort: port, adminPort: adminPort)
+    }
+
+    private var isAdvertised: Bool {
+        isReady.load(ordering: .acquiring) && !isLeaving.load(ordering: .acquiring)
+            && !isDraining.load(ordering: .acquiring)
     }
 
     private static func reason(_ error: any Error) -> String {
@@ -269,9 +281,9 @@ package final class ServiceNode: Sendable {
 
     private func announce(_ parts: Running, publicPort: Int, adminPort: Int?) async {
         let draining = isDraining.load(ordering: .acquiring)
-        let host = settings.cluster.advertiseAddress ?? settings.http.host
+        let address = settings.cluster.advertiseAddress ?? "\(settings.http.host):\(publicPort)"
         let payload = NodeRecordPayload(
-            id: id, roles: settings.cluster.roles.map(\.rawValue).sorted(), address: "\(host):\(publicPort)",
+            id: id, roles: settings.cluster.roles.map(\.rawValue).sorted(), address: address,
             adminAddress: adminPort.map { "\(settings.admin.host):\($0)" } ?? "", version: ClusterFormat.release,
             startedAtMs: startedAtMs, isDraining: draining, load: parts.sessions.count)
         do {
@@ -288,9 +300,16 @@ package final class ServiceNode: Sendable {
     // MARK: Drain
 
     /// - Parameters:
+    ///   - delayMs: how long load balancers get to notice that the node is not ready, while it serves as before. A node
+    ///     without clients does not wait.
     ///   - sessionsOverMs: over how long the sessions are told to come back elsewhere.
     ///   - graceMs: how long work in flight may take after that.
-    package func drain(sessionsOverMs: Int64, graceMs: Int64) async {
+    package func drain(delayMs: Int64 = 0, sessionsOverMs: Int64, graceMs: Int64) async {
+        guard !isLeaving.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        if delayMs > 0, !settings.cluster.roles.isDisjoint(with: [.api, .gateway]) {
+            logger.info("leaving", metadata: ["delayMs": "\(delayMs)"])
+            try? await Task.sleep(for: .milliseconds(delayMs))
+        }
         guard !isDraining.exchange(true, ordering: .acquiringAndReleasing) else { return }
         guard let parts = running.withLock({ $0 }) else { return }
         logger.info("draining", metadata: ["sessions": "\(parts.sessions.count)"])

@@ -273,3 +273,50 @@ struct SuggestionTests {
         #expect(Suggestion.nearest(to: "", in: ["port"]) == nil)
     }
 }
+
+@Suite("Secrets from files")
+struct SecretFilesTests {
+    private func resolved(_ environment: [String: String], _ files: [String: String] = [:]) throws(SettingsError)
+        -> [String: String]
+    {
+        try SecretFiles.resolved(environment) { path throws(SettingsError) in
+            guard let text = files[path] else {
+                throw SettingsError(problems: [.init(place: path, message: "cannot be read")])
+            }
+            return text
+        }
+    }
+
+    @Test("the text takes the place of the path, without the line's end")
+    func text() throws {
+        let environment = ["FRESHET_POSTGRES_URL_FILE": "/p", "FRESHET_ADMIN_TOKEN_FILE": "", "FRESHET_HTTP_PORT": "1"]
+        let found = try resolved(environment, ["/p": "postgresql://a b\r\n\n"])
+        #expect(found == ["FRESHET_POSTGRES_URL": "postgresql://a b", "FRESHET_HTTP_PORT": "1"])
+    }
+
+    @Test("mistakes name the variable and never the secret")
+    func mistakes() {
+        func message(_ environment: [String: String], _ files: [String: String] = [:]) -> String {
+            do throws(SettingsError) {
+                return "\(try resolved(environment, files))"
+            } catch {
+                return error.description
+            }
+        }
+        #expect(
+            message(["FRESHET_REDIS_URL_FILE": "/none"]) == "environment FRESHET_REDIS_URL_FILE: /none cannot be read")
+        #expect(
+            message(["FRESHET_REDIS_URL_FILE": "/e"], ["/e": "\n"])
+                == "environment FRESHET_REDIS_URL_FILE: /e is empty")
+        let twice = message(["FRESHET_REDIS_URL_FILE": "/r", "FRESHET_REDIS_URL": "redis://secret"], ["/r": "secret"])
+        #expect(twice == "environment FRESHET_REDIS_URL_FILE: FRESHET_REDIS_URL is set as well; only one can be")
+        let long = String(repeating: "s", count: SecretFiles.bytesMax + 1)
+        #expect(!message(["FRESHET_REDIS_URL_FILE": "/l"], ["/l": long]).contains("sss"))
+    }
+
+    @Test("a variable for the file of a setting that is no secret is unknown")
+    func onlySecrets() {
+        #expect(problems(environment: ["FRESHET_HTTP_HOST_FILE": "/h"]).count == 1)
+        #expect(problems(environment: ["FRESHET_REDIS_URL_FILE": ""]) == [])
+    }
+}

@@ -83,7 +83,8 @@ extension SettingsLayers {
     }
 
     private static func unknownNames(in environment: [String: String]) -> [SettingsError.Problem] {
-        let known = Set(SettingTable.keys.map(\.environmentName)).union(otherEnvironmentNames)
+        let secretFiles = SettingTable.keys.filter(\.secret).map { $0.environmentName + SecretFiles.suffix }
+        let known = Set(SettingTable.keys.map(\.environmentName)).union(otherEnvironmentNames).union(secretFiles)
         return environment.filter { name, value in
             name.hasPrefix("FRESHET_") && !known.contains(name) && !isServiceLink(name, value)
         }.keys.sorted().map { name in

@@ -57,10 +57,12 @@ extension Settings {
         return LoadedSettings(settings: settings, values: rows)
     }
 
-    /// The same with the file read from disk: `path`, else the one that `FRESHET_CONFIG` names, else none.
+    /// The same with the file read from disk: `path`, else the one that `FRESHET_CONFIG` names, else none; and with the
+    /// secrets read that variables such as `FRESHET_POSTGRES_URL_FILE` name files of.
     package static func load(
         profile: SettingProfile = .serve, path: String?, environment: [String: String], overrides: [String] = []
     ) throws(SettingsError) -> LoadedSettings {
+        let environment = try SecretFiles.resolved(environment, read: read)
         let named = environment["FRESHET_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
         guard let path = path ?? named else {
             return try load(profile: profile, environment: environment, overrides: overrides)

@@ -107,4 +107,16 @@ extension Settings {
             unsignedAllowed = values.bool("auth.unsignedAllowed")
         }
     }
+
+    package struct Drain: Sendable, Hashable {
+        package var delayMs: Int
+        package var sessionsMs: Int
+        package var graceMs: Int
+
+        init(_ values: SettingValues) {
+            delayMs = values.int("drain.delayMs")
+            sessionsMs = values.int("drain.sessionsMs")
+            graceMs = values.int("drain.graceMs")
+        }
+    }
 }

@@ -12,6 +12,7 @@ package struct Settings: Sendable, Hashable {
     package var outbox: Outbox
     package var auth: Auth
     package var admin: Admin
+    package var drain: Drain
     package var log: Log
     package var dev: Dev
     package var limits: Limits
@@ -33,6 +34,7 @@ package struct Settings: Sendable, Hashable {
         outbox = Outbox(values)
         auth = Auth(values)
         admin = Admin(values)
+        drain = Drain(values)
         log = Log(values)
         dev = Dev(values)
         limits = Limits(values)

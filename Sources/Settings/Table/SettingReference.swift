@@ -5,7 +5,8 @@ extension SettingTable {
         var text = """
             # Settings of Freshet. Every setting is here at its default; remove the # before a name to change it.
             # Flags (--set section.name=value) go before environment variables (FRESHET_SECTION_NAME), those before
-            # this file. A duration may be written 500ms, 2s, 5m or 1h, a size 64KiB, 8MiB or 1GiB.
+            # this file. A duration may be written 500ms, 2s, 5m or 1h, a size 64KiB, 8MiB or 1GiB. A secret can also come
+            # from a file: the variable with _FILE after its name (FRESHET_POSTGRES_URL_FILE) holds the path.
             # `freshet config --print` shows what is in effect and why.
 
             """

@@ -2,7 +2,7 @@
 /// `config/freshet.yaml` all come from here; the struct `Settings` reads from here and a test compares the two.
 package enum SettingTable {
     package static let keys: [SettingKey] =
-        cluster + http + postgres + redis + worker + gateway + api + outbox + auth + admin + log + dev + limits
+        cluster + http + postgres + redis + worker + gateway + api + outbox + auth + admin + drain + log + dev + limits
 
     package static let byPath: [String: SettingKey] = Dictionary(
         keys.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
@@ -19,6 +19,7 @@ package enum SettingTable {
         ("outbox", "How mutation events whose publication was interrupted are published after all."),
         ("auth", "How bearer tokens are verified."),
         ("admin", "Health, metrics and the admin page."),
+        ("drain", "How a node leaves on SIGTERM. Whoever ends it must allow the sum of the three, and some seconds."),
         ("log", "What is written to standard error."),
         ("dev", "Only for `freshet dev`."),
         ("limits", "What a single request may carry."),
@@ -147,6 +148,16 @@ extension SettingTable {
         .string("admin.host", "127.0.0.1", "Address of the admin port."),
         .int("admin.port", 9398, in: 0...65_535, "Admin port; 0: the system chooses."),
         .string("admin.token", "", secret: true, "Bearer token of the admin port; needed unless host is loopback."),
+    ]
+
+    private static let drain: [SettingKey] = [
+        .duration(
+            "drain.delayMs", 0, in: 0...10 * minute,
+            "Time for which it says not ready but still serves: longer than a load balancer needs to notice."),
+        .duration(
+            "drain.sessionsMs", 1000, in: 0...10 * minute,
+            "Time over which sessions are told to come back elsewhere."),
+        .duration("drain.graceMs", 10_000, in: 0...10 * minute, "Time that work in flight may take after that."),
     ]
 
     private static let log: [SettingKey] = [

@@ -21,7 +21,8 @@ struct Migrate: AsyncParsableCommand {
     @OptionGroup var options: SettingsOptions
 
     func run() async {
-        let settings = options.load(.serve).settings
+        // No node with an admin port, whatever the settings shared with nodes say: it needs no admin.token.
+        let settings = options.load(.serve, further: ["cluster.roles=api"]).settings
         _ = Observation.start(settings)
         let project = ProjectLoading.project(at: project)
         let catalog = ProjectLoading.catalog(of: project, everyMinimumMs: settings.worker.everyMinimumMs)

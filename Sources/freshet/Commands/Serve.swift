@@ -35,6 +35,8 @@ struct Serve: AsyncParsableCommand {
             Terminal.fail(error.description)
         }
         await Signals.waitForEnd()
-        await node.drain(sessionsOverMs: 1_000, graceMs: 10_000)
+        await node.drain(
+            delayMs: Int64(settings.drain.delayMs), sessionsOverMs: Int64(settings.drain.sessionsMs),
+            graceMs: Int64(settings.drain.graceMs))
     }
 }

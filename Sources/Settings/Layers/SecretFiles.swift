@@ -1,0 +1,43 @@
+/// Secrets as files: `FRESHET_POSTGRES_URL_FILE=/run/secrets/postgres-url` instead of the text itself, as compose,
+/// Kubernetes and systemd hand them out. Only secret settings have such a variable; one that is empty does not count.
+enum SecretFiles {
+    /// Of a variable's name.
+    static let suffix = "_FILE"
+    /// Longer files are refused.
+    static let bytesMax = 1 << 16
+
+    /// The environment with every secret in place of the variable that names its file.
+    ///
+    /// - Parameter read: gives the text of a file.
+    /// - Throws: for a file that cannot be read, is too long or is given beside the secret itself. Never with the text.
+    static func resolved(
+        _ environment: [String: String], read: (String) throws(SettingsError) -> String
+    ) throws(SettingsError) -> [String: String] {
+        var result = environment
+        var problems: [SettingsError.Problem] = []
+        for key in SettingTable.keys where key.secret {
+            let variable = key.environmentName + suffix
+            guard let path = result.removeValue(forKey: variable), !path.isEmpty else { continue }
+            let place = "environment \(variable)"
+            if let text = environment[key.environmentName], !text.isEmpty {
+                problems.append(.init(place: place, message: "\(key.environmentName) is set as well; only one can be"))
+                continue
+            }
+            do throws(SettingsError) {
+                // The line's end that editors leave behind is no part of a secret.
+                let text = try read(path)
+                let secret = String(text.reversed().drop { $0.isNewline }.reversed())
+                if secret.isEmpty || text.utf8.count > bytesMax {
+                    let what = secret.isEmpty ? "is empty" : "is longer than \(bytesMax) bytes"
+                    problems.append(.init(place: place, message: "\(path) \(what)"))
+                } else {
+                    result[key.environmentName] = secret
+                }
+            } catch {
+                problems += error.problems.map { .init(place: place, message: "\($0.place) \($0.message)") }
+            }
+        }
+        guard problems.isEmpty else { throw SettingsError(problems: problems) }
+        return result
+    }
+}
