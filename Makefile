@@ -4,10 +4,10 @@ SHELL := /bin/bash
 PROJECT ?= config/movies
 SWIFT_BUILD_FLAGS ?=
 
-.PHONY: help setup build run test lint format bench load clean release
+.PHONY: help setup build run cluster test deploy-check lint format bench load clean release
 
 help: ## This list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 setup: ## Install what is missing (Debian packages)
 	@deploy/setup.sh
@@ -22,13 +22,23 @@ run: setup ## Build and start `freshet dev $(PROJECT)`
 	@swift build $(SWIFT_BUILD_FLAGS) --product freshet
 	@exec "$$(swift build --show-bin-path)/freshet" dev $(PROJECT)
 
-test: setup ## All tests, with a private Postgres and a private Redis
+cluster: ## Build and start `freshet cluster $(PROJECT)`: 2 api, 3 workers, 2 gateways, HAProxy; CLUSTER_FLAGS
+	@deploy/setup.sh cluster
+	@swift build $(SWIFT_BUILD_FLAGS) --product freshet
+	@exec "$$(swift build --show-bin-path)/freshet" cluster $(PROJECT) $(CLUSTER_FLAGS)
+
+test: ## All tests, with a private Postgres and a private Redis
+	@deploy/setup.sh cluster
 	# One after the other: many of them start servers and have time limits.
 	swift test --no-parallel $(SWIFT_BUILD_FLAGS)
 
 bench: setup ## Benchmarks beside bare equivalents; BENCH_FLAGS="--quick --only rules,fanout"
 	swift build -c release --product freshet-bench $(SWIFT_BUILD_FLAGS)
 	@"$$(swift build -c release --show-bin-path $(SWIFT_BUILD_FLAGS))/freshet-bench" $(BENCH_FLAGS)
+
+deploy-check: ## Everything in deploy/ against its schemas and programs, and against settings and metrics
+	@deploy/setup.sh check
+	@deploy/check/run.sh
 
 lint: ## swift format lint --strict
 	swift format lint --strict --configuration .swift-format -r Sources Tests Package.swift

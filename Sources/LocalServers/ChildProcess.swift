@@ -21,6 +21,8 @@ final class ChildProcess: Sendable {
         var workingFolder: String
         /// Without the prefix: `INT`, `TERM`, `KILL`.
         var parentDeathSignal: String
+        /// Besides `PATH` and `LC_ALL`, which are all it gets otherwise.
+        var environment: [String: String] = [:]
     }
 
     enum Exit: Sendable, Hashable {
@@ -162,7 +164,8 @@ final class ChildProcess: Sendable {
         defer { for pointer in pointers { free(pointer) } }
         // Nothing of the parent's (PGPORT, PGDATA, LANGUAGE, …) may steer a private server.
         let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
-        let environment = ["PATH=\(path)", "LC_ALL=C"].map { strdup($0 as String) } + [nil]
+        let variables = ["PATH": path, "LC_ALL": "C"].merging(command.environment) { $1 }
+        let environment = variables.map { strdup("\($0)=\($1)") } + [nil]
         defer { for pointer in environment { free(pointer) } }
         var processID: pid_t = 0
         let problem = posix_spawn(&processID, setpriv, &actions, &attributes, pointers + [nil], environment)

@@ -111,24 +111,41 @@ final class FolderLock: Sendable {
 }
 
 /// Unix socket paths and free ports.
-enum Addresses {
+package enum Addresses {
     /// `sun_path` holds 108 bytes, the last one NUL.
     static let socketPathBytesMax = 107
 
     /// Free a moment ago. Somebody else can take it before the server does: the server then fails and is given another.
-    static func freeLoopbackPort() -> Int? {
+    package static func freeLoopbackPort() -> Int? { freeLoopbackPorts(1).first }
+
+    /// The same for several, all different: each is held until the last one is found. Fewer when there are no more.
+    package static func freeLoopbackPorts(_ count: Int) -> [Int] {
+        var held: [Int32] = []
+        defer { for descriptor in held { close(descriptor) } }
+        var ports: [Int] = []
+        for _ in 0..<count {
+            guard let (descriptor, port) = bindLoopback() else { break }
+            held.append(descriptor)
+            ports.append(port)
+        }
+        return ports
+    }
+
+    private static func bindLoopback() -> (descriptor: Int32, port: Int)? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        return withUnsafeMutablePointer(to: &address) { pointer in
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
                 bind(descriptor, generic, length) == 0 && getsockname(descriptor, generic, &length) == 0
-            } ? Int(UInt16(bigEndian: pointer.pointee.sin_port)) : nil
+            }
         }
+        if isBound { return (descriptor, Int(UInt16(bigEndian: address.sin_port))) }
+        close(descriptor)
+        return nil
     }
 
     /// Sends a request to a Unix socket and returns the first bytes of the answer; waits at most 500 ms.

@@ -1,12 +1,12 @@
 import Glibc
 
 /// Finds the programs of the private servers.
-enum Programs {
+package enum Programs {
     /// In `PATH`, and for Postgres in `/usr/lib/postgresql/N/bin`, which Debian keeps out of `PATH`; there the highest
     /// version comes first, so that `initdb` and `postgres` are of one version.
     ///
     /// - Parameter version: the major version that existing data ask for, preferred to all others.
-    static func find(
+    package static func find(
         _ name: String, package: String, version: String? = nil
     ) throws(LocalServerError) -> String {
         let preferred = version.map { ["/usr/lib/postgresql/\($0)/bin"] } ?? []

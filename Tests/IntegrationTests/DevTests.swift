@@ -92,7 +92,7 @@ struct DevTests {
 }
 
 /// A listening socket on a free loopback port.
-private enum BusyPort {
+enum BusyPort {
     static func listener() -> (descriptor: Int32, port: Int) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()

@@ -36,7 +36,8 @@ struct Dev: AsyncParsableCommand {
         let logger = Logger(label: "freshet")
         let project = ProjectLoading.project(at: project)
         let catalog = ProjectLoading.catalog(of: project, everyMinimumMs: settings.worker.everyMinimumMs)
-        Self.requireFreePort(settings.http.host, settings.http.port)
+        Ports.requireFree(
+            settings.http.host, settings.http.port, remedy: "stop the other program or use --port")
 
         let directory = settings.dev.dataDirectory
         let postgres: LocalPostgres
@@ -56,7 +57,8 @@ struct Dev: AsyncParsableCommand {
         settings.postgres.url = postgres.connectionString
         settings.redis.url = redis.url
         do {
-            let example = try await prepare(project, catalog, url: postgres.connectionString, logger: logger)
+            let example = try await Database(url: postgres.connectionString, logger: logger)
+                .prepare(project, catalog, loadsSeed: !noSeed)
             let node = ServiceNode(
                 settings: settings, catalog: catalog, metrics: metrics, page: Array(DemoPage.html.utf8), logger: logger)
             let address = try await node.start()
@@ -71,55 +73,6 @@ struct Dev: AsyncParsableCommand {
         }
         await redis.stop()
         await postgres.stop()
-    }
-
-    /// Before anything is started: a busy port is the most common mistake.
-    private static func requireFreePort(_ host: String, _ port: Int) {
-        guard port != 0 else { return }
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var reuse: Int32 = 1
-        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(UInt16(port).bigEndian)
-        guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else { return }
-        let bound = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        if bound != 0, errno == EADDRINUSE {
-            Terminal.fail("port \(port) on \(host) is in use; stop the other program or use --port")
-        }
-    }
-
-    /// Migrates the schema and, once, loads the seed.
-    /// - Returns: the id of a movie to try, where the project is the sample.
-    private func prepare(
-        _ project: Project, _ catalog: Catalog, url: String, logger: Logger
-    ) async throws -> String? {
-        var example: String?
-        let database = Database(url: url, logger: logger)
-        do {
-            try await database.pool.start()
-            let migrated = try await database.migrate(catalog.schema)
-            if !migrated.isEmpty { Terminal.error("schema: \(migrated.count) changes made") }
-            if let seed = project.seedSQL, !noSeed, try await database.isEmpty(catalog.schema) {
-                try await database.pool.script(seed)
-                Terminal.error("seed.sql loaded")
-            }
-            if catalog.connectors["movies"]?.operations["ListMoviesByGenre"] != nil {
-                let found = try await database.pool.query(
-                    "SELECT id FROM movie WHERE genre = 'Sci-Fi' ORDER BY id LIMIT 1")
-                example = found.rows.first?.string(0)
-            }
-        } catch {
-            await database.pool.stop()
-            throw error
-        }
-        await database.pool.stop()
-        return example
     }
 
     private static func welcome(

@@ -1,4 +1,5 @@
 internal import Catalog
+internal import Execution
 internal import Logging
 internal import Postgres
 
@@ -36,6 +37,31 @@ struct Database: Sendable {
             }
             return plan.steps.map(\.summary)
         }
+    }
+
+    /// For a private server: migrates the schema and, once, loads the seed. The pool is opened and closed.
+    /// - Returns: the id of a movie to try, where the project is the sample.
+    func prepare(_ project: Project, _ catalog: Catalog, loadsSeed: Bool) async throws -> String? {
+        var example: String?
+        do {
+            try await pool.start()
+            let migrated = try await migrate(catalog.schema)
+            if !migrated.isEmpty { Terminal.error("schema: \(migrated.count) changes made") }
+            try await pool.script(ServiceSchema.sql)
+            if let seed = project.seedSQL, loadsSeed, try await isEmpty(catalog.schema) {
+                try await pool.script(seed)
+                Terminal.error("seed.sql loaded")
+            }
+            if catalog.connectors["movies"]?.operations["ListMoviesByGenre"] != nil {
+                let found = try await pool.query("SELECT id FROM movie WHERE genre = 'Sci-Fi' ORDER BY id LIMIT 1")
+                example = found.rows.first?.string(0)
+            }
+        } catch {
+            await pool.stop()
+            throw error
+        }
+        await pool.stop()
+        return example
     }
 
     /// No table of the schema has a row.

@@ -1,0 +1,177 @@
+/// The settings of the HAProxy that stands before a cluster, as text. `deploy/haproxy/haproxy.cfg` is made of it, and so
+/// is what `freshet cluster` runs, so that both route alike.
+///
+/// What waits for changes (WebSockets, event streams, long-polls) goes to gateways, everything else to API nodes.
+package struct HAProxyConfiguration: Sendable {
+    /// Where a group of nodes is found.
+    package enum Servers: Sendable {
+        /// By name and `host:port`.
+        case listed([(name: String, address: String)])
+        /// All addresses of one name, asked for again and again: `slots` at most.
+        case resolved(host: String, port: Int, slots: Int)
+    }
+
+    package var bind: String
+    package var statsBind: String
+    package var api: Servers
+    package var gateways: Servers
+    /// Between two health checks. Two failed ones make a node unready, so `drain.delayMs` must be above the double.
+    package var checkMs: Int
+    /// A file that is answered at `/`.
+    package var pagePath: String?
+    package var connectionsMax: Int
+
+    package init(
+        bind: String, statsBind: String, api: Servers, gateways: Servers, checkMs: Int = 1_000,
+        pagePath: String? = nil, connectionsMax: Int = 50_000
+    ) {
+        self.bind = bind
+        self.statsBind = statsBind
+        self.api = api
+        self.gateways = gateways
+        self.checkMs = checkMs
+        self.pagePath = pagePath
+        self.connectionsMax = connectionsMax
+    }
+
+    /// For `deploy/compose`: nodes are found by the name of their service, as many as are scaled to.
+    package static let compose = HAProxyConfiguration(
+        bind: ":9399", statsBind: ":8404", api: .resolved(host: "api", port: 9399, slots: 10),
+        gateways: .resolved(host: "gateway", port: 9399, slots: 10))
+
+    /// For `deploy/kubernetes`: nodes are found by headless services. HAProxy does not try search domains.
+    package static let kubernetes = HAProxyConfiguration(
+        bind: ":9399", statsBind: ":8404",
+        api: .resolved(host: "freshet-api.freshet.svc.cluster.local", port: 9399, slots: 10),
+        gateways: .resolved(host: "freshet-gateway.freshet.svc.cluster.local", port: 9399, slots: 20))
+
+    package var text: String {
+        [global, defaults, resolvers, frontend, backend("api", api), backend("gateway", gateways), stats]
+            .compactMap { $0 }.joined(separator: "\n")
+    }
+
+    private var global: String {
+        """
+        # HAProxy in front of a Freshet cluster. Made by Sources/LocalServers/HAProxy (UPDATE_REFERENCE=1 with the
+        # LocalServersTests); `freshet cluster` runs the same rules.
+        global
+            log stdout format raw local0 notice
+            maxconn \(connectionsMax)
+            # After SIGUSR1 old connections may go on for so long.
+            hard-stop-after 60s
+
+        """
+    }
+
+    private var defaults: String {
+        """
+        defaults
+            mode http
+            log global
+            option httplog
+            option dontlognull
+            option dontlog-normal
+            option forwardfor
+            # A node that is gone refuses connections. Then nothing was sent yet and another node can have the request, even
+            # a mutation.
+            option redispatch 1
+            retries 3
+            retry-on conn-failure
+            timeout connect 2s
+            timeout queue 5s
+            timeout http-request 10s
+            # Below http.idleTimeoutMs (75 s), so that it is never the node that closes first.
+            timeout http-keep-alive 60s
+            # A long-poll is silent for up to gateway.longPollMaxMs (60 s); event streams have a comment every 15 s.
+            timeout client 75s
+            timeout server 75s
+            # WebSockets have a ping every gateway.pingIntervalMs (25 s).
+            timeout tunnel 90s
+            timeout client-fin 10s
+            # A node that leaves says so at once; one that is only slow must not be taken for dead, or overload ends all.
+            timeout check 3s
+
+        """
+    }
+
+    private var resolvers: String? {
+        guard case .resolved = api else { return nil }
+        return """
+            resolvers names
+                parse-resolv-conf
+                resolve_retries 3
+                timeout resolve 1s
+                timeout retry 1s
+                hold valid 2s
+                # All addresses of a service in one answer.
+                accepted_payload_size 8192
+
+            """
+    }
+
+    private var frontend: String {
+        let page =
+            pagePath.map {
+                """
+
+                    http-request return status 200 content-type "text/html; charset=utf-8" file "\($0)" if { path / }
+                """
+            } ?? ""
+        return """
+            frontend public
+                bind \(bind)
+                # With a certificate: bind :443 ssl crt /etc/haproxy/certs/ alpn h2,http/1.1
+                # For what stands before this proxy: fails when nobody is there to answer.
+                monitor-uri /proxy-healthz
+                monitor fail if { nbsrv(api) eq 0 } || { nbsrv(gateway) eq 0 }
+                http-request set-header x-forwarded-proto https if { ssl_fc }\(page)
+                acl is_live hdr(upgrade) -i websocket
+                acl is_live hdr_sub(accept) -i text/event-stream
+                acl is_live hdr_sub(accept) -i multipart/mixed
+                acl is_live hdr_sub(prefer) -i wait=
+                use_backend gateway if is_live
+                default_backend api
+
+            """
+    }
+
+    private func backend(_ name: String, _ servers: Servers) -> String {
+        let isGateway = name == "gateway"
+        let live =
+            isGateway
+            ? """
+
+                # Not "on-marked-down shutdown-sessions": a gateway that drains is down for new sessions, and tells those it
+                # has, one after the other, to come back elsewhere. One that comes back gets its share slowly.
+            """ : ""
+        let slow = isGateway ? " slowstart 10s" : ""
+        let lines: [String]
+        switch servers {
+        case .listed(let list): lines = list.map { "server \($0.name) \($0.address)" }
+        case .resolved(let host, let port, let slots):
+            lines = ["server-template \(name)- \(slots) \(host):\(port) resolvers names init-addr none"]
+        }
+        return """
+            backend \(name)
+                balance leastconn
+                option httpchk
+                http-check send meth GET uri /readyz ver HTTP/1.1 hdr host freshet
+                http-check expect status 200\(live)
+                default-server check inter \(checkMs)ms fastinter \(max(100, checkMs / 2))ms fall 2 rise 1\(slow)
+                \(lines.joined(separator: "\n    "))
+
+            """
+    }
+
+    private var stats: String {
+        """
+        frontend statistics
+            bind \(statsBind)
+            http-request use-service prometheus-exporter if { path /metrics }
+            stats enable
+            stats uri /
+            stats refresh 5s
+
+        """
+    }
+}

@@ -1,0 +1,114 @@
+import Glibc
+import Synchronization
+
+/// A program that is started again when it ends by itself, until `stop()`: what systemd or a container runtime does for
+/// a served node, for processes that live only as long as this one.
+package final class SupervisedProgram: Sendable {
+    /// Before a program that ended is started again.
+    package static let restartAfterMs = 2_000
+
+    package struct Command: Sendable {
+        package var name: String
+        package var program: String
+        package var arguments: [String]
+        /// Besides `PATH` and `LC_ALL`.
+        package var environment: [String: String]
+        /// Standard output and error; the run before is kept beside it with the suffix `.1`.
+        package var logPath: String
+
+        package init(
+            name: String, program: String, arguments: [String], environment: [String: String] = [:], logPath: String
+        ) {
+            self.name = name
+            self.program = program
+            self.arguments = arguments
+            self.environment = environment
+            self.logPath = logPath
+        }
+    }
+
+    package let command: Command
+    private let state = Mutex(State())
+
+    private struct State {
+        var child: ChildProcess?
+        var isStopping = false
+        var supervisor: Task<Void, Never>?
+    }
+
+    private init(_ command: Command) {
+        self.command = command
+    }
+
+    /// - Parameter onEnd: told every end that nobody asked for, in words: "signal 9".
+    package static func start(
+        _ command: Command, onEnd: @escaping @Sendable (SupervisedProgram, String) -> Void
+    ) async throws(LocalServerError) -> SupervisedProgram {
+        let supervised = SupervisedProgram(command)
+        Files.rotateLog(command.logPath)
+        let child = try await supervised.launch()
+        let task = Task { await supervised.supervise(child, onEnd) }
+        supervised.state.withLock { $0.supervisor = task }
+        return supervised
+    }
+
+    /// While it runs.
+    package var processID: Int32? { state.withLock { $0.child.flatMap { $0.exit == nil ? $0.processID : nil } } }
+
+    /// The last lines that it wrote.
+    package var logTail: [String] { Files.tail(command.logPath) }
+
+    package func signal(_ number: Int32) {
+        state.withLock { $0.child }?.signal(number)
+    }
+
+    /// SIGTERM; harder after `waitMs`. Can be called again.
+    package func stop(waitMs: Int) async {
+        let (child, supervisor) = state.withLock { state in
+            state.isStopping = true
+            return (state.child, state.supervisor)
+        }
+        // Ends the pause before a restart.
+        supervisor?.cancel()
+        await child?.end([(SIGTERM, waitMs)])
+        await supervisor?.value
+    }
+
+    private func launch() async throws(LocalServerError) -> ChildProcess {
+        let child = try await ChildProcess.start(
+            ChildProcess.Command(
+                program: command.program, arguments: command.arguments, account: nil, logPath: command.logPath,
+                workingFolder: try Files.absolute("."), parentDeathSignal: "KILL", environment: command.environment))
+        let isLate = state.withLock { state in
+            state.child = child
+            return state.isStopping
+        }
+        // `stop` came while it was being made.
+        if isLate { child.signal(SIGTERM) }
+        return child
+    }
+
+    private func supervise(
+        _ first: ChildProcess, _ onEnd: @Sendable (SupervisedProgram, String) -> Void
+    ) async {
+        var child: ChildProcess? = first
+        while true {
+            if let running = child {
+                let exit = await running.waitForExit(timeoutMs: nil)
+                if state.withLock({ $0.isStopping }) { return }
+                onEnd(self, exit.map(Self.words) ?? "unknown")
+            }
+            try? await Task.sleep(for: .milliseconds(Self.restartAfterMs))
+            if state.withLock({ $0.isStopping }) { return }
+            // When it cannot even be started, the next pause comes.
+            child = try? await launch()
+        }
+    }
+
+    private static func words(_ exit: ChildProcess.Exit) -> String {
+        switch exit {
+        case .code(let code): "exit code \(code)"
+        case .signal(let number): "signal \(number)"
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import Testing
+
+@testable import LocalServers
+
+@Suite struct HAProxyConfigurationTests {
+    /// With UPDATE_REFERENCE set the file is written instead.
+    @Test(
+        "the files in deploy are what freshet cluster would run",
+        arguments: [
+            ("deploy/haproxy/haproxy.cfg", HAProxyConfiguration.compose.text),
+            ("deploy/kubernetes/haproxy.cfg", HAProxyConfiguration.kubernetes.text),
+        ])
+    func referenceFile(path: String, text: String) throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let url = root.appending(path: path)
+        if ProcessInfo.processInfo.environment["UPDATE_REFERENCE"] != nil {
+            try Data(text.utf8).write(to: url)
+        }
+        #expect(
+            try String(contentsOf: url, encoding: .utf8) == text,
+            "run the tests with UPDATE_REFERENCE=1 and commit \(path)")
+    }
+
+    @Test("HAProxy itself accepts what is made", arguments: [true, false])
+    func accepted(isListed: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let listed = HAProxyConfiguration(
+            bind: "127.0.0.1:1", statsBind: "127.0.0.1:2", api: .listed([("api-1", "127.0.0.1:3")]),
+            gateways: .listed([("gateway-1", "127.0.0.1:4"), ("gateway-2", "127.0.0.1:5")]),
+            pagePath: folder.path + "/page.html")
+        try Files.write(folder.path + "/page.html", "<p>", mode: 0o600)
+        let path = folder.path + "/haproxy.cfg"
+        try Files.write(path, (isListed ? listed : .compose).text, mode: 0o600)
+        let child = try await ChildProcess.start(
+            ChildProcess.Command(
+                program: try Programs.find("haproxy", package: "haproxy"), arguments: ["-c", "-f", path], account: nil,
+                logPath: folder.path + "/log", workingFolder: "/", parentDeathSignal: "KILL"))
+        #expect(await child.waitForExit(timeoutMs: 30_000) == .code(0), "\(Files.tail(folder.path + "/log"))")
+    }
+}
+
+@Suite(.serialized) struct SupervisedProgramTests {
+    @Test func startsAgainUntilStopped() async throws {
+        let folder = try TemporaryFolder()
+        let log = folder.path + "/log"
+        let (ends, continuation) = AsyncStream.makeStream(of: String.self)
+        let program = try await SupervisedProgram.start(
+            .init(
+                name: "sample", program: "/bin/sh",
+                arguments: ["-c", "echo \"run $GREETING\"; while :; do sleep 0.05; done"],
+                environment: ["GREETING": "hello"], logPath: log),
+            onEnd: { _, exit in continuation.yield(exit) })
+        let isRunning = await eventually { Files.read(log) == "run hello\n" }
+        #expect(isRunning)
+        let first = try #require(program.processID)
+        program.signal(SIGKILL)
+        var iterator = ends.makeAsyncIterator()
+        #expect(await iterator.next() == "signal 9")
+        let isAgain = await eventually { Files.read(log) == "run hello\nrun hello\n" }
+        #expect(isAgain)
+        // It can write before its start is noted.
+        let isNoted = await eventually { program.processID != nil }
+        #expect(isNoted)
+        let second = try #require(program.processID)
+        #expect(second != first)
+        await program.stop(waitMs: 5_000)
+        #expect(program.processID == nil)
+        #expect(hasEnded(second))
+    }
+
+    @Test func portsDiffer() {
+        let ports = Addresses.freeLoopbackPorts(50)
+        #expect(ports.count == 50)
+        #expect(Set(ports).count == 50)
+    }
+}
