@@ -1,6 +1,8 @@
+import Foundation
 import FreshetClient
 import JSON
 import LocalServers
+import NIOHTTP1
 import Testing
 
 /// Freshet as its users run it: several processes, a real Postgres, a real Redis.
@@ -92,6 +94,41 @@ struct ClusterTests {
                 ])
             #expect(await other.waitForExit() == 1)
             #expect(other.output.contains("cluster.shardCount is 17"))
+        }
+    }
+
+    /// `drain.delayMs`: load balancers are told before anybody else, and the node's metrics say so too.
+    @Test func leavingNodeServesUntilTheDelayIsOver() async throws {
+        try await Cluster.with { cluster in
+            let adminPort = try #require(Addresses.freeLoopbackPort())
+            let node = try await cluster.start(
+                roles: "api,worker,gateway,admin", settings: ["drain.delayMs=60s", "admin.port=\(adminPort)"])
+            let admin = try ServerAddress("http://127.0.0.1:\(adminPort)")
+            func metrics() async throws -> String {
+                String(decoding: try await HTTPCall.send(.GET, admin, path: "/metrics").body, as: UTF8.self)
+            }
+            let subscriber = try await Subscriber.connect(node.address)
+            subscriber.subscribe("ListMoviesByGenre", ["genre": "Sci-Fi"])
+            _ = try await subscriber.data()
+            let before = try await metrics()
+            for line in [
+                "freshet_ready 1", "freshet_sessions 1", "freshet_worker_behind_seconds 0",
+                "freshet_worker_condition_errors 0",
+                "freshet_build_info{roles=\"admin,api,gateway,worker\",version=\"0.1.0\"} 1",
+            ] {
+                #expect(before.contains("\n\(line)\n"), "\(line)")
+            }
+
+            node.process.signal(SIGTERM)
+            while try await HTTPCall.send(.GET, node.address, path: "/readyz").status == 200 { await Task.yield() }
+            #expect(try await metrics().contains("\nfreshet_ready 0\n"))
+            // Whoever has not heard of it yet is served like before.
+            #expect(try await API.get(node.address, "ListMoviesByGenre", ["genre": "Drama"]).status == 200)
+            let late = try await Subscriber.connect(node.address)
+            late.subscribe("ListMoviesByGenre", ["genre": "Drama"])
+            _ = try await late.data()
+            // Who does not want to wait asks twice.
+            #expect(await node.process.terminate() == 130)
         }
     }
 }
