@@ -7,8 +7,11 @@ final class FreshetProcess: Sendable {
         var lines: [String] = []
         var partial = ""
         var waiters: [(needle: String, continuation: CheckedContinuation<String?, Never>)] = []
-        var hasEnded = false
-        var exitCode: Int32?
+        /// The end is told when both are there: the last lines can arrive after the process has gone.
+        var hasOutputEnded = false
+        var terminationStatus: Int32?
+        var hasEnded: Bool { hasOutputEnded && terminationStatus != nil }
+        var exitCode: Int32? { hasEnded ? terminationStatus : nil }
         var exitWaiters: [CheckedContinuation<Int32, Never>] = []
     }
 
@@ -26,13 +29,19 @@ final class FreshetProcess: Sendable {
         let output = Pipe()
         process.standardOutput = output
         process.standardError = output
-        output.fileHandleForReading.readabilityHandler = { [weak self] handle in
-            let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil }
-            self?.arrived(String(decoding: data, as: UTF8.self))
+        process.terminationHandler = { [weak self] process in
+            let status = process.terminationStatus
+            self?.ended { $0.terminationStatus = status }
         }
-        process.terminationHandler = { [weak self] process in self?.ended(process.terminationStatus) }
         try process.run()
+        // A thread of its own: FileHandle's handlers miss the end now and then.
+        let reading = output.fileHandleForReading
+        Thread.detachNewThread { [self] in
+            while case let data = reading.availableData, !data.isEmpty {
+                arrived(String(decoding: data, as: UTF8.self))
+            }
+            ended { $0.hasOutputEnded = true }
+        }
     }
 
     private func arrived(_ text: String) {
@@ -54,18 +63,19 @@ final class FreshetProcess: Sendable {
         for (continuation, line) in found { continuation.resume(returning: line) }
     }
 
-    private func ended(_ code: Int32) {
-        let (waiters, exitWaiters) = state.withLock { state in
+    private func ended(_ change: (inout State) -> Void) {
+        let last: State? = state.withLock { state in
+            change(&state)
+            guard state.hasEnded else { return nil }
             defer {
                 state.waiters = []
                 state.exitWaiters = []
             }
-            state.hasEnded = true
-            state.exitCode = code
-            return (state.waiters, state.exitWaiters)
+            return state
         }
-        for waiter in waiters { waiter.continuation.resume(returning: nil) }
-        for waiter in exitWaiters { waiter.resume(returning: code) }
+        guard let last, let code = last.exitCode else { return }
+        for waiter in last.waiters { waiter.continuation.resume(returning: nil) }
+        for waiter in last.exitWaiters { waiter.resume(returning: code) }
     }
 
     /// The first line that contains `needle`, past or to come.
