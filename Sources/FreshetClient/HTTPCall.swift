@@ -39,7 +39,9 @@ package enum HTTPCall {
         var headers = headers
         headers.replaceOrAdd(name: "host", value: "\(address.host):\(address.port)")
         headers.replaceOrAdd(name: "connection", value: "close")
-        if !body.isEmpty || method == .POST { headers.replaceOrAdd(name: "content-length", value: String(body.count)) }
+        if !body.isEmpty || method == .POST || method == .PUT {
+            headers.replaceOrAdd(name: "content-length", value: String(body.count))
+        }
         let head = HTTPRequestHead(version: .http1_1, method: method, uri: path, headers: headers)
         let timeout = eventLoop.scheduleTask(in: .milliseconds(timeoutMs)) {
             promise.fail(ClientError(.timeout, "no answer from \(address) within \(timeoutMs) ms"))

@@ -18,9 +18,12 @@ final class FreshetProcess: Sendable {
     private let process: Process
     private let state = Mutex(State())
 
-    init(_ arguments: [String], environment: [String: String] = [:]) throws {
+    /// - Parameter executable: another program than freshet.
+    init(
+        _ arguments: [String], environment: [String: String] = [:], executable: String = Paths.freshet
+    ) throws {
         process = Process()
-        process.executableURL = URL(fileURLWithPath: Paths.freshet)
+        process.executableURL = URL(fileURLWithPath: executable)
         process.arguments = arguments
         process.currentDirectoryURL = URL(fileURLWithPath: Paths.root)
         var all = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("FRESHET_") }

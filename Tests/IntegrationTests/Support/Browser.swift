@@ -1,0 +1,151 @@
+import Foundation
+import FreshetClient
+import JSON
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// A headless Chromium, driven over its DevTools protocol.
+final class Browser: Sendable {
+    private let process: FreshetProcess
+    private let address: ServerAddress
+    private let profile: String
+
+    /// Nil when the machine has none; `make test` installs one where there is apt-get.
+    static let path: String? = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
+        .first { FileManager.default.isExecutableFile(atPath: $0) }
+
+    private init(process: FreshetProcess, address: ServerAddress, profile: String) {
+        self.process = process
+        self.address = address
+        self.profile = profile
+    }
+
+    static func with<T>(_ path: String, _ body: (Browser) async throws -> T) async throws -> T {
+        let profile = NSTemporaryDirectory() + "freshet-browser-\(UInt32.random(in: .min ... .max))"
+        defer { try? FileManager.default.removeItem(atPath: profile) }
+        let process = try FreshetProcess(
+            [
+                "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+                "--remote-debugging-port=0", "--remote-allow-origins=*", "--user-data-dir=\(profile)", "about:blank",
+            ], executable: path)
+        do {
+            // DevTools listening on ws://127.0.0.1:PORT/devtools/browser/ID
+            let line = try await process.line(containing: "DevTools listening on ws://")
+            let host = line.split(separator: "/", omittingEmptySubsequences: true).dropFirst().first.map(String.init)
+            let browser = Browser(
+                process: process, address: try ServerAddress("http://\(host ?? "")"), profile: profile)
+            let value = try await body(browser)
+            await process.crash()
+            return value
+        } catch {
+            await process.crash()
+            throw error
+        }
+    }
+
+    /// Opens a window on a page.
+    func open(_ url: String) async throws -> Window {
+        let response = try await HTTPCall.send(.PUT, address, path: "/json/new?about%3Ablank")
+        let target = try JSONParser.parse(response.body)
+        guard let debugger = target["webSocketDebuggerUrl"]?.stringValue, let page = URL(string: debugger) else {
+            throw BrowserError(what: "no window: \(target)")
+        }
+        let window = try await Window.connect(address, path: page.path)
+        // Answers when the new document has taken the place of the empty one.
+        _ = try await window.call("Page.navigate", ["url": .string(url)])
+        return window
+    }
+
+    /// One tab.
+    final class Window: Sendable {
+        private struct State {
+            var nextID: Int64 = 1
+            var waiters: [Int64: CheckedContinuation<JSONValue, any Error>] = [:]
+        }
+
+        private final class Box: Sendable {
+            let state = Mutex(State())
+        }
+
+        private let socket: GraphQLSocket
+        private let box: Box
+
+        private init(socket: GraphQLSocket, box: Box) {
+            self.socket = socket
+            self.box = box
+        }
+
+        fileprivate static func connect(_ address: ServerAddress, path: String) async throws -> Window {
+            let box = Box()
+            let socket = try await GraphQLSocket.connect(
+                address, path: path, on: MultiThreadedEventLoopGroup.singleton.next()
+            ) {
+                .init(
+                    onText: { text in
+                        guard let message = try? JSONParser.parse(Array(text.readableBytesView)),
+                            case .int(let id)? = message["id"]
+                        else { return }
+                        box.state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: message)
+                    },
+                    onClose: { _, reason in
+                        let waiters = box.state.withLock { state in
+                            defer { state.waiters = [:] }
+                            return state.waiters.values
+                        }
+                        for waiter in waiters { waiter.resume(throwing: BrowserError(what: "closed: \(reason)")) }
+                    })
+            }
+            return Window(socket: socket, box: box)
+        }
+
+        fileprivate func call(_ method: String, _ parameters: JSONObject) async throws -> JSONValue {
+            let message = try await withCheckedThrowingContinuation { continuation in
+                let id = box.state.withLock { state in
+                    defer { state.nextID += 1 }
+                    state.waiters[state.nextID] = continuation
+                    return state.nextID
+                }
+                socket.send(
+                    JSONWriter.compact(
+                        ["id": .int(id), "method": .string(method), "params": .object(parameters)]))
+            }
+            guard let result = message["result"] else { throw BrowserError(what: "\(message)") }
+            return result
+        }
+
+        /// The value of an expression in the page; a promise is awaited.
+        @discardableResult
+        func evaluate(_ expression: String) async throws -> JSONValue {
+            let result = try await call(
+                "Runtime.evaluate",
+                ["expression": .string(expression), "awaitPromise": true, "returnByValue": true])
+            if let exception = result["exceptionDetails"] { throw BrowserError(what: "\(exception)") }
+            return result["result"]?["value"] ?? .null
+        }
+
+        /// The value of `expression` as soon as it is not falsy, looked at after every change of the page.
+        func value(when expression: String) async throws -> JSONValue {
+            try await evaluate(
+                """
+                new Promise(resolve => {
+                  const look = () => { const value = (\(expression)); if (value) { observer.disconnect(); resolve(value); } };
+                  const observer = new MutationObserver(look);
+                  observer.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
+                  look();
+                })
+                """)
+        }
+
+        /// A PNG of what the window shows.
+        func screenshot() async throws -> Data {
+            let result = try await call("Page.captureScreenshot", ["format": "png"])
+            return Data(base64Encoded: result["data"]?.stringValue ?? "") ?? Data()
+        }
+    }
+}
+
+struct BrowserError: Error {
+    let what: String
+}
