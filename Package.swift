@@ -74,9 +74,13 @@ let package = Package(
                 "JSON", "LiveModel", "Settings", nio, nioPosix, nioHTTP,
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "JWTKit", package: "jwt-kit"),
             ]),
+        module("Directory", ["Broker", "LiveModel", "Sharding"]),
         module(
             "APINode",
-            ["Broker", "Catalog", "Execution", "JSON", "LiveModel", "Postgres", "Sharding", logging, metrics]),
+            [
+                "Broker", "Catalog", "Directory", "Execution", "JSON", "LiveModel", "Postgres", "Sharding", logging,
+                metrics,
+            ]),
         module(
             "FanoutWorker",
             ["Broker", "Catalog", "Execution", "JSON", "LiveModel", "Refresh", "Sharding", logging, metrics]),
@@ -96,13 +100,13 @@ let package = Package(
         module(
             "Admin",
             [
-                "APINode", "Broker", "Catalog", "Execution", "FanoutWorker", "Gateway", "HTTPServer", "JSON",
-                "LiveModel", "Observability", "Refresh", "Sharding", crypto, nio, nioHTTP,
+                "APINode", "Broker", "Catalog", "Directory", "Endpoint", "Execution", "FanoutWorker", "Gateway",
+                "HTTPServer", "JSON", "LiveModel", "Observability", "Refresh", "Sharding", crypto, nio, nioHTTP, logging,
             ]),
         module(
             "Node",
             [
-                "APINode", "Admin", "Broker", "Catalog", "Endpoint", "Execution", "FanoutWorker", "Gateway",
+                "APINode", "Admin", "Broker", "Catalog", "Directory", "Endpoint", "Execution", "FanoutWorker", "Gateway",
                 "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh", "Sessions", "Settings", "Sharding",
                 "Tokens",
                 nio, nioPosix, logging,
@@ -128,7 +132,8 @@ let package = Package(
         module(
             "Benchmarks",
             [
-                "APINode", "Broker", "CBenchmarks", "CBroadcaster", "CEL", "Catalog", "Execution", "FreshetClient",
+                "APINode", "Broker", "CBenchmarks", "CBroadcaster", "CEL", "Catalog", "Directory", "Execution",
+                "FreshetClient",
                 "HTTPServer", "JSON", "LiveModel", "LocalServers", "Node", "Observability", "Postgres", "ProjectFolder",
                 "Refresh", "Settings", "Sharding", nio, nioPosix, nioHTTP, logging, metrics,
             ]),
@@ -140,7 +145,7 @@ let package = Package(
         tests("LiveModelTests", ["CEL", "JSON", "LiveModel"]),
         tests("CatalogTests", ["CEL", "Catalog", "GraphQLLanguage", "JSON", "LiveModel"]),
         tests("RefreshTests", ["CEL", "JSON", "LiveModel", "Refresh"]),
-        tests("ShardingTests", ["LiveModel", "Sharding"]),
+        tests("ShardingTests", ["JSON", "LiveModel", "Sharding"]),
         tests("SessionsTests", ["JSON", "LiveModel", "Sessions"]),
         tests("ConformanceTests", ["CEL", "Catalog", "FanoutWorker", "JSON", "LiveModel", "Refresh"]),
         tests("SimulationTests", ["CEL", "JSON", "LiveModel", "Refresh", "Sessions", "Sharding"]),

@@ -1,15 +1,20 @@
 package import Broker
+package import Catalog
+package import Directory
 package import Execution
-internal import LiveModel
+package import LiveModel
 package import Logging
 internal import Metrics
 package import Postgres
+internal import Sharding
 internal import Synchronization
 
 /// Brings committed events from the outbox to the shards' streams, then removes their rows in batches.
 ///
-/// At least once: a row whose publishing is not certain stays and the sweeper of any node publishes it again. Bounds:
-/// `inFlightMax` events being published (more stay in the outbox for the sweeper) and as many removals waiting.
+/// At least once: a row whose publishing is not certain stays and the sweeper of any node publishes it again. Before a
+/// row is removed, the orders are confirmed, after its commit: where an operation's splits changed in between, the
+/// shards that came with the change hear of the event, too (why that is enough: `Orders`).
+/// Bounds: `inFlightMax` events being published (more stay in the outbox for the sweeper) and as many removals waiting.
 package final class EventPublisher: Sendable {
     package struct Settings: Sendable {
         package var inFlightMax = 10_000
@@ -23,31 +28,47 @@ package final class EventPublisher: Sendable {
         package init() {}
     }
 
+    private struct Published: Sendable {
+        let row: OutboxRow
+        let mutation: OperationReference
+        /// Of the orders by which the row's shards were found.
+        let generation: UInt64
+    }
+
     private struct State {
         var inFlight = 0
-        var published: [String] = []
+        var published: [Published] = []
         var isRemoving = false
     }
 
     private let broker: any Broker
     private let pool: PostgresPool
+    private let catalog: Catalog
+    private let directory: ClusterDirectory
     private let settings: Settings
     private let logger: Logger
     private let state = Mutex(State())
     private let published = Counter(label: "freshet_events_published_total")
     private let deferred = Counter(label: "freshet_events_deferred_total")
+    private let republished = Counter(label: "freshet_events_republished_after_split_total")
 
     private static let removal = Statement("DELETE FROM freshet.outbox WHERE id = ANY($1::uuid[])")
 
-    package init(broker: any Broker, pool: PostgresPool, settings: Settings, logger: Logger) {
+    package init(
+        broker: any Broker, pool: PostgresPool, catalog: Catalog, directory: ClusterDirectory, settings: Settings,
+        logger: Logger
+    ) {
         self.broker = broker
         self.pool = pool
+        self.catalog = catalog
+        self.directory = directory
         self.settings = settings
         self.logger = logger
     }
 
     /// Publishes in the background; the caller's acknowledgement does not wait for it.
-    package func publish(_ row: OutboxRow) {
+    /// - Parameter generation: of the orders by which the row's shards were found.
+    package func publish(_ row: OutboxRow, of mutation: OperationReference, generation: UInt64) {
         let isAccepted = state.withLock { state in
             guard state.inFlight < settings.inFlightMax else { return false }
             state.inFlight += 1
@@ -59,31 +80,42 @@ package final class EventPublisher: Sendable {
         }
         Task {
             do {
-                _ = try await broker.append(appends(of: row))
+                _ = try await broker.append(appends(of: row, to: row.shards))
                 published.increment()
-                finished(row.id)
+                finished(Published(row: row, mutation: mutation, generation: generation))
             } catch {
                 deferred.increment()
                 finished(nil)
-                logger.warning("event left to the sweeper", metadata: ["event": "\(row.id)", "error": "\(error)"])
+                // One line each would be a flood while the broker is away; the sweeper tells of the backlog.
+                logger.debug("event left to the sweeper", metadata: ["event": "\(row.id)", "error": "\(error)"])
             }
         }
     }
 
-    /// One entry per shard; the sweeper uses the same.
-    package func appends(of row: OutboxRow) -> [StreamAppend] {
-        row.shards.map { shard in
+    /// One entry per shard.
+    func appends(of row: OutboxRow, to shards: some Sequence<ShardID>) -> [StreamAppend] {
+        shards.map { shard in
             StreamAppend(
                 stream: broker.keys.events(shard: shard.number), fields: [("e", row.event)],
                 lengthMax: settings.eventsLengthMax)
         }
     }
 
-    private func finished(_ id: String?) {
+    /// The shards that must hear of a committed event by `orders`, which were confirmed after its commit, and those
+    /// that its row names.
+    func shards(of row: OutboxRow, mutation: OperationReference?, by orders: Orders) -> Set<ShardID> {
+        guard let mutation else {
+            // Nobody can tell whom it concerns.
+            return Set((0..<directory.shardCount).map { ShardID($0) })
+        }
+        return Set(row.shards).union(directory.shards(of: catalog.queriesRefreshed(by: mutation), by: orders))
+    }
+
+    private func finished(_ event: Published?) {
         let startsRemoval = state.withLock { state in
             state.inFlight -= 1
             // Rows beyond the bound stay; the sweeper publishes them once more, which is harmless.
-            if let id, state.published.count < settings.inFlightMax { state.published.append(id) }
+            if let event, state.published.count < settings.inFlightMax { state.published.append(event) }
             guard !state.isRemoving, !state.published.isEmpty else { return false }
             state.isRemoving = true
             return true
@@ -94,7 +126,7 @@ package final class EventPublisher: Sendable {
     private func remove() async {
         while true {
             try? await Task.sleep(for: .milliseconds(settings.deleteBatchMs))
-            let batch: [String] = state.withLock { state in
+            let batch: [Published] = state.withLock { state in
                 let batch = Array(state.published.prefix(settings.deleteBatchMax))
                 state.published.removeFirst(batch.count)
                 if batch.isEmpty { state.isRemoving = false }
@@ -102,10 +134,24 @@ package final class EventPublisher: Sendable {
             }
             if batch.isEmpty { return }
             do {
-                _ = try await pool.transaction([(Self.removal, [.text(PostgresArray.literal(batch))])])
+                try await publishAdded(batch)
+                _ = try await pool.transaction([
+                    (Self.removal, [.text(PostgresArray.literal(batch.map(\.row.id)))])
+                ])
             } catch {
                 logger.warning("outbox rows not removed", metadata: ["rows": "\(batch.count)", "error": "\(error)"])
             }
+        }
+    }
+
+    /// Tells shards that became responsible between the choice of the shards and now.
+    private func publishAdded(_ batch: [Published]) async throws {
+        let orders = try await directory.confirmed()
+        for event in batch where event.generation != orders.generation {
+            let added = shards(of: event.row, mutation: event.mutation, by: orders).subtracting(event.row.shards)
+            if added.isEmpty { continue }
+            _ = try await broker.append(appends(of: event.row, to: added.sorted()))
+            republished.increment()
         }
     }
 

@@ -1,4 +1,5 @@
 package import Catalog
+package import Directory
 package import Execution
 package import JSON
 package import LiveModel
@@ -14,7 +15,7 @@ package final class MutationService: Sendable {
     private let catalog: Catalog
     private let executor: MutationExecutor
     private let publisher: EventPublisher
-    private let shardCount: Int
+    private let directory: ClusterDirectory
     private let inFlightMax: Int
     private let makeUUID: @Sendable () -> String
     private let logger: Logger
@@ -23,14 +24,15 @@ package final class MutationService: Sendable {
     private let refused = Counter(label: "freshet_mutations_refused_total")
 
     package init(
-        catalog: Catalog, executor: MutationExecutor, publisher: EventPublisher, shardCount: Int, inFlightMax: Int,
+        catalog: Catalog, executor: MutationExecutor, publisher: EventPublisher, directory: ClusterDirectory,
+        inFlightMax: Int,
         makeUUID: @escaping @Sendable () -> String, logger: Logger = Logger(label: "freshet.api")
     ) {
         self.logger = logger
         self.catalog = catalog
         self.executor = executor
         self.publisher = publisher
-        self.shardCount = shardCount
+        self.directory = directory
         self.inFlightMax = inFlightMax
         self.makeUUID = makeUUID
     }
@@ -47,7 +49,8 @@ package final class MutationService: Sendable {
         defer { inFlight.wrappingSubtract(1, ordering: .relaxed) }
         let start = ContinuousClock.now
         let reference = resolved.operation.reference
-        let shards = ShardMap.shards(of: catalog.queriesRefreshed(by: reference), shardCount: shardCount)
+        let orders = directory.orders
+        let shards = directory.shards(of: catalog.queriesRefreshed(by: reference), by: orders)
         let outcome = try await executor.run(
             resolved.operation, variables: resolved.variables, auth: resolved.auth,
             envelope: .init(
@@ -55,7 +58,7 @@ package final class MutationService: Sendable {
                 authReads: catalog.authReadsOfConditions(on: reference)))
         if let event = outcome.event {
             logger.debug("mutation committed", metadata: ["trace": "\(traceID)", "operation": "\(reference)"])
-            publisher.publish(event)
+            publisher.publish(event, of: reference, generation: orders.generation)
         }
         duration.record(duration: ContinuousClock.now - start)
         return outcome

@@ -1,4 +1,5 @@
 package import Broker
+package import Directory
 internal import Execution
 internal import LiveModel
 package import Logging
@@ -10,29 +11,50 @@ internal import Synchronization
 ///
 /// Takes rows with `FOR UPDATE SKIP LOCKED`, so that the sweepers of several nodes share the work. Never goes by
 /// `id > last`: the order of ids is not the order of commits.
+///
+/// The table is bounded: while the broker stays away and it holds more than `rowsMax` rows, the oldest are folded into
+/// one row that says "anything may have changed". When that is published, every live query runs once more, which
+/// covers every event folded into it.
 package final class OutboxSweeper: Sendable {
     package struct Settings: Sendable {
         package var sweepMs: Int64 = 1_000
         /// Younger rows are left to the node that wrote them.
         package var sweepAgeMs: Int64 = 2_000
         package var batchMax = 500
+        /// Bytes of events that go to the broker at once; a larger event goes alone.
+        package var flightBytesMax = 4 << 20
+        /// More rows are folded into one.
+        package var rowsMax = 1_000_000
+        /// Rows that one statement folds.
+        package var foldMax = 10_000
+        /// More rows, or rows older than `alarmAgeMs`, are told in the log with every sweep.
+        package var alarmRows = 10_000
+        package var alarmAgeMs: Int64 = 30_000
 
         package init() {}
     }
 
     /// What is left to publish, as of the last sweep.
     package struct Backlog: Sendable, Hashable {
+        /// Counted up to a little more than `rowsMax`.
         package var rows = 0
         package var oldestMs: Int64 = 0
+        /// Why the last sweep published nothing; empty when it could.
+        package var problem = ""
+        /// Events folded into rows that say "anything may have changed", since the start of this node.
+        package var folded = 0
     }
 
     private let broker: any Broker
     private let pool: PostgresPool
     private let publisher: EventPublisher
+    private let directory: ClusterDirectory
     private let settings: Settings
     private let logger: Logger
+    private let makeUUID: @Sendable () -> String
     private let lastBacklog = Mutex(Backlog())
     private let swept = Counter(label: "freshet_outbox_swept_total")
+    private let foldedTotal = Counter(label: "freshet_outbox_folded_total")
     private let backlogGauge = Gauge(label: "freshet_outbox_backlog_rows")
     private let oldestGauge = Gauge(label: "freshet_outbox_oldest_seconds")
 
@@ -43,19 +65,39 @@ package final class OutboxSweeper: Sendable {
         ORDER BY created_at LIMIT $2::int FOR UPDATE SKIP LOCKED
         """)
     private static let remove = Statement("DELETE FROM freshet.outbox WHERE id = ANY($1::uuid[])")
+    /// Bounded, so that a large backlog does not make its own measuring slow.
     private static let measure = Statement(
         """
-        SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(created_at)) * 1000, 0)::bigint
+        SELECT (SELECT count(*) FROM (SELECT 1 FROM freshet.outbox LIMIT $1::int) AS counted),
+            coalesce(extract(epoch FROM clock_timestamp() - min(created_at)) * 1000, 0)::bigint
         FROM freshet.outbox
         """)
+    private static let fold = Statement(
+        """
+        DELETE FROM freshet.outbox WHERE id IN (
+            SELECT id FROM freshet.outbox ORDER BY created_at LIMIT $1::int FOR UPDATE SKIP LOCKED)
+        RETURNING id
+        """)
+    /// As old as what it stands for, so that its turn comes first.
+    private static let insertFolded = Statement(
+        """
+        INSERT INTO freshet.outbox (id, created_at, shards, event)
+        VALUES ($1::uuid, coalesce((SELECT min(created_at) FROM freshet.outbox), clock_timestamp()), '{}', $2::text)
+        """)
+
+    /// No event of any format: a worker that reads it runs everything in the shard again.
+    static let foldedEvent = #"{"type":"anything"}"#
 
     package init(
-        broker: any Broker, pool: PostgresPool, publisher: EventPublisher, settings: Settings, logger: Logger
+        broker: any Broker, pool: PostgresPool, publisher: EventPublisher, directory: ClusterDirectory,
+        settings: Settings, makeUUID: @escaping @Sendable () -> String, logger: Logger
     ) {
         self.broker = broker
         self.pool = pool
         self.publisher = publisher
+        self.directory = directory
         self.settings = settings
+        self.makeUUID = makeUUID
         self.logger = logger
     }
 
@@ -64,11 +106,18 @@ package final class OutboxSweeper: Sendable {
     /// Sweeps until its task is cancelled.
     package func run() async {
         while !Task.isCancelled {
+            var problem = ""
             do {
-                while try await sweep() == settings.batchMax {}
-                try await measure()
+                while try await sweep() == settings.batchMax, !Task.isCancelled {}
             } catch {
+                problem = "\(error)"
                 logger.warning("outbox sweep failed", metadata: ["error": "\(error)"])
+            }
+            // Also when nothing can be published: then it matters most.
+            do {
+                try await measure(problem: problem)
+            } catch {
+                logger.warning("the outbox could not be measured", metadata: ["error": "\(error)"])
             }
             try? await Task.sleep(for: .milliseconds(settings.sweepMs))
         }
@@ -77,7 +126,7 @@ package final class OutboxSweeper: Sendable {
     /// One batch.
     /// - Returns: rows published.
     package func sweep() async throws -> Int {
-        let count = try await pool.withSession { [settings, publisher, broker] session in
+        let count = try await pool.withSession { [self] session in
             try await session.begin()
             let found = try await session.execute(
                 Self.take, [.text(String(settings.sweepAgeMs)), .text(String(settings.batchMax))])
@@ -86,7 +135,7 @@ package final class OutboxSweeper: Sendable {
                 try await session.rollback()
                 return 0
             }
-            _ = try await broker.append(rows.flatMap { publisher.appends(of: $0) })
+            try await publish(rows)
             _ = try await session.execute(Self.remove, [.text(PostgresArray.literal(rows.map(\.id)))])
             try await session.commit()
             return rows.count
@@ -98,12 +147,73 @@ package final class OutboxSweeper: Sendable {
         return count
     }
 
-    private func measure() async throws {
-        let row = try await pool.query(Self.measure).rows.first
-        let backlog = Backlog(rows: row?.int(0) ?? 0, oldestMs: Int64(row?.int(1) ?? 0))
-        lastBacklog.withLock { $0 = backlog }
+    private func publish(_ rows: [OutboxRow]) async throws {
+        // Confirmed after the commits of these rows; see `Orders`.
+        let orders = try await directory.confirmed()
+        var flight: [StreamAppend] = []
+        var bytes = 0
+        for row in rows {
+            let mutation = (try? MutationEvent(encoded: row.event))?.operation
+            let shards = publisher.shards(of: row, mutation: mutation, by: orders)
+            if !flight.isEmpty, bytes + row.event.count * shards.count > settings.flightBytesMax {
+                _ = try await broker.append(flight)
+                flight = []
+                bytes = 0
+            }
+            flight += publisher.appends(of: row, to: shards.sorted())
+            bytes += row.event.count * shards.count
+        }
+        _ = try await broker.append(flight)
+    }
+
+    /// Tells how much is left, and keeps it bounded.
+    func measure(problem: String) async throws {
+        let countMax = settings.rowsMax + settings.foldMax
+        let row = try await pool.query(Self.measure, [.text(String(countMax))]).rows.first
+        let rows = row?.int(0) ?? 0
+        let oldestMs = Int64(row?.int(1) ?? 0)
+        var folded = 0
+        if rows > settings.rowsMax { folded = try await foldOldest(until: settings.rowsMax / 2, of: rows) }
+        let backlog = lastBacklog.withLock { last in
+            last.rows = rows - max(0, folded - 1)
+            last.oldestMs = oldestMs
+            last.problem = problem
+            last.folded += folded
+            return last
+        }
         backlogGauge.record(backlog.rows)
         oldestGauge.record(Double(backlog.oldestMs) / 1_000)
+        if backlog.rows > settings.alarmRows || backlog.oldestMs > settings.alarmAgeMs {
+            logger.error(
+                "events wait in the outbox",
+                metadata: [
+                    "rows": "\(backlog.rows)", "oldestMs": "\(backlog.oldestMs)", "problem": "\(problem)",
+                ])
+        }
+    }
+
+    /// - Returns: events folded.
+    private func foldOldest(until rowsWanted: Int, of rows: Int) async throws -> Int {
+        var folded = 0
+        while rows - folded > rowsWanted {
+            let count = try await pool.withSession { [self] session in
+                try await session.begin()
+                let gone = try await session.execute(Self.fold, [.text(String(settings.foldMax))]).rows.count
+                if gone > 0 {
+                    _ = try await session.execute(Self.insertFolded, [.text(makeUUID()), .text(Self.foldedEvent)])
+                }
+                try await session.commit()
+                return gone
+            }
+            folded += count
+            // One row alone is what the fold itself left.
+            if count < settings.foldMax { break }
+        }
+        foldedTotal.increment(by: Int64(folded))
+        logger.error(
+            "too many events wait in the outbox: the oldest are folded into one that refreshes everything",
+            metadata: ["rows": "\(rows)", "folded": "\(folded)"])
+        return folded
     }
 }
 

@@ -3,6 +3,7 @@ internal import Crypto
 package import HTTPServer
 internal import JSON
 internal import LiveModel
+package import Logging
 internal import NIOCore
 internal import NIOHTTP1
 internal import Observability
@@ -11,19 +12,27 @@ internal import Observability
 ///
 ///     GET /healthz /readyz                        open
 ///     GET /metrics                                Prometheus text
-///     GET /admin/status /admin/nodes /admin/shards
-///     GET /admin/live-queries?operation=C/OP&limit=N
+///     GET /admin/status /admin/nodes /admin/shards /admin/orders
+///     GET /admin/live-queries?operation=C/OP&limit=N  /admin/sessions?limit=N
+///     POST …                                      actions, each with a line in the audit log: `NodeOperator.Action`
 package final class AdminEndpoint: HTTPHandler {
     private let inspector: NodeInspector
+    private let `operator`: NodeOperator
     private let token: String?
+    private let audit: Logger
 
     /// Live queries that one answer lists.
     package static let liveQueriesMax = 1_000
+    package static let sessionsMax = 10_000
 
     /// - Parameter token: nil allows everybody who reaches the port; settings allow that on loopback only.
-    package init(inspector: NodeInspector, token: String?) {
+    package init(inspector: NodeInspector, operator: NodeOperator, token: String?, logger: Logger) {
         self.inspector = inspector
+        self.operator = `operator`
         self.token = token
+        var audit = logger
+        audit[metadataKey: "log"] = "audit"
+        self.audit = audit
     }
 
     package func webSocket(_ request: HTTPRequest) -> WebSocketDecision {
@@ -42,8 +51,9 @@ package final class AdminEndpoint: HTTPHandler {
         guard isAllowed(request) else {
             return fail(exchange, RequestError(.unauthenticated, "the admin token is missing or wrong"))
         }
+        if request.method == .POST { return act(request, exchange) }
         guard request.method == .GET else {
-            return fail(exchange, RequestError(.methodNotAllowed, "this path allows GET"))
+            return fail(exchange, RequestError(.methodNotAllowed, "this path allows GET or POST"))
         }
         switch request.path {
         case "/metrics":
@@ -52,6 +62,10 @@ package final class AdminEndpoint: HTTPHandler {
         case "/admin/status": answer(exchange) { [inspector] in await inspector.status() }
         case "/admin/nodes": answer(exchange) { [inspector] in try await inspector.nodes() }
         case "/admin/shards": answer(exchange) { [inspector] in try await inspector.shards() }
+        case "/admin/orders": answer(exchange) { [inspector] in try await inspector.orders() }
+        case "/admin/sessions":
+            let limit = min(Self.sessionsMax, request.query("limit").flatMap { Int($0) } ?? 100)
+            answer(exchange) { [inspector] in await inspector.sessions(limit: max(0, limit)) }
         case "/admin/live-queries":
             let limit = min(Self.liveQueriesMax, request.query("limit").flatMap { Int($0) } ?? 100)
             let operation = request.query("operation").flatMap { text -> OperationReference? in
@@ -63,6 +77,35 @@ package final class AdminEndpoint: HTTPHandler {
                 await inspector.liveQueries(limit: max(0, limit), operation: operation)
             }
         default: fail(exchange, RequestError(.notFound, "there is nothing at this path"))
+        }
+    }
+
+    private func act(_ request: HTTPRequest, _ exchange: HTTPExchange) {
+        let action: NodeOperator.Action
+        do {
+            guard let found = try NodeOperator.Action(path: request.path, query: { request.query($0) }) else {
+                return fail(exchange, RequestError(.notFound, "there is no action at this path"))
+            }
+            action = found
+        } catch {
+            return fail(exchange, error)
+        }
+        let peer = request.remoteAddress.map { "\($0.ipAddress ?? "local"):\($0.port ?? 0)" } ?? "?"
+        // The name is what the sender says of itself; the token and the address are known.
+        let name = request.header("x-freshet-operator").map { String($0.prefix(64)) } ?? "-"
+        let who = "\(token == nil ? "no token" : "admin token"), \(peer), \(name)"
+        Task {
+            do throws(RequestError) {
+                let done = try await `operator`.perform(action)
+                audit.notice(
+                    "admin action", metadata: ["who": "\(who)", "what": "\(action.description)", "result": "\(done)"])
+                respond(exchange, ["done": .string(done)])
+            } catch {
+                audit.notice(
+                    "admin action refused",
+                    metadata: ["who": "\(who)", "what": "\(action.description)", "result": "\(error.message)"])
+                fail(exchange, error)
+            }
         }
     }
 

@@ -1,6 +1,8 @@
 package import APINode
 package import Broker
 package import Catalog
+package import Directory
+package import Endpoint
 package import Execution
 package import FanoutWorker
 package import Gateway
@@ -19,15 +21,15 @@ package struct NodeInspector: Sendable {
     private let worker: FanoutWorker?
     private let gateway: GatewayService?
     private let sweeper: OutboxSweeper
-    private let sessionCount: @Sendable () -> Int
-    private let shardCount: Int
+    private let sessions: SessionRegistry
+    private let directory: ClusterDirectory
     private let clock: ServiceClock
     private let metrics: PrometheusMetrics
     package let isReady: @Sendable () -> Bool
 
     package init(
         node: NodeID, roles: [String], broker: any Broker, catalog: Catalog, worker: FanoutWorker?,
-        gateway: GatewayService?, sweeper: OutboxSweeper, sessionCount: @escaping @Sendable () -> Int, shardCount: Int,
+        gateway: GatewayService?, sweeper: OutboxSweeper, sessions: SessionRegistry, directory: ClusterDirectory,
         clock: ServiceClock, metrics: PrometheusMetrics, isReady: @escaping @Sendable () -> Bool
     ) {
         self.node = node
@@ -37,8 +39,8 @@ package struct NodeInspector: Sendable {
         self.worker = worker
         self.gateway = gateway
         self.sweeper = sweeper
-        self.sessionCount = sessionCount
-        self.shardCount = shardCount
+        self.sessions = sessions
+        self.directory = directory
         self.clock = clock
         self.metrics = metrics
         self.isReady = isReady
@@ -52,13 +54,19 @@ package struct NodeInspector: Sendable {
         let backlog = sweeper.backlog
         return [
             "node": .string(node.name), "roles": .array(roles.map(JSONValue.string)), "ready": .bool(isReady()),
-            "service": .string(catalog.serviceID), "shardCount": .int(Int64(shardCount)),
-            "sessions": .int(Int64(sessionCount())),
+            "service": .string(catalog.serviceID), "shardCount": .int(Int64(directory.shardCount)),
+            "sessions": .int(Int64(sessions.count)), "ordersGeneration": .string(String(directory.orders.generation)),
             "gateway": counts.map {
-                ["liveQueries": .int(Int64($0.liveQueries)), "subscriptions": .int(Int64($0.subscriptions))]
+                [
+                    "liveQueries": .int(Int64($0.liveQueries)), "subscriptions": .int(Int64($0.subscriptions)),
+                    "moved": .int(Int64($0.moved)),
+                ]
             } ?? .null,
             "worker": await workerStatus(),
-            "outbox": ["rows": .int(Int64(backlog.rows)), "oldestMs": .int(backlog.oldestMs)],
+            "outbox": [
+                "rows": .int(Int64(backlog.rows)), "oldestMs": .int(backlog.oldestMs),
+                "folded": .int(Int64(backlog.folded)), "problem": .string(backlog.problem),
+            ],
         ]
     }
 
@@ -67,6 +75,7 @@ package struct NodeInspector: Sendable {
         let errors = await worker.conditionErrorCounts
         return [
             "runsInFlight": .int(Int64(await worker.runsInFlight)), "due": .int(Int64(await worker.dueCount)),
+            "paced": .int(Int64(await worker.pacedCount)), "takeOver": (await worker.takeOver).json,
             "conditionErrors": .array(
                 errors.sorted { $0.key < $1.key }.map { trigger, count in
                     [
@@ -77,41 +86,41 @@ package struct NodeInspector: Sendable {
         ]
     }
 
-    /// Every shard of the cluster: owner and epoch by the broker, lag by stream and checkpoint, and what this node's
-    /// own worker knows of the shards it owns.
+    /// Every shard of the cluster: owner and epoch by the broker, lag by stream and checkpoint, what its owner told with
+    /// its last heartbeat, and in one word what is the matter with it.
     /// - Throws: `BrokerError` when the broker cannot be asked.
     package func shards() async throws(BrokerError) -> JSONValue {
         let mine = Dictionary(uniqueKeysWithValues: (await worker?.shardReports ?? []).map { ($0.shard, $0) })
-        let workers = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
-            .filter { $0.roles.contains("worker") && !$0.isDraining }.map(\.id)
+        let nodes = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
+        let workers = nodes.filter { $0.roles.contains("worker") && !$0.isDraining }.map(\.id)
+        try await directory.refresh()
         let nowMs = clock.nowMs()
+        let orders = directory.orders
+        let pins = orders.pins(nowMs: nowMs)
         var rows: [JSONValue] = []
-        for number in 0..<shardCount {
+        for number in 0..<directory.shardCount {
             let shard = ShardID(number)
             let stream = broker.keys.events(shard: number)
             let lease = try await broker.lease(broker.keys.lease(shard: number))
             let info = try await broker.info(of: stream)
             let checkpoint = try await broker.checkpoint(stream: stream, group: Keys.workersGroup)
-            var row: JSONObject = [
-                "shard": .int(Int64(number)),
-                "owner": lease.map { .string($0.owner) } ?? .null,
-                "wanted": Placement.owner(of: shard, among: workers).map { .string($0.name) } ?? .null,
-                "epoch": lease.map { .int(Int64($0.epoch)) } ?? .null,
-                "leaseRemainingMs": lease.map { .int(Int64($0.remainingMs)) } ?? .null,
-                "streamLength": .int(Int64(info?.length ?? 0)),
-                "lastEvent": info.map { .string($0.lastID.description) } ?? .null,
-                "checkpoint": checkpoint.map { .string($0.description) } ?? .null,
-                "behindMs": .int(behindMs(last: info?.lastID, checkpoint: checkpoint)),
-            ]
+            let status = nodes.first { $0.id.name == lease?.owner }?.shards
+                .first { $0.shard == shard && $0.epoch == lease?.epoch }
+            let view = ShardView(
+                shard: shard, owner: lease.map { NodeID($0.owner) },
+                wanted: Placement.owner(of: shard, among: workers, pinned: pins[shard]), pinned: pins[shard],
+                status: status, lastID: info?.lastID, checkpoint: checkpoint)
+            var row = view.row(nowMs: nowMs)
+            row["epoch"] = lease.map { .int(Int64($0.epoch)) } ?? .null
+            row["leaseRemainingMs"] = lease.map { .int(Int64($0.remainingMs)) } ?? .null
+            row["streamLength"] = .int(Int64(info?.length ?? 0))
             if let report = mine[shard] {
-                row["liveQueries"] = .int(Int64(report.liveQueries))
                 row["subscribers"] = .int(Int64(report.subscribers))
                 row["events"] = .int(Int64(report.events))
                 row["matches"] = .int(Int64(report.matches))
                 row["runs"] = .int(Int64(report.runs))
-                row["ownedForMs"] = .int(nowMs - report.ownedSinceMs)
+                row["failing"] = .int(Int64(report.failing))
                 row["lastEventAgoMs"] = report.lastEventMs > 0 ? .int(nowMs - report.lastEventMs) : .null
-                row["lastRefreshAgoMs"] = report.lastRefreshMs > 0 ? .int(nowMs - report.lastRefreshMs) : .null
             }
             rows.append(.object(row))
         }
@@ -122,7 +131,7 @@ package struct NodeInspector: Sendable {
     /// - Throws: `BrokerError` when the broker cannot be asked.
     package func behindMs() async throws(BrokerError) -> Int64 {
         var furthest: Int64 = 0
-        for report in await worker?.shardReports ?? [] {
+        for report in await worker?.shardStatuses ?? [] {
             let stream = broker.keys.events(shard: report.shard.number)
             let info = try await broker.info(of: stream)
             let checkpoint = try await broker.checkpoint(stream: stream, group: Keys.workersGroup)
@@ -142,6 +151,50 @@ package struct NodeInspector: Sendable {
         guard let last, last.ms > 0 else { return 0 }
         guard let checkpoint else { return 0 }
         return last.ms > checkpoint.ms ? Int64(last.ms - checkpoint.ms) : 0
+    }
+
+    /// What operators ordered of the cluster.
+    /// - Throws: `BrokerError` when the broker cannot be asked.
+    package func orders() async throws(BrokerError) -> JSONValue {
+        try await directory.refresh()
+        let orders = directory.orders
+        let nowMs = clock.nowMs()
+        var rows: [JSONValue] = []
+        for (operation, split) in orders.splits.sorted(by: { $0.key < $1.key }) {
+            let shards = ShardMap.shards(of: operation, splits: split.splits, shardCount: directory.shardCount)
+            rows.append([
+                "order": "splits", "of": .string(operation.description), "value": .int(Int64(split.splits)),
+                "shards": .array(shards.map { .int(Int64($0.number)) }),
+                "heard": .int(Int64(split.heard(nowMs: nowMs))), "version": .string(String(split.version)),
+            ])
+        }
+        for (shard, move) in orders.moves.sorted(by: { $0.key < $1.key }) {
+            rows.append([
+                "order": "move", "of": .string("shard \(shard)"), "value": .string(move.node.name),
+                "expiresInMs": move.untilMs.map { .int(max(0, $0 - nowMs)) } ?? .null,
+            ])
+        }
+        for node in orders.drained.sorted() {
+            rows.append(["order": "drain", "of": .string(node.name), "value": "drained"])
+        }
+        return ["generation": .string(String(orders.generation)), "orders": .array(rows)]
+    }
+
+    /// This node's oldest sessions.
+    package func sessions(limit: Int) async -> JSONValue {
+        let nowMs = clock.nowMs()
+        let reports = await sessions.reports(limit: limit)
+        return [
+            "node": .string(node.name), "count": .int(Int64(sessions.count)),
+            "sessions": .array(
+                reports.map { report in
+                    [
+                        "id": .int(Int64(clamping: report.id)), "peer": .string(report.peer),
+                        "protocol": .string(report.protocolName), "subscriptions": .int(Int64(report.subscriptions)),
+                        "sinceMs": .int(max(0, nowMs - report.sinceMs)),
+                    ]
+                }),
+        ]
     }
 
     /// - Throws: `BrokerError` when the broker cannot be asked.

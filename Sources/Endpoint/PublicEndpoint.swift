@@ -124,6 +124,7 @@ package final class PublicEndpoint: HTTPHandler {
         let sessions = self.sessions
         let limits = settings.session
         let bearer = request.header("authorization").flatMap { BearerToken.inHeader($0) }
+        let peer = request.remoteAddress
         return .accept(subprotocol: isSupported ? GraphQLTransportWSMachine.subprotocol : nil) { connection in
             guard isSupported, let hub = gateway.hub(of: connection.eventLoop) else {
                 return RefusedWebSocket(connection, code: 4406, reason: "Subprotocol not acceptable")
@@ -132,7 +133,7 @@ package final class PublicEndpoint: HTTPHandler {
             let session = GraphQLWebSocketSession(
                 connection: connection, services: services, hub: hub, limits: limits, upgradeBearer: bearer,
                 onClosed: { sessions.remove(id) })
-            sessions.insert(session, id: id, eventLoop: connection.eventLoop)
+            sessions.insert(session, id: id, eventLoop: connection.eventLoop, peer: peer)
             return session
         }
     }
@@ -163,9 +164,9 @@ package final class PublicEndpoint: HTTPHandler {
         }
     }
 
-    func register(_ session: any Drainable, eventLoop: any EventLoop) -> UInt64 {
+    func register(_ session: any Drainable, eventLoop: any EventLoop, peer: SocketAddress? = nil) -> UInt64 {
         let id = sessions.makeID()
-        sessions.insert(session, id: id, eventLoop: eventLoop)
+        sessions.insert(session, id: id, eventLoop: eventLoop, peer: peer)
         return id
     }
 

@@ -7,20 +7,66 @@ package final class SessionRegistry: Sendable {
     private struct Entry: Sendable {
         let session: NIOLoopBound<any Drainable>
         let eventLoop: any EventLoop
+        let peer: String
+        let sinceMs: Int64
+    }
+
+    /// One session, as operators see it.
+    package struct Report: Sendable {
+        package let id: UInt64
+        package let peer: String
+        package let protocolName: String
+        package let subscriptions: Int
+        /// Milliseconds since 1970.
+        package let sinceMs: Int64
     }
 
     private let entries = Mutex<[UInt64: Entry]>([:])
     private let nextID = Atomic<UInt64>(0)
 
-    package init() {}
+    private let nowMs: @Sendable () -> Int64
+
+    package init(nowMs: @escaping @Sendable () -> Int64 = { 0 }) {
+        self.nowMs = nowMs
+    }
 
     package var count: Int { entries.withLock { $0.count } }
 
     func makeID() -> UInt64 { nextID.wrappingAdd(1, ordering: .relaxed).newValue }
 
-    func insert(_ session: any Drainable, id: UInt64, eventLoop: any EventLoop) {
-        let bound = NIOLoopBound(session, eventLoop: eventLoop)
-        entries.withLock { $0[id] = Entry(session: bound, eventLoop: eventLoop) }
+    func insert(_ session: any Drainable, id: UInt64, eventLoop: any EventLoop, peer: SocketAddress?) {
+        let entry = Entry(
+            session: NIOLoopBound(session, eventLoop: eventLoop), eventLoop: eventLoop,
+            peer: peer.map(Self.text) ?? "", sinceMs: nowMs())
+        entries.withLock { $0[id] = entry }
+    }
+
+    private static func text(_ peer: SocketAddress) -> String {
+        guard let host = peer.ipAddress, let port = peer.port else { return peer.pathname ?? "" }
+        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    /// The oldest sessions, at most `limit`. Each is asked on its own event loop.
+    package func reports(limit: Int) async -> [Report] {
+        let chosen = entries.withLock { $0.sorted { $0.key < $1.key }.prefix(limit) }
+        var reports: [Report] = []
+        for (id, entry) in chosen {
+            let report = try? await entry.eventLoop.submit {
+                Report(
+                    id: id, peer: entry.peer, protocolName: entry.session.value.protocolName,
+                    subscriptions: entry.session.value.subscriptionCount, sinceMs: entry.sinceMs)
+            }.get()
+            if let report { reports.append(report) }
+        }
+        return reports
+    }
+
+    /// Tells one session to come back elsewhere.
+    /// - Returns: false when there is no such session.
+    package func end(_ id: UInt64) -> Bool {
+        guard let entry = entries.withLock({ $0[id] }) else { return false }
+        entry.eventLoop.execute { entry.session.value.goAway() }
+        return true
     }
 
     func remove(_ id: UInt64) {

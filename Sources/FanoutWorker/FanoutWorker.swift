@@ -69,6 +69,13 @@ package actor FanoutWorker {
     private let liveQueriesGauge = Gauge(label: "freshet_worker_live_queries")
     private let dueGauge = Gauge(label: "freshet_worker_due_live_queries")
     private let shardsGauge = Gauge(label: "freshet_worker_shards")
+    private let pacedGauge = Gauge(label: "freshet_worker_paced_live_queries")
+    private let replayedTotal = Counter(label: "freshet_takeover_events_replayed_total")
+    private let announcedTotal = Counter(label: "freshet_takeover_live_queries_announced_total")
+    private let keptTotal = Counter(label: "freshet_takeover_live_queries_kept_total")
+    private let rerunTotal = Counter(label: "freshet_takeover_runs_paced_total")
+    private let lossesTotal = Counter(label: "freshet_takeover_event_losses_total")
+    private var toldTakeOver = TakeOverCounts()
 
     package init(
         node: NodeID, broker: any Broker, catalog: Catalog, queries: QueryExecutor, shardCount: Int,
@@ -114,13 +121,14 @@ package actor FanoutWorker {
     // MARK: Nodes and leases
 
     /// The node list as of now; called by the node's heartbeat.
-    package func nodesChanged(workers: [NodeID], gateways: Set<NodeID>) {
+    /// - Parameter pins: shards that an operator moved, and to whom.
+    package func nodesChanged(workers: [NodeID], gateways: Set<NodeID>, pins: [ShardID: NodeID] = [:]) {
         for gone in machine.gatewaysListed(gateways) {
             logger.info("gateway gone", metadata: ["gateway": "\(gone)"])
         }
         self.gateways = gateways
         guard !isDraining else { return }
-        let actions = leases.workersChanged(workers, nowMs: clock.nowMs())
+        let actions = leases.workersChanged(workers, pins: pins, nowMs: clock.nowMs())
         if !actions.isEmpty { Task { await self.perform(actions) } }
     }
 
@@ -139,8 +147,20 @@ package actor FanoutWorker {
             liveQueriesGauge.record(machine.liveQueryCount)
             dueGauge.record(machine.dueCount)
             shardsGauge.record(machine.ownedShards.count)
+            recordTakeOver()
             try? await Task.sleep(for: .milliseconds(min(settings.lease.renewMs, settings.checkpointMs) / 2))
         }
+    }
+
+    private func recordTakeOver() {
+        pacedGauge.record(machine.pacedCount)
+        let counts = machine.takeOver
+        replayedTotal.increment(by: Int64(counts.replayed - toldTakeOver.replayed))
+        announcedTotal.increment(by: Int64(counts.announced - toldTakeOver.announced))
+        keptTotal.increment(by: Int64(counts.kept - toldTakeOver.kept))
+        rerunTotal.increment(by: Int64(counts.rerun - toldTakeOver.rerun))
+        lossesTotal.increment(by: Int64(counts.losses - toldTakeOver.losses))
+        toldTakeOver = counts
     }
 
     private func perform(_ actions: [LeaseMachine.Action]) async {
@@ -381,6 +401,9 @@ package actor FanoutWorker {
     // MARK: What operators see
 
     package var shardReports: [ShardReport] { machine.shardReports }
+    package var shardStatuses: [ShardStatus] { machine.shardStatuses }
+    package var takeOver: TakeOverCounts { machine.takeOver }
+    package var pacedCount: Int { machine.pacedCount }
 
     package func liveQueryReports(limit: Int, operation: OperationReference?) -> [LiveQueryReport] {
         machine.liveQueryReports(limit: limit, operation: operation)

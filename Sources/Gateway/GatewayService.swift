@@ -35,7 +35,7 @@ package final class GatewayService: Sendable {
 
     package init(
         node: NodeID, broker: any Broker, group: MultiThreadedEventLoopGroup, settings: InterestMachine.Settings,
-        controlLengthMax: Int, shardOf: @escaping @Sendable (OperationReference) -> ShardID, clock: ServiceClock,
+        controlLengthMax: Int, placeOf: @escaping @Sendable (LiveQuery) -> ShardPlace, clock: ServiceClock,
         logger: Logger
     ) {
         self.node = node
@@ -43,7 +43,11 @@ package final class GatewayService: Sendable {
         self.clock = clock
         self.logger = logger
         self.controlLengthMax = controlLengthMax
-        self.state = Mutex(State(machine: InterestMachine(gateway: node, settings: settings, shardOf: shardOf)))
+        // Asks of this process come after those of a former one under the same name.
+        let firstAsk = UInt64(clamping: clock.nowMs()) << 10
+        self.state = Mutex(
+            State(
+                machine: InterestMachine(gateway: node, settings: settings, firstAsk: firstAsk, placeOf: placeOf)))
         self.reader = broker.makeReader(name: "gateway-\(node)")
         let hubs = group.makeIterator().enumerated().map { index, eventLoop in
             LoopHub(index: index, eventLoop: eventLoop, service: self)
@@ -109,16 +113,22 @@ package final class GatewayService: Sendable {
         _ = try? await broker.delete(broker.keys.inbox(gateway: node.name))
     }
 
+    /// Operators changed where live queries belong.
+    package func placesChanged() {
+        let nowMs = clock.nowMs()
+        change { $0.placesChanged(nowMs: nowMs) }
+    }
+
     // MARK: Hubs
 
     func subscribed(
         hub: Int, _ query: LiveQuery, known: KnownResult?
-    ) throws(RequestError) -> InterestMachine.Delivery? {
+    ) throws(RequestError) -> InterestMachine.Start {
         let nowMs = clock.nowMs()
-        let outcome: Result<InterestMachine.Delivery?, RequestError> = change { machine in
+        let outcome: Result<InterestMachine.Start, RequestError> = change { machine in
             do throws(RequestError) {
-                let (immediate, actions) = try machine.subscribed(hub: hub, query, known: known, nowMs: nowMs)
-                return (.success(immediate), actions)
+                let start = try machine.subscribed(hub: hub, query, known: known, nowMs: nowMs)
+                return (.success(start), start.actions)
             } catch {
                 return (.failure(error), [])
             }
@@ -146,7 +156,7 @@ package final class GatewayService: Sendable {
                 change { $0.inboxLost(nowMs: nowMs) }
                 continue
             }
-            if case .result(_, _, let result) = message {
+            if case .result(_, _, let result, _) = message {
                 resultsTotal.increment()
                 if !result.traceID.isEmpty {
                     logger.debug(
@@ -167,11 +177,12 @@ package final class GatewayService: Sendable {
     ) -> Answer {
         let (answer, deliveries, starts) = state.withLock { state in
             let (answer, actions) = body(&state.machine)
-            var deliveries: [(hubs: [Int], key: LiveQueryKey, delivery: InterestMachine.Delivery)] = []
+            var deliveries: [(hubs: [Int], key: LiveQueryKey, delivery: InterestMachine.Delivery, answers: UInt64)] = []
             for action in actions {
                 switch action {
                 case .tell(let shard, let message): state.outgoing.append((shard, message))
-                case .deliver(let hubs, let key, let delivery): deliveries.append((hubs, key, delivery))
+                case .deliver(let hubs, let key, let delivery, let answers):
+                    deliveries.append((hubs, key, delivery, answers))
                 }
             }
             let starts = !state.isSending && !state.outgoing.isEmpty
@@ -180,10 +191,10 @@ package final class GatewayService: Sendable {
         }
         if !deliveries.isEmpty {
             let hubs = hubStorage.withLock { $0 }
-            for (indices, key, delivery) in deliveries {
+            for (indices, key, delivery, answers) in deliveries {
                 for index in indices {
                     let hub = hubs[index]
-                    hub.eventLoop.execute { hub.deliver(delivery, key: key) }
+                    hub.eventLoop.execute { hub.deliver(delivery, key: key, answers: answers) }
                 }
             }
         }
@@ -221,7 +232,7 @@ package final class GatewayService: Sendable {
 
     // MARK: What operators see
 
-    package var counts: (liveQueries: Int, subscriptions: Int) {
-        state.withLock { ($0.machine.liveQueryCount, $0.machine.subscriptionCount) }
+    package var counts: (liveQueries: Int, subscriptions: Int, moved: Int) {
+        state.withLock { ($0.machine.liveQueryCount, $0.machine.subscriptionCount, $0.machine.movedCount) }
     }
 }

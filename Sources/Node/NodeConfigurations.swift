@@ -23,6 +23,10 @@ extension ServiceNode {
         sweeper.sweepMs = Int64(settings.outbox.sweepMs)
         sweeper.sweepAgeMs = Int64(settings.outbox.sweepAgeMs)
         sweeper.batchMax = settings.outbox.batchMax
+        sweeper.rowsMax = settings.outbox.rowsMax
+        sweeper.foldMax = min(sweeper.foldMax, max(1, settings.outbox.rowsMax / 4))
+        sweeper.alarmRows = settings.outbox.alarmRows
+        sweeper.alarmAgeMs = Int64(settings.outbox.alarmAgeMs)
         return sweeper
     }
 
@@ -41,6 +45,8 @@ extension ServiceNode {
         worker.refresh.runsMax = settings.worker.runsMax
         worker.refresh.batchMax = settings.worker.batchMax
         worker.refresh.liveQueriesMax = settings.worker.liveQueriesMax
+        worker.refresh.pacedRunsPerSecond = settings.worker.pacedRunsPerSecond
+        worker.refresh.pacedStatementsMax = settings.worker.pacedStatementsMax
         worker.lease.ttlMs = Int64(settings.cluster.leaseTtlMs)
         worker.lease.renewMs = Int64(settings.cluster.leaseRenewMs)
         worker.lease.marginMs = min(worker.lease.marginMs, worker.lease.ttlMs / 4)

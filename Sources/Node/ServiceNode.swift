@@ -2,6 +2,7 @@ internal import APINode
 internal import Admin
 internal import Broker
 package import Catalog
+internal import Directory
 internal import Endpoint
 internal import Execution
 internal import FanoutWorker
@@ -41,10 +42,15 @@ package final class ServiceNode: Sendable {
     /// Still serves, but says not ready: see `drain`.
     private let isLeaving = Atomic<Bool>(false)
     private let isDraining = Atomic<Bool>(false)
+    /// An operator wants this node without shards and sessions.
+    private let isDrainOrdered = Atomic<Bool>(false)
+    /// Of the orders by which the gateway placed its live queries last.
+    private let placedGeneration = Atomic<UInt64>(0)
 
     private struct Running: Sendable {
         let pool: PostgresPool
         let broker: any Broker
+        let directory: ClusterDirectory
         let publisher: EventPublisher
         let sweeper: OutboxSweeper
         let worker: FanoutWorker?
@@ -53,6 +59,8 @@ package final class ServiceNode: Sendable {
         let server: HTTPServer
         let admin: HTTPServer?
         let group: MultiThreadedEventLoopGroup
+        let publicPort: Int
+        let adminPort: Int?
         var tasks: [Task<Void, Never>]
     }
 
@@ -69,6 +77,11 @@ package final class ServiceNode: Sendable {
         var logger = logger
         logger[metadataKey: "node"] = "\(id)"
         self.logger = logger
+    }
+
+    private var isServing: Bool {
+        isReady.load(ordering: .acquiring) && !isDraining.load(ordering: .acquiring)
+            && !isDrainOrdered.load(ordering: .acquiring)
     }
 
     // MARK: Start
@@ -171,26 +184,35 @@ package final class ServiceNode: Sendable {
         let loops = settings.http.eventLoops > 0 ? settings.http.eventLoops : System.coreCount
         let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
         let queries = QueryExecutor(pool: pool, clock: clock)
-        let publisher = EventPublisher(broker: broker, pool: pool, settings: publisherSettings, logger: logger)
+        let directory = ClusterDirectory(broker: broker, shardCount: shardCount, nowMs: { [clock] in clock.nowMs() })
+        do {
+            try await directory.refresh()
+        } catch {
+            throw NodeError("Redis: \(error)")
+        }
+        let publisher = EventPublisher(
+            broker: broker, pool: pool, catalog: catalog, directory: directory, settings: publisherSettings,
+            logger: logger)
         let sweeper = OutboxSweeper(
-            broker: broker, pool: pool, publisher: publisher, settings: sweeperSettings, logger: logger)
+            broker: broker, pool: pool, publisher: publisher, directory: directory, settings: sweeperSettings,
+            makeUUID: { RandomIdentity.uuid() }, logger: logger)
         let mutations = MutationService(
             catalog: catalog,
             executor: MutationExecutor(pool: pool, clock: clock, makeUUID: { RandomIdentity.uuid() }),
-            publisher: publisher, shardCount: shardCount, inFlightMax: settings.api.requestsInFlightMax,
+            publisher: publisher, directory: directory, inFlightMax: settings.api.requestsInFlightMax,
             makeUUID: { RandomIdentity.uuid() }, logger: logger)
         let gateway: GatewayService? =
             roles.contains(.gateway)
             ? GatewayService(
                 node: id, broker: broker, group: group, settings: interestSettings,
                 controlLengthMax: settings.redis.controlLengthMax,
-                shardOf: { ShardMap.shard(of: $0, shardCount: shardCount) }, clock: clock, logger: logger) : nil
+                placeOf: { directory.place(of: $0) }, clock: clock, logger: logger) : nil
         let worker: FanoutWorker? =
             roles.contains(.worker)
             ? FanoutWorker(
                 node: id, broker: broker, catalog: catalog, queries: queries, shardCount: shardCount,
                 settings: workerSettings, clock: clock, logger: logger) : nil
-        let sessions = SessionRegistry()
+        let sessions = SessionRegistry(nowMs: { [clock] in clock.nowMs() })
         let endpoint = PublicEndpoint(
             services: NodeServices(
                 clock: clock, resolver: OperationResolver(catalog: catalog),
@@ -199,8 +221,7 @@ package final class ServiceNode: Sendable {
                 limits: VariableLimits(
                     depthMax: settings.limits.variablesDepthMax, bytesMax: settings.limits.variablesBytesMax)),
             gateway: gateway, settings: endpointSettings, sessions: sessions, logger: logger,
-            isReady: { [self] in isReady.load(ordering: .acquiring) && !isDraining.load(ordering: .acquiring) },
-            isAdvertised: { [self] in isAdvertised })
+            isReady: { [self] in isServing }, isAdvertised: { [self] in isAdvertised })
         let server = HTTPServer(
             configuration: httpConfiguration, handler: endpoint, logger: logger, group: group)
         let port: Int
@@ -212,7 +233,7 @@ package final class ServiceNode: Sendable {
         }
         let inspector = NodeInspector(
             node: id, roles: roles.map(\.rawValue).sorted(), broker: broker, catalog: catalog, worker: worker,
-            gateway: gateway, sweeper: sweeper, sessionCount: { sessions.count }, shardCount: shardCount, clock: clock,
+            gateway: gateway, sweeper: sweeper, sessions: sessions, directory: directory, clock: clock,
             metrics: metrics, isReady: { [self] in isAdvertised })
         var admin: HTTPServer?
         var adminPort: Int?
@@ -222,7 +243,13 @@ package final class ServiceNode: Sendable {
             configuration.port = settings.admin.port
             configuration.connectionsMax = 64
             let adminServer = HTTPServer(
-                configuration: configuration, handler: AdminEndpoint(inspector: inspector, token: settings.admin.token),
+                configuration: configuration,
+                handler: AdminEndpoint(
+                    inspector: inspector,
+                    operator: NodeOperator(
+                        broker: broker, catalog: catalog, directory: directory, sessions: sessions, clock: clock,
+                        ordersChanged: { [self] in await ordersChanged() }),
+                    token: settings.admin.token, logger: logger),
                 logger: logger, group: group)
             do {
                 adminPort = try await adminServer.start()
@@ -235,8 +262,10 @@ package final class ServiceNode: Sendable {
             }
         }
         var parts = Running(
-            pool: pool, broker: broker, publisher: publisher, sweeper: sweeper, worker: worker, gateway: gateway,
-            sessions: sessions, server: server, admin: admin, group: group, tasks: [])
+            pool: pool, broker: broker, directory: directory, publisher: publisher, sweeper: sweeper, worker: worker,
+            gateway: gateway,
+            sessions: sessions, server: server, admin: admin, group: group,
+            publicPort: port, adminPort: adminPort, tasks: [])
         // A gateway is in the node list before it announces any interest: see FanoutWorker.start.
         await announce(parts, publicPort: port, adminPort: adminPort)
         if let gateway {
@@ -258,8 +287,7 @@ package final class ServiceNode: Sendable {
     }
 
     private var isAdvertised: Bool {
-        isReady.load(ordering: .acquiring) && !isLeaving.load(ordering: .acquiring)
-            && !isDraining.load(ordering: .acquiring)
+        isServing && !isLeaving.load(ordering: .acquiring)
     }
 
     private static func reason(_ error: any Error) -> String {
@@ -280,21 +308,56 @@ package final class ServiceNode: Sendable {
     }
 
     private func announce(_ parts: Running, publicPort: Int, adminPort: Int?) async {
-        let draining = isDraining.load(ordering: .acquiring)
+        await followOrders(parts)
+        let draining = isDraining.load(ordering: .acquiring) || isDrainOrdered.load(ordering: .acquiring)
         let address = settings.cluster.advertiseAddress ?? "\(settings.http.host):\(publicPort)"
         let payload = NodeRecordPayload(
             id: id, roles: settings.cluster.roles.map(\.rawValue).sorted(), address: address,
             adminAddress: adminPort.map { "\(settings.admin.host):\($0)" } ?? "", version: ClusterFormat.release,
-            startedAtMs: startedAtMs, isDraining: draining, load: parts.sessions.count)
+            startedAtMs: startedAtMs, isDraining: draining, load: parts.sessions.count,
+            shards: await parts.worker?.shardStatuses ?? [])
         do {
             try await parts.broker.announceNode(id.name, payload: payload.payload, ttlMs: settings.cluster.nodeTtlMs)
             let nodes = try await parts.broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
             let workers = nodes.filter { $0.roles.contains("worker") && !$0.isDraining }.map(\.id)
             let gateways = Set(nodes.filter { $0.roles.contains("gateway") }.map(\.id))
-            await parts.worker?.nodesChanged(workers: workers, gateways: gateways)
+            let pins = parts.directory.orders.pins(nowMs: clock.nowMs())
+            await parts.worker?.nodesChanged(workers: workers, gateways: gateways, pins: pins)
         } catch {
             logger.warning("heartbeat failed", metadata: ["error": "\(error)"])
         }
+    }
+
+    /// Reads what operators ordered and acts on it.
+    private func followOrders(_ parts: Running) async {
+        do {
+            if try await parts.directory.refresh() {
+                logger.info(
+                    "orders changed", metadata: ["generation": "\(parts.directory.orders.generation)"])
+            }
+        } catch {
+            logger.warning("orders not read", metadata: ["error": "\(error)"])
+            return
+        }
+        // Whoever publishes may have read them before this heartbeat.
+        let generation = parts.directory.orders.generation
+        if placedGeneration.exchange(generation, ordering: .acquiringAndReleasing) != generation {
+            parts.gateway?.placesChanged()
+        }
+        let isOrdered = parts.directory.orders.drained.contains(id)
+        let wasOrdered = isDrainOrdered.exchange(isOrdered, ordering: .acquiringAndReleasing)
+        guard isOrdered != wasOrdered else { return }
+        logger.info(isOrdered ? "drained by order" : "drain order taken back")
+        if isOrdered {
+            Task { await parts.sessions.drain(overMs: Int64(settings.drain.sessionsMs)) }
+        }
+    }
+
+    /// An order was made at this node: no need to wait for the next heartbeat.
+    private func ordersChanged() async {
+        guard let (parts, port, adminPort) = running.withLock({ $0 }).map({ ($0, $0.publicPort, $0.adminPort) })
+        else { return }
+        await announce(parts, publicPort: port, adminPort: adminPort)
     }
 
     // MARK: Drain

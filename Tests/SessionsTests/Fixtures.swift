@@ -26,16 +26,18 @@ enum Fixture {
     }
 
     static func result(_ number: Int, _ run: UInt64, epoch: UInt64 = 1, query: LiveQuery = query()) -> InboxMessage {
-        .result(shard: shard, key: query.key, result: live(number, run, epoch: epoch))
+        .result(shard: shard, key: query.key, result: live(number, run, epoch: epoch), answers: .max)
     }
 
     static func unchanged(_ number: Int, _ run: UInt64, epoch: UInt64 = 1) -> InboxMessage {
-        .unchanged(shard: shard, key: query().key, digest: digest(number), position: position(run, epoch: epoch))
+        .unchanged(
+            shard: shard, key: query().key, digest: digest(number), position: position(run, epoch: epoch),
+            answers: .max)
     }
 
     static func failed(_ run: UInt64, epoch: UInt64 = 1) -> InboxMessage {
         .failed(
             shard: shard, key: query().key, position: position(run, epoch: epoch),
-            error: RequestError(.databaseError, "no"))
+            error: RequestError(.databaseError, "no"), answers: .max)
     }
 }

@@ -1,6 +1,7 @@
 internal import APINode
 internal import Broker
 internal import Catalog
+internal import Directory
 internal import Execution
 internal import FreshetClient
 internal import JSON
@@ -130,11 +131,15 @@ private struct WriterNode {
     private let id: String
 
     init(_ servers: PrivateServers, _ pool: PostgresPool, _ broker: any Broker, shardCount: Int, id: String) throws {
+        let directory = ClusterDirectory(
+            broker: broker, shardCount: shardCount, nowMs: { ServiceClock.system().nowMs() })
         service = MutationService(
             catalog: servers.catalog,
             executor: MutationExecutor(pool: pool, clock: .system(), makeUUID: { RandomIdentity.uuid() }),
-            publisher: EventPublisher(broker: broker, pool: pool, settings: .init(), logger: PrivateServers.quiet),
-            shardCount: shardCount, inFlightMax: 16, makeUUID: { RandomIdentity.uuid() })
+            publisher: EventPublisher(
+                broker: broker, pool: pool, catalog: servers.catalog, directory: directory, settings: .init(),
+                logger: PrivateServers.quiet),
+            directory: directory, inFlightMax: 16, makeUUID: { RandomIdentity.uuid() })
         resolver = OperationResolver(catalog: servers.catalog)
         self.id = id
     }

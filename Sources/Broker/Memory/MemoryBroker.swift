@@ -212,4 +212,22 @@ package final class MemoryBroker: Broker {
             return stored
         }
     }
+
+    package func orders() async throws(BrokerError) -> StoredOrders {
+        try serve { store, _ in store.orders }
+    }
+
+    package func ordersGeneration() async throws(BrokerError) -> UInt64 {
+        try serve { store, _ in store.orders.generation }
+    }
+
+    package func changeOrders(_ changes: [(field: String, value: String?)]) async throws(BrokerError) -> UInt64 {
+        try serve { store, nowMs in
+            store.orders.generation = max(store.orders.generation + 1, nowMs)
+            for change in changes {
+                store.orders.fields[change.field] = change.value.map { (store.orders.generation, $0) }
+            }
+            return store.orders.generation
+        }
+    }
 }

@@ -41,6 +41,7 @@ struct MemoryStore {
     var leases: [String: Lease] = [:]
     var nodes: [String: Node] = [:]
     var meta: ClusterMeta?
+    var orders = StoredOrders()
     /// By number, so that they wake in the order in which they were made.
     var readers: [Int: Reader] = [:]
     var readersMade = 0
@@ -158,6 +159,7 @@ struct MemoryStore {
             leases = [:]
             nodes = [:]
             meta = nil
+            orders = StoredOrders()
         }
         for number in readers.keys {
             guard let count = readers[number]?.followed.count else { continue }

@@ -215,6 +215,38 @@ package final class RedisBroker: Broker {
         return ClusterMeta(shardCount: shardCount, formatVersion: formatVersion, incarnation: incarnation)
     }
 
+    package func orders() async throws(BrokerError) -> StoredOrders {
+        let flat = try await pipeline.value(CommandBuffer("HGETALL", keys.orders)).array ?? []
+        var stored = StoredOrders()
+        for index in stride(from: 0, to: flat.count - 1, by: 2) {
+            guard let field = flat[index].text, let text = flat[index + 1].text else {
+                throw BrokerError(.protocolViolation, "orders")
+            }
+            if field == Scripts.generationField {
+                stored.generation = UInt64(text) ?? 0
+                continue
+            }
+            let parts = text.split(separator: " ", maxSplits: 1)
+            guard parts.count == 2, let version = UInt64(parts[0]) else { continue }
+            stored.fields[field] = (version, String(parts[1]))
+        }
+        return stored
+    }
+
+    package func ordersGeneration() async throws(BrokerError) -> UInt64 {
+        let value = try await pipeline.value(CommandBuffer("HGET", keys.orders, Scripts.generationField))
+        return value.text.flatMap { UInt64($0) } ?? 0
+    }
+
+    package func changeOrders(_ changes: [(field: String, value: String?)]) async throws(BrokerError) -> UInt64 {
+        // Repeating is harmless: it sets the same under a higher generation.
+        let value = try await run(Scripts.changeOrders, [keys.orders], changes.flatMap { [$0.field, $0.value ?? ""] })
+        guard let generation = value.text.flatMap({ UInt64($0) }) else {
+            throw BrokerError(.protocolViolation, "orders")
+        }
+        return generation
+    }
+
     private func run(
         _ script: Script, _ keys: [String], _ arguments: [String], isRepeatable: Bool = true
     ) async throws(BrokerError) -> RedisValue {

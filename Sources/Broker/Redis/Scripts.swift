@@ -119,6 +119,24 @@ enum Scripts {
             return alive
             """)
 
+    static let generationField = "generation"
+
+    /// Arguments: field, value, field, value, …; an empty value removes the field. Returns the new generation.
+    static let changeOrders = Script(
+        now + """
+            local last = tonumber(redis.call('HGET', KEYS[1], 'generation') or '0')
+            local generation = string.format('%.0f', math.max(last + 1, now))
+            for index = 1, #ARGV, 2 do
+              if ARGV[index + 1] == '' then
+                redis.call('HDEL', KEYS[1], ARGV[index])
+              else
+                redis.call('HSET', KEYS[1], ARGV[index], generation .. ' ' .. ARGV[index + 1])
+              end
+            end
+            redis.call('HSET', KEYS[1], 'generation', generation)
+            return generation
+            """)
+
     /// Arguments: shard count, format version, incarnation. Returns what is stored.
     static let meta = Script(
         """

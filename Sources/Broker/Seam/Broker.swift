@@ -9,7 +9,8 @@ package import LiveModel
 ///   means that the entries not acknowledged were not added, but earlier ones of the same call may have been.
 /// - **Order.** The server serialises. Appends of one call go in order; a call made after another one returned comes
 ///   later; concurrent calls have no order. Ids of a stream strictly increase for as long as its data lives.
-/// - **Atomicity.** One lease call, one `appendFenced`, one `checkpoint`, `meta`, `nodes` is atomic each. `append` is
+/// - **Atomicity.** One lease call, one `appendFenced`, one `checkpoint`, `meta`, `nodes`, `orders` is atomic
+///   each. `append` is
 ///   not: other writers' entries may stand between its entries.
 /// - **Gaps.** A reader that cannot go on from its cursor without loss says so (`StreamSignal`), never silently.
 /// - **Time** is the server's: lease and node expiry do not depend on this process's clock.
@@ -76,6 +77,15 @@ package protocol Broker: Sendable {
     func nodes() async throws(BrokerError) -> [NodeRecord]
     /// Stores `initial` if the namespace has no meta yet; returns what is stored.
     func meta(initial: ClusterMeta) async throws(BrokerError) -> ClusterMeta
+
+    /// Everything that operators ordered, atomically read.
+    func orders() async throws(BrokerError) -> StoredOrders
+    /// Only the generation of the orders.
+    func ordersGeneration() async throws(BrokerError) -> UInt64
+    /// Sets or, with nil, removes fields, all at once; returns the new generation, which is each new value's version:
+    /// greater than all before, and at least the server's time in milliseconds.
+    @discardableResult
+    func changeOrders(_ changes: [(field: String, value: String?)]) async throws(BrokerError) -> UInt64
 
     // MARK: Life
 

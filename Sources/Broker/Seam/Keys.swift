@@ -37,4 +37,6 @@ package struct Keys: Hashable, Sendable {
     package var nodes: String { "\(namespace):nodes" }
     /// Hash with shard count, format version and incarnation.
     package var meta: String { "\(namespace):meta" }
+    /// Hash of what operators ordered: splits, moved shards, drained nodes; and its generation.
+    package var orders: String { "\(namespace):orders" }
 }

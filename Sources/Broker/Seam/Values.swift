@@ -113,6 +113,19 @@ package struct ClusterMeta: Sendable, Hashable {
     }
 }
 
+/// What operators ordered of the cluster, field by field. What it means: `Sharding.Orders`.
+package struct StoredOrders: Sendable {
+    /// Moved on by every change; 0 when nothing was ever ordered.
+    package var generation: UInt64
+    /// The generation that set it, and the value.
+    package var fields: [String: (version: UInt64, value: String)]
+
+    package init(generation: UInt64 = 0, fields: [String: (version: UInt64, value: String)] = [:]) {
+        self.generation = generation
+        self.fields = fields
+    }
+}
+
 /// Counters and gauges of a broker, for metrics and the admin page.
 package struct BrokerState: Sendable, Hashable {
     package var connected = false

@@ -71,7 +71,8 @@ extension PublicEndpoint {
         exchange.eventLoop.execute {
             LongPoll.wait(
                 resolved.liveQuery, known: known, waitMs: min(waitMs, untilExpiryMs), hub: hub, exchange: exchange,
-                register: { self.register($0, eventLoop: exchange.eventLoop) }, onClosed: { self.unregister($0) }
+                register: { self.register($0, eventLoop: exchange.eventLoop, peer: call.request.remoteAddress) },
+                onClosed: { self.unregister($0) }
             ) { ending in
                 // What was allowed when the wait began may not be now.
                 if let refusal = resolved.operation.authorize(
@@ -111,7 +112,8 @@ extension PublicEndpoint {
             EventStream.start(
                 resolved, known: known, expiresAtMs: identity.expiresAtMs, bytesMax: self.settings.session.bytesMax,
                 hub: hub, exchange: exchange, headers: call.headers, clock: self.services.clock,
-                register: { self.register($0, eventLoop: exchange.eventLoop) }, onClosed: { self.unregister($0) })
+                register: { self.register($0, eventLoop: exchange.eventLoop, peer: call.request.remoteAddress) },
+                onClosed: { self.unregister($0) })
         }
     }
 }

@@ -25,9 +25,11 @@ package final class LoopHub: @unchecked Sendable {
         _ session: any LiveSession, id: String, query: LiveQuery, known: KnownResult?
     ) throws(RequestError) -> Handle {
         eventLoop.assertInEventLoop()
-        let immediate = try service.subscribed(hub: index, query, known: known)
-        let handle = table.insert(session, id: id, key: query.key, known: known)
-        if let immediate, table.deliver(immediate, to: handle), let delivery = SessionDelivery(immediate) {
+        let start = try service.subscribed(hub: index, query, known: known)
+        let handle = table.insert(session, id: id, key: query.key, known: known, fromAsk: start.fromAsk)
+        if let immediate = start.immediate, table.deliver(immediate, to: handle),
+            let delivery = SessionDelivery(immediate)
+        {
             session.deliver(delivery, id: id)
         }
         return handle
@@ -40,10 +42,10 @@ package final class LoopHub: @unchecked Sendable {
 
     package var subscriptionCount: Int { table.count }
 
-    func deliver(_ delivery: InterestMachine.Delivery, key: LiveQueryKey) {
+    func deliver(_ delivery: InterestMachine.Delivery, key: LiveQueryKey, answers: UInt64) {
         eventLoop.assertInEventLoop()
         let shared = SessionDelivery(delivery)
-        let due = table.take(delivery, key: key)
+        let due = table.take(delivery, key: key, answers: answers)
         guard let shared else { return }
         // A session that got it may have ended others on its way.
         for (subscription, handle) in due where table.contains(handle) {

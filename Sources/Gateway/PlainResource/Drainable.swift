@@ -1,7 +1,21 @@
-/// A session that can tell its client to come back elsewhere.
+/// A session that can tell its client to come back elsewhere. Touched on its event loop only.
 package protocol Drainable: AnyObject {
     func goAway()
+    /// For operators: what it speaks, and how many live queries it follows.
+    var protocolName: String { get }
+    var subscriptionCount: Int { get }
 }
 
-extension GraphQLWebSocketSession: Drainable {}
-extension EventStream: Drainable {}
+extension Drainable {
+    package var subscriptionCount: Int { 1 }
+}
+
+extension GraphQLWebSocketSession: Drainable {
+    package var protocolName: String { "graphql-transport-ws" }
+}
+extension EventStream: Drainable {
+    package var protocolName: String { "event-stream" }
+}
+extension LongPoll {
+    package var protocolName: String { "long-poll" }
+}

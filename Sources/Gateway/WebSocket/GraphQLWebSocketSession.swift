@@ -105,6 +105,8 @@ package final class GraphQLWebSocketSession: WebSocketHandler, LiveSession {
         }
     }
 
+    package var subscriptionCount: Int { live.count }
+
     /// The node drains: the client is to come back elsewhere.
     package func goAway() {
         perform(machine.close(1001, "Going away"))

@@ -13,10 +13,12 @@ package struct NodeRecordPayload: Sendable, Hashable {
     package var isDraining: Bool
     /// Sessions of a gateway, live queries of a worker.
     package var load: Int
+    /// Those that a worker owns.
+    package var shards: [ShardStatus]
 
     package init(
         id: NodeID, roles: [String], address: String, adminAddress: String, version: String, startedAtMs: Int64,
-        isDraining: Bool, load: Int
+        isDraining: Bool, load: Int, shards: [ShardStatus] = []
     ) {
         self.id = id
         self.roles = roles
@@ -26,13 +28,14 @@ package struct NodeRecordPayload: Sendable, Hashable {
         self.startedAtMs = startedAtMs
         self.isDraining = isDraining
         self.load = load
+        self.shards = shards
     }
 
     package var payload: [UInt8] {
         JSONValue.object([
             "id": .string(id.name), "roles": .array(roles.map(JSONValue.string)), "address": .string(address),
             "adminAddress": .string(adminAddress), "version": .string(version), "startedAt": .int(startedAtMs),
-            "draining": .bool(isDraining), "load": .int(Int64(load)),
+            "draining": .bool(isDraining), "load": .int(Int64(load)), "shards": .array(shards.map(\.json)),
         ]).compactBytes
     }
 
@@ -45,6 +48,7 @@ package struct NodeRecordPayload: Sendable, Hashable {
             id: NodeID(id), roles: roles, address: object["address"]?.stringValue ?? "",
             adminAddress: object["adminAddress"]?.stringValue ?? "", version: object["version"]?.stringValue ?? "",
             startedAtMs: object["startedAt"]?.intValue ?? 0, isDraining: object["draining"]?.boolValue ?? false,
-            load: Int(object["load"]?.intValue ?? 0))
+            load: Int(object["load"]?.intValue ?? 0),
+            shards: (object["shards"]?.arrayValue ?? []).compactMap(ShardStatus.init(json:)))
     }
 }

@@ -3,7 +3,7 @@ package import JSON
 /// Gateway → the owner of a shard, through the shard's control stream.
 package enum ControlMessage: Sendable, Hashable {
     /// The gateway has subscribers of this live query. Idempotent.
-    case announce(gateway: NodeID, query: LiveQuery, known: KnownResult?)
+    case announce(gateway: NodeID, query: LiveQuery, known: KnownResult?, ask: Ask = Ask())
     /// Its last subscriber left.
     case withdraw(gateway: NodeID, key: LiveQueryKey)
     /// The gateway leaves: all its interest in this shard ends.
@@ -13,12 +13,26 @@ package enum ControlMessage: Sendable, Hashable {
     case summary(gateway: NodeID, count: Int, fingerprint: UInt64)
 }
 
+/// How an announcement wants to be answered.
+package struct Ask: Sendable, Hashable {
+    /// Of this gateway's announcements, ever increasing; what answers it or comes later carries it.
+    package var number: UInt64
+    /// Only a run that starts after this announcement will do: what the gateway or a client holds comes from another
+    /// shard or from nowhere known, so neither what the owner has nor a run in flight need be newer.
+    package var isFresh: Bool
+
+    package init(number: UInt64 = 0, isFresh: Bool = false) {
+        self.number = number
+        self.isFresh = isFresh
+    }
+}
+
 extension ControlMessage {
     /// Fields of a stream entry: `m`, one JSON object.
     package var fields: [(String, [UInt8])] {
         let object: JSONObject =
             switch self {
-            case .announce(let gateway, let query, let known):
+            case .announce(let gateway, let query, let known, let ask):
                 [
                     "type": "announce", "gateway": .string(gateway.name),
                     "connector": .string(query.operation.connector), "operation": .string(query.operation.operation),
@@ -27,6 +41,7 @@ extension ControlMessage {
                     "auth": .array(query.auth.map { [$0] } ?? []),
                     "digest": .string(known?.digest.hex ?? ""),
                     "position": .string(known?.position?.description ?? ""),
+                    "ask": .int(Int64(clamping: ask.number)), "fresh": .bool(ask.isFresh),
                 ]
             case .withdraw(let gateway, let key):
                 ["type": "withdraw", "gateway": .string(gateway.name), "key": .string(key.digest.hex)]
@@ -56,7 +71,9 @@ extension ControlMessage {
             let known = Digest(hex: try object.string("digest")).map {
                 KnownResult(digest: $0, position: Position(object["position"]?.stringValue ?? ""))
             }
-            self = .announce(gateway: gateway, query: query, known: known)
+            let ask = Ask(
+                number: UInt64(clamping: try object.int("ask")), isFresh: object["fresh"]?.boolValue ?? false)
+            self = .announce(gateway: gateway, query: query, known: known, ask: ask)
         case "withdraw":
             guard let digest = Digest(hex: try object.string("key")) else { throw MessageError(field: "key") }
             self = .withdraw(gateway: gateway, key: LiveQueryKey(digest: digest))

@@ -1,13 +1,15 @@
 package import JSON
 
 /// Owner of a shard → gateway, through the gateway's inbox stream.
+///
+/// `answers` is the number of the gateway's latest announcement (`Ask.number`) that the owner had taken in.
 package enum InboxMessage: Sendable, Hashable {
     /// A new result.
-    case result(shard: ShardID, key: LiveQueryKey, result: LiveResult)
+    case result(shard: ShardID, key: LiveQueryKey, result: LiveResult, answers: UInt64 = 0)
     /// What the gateway said it holds is still the result, now known fresh up to `position`.
-    case unchanged(shard: ShardID, key: LiveQueryKey, digest: Digest, position: Position)
+    case unchanged(shard: ShardID, key: LiveQueryKey, digest: Digest, position: Position, answers: UInt64 = 0)
     /// The run failed. The live query stays registered; a later refresh may succeed.
-    case failed(shard: ShardID, key: LiveQueryKey, position: Position, error: RequestError)
+    case failed(shard: ShardID, key: LiveQueryKey, position: Position, error: RequestError, answers: UInt64 = 0)
     /// A worker took the shard under this epoch: announce everything that belongs to it.
     case announceAll(shard: ShardID, epoch: UInt64)
 }
@@ -16,7 +18,7 @@ extension InboxMessage {
     /// The live query it is about; nil when it is about a shard.
     package var key: LiveQueryKey? {
         switch self {
-        case .result(_, let key, _), .unchanged(_, let key, _, _), .failed(_, let key, _, _): key
+        case .result(_, let key, _, _), .unchanged(_, let key, _, _, _), .failed(_, let key, _, _, _): key
         case .announceAll: nil
         }
     }
@@ -24,27 +26,29 @@ extension InboxMessage {
     /// Fields of a stream entry: `m` a JSON object, `b` the result's body as it is.
     package var fields: [(String, [UInt8])] {
         switch self {
-        case .result(let shard, let key, let result):
+        case .result(let shard, let key, let result, let answers):
             [
                 Self.header([
                     "type": "result", "shard": .int(Int64(shard.number)), "key": .string(key.digest.hex),
                     "digest": .string(result.digest.hex), "position": .string(result.position.description),
                     "trace": .string(result.traceID), "at": .int(result.committedAtMs),
+                    "answers": .int(Int64(clamping: answers)),
                 ]), ("b", result.body),
             ]
-        case .unchanged(let shard, let key, let digest, let position):
+        case .unchanged(let shard, let key, let digest, let position, let answers):
             [
                 Self.header([
                     "type": "unchanged", "shard": .int(Int64(shard.number)), "key": .string(key.digest.hex),
                     "digest": .string(digest.hex), "position": .string(position.description),
+                    "answers": .int(Int64(clamping: answers)),
                 ])
             ]
-        case .failed(let shard, let key, let position, let error):
+        case .failed(let shard, let key, let position, let error, let answers):
             [
                 Self.header([
                     "type": "failed", "shard": .int(Int64(shard.number)), "key": .string(key.digest.hex),
                     "position": .string(position.description), "code": .string(error.code.rawValue),
-                    "message": .string(error.message),
+                    "message": .string(error.message), "answers": .int(Int64(clamping: answers)),
                 ])
             ]
         case .announceAll(let shard, let epoch):
@@ -70,6 +74,7 @@ extension InboxMessage {
         guard let keyDigest = Digest(hex: try object.string("key")) else { throw MessageError(field: "key") }
         guard let position = Position(try object.string("position")) else { throw MessageError(field: "position") }
         let key = LiveQueryKey(digest: keyDigest)
+        let answers = UInt64(clamping: try object.int("answers"))
         switch type {
         case "result":
             guard let digest = Digest(hex: try object.string("digest")) else { throw MessageError(field: "digest") }
@@ -78,15 +83,15 @@ extension InboxMessage {
                 shard: shard, key: key,
                 result: LiveResult(
                     position: position, digest: digest, body: body, traceID: try object.string("trace"),
-                    committedAtMs: try object.int("at")))
+                    committedAtMs: try object.int("at")), answers: answers)
         case "unchanged":
             guard let digest = Digest(hex: try object.string("digest")) else { throw MessageError(field: "digest") }
-            self = .unchanged(shard: shard, key: key, digest: digest, position: position)
+            self = .unchanged(shard: shard, key: key, digest: digest, position: position, answers: answers)
         case "failed":
             let code = ErrorCode(rawValue: try object.string("code")) ?? .internalError
             self = .failed(
                 shard: shard, key: key, position: position,
-                error: RequestError(code, try object.string("message")))
+                error: RequestError(code, try object.string("message")), answers: answers)
         default:
             throw MessageError(field: "type")
         }

@@ -8,6 +8,10 @@ struct LiveQueryState: Sendable {
         var digest: Digest?
         /// True until its latest announcement was answered.
         var awaitsAnswer: Bool
+        /// The number of that announcement.
+        var ask: UInt64
+        /// Only runs of the shard after this one are for the gateway (`Ask.isFresh`).
+        var afterRun: UInt64 = 0
     }
 
     /// At most one run in flight; a trigger meanwhile asks for one more.
@@ -17,7 +21,19 @@ struct LiveQueryState: Sendable {
         case waiting(untilMs: Int64)
         /// In the due queue.
         case queued
+        /// In the queue of those that run again without an event, at a pace.
+        case paced
         case running(batch: UInt64, again: Bool)
+
+        var name: PhaseCounts.Name {
+            switch self {
+            case .idle: .idle
+            case .waiting: .waiting
+            case .queued: .queued
+            case .paced: .paced
+            case .running: .running
+            }
+        }
     }
 
     /// The oldest event that no finished run covers.
@@ -61,6 +77,18 @@ struct LiveQueryState: Sendable {
     }
 }
 
+/// Live queries of a shard by phase.
+struct PhaseCounts: Sendable {
+    enum Name: Int, CaseIterable { case idle, waiting, queued, paced, running }
+
+    private var counts = Array(repeating: 0, count: Name.allCases.count)
+
+    subscript(name: Name) -> Int {
+        get { counts[name.rawValue] }
+        set { counts[name.rawValue] = newValue }
+    }
+}
+
 /// One shard that this worker owns.
 struct ShardState: Sendable {
     let epoch: UInt64
@@ -78,6 +106,8 @@ struct ShardState: Sendable {
     var matches: UInt64 = 0
     var lastEventMs: Int64 = 0
     var lastRefreshMs: Int64 = 0
+    var takeOver = TakeOverCounts()
+    var phases = PhaseCounts()
 
     struct HistoryEntry: Sendable {
         let id: StreamID

@@ -17,8 +17,14 @@ package struct RefreshMachine: Sendable {
     private var index = RuleIndex()
     private var shards: [ShardID: ShardState] = [:]
     private var states: [Int32: LiveQueryState] = [:]
-    private var slots: [LiveQueryKey: Int32] = [:]
+    /// A live query may stand at two shards of one worker while its operation's splits change.
+    private var slots: [SlotKey: Int32] = [:]
     private var due = DueQueue()
+    private var paced = DueQueue()
+    private var pace: Pace
+    private var pacedBatches: Set<UInt64> = []
+    /// Of shards that are gone, too.
+    private var formerTakeOver = TakeOverCounts()
     private var timers = TimerHeap()
     private var nextSlot: Int32 = 0
     private var nextBatch: UInt64 = 0
@@ -29,11 +35,18 @@ package struct RefreshMachine: Sendable {
     /// Those of them that the last node list did not name.
     private var unlistedGateways: Set<NodeID> = []
 
+    private struct SlotKey: Hashable {
+        let shard: ShardID
+        let key: LiveQueryKey
+    }
+
     /// - Parameter rules: the compiled rules of a live query; throws when this worker does not know the stored
     ///   operation in that version, or its variables cannot be used.
     package init(settings: RefreshSettings, rules: @escaping RulesProvider) {
         self.settings = settings
         self.rules = rules
+        self.pace = Pace(
+            perSecond: settings.pacedRunsPerSecond, burst: min(settings.batchMax, settings.pacedRunsPerSecond))
     }
 
     // MARK: Ownership
@@ -55,6 +68,7 @@ package struct RefreshMachine: Sendable {
         for (id, event) in history.suffix(settings.historyMax) { state.history.append(.init(id: id, event: event)) }
         if history.count > settings.historyMax { state.historyFloor = state.history.first?.id ?? lastEventID }
         state.historyFloor = max(state.historyFloor, StreamID(ms: trustedSinceMs, sequence: 0))
+        state.takeOver.replayed = UInt64(state.history.count)
         shards[shard] = state
     }
 
@@ -63,6 +77,7 @@ package struct RefreshMachine: Sendable {
     @discardableResult
     package mutating func shardLost(_ shard: ShardID) -> Int {
         guard let state = shards.removeValue(forKey: shard) else { return 0 }
+        formerTakeOver += state.takeOver
         for slot in state.slots { drop(slot) }
         return state.slots.count
     }
@@ -106,6 +121,7 @@ package struct RefreshMachine: Sendable {
         // A result read before the loss may lack what was lost, also when nothing newer was known then.
         forgetHistory(of: shard, upTo: max(state.lastEventID, lastEventID).successor ?? .max)
         shards[shard]?.lastEventID = lastEventID
+        shards[shard]?.takeOver.losses += 1
         refreshAll(of: shard, nowMs: nowMs)
         return dispatch(nowMs: nowMs)
     }
@@ -117,7 +133,9 @@ package struct RefreshMachine: Sendable {
     }
 
     private mutating func refreshAll(of shard: ShardID, nowMs: Int64) {
-        for slot in (shards[shard]?.slots ?? []).sorted() { trigger(slot, cause: .none, nowMs: nowMs) }
+        for slot in (shards[shard]?.slots ?? []).sorted() {
+            trigger(slot, cause: .none, isPaced: true, nowMs: nowMs)
+        }
     }
 
     private mutating func remember(_ event: MutationEvent, id: StreamID, in shard: ShardID) {
@@ -137,10 +155,10 @@ package struct RefreshMachine: Sendable {
     ) -> [RefreshAction] {
         guard shards[shard] != nil else { return [] }
         switch message {
-        case .announce(let gateway, let query, let known):
-            return announce(shard, gateway, query, known, nowMs: nowMs)
+        case .announce(let gateway, let query, let known, let ask):
+            return announce(shard, gateway, query, known, ask, nowMs: nowMs)
         case .withdraw(let gateway, let key):
-            if let slot = slots[key] { unsubscribe(gateway, from: slot) }
+            if let slot = slots[SlotKey(shard: shard, key: key)] { unsubscribe(gateway, from: slot) }
             shards[shard]?.refused[gateway]?.remove(key)
             return []
         case .leave(let gateway):
@@ -193,21 +211,34 @@ package struct RefreshMachine: Sendable {
     }
 
     private mutating func announce(
-        _ shard: ShardID, _ gateway: NodeID, _ query: LiveQuery, _ known: KnownResult?, nowMs: Int64
+        _ shard: ShardID, _ gateway: NodeID, _ query: LiveQuery, _ known: KnownResult?, _ ask: Ask, nowMs: Int64
     ) -> [RefreshAction] {
-        guard let shardState = shards[shard] else { return [] }
-        if let slot = slots[query.key], let state = states[slot] {
-            if state.subscribers[gateway] == nil { interestCounts[gateway, default: 0] += 1 }
-            states[slot]?.subscribers[gateway] = .init(digest: known?.digest, awaitsAnswer: true)
-            if case .idle = state.phase, let digest = state.digest, digest == known?.digest,
-                let position = state.position
+        guard let runs = shards[shard]?.runs else { return [] }
+        if known != nil { shards[shard]?.takeOver.announced += 1 }
+        let slotKey = SlotKey(shard: shard, key: query.key)
+        var subscriber = LiveQueryState.Subscriber(digest: known?.digest, awaitsAnswer: true, ask: ask.number)
+        if ask.isFresh { subscriber.afterRun = runs }
+        if let slot = slots[slotKey], let state = states[slot] {
+            if let former = state.subscribers[gateway] {
+                // A plain announcement does not take back that an earlier one wanted a later run.
+                if former.awaitsAnswer { subscriber.afterRun = max(subscriber.afterRun, former.afterRun) }
+            } else {
+                interestCounts[gateway, default: 0] += 1
+            }
+            states[slot]?.subscribers[gateway] = subscriber
+            if !ask.isFresh, case .idle = state.phase, let digest = state.digest, digest == known?.digest,
+                let position = state.position, position.run > subscriber.afterRun
             {
                 states[slot]?.subscribers[gateway]?.awaitsAnswer = false
+                shards[shard]?.takeOver.kept += 1
                 return [
-                    .send(to: gateway, .unchanged(shard: shard, key: query.key, digest: digest, position: position))
+                    .send(
+                        to: gateway,
+                        .unchanged(
+                            shard: shard, key: query.key, digest: digest, position: position, answers: ask.number))
                 ]
             }
-            triggerUnlessPending(slot, nowMs: nowMs)
+            triggerUnlessPending(slot, isPaced: known != nil, nowMs: nowMs)
             return dispatch(nowMs: nowMs)
         }
         let queryRules: QueryRules
@@ -220,35 +251,46 @@ package struct RefreshMachine: Sendable {
         } catch {
             // The gateway counts it among its interest; not to know it would look like a lost announcement.
             shards[shard]?.refused[gateway, default: []].insert(query.key)
-            let position = Position(epoch: shardState.epoch, run: shardState.runs, id: shardState.lastEventID)
-            return [.send(to: gateway, .failed(shard: shard, key: query.key, position: position, error: error))]
+            let position = Position(
+                epoch: shards[shard]?.epoch ?? 0, run: runs, id: shards[shard]?.lastEventID ?? .zero)
+            return [
+                .send(
+                    to: gateway,
+                    .failed(shard: shard, key: query.key, position: position, error: error, answers: ask.number))
+            ]
         }
         let slot = takeSlot()
-        slots[query.key] = slot
+        slots[slotKey] = slot
         shards[shard]?.slots.insert(slot)
         var state = LiveQueryState(query: query, shard: shard, everyMs: queryRules.everyMs)
-        state.subscribers[gateway] = .init(digest: known?.digest, awaitsAnswer: true)
+        state.subscribers[gateway] = subscriber
         interestCounts[gateway, default: 0] += 1
         states[slot] = state
+        shards[shard]?.phases[state.phase.name] += 1
         index.insert(slot, rules: queryRules)
         scheduleInterval(slot, nowMs: nowMs)
-        if let known, isStillFresh(known, rules: queryRules, in: shardState) {
+        if let known, !ask.isFresh, isStillFresh(known, rules: queryRules, in: shard) {
             let position = takePosition(in: shard)
             states[slot]?.digest = known.digest
             states[slot]?.position = position
             states[slot]?.subscribers[gateway]?.awaitsAnswer = false
+            shards[shard]?.takeOver.kept += 1
             return [
-                .send(to: gateway, .unchanged(shard: shard, key: query.key, digest: known.digest, position: position))
+                .send(
+                    to: gateway,
+                    .unchanged(
+                        shard: shard, key: query.key, digest: known.digest, position: position, answers: ask.number))
             ]
         }
-        trigger(slot, cause: .none, nowMs: nowMs)
+        // Somebody's screen is empty, or it shows what may be old: the first goes before the second.
+        trigger(slot, cause: .none, isPaced: known != nil, nowMs: nowMs)
         return dispatch(nowMs: nowMs)
     }
 
     /// Whether nothing relevant happened since `known` was read. Any doubt says no: a run with the known digest is
     /// cheap, a stale screen is not.
-    private func isStillFresh(_ known: KnownResult, rules: QueryRules, in shard: ShardState) -> Bool {
-        guard let position = known.position, rules.everyMs == nil else { return false }
+    private func isStillFresh(_ known: KnownResult, rules: QueryRules, in shard: ShardID) -> Bool {
+        guard let position = known.position, rules.everyMs == nil, let shard = shards[shard] else { return false }
         guard position.epoch <= shard.epoch, position.id >= shard.historyFloor, position.id <= shard.lastEventID else {
             return false
         }
@@ -264,12 +306,14 @@ package struct RefreshMachine: Sendable {
         guard let state = states.removeValue(forKey: slot) else { return }
         for gateway in state.subscribers.keys { forgetInterest(of: gateway) }
         index.remove(slot)
-        slots[state.query.key] = nil
+        shards[state.shard]?.phases[state.phase.name] -= 1
+        slots[SlotKey(shard: state.shard, key: state.query.key)] = nil
         shards[state.shard]?.slots.remove(slot)
         // What stands in the queue and the heap for live queries that are gone goes when it outnumbers the living:
         // else comings and goings would fill them while runs are stuck or intervals are long.
         let living = states
         if due.count > living.count + Self.leftoversMax { due.keep { living[$0] != nil } }
+        if paced.count > living.count + Self.leftoversMax { paced.keep { living[$0] != nil } }
         if timers.count > 3 * living.count + Self.leftoversMax { timers.keep { living[$0] != nil } }
     }
 
@@ -294,7 +338,10 @@ package struct RefreshMachine: Sendable {
 
     // MARK: Coalescing
 
-    private mutating func trigger(_ slot: Int32, cause: LiveQueryState.Cause, nowMs: Int64) {
+    /// - Parameter isPaced: nothing is known to have changed and nobody waits for a first result.
+    private mutating func trigger(
+        _ slot: Int32, cause: LiveQueryState.Cause, isPaced: Bool = false, nowMs: Int64
+    ) {
         guard let state = states[slot] else { return }
         states[slot]?.lastTriggerMs = nowMs
         // The oldest cause stays: latency is told for the event that waited longest.
@@ -302,32 +349,54 @@ package struct RefreshMachine: Sendable {
         switch state.phase {
         case .idle:
             let earliest = state.lastStartMs + settings.coalesceGapMs
-            if nowMs >= earliest {
+            if isPaced {
+                enqueuePaced(slot)
+            } else if nowMs >= earliest {
                 enqueue(slot)
             } else {
                 wait(slot, untilMs: earliest)
             }
         case .waiting, .queued: break
-        case .running(let batch, _): states[slot]?.phase = .running(batch: batch, again: true)
+        case .paced: if !isPaced { enqueue(slot) }
+        case .running(let batch, _): enter(.running(batch: batch, again: true), slot)
         }
     }
 
     /// For a new subscriber: a run that is yet to start will serve it, one in flight may not carry the body it needs.
-    private mutating func triggerUnlessPending(_ slot: Int32, nowMs: Int64) {
+    private mutating func triggerUnlessPending(_ slot: Int32, isPaced: Bool, nowMs: Int64) {
         switch states[slot]?.phase {
-        case .idle, .running: trigger(slot, cause: .none, nowMs: nowMs)
+        case .idle, .running, .paced: trigger(slot, cause: .none, isPaced: isPaced, nowMs: nowMs)
         case .waiting, .queued, nil: break
         }
     }
 
+    private mutating func enter(_ phase: LiveQueryState.Phase, _ slot: Int32) {
+        guard let state = states[slot] else { return }
+        shards[state.shard]?.phases[state.phase.name] -= 1
+        shards[state.shard]?.phases[phase.name] += 1
+        states[slot]?.phase = phase
+    }
+
     private mutating func enqueue(_ slot: Int32) {
         guard let query = states[slot]?.query else { return }
-        states[slot]?.phase = .queued
+        enter(.queued, slot)
         due.append(slot, to: .init(operation: query.operation, version: query.version))
     }
 
+    private mutating func enqueuePaced(_ slot: Int32) {
+        guard let state = states[slot] else { return }
+        // Those that an event took out of turn still stand there.
+        if paced.count > 2 * states.count + Self.leftoversMax {
+            let living = states
+            paced.keep { if case .paced = living[$0]?.phase { true } else { false } }
+        }
+        enter(.paced, slot)
+        shards[state.shard]?.takeOver.rerun += 1
+        paced.append(slot, to: .init(operation: state.query.operation, version: state.query.version))
+    }
+
     private mutating func wait(_ slot: Int32, untilMs: Int64) {
-        states[slot]?.phase = .waiting(untilMs: untilMs)
+        enter(.waiting(untilMs: untilMs), slot)
         timers.insert(.init(deadlineMs: untilMs, slot: slot, kind: .gap))
     }
 
@@ -339,7 +408,12 @@ package struct RefreshMachine: Sendable {
     }
 
     /// When `timeReached` should be called next; nil when nothing waits for a time.
-    package var nextDeadlineMs: Int64? { timers.earliestMs }
+    package var nextDeadlineMs: Int64? {
+        guard paced.count > 0, runsInFlight < settings.runsMax, pacedBatches.count < settings.pacedStatementsMax else {
+            return timers.earliestMs
+        }
+        return min(timers.earliestMs ?? .max, pace.nextMs)
+    }
 
     package mutating func timeReached(nowMs: Int64) -> [RefreshAction] {
         while let entry = timers.popDue(nowMs: nowMs) {
@@ -363,13 +437,17 @@ package struct RefreshMachine: Sendable {
 
     private mutating func dispatch(nowMs: Int64) -> [RefreshAction] {
         var actions: [RefreshAction] = []
-        while runsInFlight < settings.runsMax, let turn = due.next(limit: settings.batchMax) {
+        while runsInFlight < settings.runsMax, let (turn, isPaced) = nextTurn(nowMs: nowMs) {
             nextBatch += 1
             var items: [RunBatch.Item] = []
             for slot in turn.slots {
-                guard let state = states[slot], case .queued = state.phase else { continue }
+                guard let state = states[slot] else { continue }
+                switch state.phase {
+                case .queued where !isPaced, .paced where isPaced: break
+                case .idle, .waiting, .queued, .paced, .running: continue
+                }
                 let position = takePosition(in: state.shard)
-                states[slot]?.phase = .running(batch: nextBatch, again: false)
+                enter(.running(batch: nextBatch, again: false), slot)
                 states[slot]?.lastStartMs = nowMs
                 states[slot]?.runningCause = state.cause
                 states[slot]?.cause = nil
@@ -380,6 +458,10 @@ package struct RefreshMachine: Sendable {
             }
             if items.isEmpty { continue }
             runsInFlight += 1
+            if isPaced {
+                pace.take(items.count)
+                pacedBatches.insert(nextBatch)
+            }
             actions.append(
                 .run(
                     RunBatch(
@@ -388,13 +470,26 @@ package struct RefreshMachine: Sendable {
         return actions
     }
 
+    /// What has a cause goes first, but one statement may always be of those that have none: they must come to an end.
+    private mutating func nextTurn(
+        nowMs: Int64
+    ) -> (turn: (group: DueQueue.Group, slots: [Int32]), isPaced: Bool)? {
+        let allowed =
+            paced.count > 0 && pacedBatches.count < settings.pacedStatementsMax ? pace.available(nowMs: nowMs) : 0
+        let pacedFirst = allowed > 0 && pacedBatches.isEmpty
+        if !pacedFirst, let turn = due.next(limit: settings.batchMax) { return (turn, false) }
+        if allowed > 0, let turn = paced.next(limit: min(allowed, settings.batchMax)) { return (turn, true) }
+        return due.next(limit: settings.batchMax).map { ($0, false) }
+    }
+
     /// A batch ended. `outcomes` are in the order of its items.
     package mutating func runFinished(_ batch: RunBatch, _ outcomes: [RunOutcome], nowMs: Int64) -> [RefreshAction] {
         runsInFlight -= 1
+        pacedBatches.remove(batch.id)
         var actions: [RefreshAction] = []
         for (item, outcome) in zip(batch.items, outcomes) {
             guard let state = states[item.slot], case .running(batch.id, let again) = state.phase else { continue }
-            states[item.slot]?.phase = .idle
+            enter(.idle, item.slot)
             states[item.slot]?.lastFinishMs = nowMs
             states[item.slot]?.lastRunMs = nowMs - state.lastStartMs
             states[item.slot]?.runs += 1
@@ -431,26 +526,32 @@ package struct RefreshMachine: Sendable {
         shards[state.shard]?.lastRefreshMs = nowMs
         var isBodyMissing = false
         for gateway in state.subscribers.keys.sorted() {
-            guard let subscriber = state.subscribers[gateway] else { continue }
+            // Announced while the run was in flight, and only a later one will do.
+            guard let subscriber = state.subscribers[gateway], item.position.run > subscriber.afterRun else { continue }
             if subscriber.digest == digest {
                 if subscriber.awaitsAnswer {
                     actions.append(
                         .send(
                             to: gateway,
                             .unchanged(
-                                shard: state.shard, key: state.query.key, digest: digest, position: item.position)))
+                                shard: state.shard, key: state.query.key, digest: digest, position: item.position,
+                                answers: subscriber.ask)))
                 }
             } else if let body {
                 let result = LiveResult(
                     position: item.position, digest: digest, body: body, traceID: state.runningCause?.traceID ?? "",
                     committedAtMs: state.runningCause?.committedAtMs ?? 0)
-                actions.append(.send(to: gateway, .result(shard: state.shard, key: state.query.key, result: result)))
+                actions.append(
+                    .send(
+                        to: gateway,
+                        .result(shard: state.shard, key: state.query.key, result: result, answers: subscriber.ask)))
             } else {
                 // Subscribed while the run was in flight, and the run brought no body.
                 isBodyMissing = true
                 continue
             }
-            states[item.slot]?.subscribers[gateway] = .init(digest: digest, awaitsAnswer: false)
+            states[item.slot]?.subscribers[gateway]?.digest = digest
+            states[item.slot]?.subscribers[gateway]?.awaitsAnswer = false
         }
         return isBodyMissing
     }
@@ -471,7 +572,9 @@ package struct RefreshMachine: Sendable {
             actions.append(
                 .send(
                     to: gateway,
-                    .failed(shard: state.shard, key: state.query.key, position: item.position, error: error)))
+                    .failed(
+                        shard: state.shard, key: state.query.key, position: item.position, error: error,
+                        answers: state.subscribers[gateway]?.ask ?? 0)))
             states[item.slot]?.subscribers[gateway]?.awaitsAnswer = false
             states[item.slot]?.subscribers[gateway]?.digest = nil
         }
@@ -491,9 +594,12 @@ package struct RefreshMachine: Sendable {
     package mutating func sendFailed(
         _ gateway: NodeID, _ keys: [LiveQueryKey], nowMs: Int64
     ) -> [RefreshAction] {
-        for key in keys {
-            guard let slot = slots[key], let state = states[slot], state.subscribers[gateway] != nil else { continue }
-            states[slot]?.subscribers[gateway] = .init(digest: nil, awaitsAnswer: true)
+        for (shard, key) in shards.keys.flatMap({ shard in keys.map { (shard, $0) } }) {
+            guard let slot = slots[SlotKey(shard: shard, key: key)], let state = states[slot],
+                state.subscribers[gateway] != nil
+            else { continue }
+            states[slot]?.subscribers[gateway]?.digest = nil
+            states[slot]?.subscribers[gateway]?.awaitsAnswer = true
             states[slot]?.failures += 1
             let delayMs = min(settings.retryMaxMs, settings.retryMinMs << Int64(min(state.failures, 16)))
             if case .idle = state.phase { wait(slot, untilMs: nowMs + delayMs) }
@@ -518,9 +624,28 @@ package struct RefreshMachine: Sendable {
                 shard: shard, epoch: state.epoch, ownedSinceMs: state.ownedSinceMs, lastEventID: state.lastEventID,
                 events: state.events, matches: state.matches, runs: state.runs, liveQueries: state.slots.count,
                 subscribers: state.slots.reduce(0) { $0 + (states[$1]?.subscribers.count ?? 0) },
-                lastEventMs: state.lastEventMs, lastRefreshMs: state.lastRefreshMs)
+                lastEventMs: state.lastEventMs, lastRefreshMs: state.lastRefreshMs, due: state.phases[.queued],
+                running: state.phases[.running], paced: state.phases[.paced], waiting: state.phases[.waiting],
+                failing: state.slots.count { (states[$0]?.failures ?? 0) > 0 }, takeOver: state.takeOver)
         }
     }
+
+    /// The same in a few numbers per shard, without looking at every live query.
+    package var shardStatuses: [ShardStatus] {
+        shards.sorted { $0.key < $1.key }.map { shard, state in
+            ShardStatus(
+                shard: shard, epoch: state.epoch, ownedSinceMs: state.ownedSinceMs, liveQueries: state.slots.count,
+                due: state.phases[.queued], running: state.phases[.running], paced: state.phases[.paced],
+                waiting: state.phases[.waiting], lastEventID: state.lastEventID,
+                lastRefreshMs: state.lastRefreshMs, takeOver: state.takeOver)
+        }
+    }
+
+    /// Since the start, over all shards, lost ones included.
+    package var takeOver: TakeOverCounts {
+        shards.values.reduce(into: formerTakeOver) { $0 += $1.takeOver }
+    }
+    package var pacedCount: Int { shards.values.reduce(0) { $0 + $1.phases[.paced] } }
 
     /// - Parameter limit: at most so many, whichever; ordered by operation then key.
     package func liveQueryReports(limit: Int, operation: OperationReference? = nil) -> [LiveQueryReport] {

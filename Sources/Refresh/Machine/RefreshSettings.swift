@@ -6,6 +6,10 @@ package struct RefreshSettings: Sendable {
     package var runsMax = 8
     /// Live queries in one multiplexed statement.
     package var batchMax = 256
+    /// Runs per second that no event and no new subscriber caused: after a take-over, a move or a loss of events.
+    package var pacedRunsPerSecond = 5_000
+    /// Statements of such runs in flight at once.
+    package var pacedStatementsMax = 2
     /// Live queries of this worker; further announcements are refused.
     package var liveQueriesMax = 1_000_000
     /// Recent events kept per shard, to answer a returning gateway without a query.

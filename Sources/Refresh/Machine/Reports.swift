@@ -14,6 +14,15 @@ package struct ShardReport: Sendable {
     package let subscribers: Int
     package let lastEventMs: Int64
     package let lastRefreshMs: Int64
+    /// Live queries whose turn has come, whose run is in flight, who wait for the pace, and who wait for a gap or a
+    /// back-off.
+    package let due: Int
+    package let running: Int
+    package let paced: Int
+    package let waiting: Int
+    /// Live queries whose last run failed.
+    package let failing: Int
+    package let takeOver: TakeOverCounts
 }
 
 /// One live query, for the admin endpoint.

@@ -31,42 +31,27 @@ package struct InterestMachine: Sendable {
     package enum Action: Sendable {
         /// Append to the control stream of the shard.
         case tell(ShardID, ControlMessage)
-        /// Hand to the sessions of these hubs.
-        case deliver(hubs: [Int], key: LiveQueryKey, Delivery)
+        /// Hand to the sessions of these hubs that take what answers this announcement (`Start.fromAsk`).
+        case deliver(hubs: [Int], key: LiveQueryKey, Delivery, answers: UInt64)
     }
 
-    private struct Entry: Sendable {
-        let query: LiveQuery
-        let shard: ShardID
-        /// Subscriptions per hub; a hub without is absent.
-        var hubs: [Int: Int] = [:]
-        var held: Held = .nothing
-        /// Set until the owner answers the last announcement.
-        var announcedMs: Int64?
-        var retries = 0
-        /// When the live query ends, if nobody subscribes until then.
-        var lingerUntilMs: Int64?
-    }
+    private typealias Entry = InterestEntry
 
-    private enum Held: Sendable {
-        case nothing
-        /// A client came back with this; the body is with the client alone.
-        case claim(KnownResult)
-        case result(LiveResult)
-
-        var known: KnownResult? {
-            switch self {
-            case .nothing: nil
-            case .claim(let known): known
-            case .result(let result): KnownResult(digest: result.digest, position: result.position)
-            }
-        }
+    /// The answer to a new subscription.
+    package struct Start: Sendable {
+        /// What can be handed over at once; nil when the owner has to answer first.
+        package var immediate: Delivery?
+        /// The subscription takes only what answers this announcement or a later one: what its client saw has no order
+        /// with anything that is on its way already.
+        package var fromAsk: UInt64 = 0
+        package var actions: [Action] = []
     }
 
     package let gateway: NodeID
     private let settings: Settings
-    private let shardOf: @Sendable (OperationReference) -> ShardID
+    private let placeOf: @Sendable (LiveQuery) -> ShardPlace
     private var entries: [LiveQueryKey: Entry] = [:]
+    private var lastAsk: UInt64
     /// Shards that were ever told something: they get summaries, also of zero.
     private var shards: [ShardID: (count: Int, fingerprint: UInt64)] = [:]
     /// The newest epoch met per shard: what an older owner still sends is dropped, whatever it is about.
@@ -74,61 +59,115 @@ package struct InterestMachine: Sendable {
     private var nextSummaryMs: Int64 = 0
     private var nextSweepMs: Int64 = 0
 
-    package init(gateway: NodeID, settings: Settings, shardOf: @escaping @Sendable (OperationReference) -> ShardID) {
+    /// - Parameters:
+    ///   - firstAsk: greater than any announcement's number of a former process under this name.
+    ///   - placeOf: where a live query belongs now; after a change, call `placesChanged`.
+    package init(
+        gateway: NodeID, settings: Settings, firstAsk: UInt64 = 0,
+        placeOf: @escaping @Sendable (LiveQuery) -> ShardPlace
+    ) {
         self.gateway = gateway
         self.settings = settings
-        self.shardOf = shardOf
+        self.lastAsk = firstAsk
+        self.placeOf = placeOf
     }
 
     // MARK: Subscriptions
 
     /// One more subscription of `query` on `hub`.
     /// - Parameter known: what the client says it holds.
-    /// - Returns: what can be handed to this subscription at once; nil when the owner has to answer first.
     package mutating func subscribed(
         hub: Int, _ query: LiveQuery, known: KnownResult?, nowMs: Int64
-    ) throws(RequestError) -> (immediate: Delivery?, actions: [Action]) {
+    ) throws(RequestError) -> Start {
         let key = query.key
         if entries[key] == nil {
             guard entries.count < settings.liveQueriesMax else {
                 throw RequestError(.limitExceeded, "this gateway has its maximum of live queries")
             }
-            var entry = Entry(query: query, shard: shardOf(query.operation))
+            var entry = Entry(query: query, place: placeOf(query))
             if let known { entry.held = .claim(known) }
             entry.hubs[hub] = 1
+            entry.firstAsk = lastAsk + 1
+            if let known, known.position?.placement != entry.place.version { entry.freshAsk = entry.firstAsk }
             entries[key] = entry
             count(entry, 1)
-            return (nil, announce(key, nowMs: nowMs))
+            return Start(actions: announce(key, nowMs: nowMs))
         }
         entries[key]?.hubs[hub, default: 0] += 1
         entries[key]?.lingerUntilMs = nil
-        guard let entry = entries[key] else { return (nil, []) }
+        guard let entry = entries[key] else { return Start() }
         switch entry.held {
         case .result(let result):
-            if let seen = known?.position, seen > result.position {
-                // The client has seen newer than this gateway: ask rather than go backwards.
-                return (nil, announce(key, nowMs: nowMs))
+            guard let known else { return Start(immediate: .result(result)) }
+            let unchanged = Delivery.unchanged(digest: result.digest, position: result.position)
+            guard let seen = known.position, seen.isOrdered(with: result.position) else {
+                return known.digest == result.digest
+                    ? Start(immediate: unchanged) : joinUnordered(key, entry, known, nowMs: nowMs)
             }
-            if let known, known.position == nil, known.digest != result.digest {
-                // Read past the shard, so perhaps newer than what is here: only a run can tell.
-                entries[key]?.held = .nothing
-                return (nil, announce(key, nowMs: nowMs))
+            // The client has seen newer than this gateway: ask rather than go backwards. A run has to tell: an owner
+            // that has not heard of the newer one's cause yet would say that what is held here still holds.
+            if seen > result.position {
+                if entry.freshAsk == nil { entries[key]?.freshAsk = lastAsk + 1 }
+                return Start(actions: announce(key, nowMs: nowMs))
             }
-            if known?.digest == result.digest {
-                return (.unchanged(digest: result.digest, position: result.position), [])
-            }
-            return (.result(result), [])
+            return Start(immediate: known.digest == result.digest ? unchanged : .result(result))
         case .claim(let claim):
             if entry.announcedMs == nil, claim.digest == known?.digest, let position = claim.position {
-                return (.unchanged(digest: claim.digest, position: position), [])
+                return Start(immediate: .unchanged(digest: claim.digest, position: position))
             }
-            if claim.digest == known?.digest { return (nil, []) }
+            if let known, known.position?.placement != entry.place.version {
+                return joinUnordered(key, entry, known, nowMs: nowMs)
+            }
+            if claim.digest == known?.digest { return Start() }
             // Somebody needs the body now.
             entries[key]?.held = .nothing
-            return (nil, announce(key, nowMs: nowMs))
+            return Start(actions: announce(key, nowMs: nowMs))
         case .nothing:
-            return (nil, entry.announcedMs == nil ? announce(key, nowMs: nowMs) : [])
+            if let known { return joinUnordered(key, entry, known, nowMs: nowMs) }
+            return Start(actions: entry.announcedMs == nil ? announce(key, nowMs: nowMs) : [])
         }
+    }
+
+    /// A client joins whose result has no order with what is held here. One that comes from this place has an order
+    /// with what is on its way; of any other only a run tells that starts from now on.
+    private mutating func joinUnordered(
+        _ key: LiveQueryKey, _ entry: Entry, _ known: KnownResult, nowMs: Int64
+    ) -> Start {
+        if known.position?.placement == entry.place.version {
+            return Start(actions: entry.announcedMs == nil ? announce(key, nowMs: nowMs) : [])
+        }
+        // The answer may be that a claim still holds, which brings no body.
+        if case .claim(let claim) = entry.held, claim.digest != known.digest { entries[key]?.held = .nothing }
+        let ask = lastAsk + 1
+        entries[key]?.freshAsk = ask
+        return Start(fromAsk: ask, actions: announce(key, nowMs: nowMs))
+    }
+
+    // MARK: Places
+
+    /// Operators changed where live queries belong: those that moved are announced at their new place, then withdrawn
+    /// at the old one. What the old one still sends is dropped from here on.
+    package mutating func placesChanged(nowMs: Int64) -> [Action] {
+        var actions: [Action] = []
+        let moved = entries.compactMap { key, entry in
+            let place = placeOf(entry.query)
+            return place == entry.place ? nil : (key: key, place: place)
+        }
+        for (key, place) in moved.sorted(by: { $0.key.digest.prefix < $1.key.digest.prefix }) {
+            guard let entry = entries[key] else { continue }
+            count(entry, -1)
+            entries[key]?.place = place
+            entries[key]?.firstAsk = lastAsk + 1
+            entries[key]?.freshAsk = lastAsk + 1
+            entries[key]?.retries = 0
+            if let moved = entries[key] { count(moved, 1) }
+            actions += announce(key, nowMs: nowMs)
+            if place.shard != entry.place.shard {
+                actions.append(.tell(entry.place.shard, .withdraw(gateway: gateway, key: key)))
+            }
+            movedCount += 1
+        }
+        return actions
     }
 
     /// One subscription less.
@@ -146,18 +185,24 @@ package struct InterestMachine: Sendable {
     private mutating func end(_ key: LiveQueryKey) -> [Action] {
         guard let entry = entries.removeValue(forKey: key) else { return [] }
         count(entry, -1)
-        return [.tell(entry.shard, .withdraw(gateway: gateway, key: key))]
+        return [.tell(entry.place.shard, .withdraw(gateway: gateway, key: key))]
     }
 
     private mutating func count(_ entry: Entry, _ change: Int) {
-        shards[entry.shard, default: (0, 0)].count += change
-        shards[entry.shard]?.fingerprint ^= entry.query.key.digest.prefix
+        shards[entry.place.shard, default: (0, 0)].count += change
+        shards[entry.place.shard]?.fingerprint ^= entry.query.key.digest.prefix
     }
 
     private mutating func announce(_ key: LiveQueryKey, nowMs: Int64) -> [Action] {
         guard let entry = entries[key] else { return [] }
         entries[key]?.announcedMs = nowMs
-        return [.tell(entry.shard, .announce(gateway: gateway, query: entry.query, known: entry.held.known))]
+        lastAsk += 1
+        let ask = Ask(number: lastAsk, isFresh: entry.freshAsk != nil)
+        return [
+            .tell(
+                entry.place.shard,
+                .announce(gateway: gateway, query: entry.query, known: entry.knownToOwner, ask: ask))
+        ]
     }
 
     // MARK: Inbox
@@ -165,35 +210,39 @@ package struct InterestMachine: Sendable {
     package mutating func inboxArrived(_ message: InboxMessage, nowMs: Int64) -> [Action] {
         guard isCurrent(message) else { return [] }
         switch message {
-        case .result(let shard, let key, let result):
-            guard let entry = entries[key], entry.shard == shard else { return [] }
+        case .result(let shard, let key, var result, let answers):
+            guard let entry = entry(key, of: shard, answers) else { return [] }
+            result.position.placement = entry.place.version
             // Fenced: not newer than what is here. A client's claim does not fence, or a forged one would silence a
             // live query for everybody; each session's own position does.
-            if case .result(let held) = entry.held, result.position <= held.position { return [] }
-            answered(key)
+            if case .result(let held) = entry.held, held.position == result.position || entry.isOlder(result.position) {
+                return []
+            }
+            answered(key, answers)
             entries[key]?.held = .result(result)
-            return deliver(entry, .result(result))
-        case .unchanged(let shard, let key, let digest, let position):
-            guard let entry = entries[key], entry.shard == shard else { return [] }
+            return deliver(entry, .result(result), answers)
+        case .unchanged(let shard, let key, let digest, var position, let answers):
+            guard let entry = entry(key, of: shard, answers) else { return [] }
+            position.placement = entry.place.version
             guard let known = entry.held.known, known.digest == digest else {
                 // The owner believes that something else is held here. An announcement under way tells it better.
                 return entry.announcedMs == nil ? announce(key, nowMs: nowMs) : []
             }
-            if case .result(let held) = entry.held, position < held.position { return [] }
-            answered(key)
+            if entry.isOlder(position) { return [] }
+            answered(key, answers)
             switch entry.held {
             case .result(var result):
                 result.position = position
                 entries[key]?.held = .result(result)
-                return deliver(entry, .result(result))
+                return deliver(entry, .result(result), answers)
             case .claim, .nothing:
                 entries[key]?.held = .claim(KnownResult(digest: digest, position: position))
-                return deliver(entry, .unchanged(digest: digest, position: position))
+                return deliver(entry, .unchanged(digest: digest, position: position), answers)
             }
-        case .failed(let shard, let key, let position, let error):
-            guard let entry = entries[key], entry.shard == shard else { return [] }
-            if case .result(let held) = entry.held, position < held.position { return [] }
-            answered(key)
+        case .failed(let shard, let key, let position, let error, let answers):
+            guard let entry = entry(key, of: shard, answers) else { return [] }
+            if entry.isOlder(position.at(placement: entry.place.version)) { return [] }
+            answered(key, answers)
             // The owner forgot what this gateway holds, too: the next result brings its body. What a client said it
             // holds was not confirmed.
             switch entry.held {
@@ -202,21 +251,27 @@ package struct InterestMachine: Sendable {
             case .result where !error.code.isRetryable: entries[key]?.held = .nothing
             case .result, .nothing: break
             }
-            return deliver(entry, .failed(error))
+            return deliver(entry, .failed(error), answers)
         case .announceAll(let shard, _):
             var actions: [Action] = []
             for key in entries.keys.sorted(by: { $0.digest.prefix < $1.digest.prefix })
-            where entries[key]?.shard == shard { actions += announce(key, nowMs: nowMs) }
+            where entries[key]?.place.shard == shard { actions += announce(key, nowMs: nowMs) }
             return actions
         }
+    }
+
+    /// The live query a message is about, unless that comes from a registration which is over.
+    private func entry(_ key: LiveQueryKey, of shard: ShardID, _ answers: UInt64) -> Entry? {
+        guard let entry = entries[key], entry.place.shard == shard, answers >= entry.firstAsk else { return nil }
+        return entry
     }
 
     /// An owner whose lease another worker took may still send what it read late; it would turn screens back.
     private mutating func isCurrent(_ message: InboxMessage) -> Bool {
         let (shard, epoch): (ShardID, UInt64) =
             switch message {
-            case .result(let shard, _, let result): (shard, result.position.epoch)
-            case .unchanged(let shard, _, _, let position), .failed(let shard, _, let position, _):
+            case .result(let shard, _, let result, _): (shard, result.position.epoch)
+            case .unchanged(let shard, _, _, let position, _), .failed(let shard, _, let position, _, _):
                 (shard, position.epoch)
             case .announceAll(let shard, let epoch): (shard, epoch)
             }
@@ -230,13 +285,17 @@ package struct InterestMachine: Sendable {
         entries.keys.sorted { $0.digest.prefix < $1.digest.prefix }.flatMap { announce($0, nowMs: nowMs) }
     }
 
-    private mutating func answered(_ key: LiveQueryKey) {
+    private mutating func answered(_ key: LiveQueryKey, _ answers: UInt64) {
+        // What was on its way before the run that was asked for is no answer.
+        if let freshAsk = entries[key]?.freshAsk, answers < freshAsk { return }
         entries[key]?.announcedMs = nil
         entries[key]?.retries = 0
+        entries[key]?.freshAsk = nil
     }
 
-    private func deliver(_ entry: Entry, _ delivery: Delivery) -> [Action] {
-        entry.hubs.isEmpty ? [] : [.deliver(hubs: entry.hubs.keys.sorted(), key: entry.query.key, delivery)]
+    private func deliver(_ entry: Entry, _ delivery: Delivery, _ answers: UInt64) -> [Action] {
+        entry.hubs.isEmpty
+            ? [] : [.deliver(hubs: entry.hubs.keys.sorted(), key: entry.query.key, delivery, answers: answers)]
     }
 
     // MARK: Time
@@ -287,6 +346,8 @@ package struct InterestMachine: Sendable {
     // MARK: What operators see
 
     package var liveQueryCount: Int { entries.count }
+    /// Moves of live queries to another place since the start.
+    package private(set) var movedCount = 0
     package var subscriptionCount: Int { entries.values.reduce(0) { $0 + $1.hubs.values.reduce(0, +) } }
     package var awaitingCount: Int { entries.values.count { $0.announcedMs != nil } }
     /// Bytes of the results kept.

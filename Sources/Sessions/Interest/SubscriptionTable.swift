@@ -12,6 +12,8 @@ package struct SubscriptionTable<Session> {
         /// What the client holds, once something was delivered or it said so.
         var digest: Digest?
         var position: Position?
+        /// Takes what answers this announcement of the gateway or a later one: `InterestMachine.Start`.
+        var fromAsk: UInt64
     }
 
     /// Handle of a subscription in this table; never reused.
@@ -27,11 +29,11 @@ package struct SubscriptionTable<Session> {
     package init() {}
 
     package mutating func insert(
-        _ session: Session, id: String, key: LiveQueryKey, known: KnownResult?
+        _ session: Session, id: String, key: LiveQueryKey, known: KnownResult?, fromAsk: UInt64 = 0
     ) -> Handle {
         nextNumber += 1
         queries[key, default: [:]][nextNumber] = Subscription(
-            session: session, id: id, digest: known?.digest, position: known?.position)
+            session: session, id: id, digest: known?.digest, position: known?.position, fromAsk: fromAsk)
         count += 1
         return Handle(key: key, number: nextNumber)
     }
@@ -50,7 +52,7 @@ package struct SubscriptionTable<Session> {
     /// Returned rather than called back, because a session may end its subscription, or another one's, when it gets
     /// something; `contains` tells whether a subscription is still there.
     package mutating func take(
-        _ delivery: InterestMachine.Delivery, key: LiveQueryKey
+        _ delivery: InterestMachine.Delivery, key: LiveQueryKey, answers: UInt64 = .max
     ) -> [(subscription: Subscription, handle: Handle)] {
         guard var subscriptions = queries[key] else { return [] }
         queries[key] = nil  // the only reference, so that the loop changes in place
@@ -58,7 +60,7 @@ package struct SubscriptionTable<Session> {
         var index = subscriptions.values.startIndex
         let end = subscriptions.values.endIndex
         while index != end {
-            if Self.take(delivery, &subscriptions.values[index]) {
+            if answers >= subscriptions.values[index].fromAsk, Self.take(delivery, &subscriptions.values[index]) {
                 due.append((subscriptions.values[index], Handle(key: key, number: subscriptions.keys[index])))
             }
             subscriptions.values.formIndex(after: &index)
@@ -81,7 +83,12 @@ package struct SubscriptionTable<Session> {
     private static func take(_ delivery: InterestMachine.Delivery, _ subscription: inout Subscription) -> Bool {
         switch delivery {
         case .result(let result):
-            if let position = subscription.position, result.position < position { return false }
+            // What has no order with the client's position was run after the client came: `fromAsk`.
+            if let position = subscription.position, position.isOrdered(with: result.position),
+                result.position < position
+            {
+                return false
+            }
             if subscription.digest == result.digest {
                 subscription.position = result.position
                 return false
@@ -91,7 +98,8 @@ package struct SubscriptionTable<Session> {
             return true
         case .unchanged(let digest, let position):
             guard subscription.digest == digest else { return false }
-            subscription.position = subscription.position.map { max($0, position) } ?? position
+            if let held = subscription.position, held.isOrdered(with: position), held > position { return false }
+            subscription.position = position
             return false
         case .failed:
             // Whatever comes next is news again.

@@ -7,6 +7,8 @@ extension Settings {
         package var liveQueriesMax: Int
         package var checkpointMs: Int
         package var everyMinimumMs: Int
+        package var pacedRunsPerSecond: Int
+        package var pacedStatementsMax: Int
 
         init(_ values: SettingValues) {
             coalesceGapMs = values.int("worker.coalesceGapMs")
@@ -15,6 +17,8 @@ extension Settings {
             liveQueriesMax = values.int("worker.liveQueriesMax")
             checkpointMs = values.int("worker.checkpointMs")
             everyMinimumMs = values.int("worker.everyMinimumMs")
+            pacedRunsPerSecond = values.int("worker.pacedRunsPerSecond")
+            pacedStatementsMax = values.int("worker.pacedStatementsMax")
         }
     }
 
@@ -63,12 +67,18 @@ extension Settings {
         package var sweepAgeMs: Int
         package var batchMax: Int
         package var deleteBatchMs: Int
+        package var rowsMax: Int
+        package var alarmRows: Int
+        package var alarmAgeMs: Int
 
         init(_ values: SettingValues) {
             sweepMs = values.int("outbox.sweepMs")
             sweepAgeMs = values.int("outbox.sweepAgeMs")
             batchMax = values.int("outbox.batchMax")
             deleteBatchMs = values.int("outbox.deleteBatchMs")
+            rowsMax = values.int("outbox.rowsMax")
+            alarmRows = values.int("outbox.alarmRows")
+            alarmAgeMs = values.int("outbox.alarmAgeMs")
         }
     }
 

@@ -95,6 +95,10 @@ extension SettingTable {
         .int("worker.liveQueriesMax", 1_000_000, in: 1...100_000_000, "Live queries on this node; more are refused."),
         .duration("worker.checkpointMs", 1000, in: 10...10 * minute, "Interval at which stream positions are stored."),
         .duration("worker.everyMinimumMs", 10_000, dev: 1000, in: 10...hour, "Shortest interval of an `every` rule."),
+        .int(
+            "worker.pacedRunsPerSecond", 5000, in: 1...10_000_000,
+            "Re-runs per second that no event caused: after a take-over, a move or a loss of events."),
+        .int("worker.pacedStatementsMax", 2, in: 1...1024, "Statements in flight for such re-runs."),
     ]
 
     private static let gateway: [SettingKey] = [
@@ -125,6 +129,11 @@ extension SettingTable {
         .duration("outbox.sweepAgeMs", 2000, in: 10...10 * minute, "Age from which a row counts as left over."),
         .int("outbox.batchMax", 500, in: 1...100_000, "Rows published or deleted in one statement."),
         .duration("outbox.deleteBatchMs", 50, in: 0...minute, "Time for which published rows gather before deletion."),
+        .int(
+            "outbox.rowsMax", 1_000_000, in: 100...1_000_000_000,
+            "Rows past which the oldest are folded into one that refreshes everything."),
+        .int("outbox.alarmRows", 10_000, in: 1...1_000_000_000, "Rows waiting that are told as an error."),
+        .duration("outbox.alarmAgeMs", 30_000, in: 100...hour, "Age of a waiting row that is told as an error."),
     ]
 
     private static let auth: [SettingKey] = [

@@ -40,6 +40,7 @@ package struct LeaseMachine: Sendable {
     private let shardCount: Int
     private var states: [ShardID: State] = [:]
     private var workers: [NodeID] = []
+    private var pins: [ShardID: NodeID] = [:]
     private var isDraining = false
 
     package init(me: NodeID, shardCount: Int, settings: Settings) {
@@ -54,9 +55,14 @@ package struct LeaseMachine: Sendable {
         }
     }
 
-    /// - Parameter workers: live workers that are not draining, this one included unless it drains.
-    package mutating func workersChanged(_ workers: [NodeID], nowMs: Int64) -> [Action] {
+    /// - Parameters:
+    ///   - workers: live workers that are not draining, this one included unless it drains.
+    ///   - pins: shards that an operator moved, and to whom.
+    package mutating func workersChanged(
+        _ workers: [NodeID], pins: [ShardID: NodeID] = [:], nowMs: Int64
+    ) -> [Action] {
         self.workers = workers.sorted()
+        self.pins = pins
         return tick(nowMs: nowMs)
     }
 
@@ -69,7 +75,7 @@ package struct LeaseMachine: Sendable {
     /// Called every `renewMs` and whenever something changed.
     package mutating func tick(nowMs: Int64) -> [Action] {
         var actions: [Action] = []
-        let wanted = isDraining ? [] : Placement.shards(of: me, among: workers, shardCount: shardCount)
+        let wanted = isDraining ? [] : Placement.shards(of: me, among: workers, shardCount: shardCount, pins: pins)
         for shard in states.keys.sorted() {
             switch states[shard] {
             case .held(let epoch, let renewedMs, let renewSentMs):

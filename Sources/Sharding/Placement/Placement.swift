@@ -16,9 +16,23 @@ package enum Placement {
         return best?.worker
     }
 
+    /// The same with an operator's wish: `pinned` owns the shard while it is among the workers.
+    package static func owner(
+        of shard: ShardID, among workers: some Sequence<NodeID>, pinned: NodeID?
+    ) -> NodeID? {
+        if let pinned, workers.contains(pinned) { return pinned }
+        return owner(of: shard, among: workers)
+    }
+
     /// All shards that `worker` should own.
-    package static func shards(of worker: NodeID, among workers: [NodeID], shardCount: Int) -> Set<ShardID> {
-        Set((0..<shardCount).lazy.map(ShardID.init).filter { owner(of: $0, among: workers) == worker })
+    /// - Parameter pins: shards that an operator moved, and to whom; without effect where that worker is not there.
+    package static func shards(
+        of worker: NodeID, among workers: [NodeID], shardCount: Int, pins: [ShardID: NodeID] = [:]
+    ) -> Set<ShardID> {
+        Set(
+            (0..<shardCount).lazy.map(ShardID.init).filter {
+                owner(of: $0, among: workers, pinned: pins[$0]) == worker
+            })
     }
 
     private static func weight(of worker: NodeID, for shard: ShardID) -> UInt64 {
@@ -26,22 +40,6 @@ package enum Placement {
         hash.combine(worker.name)
         hash.combine(UInt64(shard.number))
         return hash.value
-    }
-}
-
-/// The shard of an operation. A live query belongs to the shard of its operation name, so that those which share
-/// statements and rules are together.
-package enum ShardMap {
-    package static func shard(of operation: OperationReference, shardCount: Int) -> ShardID {
-        var hash = StableHash()
-        hash.combine(operation.connector)
-        hash.combine(operation.operation)
-        return ShardID(Int(hash.value % UInt64(shardCount)))
-    }
-
-    /// The shards whose workers must hear of a mutation, given the queries it could refresh. Ascending, each once.
-    package static func shards(of queries: some Sequence<OperationReference>, shardCount: Int) -> [ShardID] {
-        Set(queries.map { shard(of: $0, shardCount: shardCount) }).sorted()
     }
 }
 

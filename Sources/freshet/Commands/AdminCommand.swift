@@ -6,8 +6,11 @@ internal import NIOHTTP1
 
 struct AdminCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "admin", abstract: "Looks into a running node.",
-        subcommands: [Shards.self, Nodes.self, LiveQueries.self, Status.self])
+        commandName: "admin", abstract: "Looks into a running node and gives orders to the cluster.",
+        subcommands: [
+            Shards.self, Nodes.self, LiveQueries.self, Sessions.self, Orders.self, Status.self, Splits.self,
+            Move.self, ClearMove.self, Drain.self, Undrain.self, EndSession.self,
+        ])
 
     struct Connection: ParsableArguments {
         @Option(help: "Admin endpoint of a node.")
@@ -19,14 +22,23 @@ struct AdminCommand: AsyncParsableCommand {
         @Flag(help: "Print the answer as JSON.")
         var json = false
 
-        func get(_ path: String) async -> JSONValue {
-            var headers: [(String, String)] = []
+        func get(_ path: String) async -> JSONValue { await call(.GET, path) }
+
+        /// Gives an order and prints what was done.
+        func act(_ path: String) async {
+            let answer = await call(.POST, path)
+            Terminal.out(json ? answer.description : answer["done"]?.stringValue ?? answer.description)
+        }
+
+        private func call(_ method: HTTPMethod, _ path: String) async -> JSONValue {
+            // For the audit log; it says who claims to act, the token who may.
+            var headers = [("x-freshet-operator", ProcessInfo.processInfo.environment["USER"] ?? "-")]
             if let token = token ?? ProcessInfo.processInfo.environment["FRESHET_ADMIN_TOKEN"] {
                 headers.append(("authorization", "Bearer \(token)"))
             }
             do {
                 let response = try await HTTPCall.send(
-                    .GET, try ServerAddress(url), path: path, headers: .init(headers))
+                    method, try ServerAddress(url), path: path, headers: .init(headers))
                 let value = try JSONParser.parse(response.body)
                 guard response.status == 200 else {
                     Terminal.fail(value["errors"]?[0]?["message"]?.stringValue ?? "status \(response.status)")
@@ -49,9 +61,11 @@ struct AdminCommand: AsyncParsableCommand {
 
     struct Shards: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Every shard: who owns it, under which epoch, how far behind, with how many live queries.",
+            abstract: "Every shard: who owns it since when, how far behind and why, what its take-over cost.",
             discussion: """
-                The last columns are known by the owner alone: ask the node that owns the shard. "-" means not known here.
+                verdict says what is the matter; due, running and paced are live queries whose turn has come, whose run
+                is in flight, and who run again at a pace. replayed, kept and rerun tell of the take-over: events that
+                positions were judged by, live queries kept by their position, runs at a pace. --json tells more.
                 """)
         @OptionGroup var connection: Connection
 
@@ -59,8 +73,8 @@ struct AdminCommand: AsyncParsableCommand {
             await connection.show(
                 "/admin/shards", rows: "shards",
                 columns: [
-                    "shard", "owner", "wanted", "epoch", "streamLength", "behindMs", "liveQueries", "subscribers",
-                    "events", "runs", "lastRefreshAgoMs",
+                    "shard", "owner", "ownedForMs", "wanted", "epoch", "verdict", "behindMs", "liveQueries", "due",
+                    "running", "paced", "replayed", "kept", "rerun", "lastRefreshAgoMs",
                 ])
         }
     }

@@ -47,7 +47,8 @@ import Testing
             known: KnownResult(digest: Fixture.digest, position: nil)),
         .announce(
             gateway: NodeID("g"), query: Fixture.query(auth: ["uid": "u"]),
-            known: KnownResult(digest: Fixture.digest, position: Fixture.position)),
+            known: KnownResult(digest: Fixture.digest, position: Fixture.position),
+            ask: Ask(number: 1_732_000_000_000 << 10, isFresh: true)),
         .withdraw(gateway: NodeID("g"), key: Fixture.query().key), .leave(gateway: NodeID("")),
         .summary(gateway: NodeID("g"), count: 3, fingerprint: .max),
     ]
@@ -56,7 +57,8 @@ import Testing
     func roundTrip(message: ControlMessage) throws {
         let read = try ControlMessage(fields: message.fields)
         #expect(read == message)
-        guard case .announce(_, let query, let known) = message, case .announce(_, let readQuery, let readKnown) = read
+        guard case .announce(_, let query, let known, _) = message,
+            case .announce(_, let readQuery, let readKnown, _) = read
         else { return }
         #expect(query.auth == readQuery.auth && query.variables == readQuery.variables && known == readKnown)
     }
@@ -79,7 +81,9 @@ import Testing
             result: LiveResult(
                 position: Fixture.position, digest: Fixture.digest, body: [0xff, 0, 10], traceID: "t", committedAtMs: 4)
         ),
-        .unchanged(shard: ShardID(3), key: Fixture.query().key, digest: Fixture.digest, position: Fixture.position),
+        .unchanged(
+            shard: ShardID(3), key: Fixture.query().key, digest: Fixture.digest, position: Fixture.position,
+            answers: 1_732_000_000_000 << 10),
         .failed(
             shard: ShardID(3), key: Fixture.query().key, position: Fixture.position,
             error: RequestError(.timeout, "slow")),
@@ -94,9 +98,9 @@ import Testing
     @Test func anUnknownErrorCodeIsInternal() throws {
         let position = Fixture.position
         let text =
-            #"{"type":"failed","shard":0,"key":"\#(Fixture.digest.hex)","position":"\#(position)","code":"NEW","message":"m"}"#
+            #"{"type":"failed","shard":0,"key":"\#(Fixture.digest.hex)","position":"\#(position)","code":"NEW","message":"m","answers":0}"#
         let message = try InboxMessage(fields: [("m", Array(text.utf8))])
-        guard case .failed(_, _, _, let error) = message else { return #expect(Bool(false)) }
+        guard case .failed(_, _, _, let error, _) = message else { return #expect(Bool(false)) }
         #expect(error.code == .internalError && error.message == "m")
     }
 

@@ -29,9 +29,16 @@ import Testing
     @Test func roundTrip() {
         #expect(Fixture.position.description == "1732000000000.17.1732000000123-4")
         #expect(Position(Fixture.position.description) == Fixture.position)
+        let placed = Fixture.position.at(placement: 5)
+        #expect(placed.description == "1732000000000.17.1732000000123-4.5")
+        #expect(Position(placed.description) == placed)
+        #expect(!placed.isOrdered(with: Fixture.position) && placed.isOrdered(with: placed))
     }
 
-    @Test(arguments: ["", "1", "1.2", "1.2.3", "1.2.3-4.5", ".2.3-4", "1..3-4", "-1.2.3-4", "1.2.x-4", "a.2.3-4"])
+    @Test(arguments: [
+        "", "1", "1.2", "1.2.3", "1.2.3-4.0", "1.2.3-4.x", "1.2.3-4.5.6", ".2.3-4", "1..3-4", "-1.2.3-4", "1.2.x-4",
+        "a.2.3-4",
+    ])
     func otherTextIsNone(text: String) {
         #expect(Position(text) == nil)
     }

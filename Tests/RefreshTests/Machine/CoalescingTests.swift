@@ -58,7 +58,7 @@ import Testing
         _ = bench.event(Fixture.event(trace: "three", atMs: 13))
         bench.nowMs += 100
         let finished = bench.finish(first, Fixture.result(2))
-        guard case .result(_, _, let result) = finished.sent[0].message else { return #expect(Bool(false)) }
+        guard case .result(_, _, let result, _) = finished.sent[0].message else { return #expect(Bool(false)) }
         #expect(result.traceID == "one" && result.committedAtMs == 11)
         #expect(finished.runs[0].items[0].traceID == "two")
     }
@@ -140,7 +140,7 @@ import Testing
                 #expect(batch.items.count <= settings.batchMax)
                 flying.append((batch, version))
             }
-            for case (_, .result(_, let key, let result)) in asked.sent {
+            for case (_, .result(_, let key, let result, _)) in asked.sent {
                 let text = String(decoding: result.body.dropFirst(5).dropLast(), as: UTF8.self)
                 screens[key] = Int(text)
             }

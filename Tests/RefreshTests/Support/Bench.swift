@@ -27,9 +27,10 @@ struct Bench {
     }
 
     mutating func announce(
-        _ query: LiveQuery = Fixture.query(), from gateway: String = "g", known: KnownResult? = nil
+        _ query: LiveQuery = Fixture.query(), from gateway: String = "g", known: KnownResult? = nil,
+        ask: Ask = Ask()
     ) -> Asked {
-        tell(.announce(gateway: NodeID(gateway), query: query, known: known))
+        tell(.announce(gateway: NodeID(gateway), query: query, known: known, ask: ask))
     }
 
     mutating func tell(_ message: ControlMessage) -> Asked {
@@ -84,9 +85,9 @@ struct Asked {
     var summary: [String] {
         sent.map { to, message in
             switch message {
-            case .result(_, _, let result): "\(to):result \(String(decoding: result.body, as: UTF8.self))"
+            case .result(_, _, let result, _): "\(to):result \(String(decoding: result.body, as: UTF8.self))"
             case .unchanged: "\(to):unchanged"
-            case .failed(_, _, _, let error): "\(to):failed \(error.code.rawValue)"
+            case .failed(_, _, _, let error, _): "\(to):failed \(error.code.rawValue)"
             case .announceAll(_, let epoch): "\(to):announceAll \(epoch)"
             }
         }
@@ -95,8 +96,8 @@ struct Asked {
     var positions: [Position] {
         sent.compactMap { _, message in
             switch message {
-            case .result(_, _, let result): result.position
-            case .unchanged(_, _, _, let position), .failed(_, _, let position, _): position
+            case .result(_, _, let result, _): result.position
+            case .unchanged(_, _, _, let position, _), .failed(_, _, let position, _, _): position
             case .announceAll: nil
             }
         }

@@ -9,19 +9,19 @@ import Testing
     private func machine(_ change: (inout InterestMachine.Settings) -> Void = { _ in }) -> InterestMachine {
         var settings = InterestMachine.Settings()
         change(&settings)
-        return InterestMachine(gateway: gateway, settings: settings) { _ in Fixture.shard }
+        return InterestMachine(gateway: gateway, settings: settings) { _ in ShardPlace(Fixture.shard) }
     }
 
     /// What actions say, in short.
     private func texts(_ actions: [InterestMachine.Action]) -> [String] {
         actions.map { action in
             switch action {
-            case .tell(_, .announce(_, _, let known)):
-                known.map { "announce \(name($0.digest))" } ?? "announce"
+            case .tell(_, .announce(_, _, let known, let ask)):
+                (known.map { "announce \(name($0.digest))" } ?? "announce") + (ask.isFresh ? " anew" : "")
             case .tell(_, .withdraw): "withdraw"
             case .tell(_, .leave): "leave"
             case .tell(_, .summary(_, let count, _)): "summary \(count)"
-            case .deliver(let hubs, _, let delivery): "deliver \(hubs) \(text(delivery))"
+            case .deliver(let hubs, _, let delivery, _): "deliver \(hubs) \(text(delivery))"
             }
         }
     }
@@ -81,8 +81,10 @@ import Testing
         var machine = try holding()
         let other = ShardID(9)
         #expect(
-            machine.inboxArrived(.result(shard: other, key: Fixture.query().key, result: Fixture.live(2, 9)), nowMs: 2)
-                .isEmpty)
+            machine.inboxArrived(
+                .result(shard: other, key: Fixture.query().key, result: Fixture.live(2, 9), answers: .max), nowMs: 2
+            )
+            .isEmpty)
         #expect(machine.inboxArrived(Fixture.result(2, 9, query: Fixture.query(7)), nowMs: 2).isEmpty)
         #expect(machine.inboxArrived(.announceAll(shard: other, epoch: 4), nowMs: 2).isEmpty)
     }
@@ -165,7 +167,7 @@ import Testing
         var machine = try holding(1, 5)
         let newer = try machine.subscribed(
             hub: 0, Fixture.query(), known: Fixture.known(2, Fixture.position(9)), nowMs: 2)
-        #expect(newer.immediate == nil && texts(newer.actions) == ["announce 1"])
+        #expect(newer.immediate == nil && texts(newer.actions) == ["announce 1 anew"])
         let older = try machine.subscribed(
             hub: 0, Fixture.query(), known: Fixture.known(2, Fixture.position(3)), nowMs: 2)
         #expect(older.immediate.map(text) == "result 1")

@@ -5,7 +5,7 @@ import Sessions
 final class SimulatedGateway: Process {
     private static let hubCount = 2
 
-    private(set) var interest = InterestMachine(gateway: NodeID(""), settings: .init()) { _ in ShardID(0) }
+    private(set) var interest = InterestMachine(gateway: NodeID(""), settings: .init()) { _ in ShardPlace(ShardID(0)) }
     private var tables: [SubscriptionTable<Connection>] = []
     private lazy var reader = StreamReader(self) { [unowned self] in arrived($1, $2) }
     private var outgoing: [(ShardID, ControlMessage)] = []
@@ -15,7 +15,9 @@ final class SimulatedGateway: Process {
     private var me: NodeID { NodeID("\(name).\(incarnation)") }
 
     override func started() {
-        interest = InterestMachine(gateway: me, settings: World.interestSettings) { Workload.shard(of: $0) }
+        interest = InterestMachine(gateway: me, settings: World.interestSettings) {
+            ShardPlace(Workload.shard(of: $0.operation))
+        }
         tables = Array(repeating: SubscriptionTable(), count: Self.hubCount)
         (outgoing, isSending) = ([], false)
         reader = StreamReader(self) { [unowned self] in arrived($1, $2) }
@@ -45,7 +47,8 @@ final class SimulatedGateway: Process {
         guard let answer = try? interest.subscribed(hub: client.hub, client.query, known: known, nowMs: nowMs) else {
             return nil
         }
-        let handle = tables[client.hub].insert(connection, id: "1", key: client.query.key, known: known)
+        let handle = tables[client.hub].insert(
+            connection, id: "1", key: client.query.key, known: known, fromAsk: answer.fromAsk)
         if let immediate = answer.immediate, tables[client.hub].deliver(immediate, to: handle) {
             client.delivered(immediate, through: connection)
         }
@@ -76,13 +79,13 @@ final class SimulatedGateway: Process {
             Position(epoch: .max, run: UInt64(timeline.nowMs) << 20 + forgedRun, id: position.id)
         }
         switch message {
-        case .result(let shard, let key, var result):
+        case .result(let shard, let key, var result, let answers):
             result.position = forged(result.position)
-            return .result(shard: shard, key: key, result: result)
-        case .unchanged(let shard, let key, let digest, let position):
-            return .unchanged(shard: shard, key: key, digest: digest, position: forged(position))
-        case .failed(let shard, let key, let position, let error):
-            return .failed(shard: shard, key: key, position: forged(position), error: error)
+            return .result(shard: shard, key: key, result: result, answers: answers)
+        case .unchanged(let shard, let key, let digest, let position, let answers):
+            return .unchanged(shard: shard, key: key, digest: digest, position: forged(position), answers: answers)
+        case .failed(let shard, let key, let position, let error, let answers):
+            return .failed(shard: shard, key: key, position: forged(position), error: error, answers: answers)
         case .announceAll(let shard, _): return .announceAll(shard: shard, epoch: .max)
         }
     }
@@ -93,10 +96,10 @@ final class SimulatedGateway: Process {
         for action in actions {
             switch action {
             case .tell(let shard, let message): outgoing.append((shard, message))
-            case .deliver(let hubs, let key, let delivery):
+            case .deliver(let hubs, let key, let delivery, let answers):
                 for hub in hubs {
                     var due: [Connection] = []
-                    due += tables[hub].take(delivery, key: key).map(\.subscription.session)
+                    due += tables[hub].take(delivery, key: key, answers: answers).map(\.subscription.session)
                     for connection in due.sorted(by: { $0.client.number < $1.client.number }) {
                         connection.client.delivered(delivery, through: connection)
                     }

@@ -153,7 +153,7 @@ final class SimulatedWorker: Process {
     }
 
     private func control(_ shard: ShardID, _ message: ControlMessage) {
-        guard world.sabotage == .runBeforeIndex, case .announce(let gateway, let query, _) = message else {
+        guard world.sabotage == .runBeforeIndex, case .announce(let gateway, let query, _, let ask) = message else {
             return perform(machine.controlArrived(shard, message, nowMs: nowMs))
         }
         // The wrong order: read first, enter the index afterwards, and answer with what was read.
@@ -162,7 +162,7 @@ final class SimulatedWorker: Process {
         later(timeline.pick(5...60)) { [self] in
             let known = KnownResult(digest: digest, position: nil)
             let actions = machine.controlArrived(
-                shard, .announce(gateway: gateway, query: query, known: known), nowMs: nowMs)
+                shard, .announce(gateway: gateway, query: query, known: known, ask: ask), nowMs: nowMs)
             for action in actions {
                 guard case .run(let batch) = action else {
                     perform([action])

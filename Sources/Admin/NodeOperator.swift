@@ -1,0 +1,185 @@
+package import Broker
+package import Catalog
+package import Directory
+package import Endpoint
+package import Execution
+internal import JSON
+package import LiveModel
+package import Sharding
+
+/// What an operator may do to the cluster through a node. Orders go to the broker, where every node reads them.
+package struct NodeOperator: Sendable {
+    private let broker: any Broker
+    private let catalog: Catalog
+    private let directory: ClusterDirectory
+    private let sessions: SessionRegistry
+    private let clock: ServiceClock
+    private let ordersChanged: @Sendable () async -> Void
+
+    /// - Parameter ordersChanged: called after an order was stored, so that this node acts on it at once.
+    package init(
+        broker: any Broker, catalog: Catalog, directory: ClusterDirectory, sessions: SessionRegistry,
+        clock: ServiceClock, ordersChanged: @escaping @Sendable () async -> Void
+    ) {
+        self.broker = broker
+        self.catalog = catalog
+        self.directory = directory
+        self.sessions = sessions
+        self.clock = clock
+        self.ordersChanged = ordersChanged
+    }
+
+    /// An action by its name and its operands, as they stand in the path and the query.
+    package enum Action: Sendable, Hashable {
+        case splits(OperationReference, count: Int)
+        /// - Parameter forMs: nil: until cleared.
+        case move(ShardID, to: NodeID, forMs: Int64?)
+        case clearMove(ShardID)
+        case drain(NodeID)
+        case undrain(NodeID)
+        case endSession(UInt64)
+
+        /// For the audit log.
+        package var description: String {
+            switch self {
+            case .splits(let operation, let count): "splits \(operation) \(count)"
+            case .move(let shard, let node, let forMs):
+                "move shard \(shard) to \(node) " + (forMs.map { "for \($0) ms" } ?? "until cleared")
+            case .clearMove(let shard): "clear move of shard \(shard)"
+            case .drain(let node): "drain \(node)"
+            case .undrain(let node): "undrain \(node)"
+            case .endSession(let id): "end session \(id)"
+            }
+        }
+    }
+
+    /// - Returns: one sentence about what was done.
+    /// - Throws: `.notFound` for a node, shard, operation or session that is not there; `.badRequest` for a value out
+    ///   of range; `.unavailable` when the broker cannot be asked.
+    package func perform(_ action: Action) async throws(RequestError) -> String {
+        switch action {
+        case .splits(let operation, let count): return try await setSplits(of: operation, to: count)
+        case .move(let shard, let node, let forMs):
+            try requireShard(shard)
+            let roles = try await roles(of: node)
+            guard roles.contains("worker") else {
+                throw RequestError(.badRequest, "node \"\(node)\" is no worker")
+            }
+            let untilMs = forMs.map { clock.nowMs() + $0 }
+            try await order([Orders.move(shard, to: .init(node: node, untilMs: untilMs))])
+            return "shard \(shard) goes to \(node)" + (forMs.map { " for \($0) ms" } ?? " until the move is cleared")
+        case .clearMove(let shard):
+            try requireShard(shard)
+            guard directory.orders.moves[shard] != nil else {
+                throw RequestError(.notFound, "shard \(shard) was not moved by anybody")
+            }
+            try await order([Orders.move(shard, to: nil)])
+            return "shard \(shard) goes where it belongs"
+        case .drain(let node):
+            _ = try await roles(of: node)
+            try await order([Orders.drain(node, true)])
+            return "\(node) gives up its shards and sessions and takes no new ones"
+        case .undrain(let node):
+            // Also of a node that is not there any more: the order outlives it.
+            guard directory.orders.drained.contains(node) else {
+                throw RequestError(.notFound, "node \"\(node)\" is not drained by order")
+            }
+            try await order([Orders.drain(node, false)])
+            return "\(node) takes shards and sessions again"
+        case .endSession(let id):
+            guard sessions.end(id) else {
+                throw RequestError(.notFound, "this node has no session \(id); sessions are ended at their own node")
+            }
+            return "session \(id) was told to come back"
+        }
+    }
+
+    private func setSplits(of operation: OperationReference, to count: Int) async throws(RequestError) -> String {
+        guard let stored = catalog.operation(operation), stored.kind == .query else {
+            throw RequestError(.notFound, "there is no stored query \"\(operation)\"")
+        }
+        let countMax = min(ShardMap.splitsMax, directory.shardCount)
+        guard (1...countMax).contains(count) else {
+            throw RequestError(.badRequest, "splits are 1 to \(countMax), not \(count)")
+        }
+        do {
+            try await directory.refresh()
+        } catch {
+            throw RequestError(.unavailable, "the broker cannot be asked: \(error)")
+        }
+        try await order([directory.orders.settingSplits(of: operation, to: count, nowMs: clock.nowMs())])
+        let shards = ShardMap.shards(of: operation, splits: count, shardCount: directory.shardCount)
+        return "\(operation) is divided over shards \(shards.map(\.description).joined(separator: ", "))"
+    }
+
+    private func requireShard(_ shard: ShardID) throws(RequestError) {
+        guard (0..<directory.shardCount).contains(shard.number) else {
+            throw RequestError(
+                .notFound, "there is no shard \(shard); the cluster has 0 to \(directory.shardCount - 1)")
+        }
+    }
+
+    private func roles(of node: NodeID) async throws(RequestError) -> [String] {
+        let nodes: [NodeRecordPayload]
+        do {
+            nodes = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
+        } catch {
+            throw RequestError(.unavailable, "the broker cannot be asked: \(error)")
+        }
+        guard let found = nodes.first(where: { $0.id == node }) else {
+            let names = nodes.map(\.id.name).joined(separator: ", ")
+            throw RequestError(.notFound, "there is no live node \"\(node)\"; there are \(names)")
+        }
+        return found.roles
+    }
+
+    private func order(_ changes: [OrderChange]) async throws(RequestError) {
+        do {
+            try await directory.change(changes)
+        } catch {
+            throw RequestError(.unavailable, "the broker cannot be asked: \(error)")
+        }
+        await ordersChanged()
+    }
+}
+
+extension NodeOperator.Action {
+    /// From `POST` to
+    ///
+    ///     /admin/operations/C/OP/splits?count=N
+    ///     /admin/shards/N/move?to=NODE[&forMs=N]     /admin/shards/N/clear-move
+    ///     /admin/nodes/ID/drain                      /admin/nodes/ID/undrain
+    ///     /admin/sessions/ID/end
+    ///
+    /// - Throws: `.badRequest` naming what is missing or cannot be read. Nil: no such path.
+    package init?(path: String, query: (String) -> String?) throws(RequestError) {
+        let parts = path.split(separator: "/").map(String.init)
+        func number<N: FixedWidthInteger>(_ text: String?, _ what: String) throws(RequestError) -> N {
+            guard let number = text.flatMap({ N($0) }) else {
+                throw RequestError(.badRequest, "\(what) must be a whole number")
+            }
+            return number
+        }
+        switch (parts.count, parts.dropFirst().first, parts.last) {
+        case (5, "operations", "splits"):
+            self = .splits(
+                OperationReference(connector: parts[2], operation: parts[3]),
+                count: try number(query("count"), "count"))
+        case (4, "shards", "move"):
+            guard let node = query("to"), !node.isEmpty else { throw RequestError(.badRequest, "to= names the node") }
+            let forMs: Int64? = query("forMs") == nil ? nil : try number(query("forMs"), "forMs")
+            guard forMs ?? 1 > 0, forMs ?? 1 <= Self.moveMsMax else {
+                throw RequestError(.badRequest, "forMs is 1 to \(Self.moveMsMax)")
+            }
+            self = .move(ShardID(try number(parts[2], "the shard")), to: NodeID(node), forMs: forMs)
+        case (4, "shards", "clear-move"): self = .clearMove(ShardID(try number(parts[2], "the shard")))
+        case (4, "nodes", "drain"): self = .drain(NodeID(parts[2]))
+        case (4, "nodes", "undrain"): self = .undrain(NodeID(parts[2]))
+        case (4, "sessions", "end"): self = .endSession(try number(parts[2], "the session"))
+        default: return nil
+        }
+    }
+
+    /// A year.
+    static let moveMsMax: Int64 = 365 * 24 * 3_600_000
+}

@@ -1,0 +1,99 @@
+package import JSON
+
+/// What a worker tells of a shard it owns, with every heartbeat. Times are milliseconds since 1970; 0 means never.
+package struct ShardStatus: Sendable, Hashable {
+    package var shard: ShardID
+    package var epoch: UInt64
+    package var ownedSinceMs: Int64
+    package var liveQueries: Int
+    /// Live queries whose turn has come, …
+    package var due: Int
+    /// … whose run is in flight, …
+    package var running: Int
+    /// … who run again without an event and wait for the pace, …
+    package var paced: Int
+    /// … and who wait for a gap or a back-off.
+    package var waiting: Int
+    /// Events up to here are applied.
+    package var lastEventID: StreamID
+    package var lastRefreshMs: Int64
+    package var takeOver: TakeOverCounts
+
+    package init(
+        shard: ShardID, epoch: UInt64, ownedSinceMs: Int64, liveQueries: Int, due: Int, running: Int, paced: Int,
+        waiting: Int, lastEventID: StreamID, lastRefreshMs: Int64, takeOver: TakeOverCounts
+    ) {
+        self.shard = shard
+        self.epoch = epoch
+        self.ownedSinceMs = ownedSinceMs
+        self.liveQueries = liveQueries
+        self.due = due
+        self.running = running
+        self.paced = paced
+        self.waiting = waiting
+        self.lastEventID = lastEventID
+        self.lastRefreshMs = lastRefreshMs
+        self.takeOver = takeOver
+    }
+
+    /// An array rather than an object: it travels with every heartbeat, once per shard.
+    package var json: JSONValue {
+        let counts = [
+            Int64(shard.number), Int64(clamping: epoch), ownedSinceMs, Int64(liveQueries), Int64(due), Int64(running),
+            Int64(paced), Int64(waiting), lastRefreshMs, Int64(clamping: takeOver.replayed),
+            Int64(clamping: takeOver.announced), Int64(clamping: takeOver.kept), Int64(clamping: takeOver.rerun),
+            Int64(clamping: takeOver.losses),
+        ]
+        return .array(counts.map(JSONValue.int) + [.string(lastEventID.description)])
+    }
+
+    /// Nil for another form: it comes from another version.
+    package init?(json: JSONValue) {
+        guard case .array(let parts) = json, parts.count == 15, let id = parts[14].stringValue.flatMap({ StreamID($0) })
+        else { return nil }
+        let numbers = parts.dropLast().compactMap(\.intValue)
+        guard numbers.count == 14 else { return nil }
+        var takeOver = TakeOverCounts()
+        takeOver.replayed = UInt64(clamping: numbers[9])
+        takeOver.announced = UInt64(clamping: numbers[10])
+        takeOver.kept = UInt64(clamping: numbers[11])
+        takeOver.rerun = UInt64(clamping: numbers[12])
+        takeOver.losses = UInt64(clamping: numbers[13])
+        self.init(
+            shard: ShardID(Int(numbers[0])), epoch: UInt64(clamping: numbers[1]), ownedSinceMs: numbers[2],
+            liveQueries: Int(numbers[3]), due: Int(numbers[4]), running: Int(numbers[5]), paced: Int(numbers[6]),
+            waiting: Int(numbers[7]), lastEventID: id, lastRefreshMs: numbers[8], takeOver: takeOver)
+    }
+}
+
+/// What taking a shard over, or losing events of it, cost.
+package struct TakeOverCounts: Sendable, Hashable {
+    /// Events of the stream's tail that announced positions were judged by.
+    package var replayed: UInt64 = 0
+    /// Announcements that said what the gateway holds.
+    package var announced: UInt64 = 0
+    /// Those of them answered without a run: nothing relevant happened since their position.
+    package var kept: UInt64 = 0
+    /// Runs that no event and no new subscriber caused: they go at a pace.
+    package var rerun: UInt64 = 0
+    /// Times that events were or may have been lost, so that everything ran again.
+    package var losses: UInt64 = 0
+
+    package init() {}
+
+    package var json: JSONValue {
+        [
+            "replayed": .int(Int64(clamping: replayed)), "announced": .int(Int64(clamping: announced)),
+            "kept": .int(Int64(clamping: kept)), "rerun": .int(Int64(clamping: rerun)),
+            "losses": .int(Int64(clamping: losses)),
+        ]
+    }
+
+    package static func += (left: inout Self, right: Self) {
+        left.replayed += right.replayed
+        left.announced += right.announced
+        left.kept += right.kept
+        left.rerun += right.rerun
+        left.losses += right.losses
+    }
+}
