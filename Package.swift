@@ -167,7 +167,11 @@ let package = Package(
         tests("LoadDriverTests", ["FreshetClient", "HTTPServer", "JSON", "LoadDriver", nio, nioHTTP, logging]),
         tests(
             "IntegrationTests",
-            ["FreshetClient", "JSON", "LocalServers", "freshet", crypto, nio, nioPosix, nioHTTP]),
+            [
+                "APINode", "Broker", "Catalog", "Directory", "Execution", "FreshetClient", "JSON", "LiveModel",
+                "LocalServers", "Postgres", "ProjectFolder", "Sharding", "freshet", crypto, nio, nioPosix, nioHTTP,
+                logging,
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -167,18 +167,31 @@ package final class OutboxSweeper: Sendable {
     }
 
     /// Tells how much is left, and keeps it bounded.
-    func measure(problem: String) async throws {
+    package func measure(problem: String) async throws {
         let countMax = settings.rowsMax + settings.foldMax
         let row = try await pool.query(Self.measure, [.text(String(countMax))]).rows.first
-        let rows = row?.int(0) ?? 0
+        var rows = row?.int(0) ?? 0
         let oldestMs = Int64(row?.int(1) ?? 0)
         var folded = 0
-        if rows > settings.rowsMax { folded = try await foldOldest(until: settings.rowsMax / 2, of: rows) }
+        if rows > settings.rowsMax {
+            let before = rows
+            while rows > settings.rowsMax / 2 {
+                let count = try await foldOldest()
+                if count < 2 { break }  // the others are locked by a sweeper
+                folded += count
+                rows -= count - 1
+            }
+            foldedTotal.increment(by: Int64(folded))
+            logger.error(
+                "too many events wait in the outbox: the oldest are folded into one that refreshes everything",
+                metadata: ["rows": "\(before)", "folded": "\(folded)"])
+        }
+        let (rowsLeft, foldedNow) = (rows, folded)
         let backlog = lastBacklog.withLock { last in
-            last.rows = rows - max(0, folded - 1)
+            last.rows = rowsLeft
             last.oldestMs = oldestMs
             last.problem = problem
-            last.folded += folded
+            last.folded += foldedNow
             return last
         }
         backlogGauge.record(backlog.rows)
@@ -192,28 +205,17 @@ package final class OutboxSweeper: Sendable {
         }
     }
 
-    /// - Returns: events folded.
-    private func foldOldest(until rowsWanted: Int, of rows: Int) async throws -> Int {
-        var folded = 0
-        while rows - folded > rowsWanted {
-            let count = try await pool.withSession { [self] session in
-                try await session.begin()
-                let gone = try await session.execute(Self.fold, [.text(String(settings.foldMax))]).rows.count
-                if gone > 0 {
-                    _ = try await session.execute(Self.insertFolded, [.text(makeUUID()), .text(Self.foldedEvent)])
-                }
-                try await session.commit()
-                return gone
+    /// - Returns: rows folded into one.
+    private func foldOldest() async throws -> Int {
+        try await pool.withSession { [self] session in
+            try await session.begin()
+            let gone = try await session.execute(Self.fold, [.text(String(settings.foldMax))]).rows.count
+            if gone > 0 {
+                _ = try await session.execute(Self.insertFolded, [.text(makeUUID()), .text(Self.foldedEvent)])
             }
-            folded += count
-            // One row alone is what the fold itself left.
-            if count < settings.foldMax { break }
+            try await session.commit()
+            return gone
         }
-        foldedTotal.increment(by: Int64(folded))
-        logger.error(
-            "too many events wait in the outbox: the oldest are folded into one that refreshes everything",
-            metadata: ["rows": "\(rows)", "folded": "\(folded)"])
-        return folded
     }
 }
 

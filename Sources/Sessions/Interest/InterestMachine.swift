@@ -242,7 +242,8 @@ package struct InterestMachine: Sendable {
         case .failed(let shard, let key, let position, let error, let answers):
             guard let entry = entry(key, of: shard, answers) else { return [] }
             if entry.isOlder(position.at(placement: entry.place.version)) { return [] }
-            answered(key, answers)
+            // A run that is still wanted stays wanted: another owner must not answer from what it finds.
+            answered(key, answers, isRun: false)
             // The owner forgot what this gateway holds, too: the next result brings its body. What a client said it
             // holds was not confirmed.
             switch entry.held {
@@ -285,12 +286,12 @@ package struct InterestMachine: Sendable {
         entries.keys.sorted { $0.digest.prefix < $1.digest.prefix }.flatMap { announce($0, nowMs: nowMs) }
     }
 
-    private mutating func answered(_ key: LiveQueryKey, _ answers: UInt64) {
+    private mutating func answered(_ key: LiveQueryKey, _ answers: UInt64, isRun: Bool = true) {
         // What was on its way before the run that was asked for is no answer.
         if let freshAsk = entries[key]?.freshAsk, answers < freshAsk { return }
         entries[key]?.announcedMs = nil
         entries[key]?.retries = 0
-        entries[key]?.freshAsk = nil
+        if isRun { entries[key]?.freshAsk = nil }
     }
 
     private func deliver(_ entry: Entry, _ delivery: Delivery, _ answers: UInt64) -> [Action] {

@@ -30,7 +30,8 @@ struct Serve: AsyncParsableCommand {
             settings: settings, catalog: catalog, metrics: metrics, logger: Logger(label: "freshet"))
         do throws(NodeError) {
             let address = try await node.start()
-            Terminal.out("ready http://\(settings.http.host):\(address.publicPort) node \(node.id)")
+            let admin = address.adminPort.map { " admin http://\(settings.admin.host):\($0)" } ?? ""
+            Terminal.out("ready http://\(settings.http.host):\(address.publicPort) node \(node.id)\(admin)")
         } catch {
             Terminal.fail(error.description)
         }

@@ -46,9 +46,8 @@ final class SimulatedClient {
             // A new session: nothing is remembered.
             (known, body, seen) = (nil, nil, [:])
         case 1:
-            // It knows the content alone, so nobody can tell whether what it gets is older.
+            // It knows the content alone: what it gets is to be read after it came.
             known?.position = nil
-            seen = [:]
         default: break
         }
         gateway.later(world.networkDelay()) { [self, known] in

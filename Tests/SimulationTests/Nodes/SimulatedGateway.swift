@@ -1,5 +1,7 @@
 import LiveModel
 import Sessions
+import Sharding
+import Synchronization
 
 /// The gateway's shell with two hubs; a restarted gateway is a new node.
 final class SimulatedGateway: Process {
@@ -8,6 +10,7 @@ final class SimulatedGateway: Process {
     private(set) var interest = InterestMachine(gateway: NodeID(""), settings: .init()) { _ in ShardPlace(ShardID(0)) }
     private var tables: [SubscriptionTable<Connection>] = []
     private lazy var reader = StreamReader(self) { [unowned self] in arrived($1, $2) }
+    private var orders = KnownOrders()
     private var outgoing: [(ShardID, ControlMessage)] = []
     private var isSending = false
     private var forgedRun: UInt64 = 0
@@ -15,8 +18,14 @@ final class SimulatedGateway: Process {
     private var me: NodeID { NodeID("\(name).\(incarnation)") }
 
     override func started() {
-        interest = InterestMachine(gateway: me, settings: World.interestSettings) {
-            ShardPlace(Workload.shard(of: $0.operation))
+        let orders = KnownOrders()
+        let isBlind = world.sabotage == .positionsTravel
+        self.orders = orders
+        interest = InterestMachine(
+            gateway: me, settings: World.interestSettings, firstAsk: UInt64(incarnation) << 32
+        ) {
+            let place = Workload.place(of: $0, by: orders.value.withLock { $0 })
+            return isBlind ? ShardPlace(place.shard) : place
         }
         tables = Array(repeating: SubscriptionTable(), count: Self.hubCount)
         (outgoing, isSending) = ([], false)
@@ -36,7 +45,11 @@ final class SimulatedGateway: Process {
     private func heartbeat() {
         call { [me] in
             $0.announce(me, role: "gateway", ttlMs: 5_000)
-        } then: { _ in
+            return $0.orders
+        } then: { [self] answer in
+            guard let answer, answer.generation != orders.value.withLock({ $0.generation }) else { return }
+            orders.value.withLock { $0 = answer }
+            perform(interest.placesChanged(nowMs: nowMs))
         }
     }
 
@@ -95,7 +108,8 @@ final class SimulatedGateway: Process {
     private func perform(_ actions: [InterestMachine.Action]) {
         for action in actions {
             switch action {
-            case .tell(let shard, let message): outgoing.append((shard, message))
+            case .tell(let shard, let message):
+                outgoing.append((shard, message))
             case .deliver(let hubs, let key, let delivery, let answers):
                 for hub in hubs {
                     var due: [Connection] = []
@@ -126,4 +140,9 @@ final class SimulatedGateway: Process {
             flush()
         }
     }
+}
+
+/// What a node last read of the orders.
+final class KnownOrders: Sendable {
+    let value = Mutex(Orders())
 }

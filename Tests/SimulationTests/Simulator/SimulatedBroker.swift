@@ -1,4 +1,5 @@
 import LiveModel
+import Sharding
 
 /// What the cluster needs of Redis: streams with ids and bounded lengths, leases with epochs, nodes with a life time.
 final class SimulatedBroker {
@@ -28,6 +29,8 @@ final class SimulatedBroker {
     private var streams: [String: Stream] = [:]
     private var leases: [ShardID: (owner: NodeID, epoch: UInt64, untilMs: Int64)] = [:]
     private var nodes: [NodeID: Node] = [:]
+    private var orderFields: [String: (version: UInt64, value: String)] = [:]
+    private var generation: UInt64 = 0
     private(set) var isUp = true
     /// Called when there may be something new to read.
     var changed: (String?) -> Void = { _ in }
@@ -40,7 +43,7 @@ final class SimulatedBroker {
 
     func comeUp(withData: Bool) {
         isUp = true
-        if !withData { (streams, leases, nodes) = ([:], [:], [:]) }
+        if !withData { (streams, leases, nodes, orderFields, generation) = ([:], [:], [:], [:], 0) }
         changed(nil)
     }
 
@@ -86,6 +89,15 @@ final class SimulatedBroker {
 
     func release(_ shard: ShardID, epoch: UInt64) {
         if leases[shard]?.epoch == epoch { leases[shard]?.untilMs = 0 }
+    }
+
+    // MARK: Orders
+
+    var orders: Orders { Orders(generation: generation, fields: orderFields) }
+
+    func change(_ change: OrderChange) {
+        generation = max(generation + 1, UInt64(timeline.nowMs))
+        orderFields[change.field] = change.value.map { (generation, $0) }
     }
 
     // MARK: Nodes

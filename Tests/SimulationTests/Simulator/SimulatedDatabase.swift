@@ -11,6 +11,8 @@ final class SimulatedDatabase {
         let shards: [ShardID]
         let event: [UInt8]
         let createdMs: Int64
+        /// Of the orders by which the shards were found.
+        let generation: UInt64
     }
 
     static let entities = ["e0", "e1", "e2", "e3", "u0", "u1"]

@@ -6,13 +6,14 @@ import Sharding
 
 /// The stored operations of the simulated service: one mutation, and one query per way of being refreshed.
 struct Workload: Sendable {
-    static let shardCount = 3
+    static let shardCount = 5
     static let mutation = operation("Set")
     private static let version = Digest(of: [1])
 
     private let join: Program
     private let failing: Program
-    let eventShards: [ShardID]
+    /// The queries that the mutation can refresh.
+    static let refreshed = ["Lookup", "Group", "All", "Mine", "Doubt"].map(operation)
 
     static func operation(_ name: String) -> OperationReference {
         OperationReference(connector: "c", operation: name)
@@ -22,8 +23,6 @@ struct Workload: Sendable {
         let environment = ConditionActivation.environment
         join = try environment.compile("request.variables.group == mutation.variables.group")
         failing = try environment.compile("mutation.variables.absent == 1")
-        eventShards = ShardMap.shards(
-            of: ["Lookup", "Group", "All", "Mine", "Doubt"].map(Self.operation), shardCount: Self.shardCount)
     }
 
     static func query(_ name: String, _ variables: JSONObject = [:], auth: JSONValue? = nil) -> LiveQuery {
@@ -36,8 +35,12 @@ struct Workload: Sendable {
         + ["u0", "u1"].map { query("Mine", auth: ["uid": .string($0)]) }
         + [query("All"), query("Doubt"), query("Timer")]
 
-    static func shard(of operation: OperationReference) -> ShardID {
-        ShardMap.shard(of: operation, shardCount: shardCount)
+    static func place(of query: LiveQuery, by orders: Orders) -> ShardPlace {
+        ShardMap.place(of: query, shardCount: shardCount, orders: orders)
+    }
+
+    static func eventShards(by orders: Orders, nowMs: Int64) -> [ShardID] {
+        ShardMap.shards(of: refreshed, shardCount: shardCount, orders: orders, nowMs: nowMs)
     }
 
     func rules(of query: LiveQuery) -> QueryRules {

@@ -1,0 +1,151 @@
+import FreshetClient
+import JSON
+import LocalServers
+import NIOHTTP1
+import Testing
+
+/// What operators can do to a running cluster, and what they see of it.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct OperatorTests {
+    @Test func shardsAreMovedNodesDrainedAndSessionsEnded() async throws {
+        try await Cluster.with { cluster in
+            let one = try await cluster.start(
+                roles: "api,worker,gateway,admin", settings: ["cluster.orderedDrainMs=0"])
+            let two = try await cluster.start(
+                roles: "worker,gateway,admin", settings: ["cluster.orderedDrainMs=0"])
+            let admin = try await AdminClient(one.process)
+            let other = try await AdminClient(two.process)
+            let ids = try await SplitTests.movies(one.address, count: 2)
+            let subscriber = try await Subscriber.connect(one.address)
+            subscriber.subscribe("GetMovieById", ["id": .string(ids[0])], id: "a")
+            _ = try await subscriber.data(id: "a")
+
+            // Settled: both own some.
+            try await admin.wait("shards") { answer in
+                Set(answer.rows("shards").map { $0["owner"]?.stringValue }) == [admin.node, other.node]
+                    && answer.rows("shards").allSatisfy { $0["verdict"]?.stringValue == "ok" }
+            }
+            let settled = try await admin.wait("shards") { answer in
+                answer.rows("shards").contains { ($0["liveQueries"]?.intValue ?? 0) > 0 }
+            }
+            let live = try #require(
+                settled.rows("shards").firstIndex { ($0["liveQueries"]?.intValue ?? 0) > 0 })
+            // The shard in use goes to and fro, and the subscriber follows.
+            for (number, node) in [other.node, admin.node, other.node].enumerated() {
+                let isThere: @Sendable (JSONValue) -> Bool = { answer in
+                    let row = answer.rows("shards")[live]
+                    return row["owner"]?.stringValue == node && row["pinned"]?.stringValue == node
+                        && row["verdict"]?.stringValue == "ok"
+                }
+                let moved = try await admin.post("shards/\(live)/move?to=\(node)&forMs=3600000")
+                #expect(moved.status == 200, "\(moved.body)")
+                try await admin.wait("shards", where: isThere)
+                try await SplitTests.write(one.address, ids[0], number + 1)
+                _ = try await subscriber.data(id: "a", where: Self.shows(number + 1))
+            }
+            // Seen from the node that does not own it, too.
+            try await admin.wait("shards") { $0.rows("shards")[live]["liveQueries"]?.intValue == 1 }
+
+            // A drained node gives everything up and is not ready; the move to it is ignored meanwhile.
+            let stranger = try await Subscriber.connect(two.address)
+            #expect(try await admin.post("nodes/\(other.node)/drain").status == 200)
+            #expect(await stranger.closeCode() == 1001)
+            try await admin.wait("shards") { answer in
+                answer.rows("shards").allSatisfy { $0["owner"]?.stringValue == admin.node }
+            }
+            #expect(try await HTTPCall.send(.GET, two.address, path: "/readyz").status == 503)
+            try await SplitTests.write(one.address, ids[0], 10)
+            _ = try await subscriber.data(id: "a", where: Self.shows(10))
+            #expect(try await admin.command(["undrain", other.node]).contains("takes shards and sessions again"))
+            try await admin.wait("shards") { $0.rows("shards")[live]["owner"]?.stringValue == other.node }
+            #expect(try await HTTPCall.send(.GET, two.address, path: "/readyz").status == 200)
+            #expect(try await admin.post("shards/\(live)/clear-move").status == 200)
+
+            // Sessions.
+            let listed = try await admin.get("sessions").rows("sessions")
+            #expect(listed.count == 1 && listed[0]["protocol"]?.stringValue == "graphql-transport-ws")
+            #expect(listed[0]["subscriptions"]?.intValue == 1)
+            #expect(listed[0]["peer"]?.stringValue?.hasPrefix("127.0.0.1:") == true)
+            let id = try #require(listed[0]["id"]?.intValue)
+            #expect(try await admin.post("sessions/\(id)/end").status == 200)
+            #expect(await subscriber.closeCode() == 1001)
+
+            try await refusals(admin)
+            // Each with its line.
+            let audit = one.process.output.split(separator: "\n").filter { $0.contains("admin action") }
+            #expect(audit.contains { $0.contains("move shard \(live) to \(other.node)") && $0.contains("the test") })
+            #expect(audit.contains { $0.contains("drain nobody") && $0.contains("no live node") })
+            #expect(audit.contains { $0.contains("end session \(id)") })
+            let table = try await admin.command(["shards"])
+            #expect(table.contains("verdict") && table.contains(admin.node))
+            #expect(try await admin.command(["orders"]).contains("order"))
+        }
+    }
+
+    private static func shows(_ number: Int) -> @Sendable (JSONValue) -> Bool {
+        { SplitTests.number($0) == number }
+    }
+
+    private func refusals(_ admin: AdminClient) async throws {
+        func refused(_ path: String, _ status: Int, _ text: String) async throws {
+            let answer = try await admin.post(path)
+            let message = answer.body["errors"]?[0]?["message"]?.stringValue ?? ""
+            #expect(answer.status == status && message.contains(text), "\(path): \(answer)")
+        }
+        try await refused("nodes/nobody/drain", 404, "no live node \"nobody\"")
+        try await refused("nodes/nobody/undrain", 404, "not drained")
+        try await refused("shards/16/move?to=\(admin.node)", 404, "no shard 16")
+        try await refused("shards/1/move?to=nobody", 404, "no live node")
+        try await refused("shards/1/move", 400, "to=")
+        try await refused("shards/x/move?to=\(admin.node)", 400, "the shard must be")
+        try await refused("shards/1/move?to=\(admin.node)&forMs=0", 400, "forMs")
+        try await refused("shards/5/clear-move", 404, "not moved")
+        try await refused("operations/movies/Nothing/splits?count=2", 404, "no stored query")
+        try await refused("operations/movies/UpdateMovie/splits?count=2", 404, "no stored query")
+        try await refused("operations/movies/GetMovieById/splits?count=17", 400, "1 to 16")
+        try await refused("operations/movies/GetMovieById/splits", 400, "count")
+        try await refused("sessions/999999/end", 404, "no session 999999")
+        try await refused("elsewhere", 404, "no action")
+    }
+
+    @Test func theOutboxTakesWhatRedisCannotAndStaysBounded() async throws {
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(
+                roles: "api,worker,gateway,admin",
+                settings: [
+                    "outbox.rowsMax=100", "outbox.alarmRows=20", "redis.commandTimeoutMs=300",
+                    "worker.pacedRunsPerSecond=50",
+                ])
+            let admin = try await AdminClient(node.process)
+            let ids = try await SplitTests.movies(node.address, count: 20)
+            let screen = try await Screen.open(node.address, ids)
+            for (number, id) in ids.enumerated() { try await SplitTests.write(node.address, id, number + 1) }
+            try await screen.wait(for: try await SplitTests.truth(node.address, ids))
+
+            await cluster.servers.redis.crash()
+            var slowestMs: Int64 = 0
+            for number in 100..<400 {
+                let start = ContinuousClock.now
+                try await SplitTests.write(node.address, ids[number % ids.count], number)
+                slowestMs = max(slowestMs, Int64((ContinuousClock.now - start) / .milliseconds(1)))
+            }
+            #expect(slowestMs < 2_000, "a mutation does not wait for Redis")
+            // More than rowsMax: folded, and told.
+            let status = try await admin.wait("status") {
+                ($0["outbox"]?["folded"]?.intValue ?? 0) > 100
+                    && $0["outbox"]?["problem"]?.stringValue?.contains("broker") == true
+            }
+            #expect((status["outbox"]?["rows"]?.intValue ?? .max) <= 300)
+            try await admin.wait("status") { ($0["outbox"]?["rows"]?.intValue ?? .max) <= 100 }
+            let metrics = String(
+                decoding: try await HTTPCall.send(.GET, admin.address, path: "/metrics").body, as: UTF8.self)
+            #expect(metrics.contains("freshet_outbox_backlog_rows"))
+            #expect(node.process.output.contains("events wait in the outbox"))
+
+            try await cluster.servers.redis.restart()
+            try await screen.wait(for: try await SplitTests.truth(node.address, ids))
+            #expect(screen.stepsBack == [])
+            try await admin.wait("status") { $0["outbox"]?["rows"]?.intValue == 0 }
+        }
+    }
+}

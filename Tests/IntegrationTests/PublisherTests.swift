@@ -1,0 +1,156 @@
+import APINode
+import Broker
+import Catalog
+import Directory
+import Execution
+import Foundation
+import JSON
+import LiveModel
+import LocalServers
+import Logging
+import Postgres
+import ProjectFolder
+import Sharding
+import Testing
+
+/// Events whose shards were chosen before an operation's splits changed, over a real outbox.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct PublisherTests {
+    static let shardCount = 16
+    static let hot = OperationReference(connector: "movies", operation: "GetMovieById")
+    static let mutation = OperationReference(connector: "movies", operation: "UpdateMovie")
+
+    /// One API node's parts, and a broker that others give orders to.
+    fileprivate struct Parts {
+        let pool: PostgresPool
+        let broker: MemoryBroker
+        let catalog: Catalog
+        let directory: ClusterDirectory
+        let publisher: EventPublisher
+        let sweeper: OutboxSweeper
+
+        init(_ postgres: LocalPostgres, rowsMax: Int = 1_000) async throws {
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            pool = PostgresPool(
+                configuration: PostgresConfiguration(connectionString: postgres.connectionString), logger: logger)
+            try await pool.start()
+            try await pool.script(ServiceSchema.sql)
+            broker = MemoryBroker(keys: try Keys(namespace: "test"), now: { PublisherTests.nowMs })
+            catalog = try Catalog.compile(try ProjectFolder.load(Paths.movies))
+            directory = ClusterDirectory(
+                broker: broker, shardCount: PublisherTests.shardCount, nowMs: { Int64(PublisherTests.nowMs) })
+            publisher = EventPublisher(
+                broker: broker, pool: pool, catalog: catalog, directory: directory, settings: .init(), logger: logger)
+            var settings = OutboxSweeper.Settings()
+            settings.sweepAgeMs = 0
+            settings.rowsMax = rowsMax
+            settings.foldMax = 10
+            sweeper = OutboxSweeper(
+                broker: broker, pool: pool, publisher: publisher, directory: directory, settings: settings,
+                makeUUID: { UUID().uuidString }, logger: logger)
+        }
+
+        /// A committed mutation; its shards are those by the orders that this node knows.
+        func commit() async throws -> OutboxRow {
+            let event = MutationEvent(
+                id: UUID().uuidString, operation: PublisherTests.mutation, variables: [:], auth: .null,
+                keysWritten: [], traceID: "", committedAtMs: 0)
+            let row = OutboxRow(event, shards: directory.shards(of: catalog.queriesRefreshed(by: event.operation)))
+            _ = try await pool.transaction([row.insertion])
+            return row
+        }
+
+        /// As another node does it: this one is not told.
+        func split(to count: Int) async throws -> Set<ShardID> {
+            let change = Orders().settingSplits(of: PublisherTests.hot, to: count, nowMs: 0)
+            try await broker.changeOrders([(field: change.field, value: change.value)])
+            return Set(ShardMap.shards(of: PublisherTests.hot, splits: count, shardCount: PublisherTests.shardCount))
+        }
+
+        func heard() async throws -> [ShardID: Int] {
+            var heard: [ShardID: Int] = [:]
+            for number in 0..<PublisherTests.shardCount {
+                let count = try await broker.length(of: broker.keys.events(shard: number))
+                if count > 0 { heard[ShardID(number)] = count }
+            }
+            return heard
+        }
+
+        func rows() async throws -> Int {
+            try await pool.query("SELECT count(*) FROM freshet.outbox").rows.first?.int(0) ?? -1
+        }
+    }
+
+    static let nowMs: UInt64 = 1_700_000_000_000
+
+    private func with(rowsMax: Int = 1_000, _ body: (Parts) async throws -> Void) async throws {
+        try await Servers.with { servers in
+            let parts = try await Parts(servers.postgres, rowsMax: rowsMax)
+            do {
+                try await body(parts)
+            } catch {
+                await parts.pool.stop()
+                throw error
+            }
+            await parts.pool.stop()
+        }
+    }
+
+    @Test func whoBecameResponsibleBeforeTheRowIsRemovedHearsOfIt() async throws {
+        try await with { parts in
+            let row = try await parts.commit()
+            let split = try await parts.split(to: 8)
+            #expect(!split.isSubset(of: row.shards))
+            parts.publisher.publish(row, of: Self.mutation, generation: parts.directory.orders.generation)
+            await parts.publisher.drain(withinMs: 20_000)
+            #expect(try await parts.rows() == 0)
+            let heard = try await parts.heard()
+            #expect(Set(heard.keys) == split.union(row.shards))
+            #expect(heard.values.allSatisfy { $0 == 1 })
+            // The next one is sent to all of them at once.
+            #expect(split.isSubset(of: try await parts.commit().shards))
+        }
+    }
+
+    @Test func theRowStaysWhileNobodyCanTellWhoIsResponsible() async throws {
+        try await with { parts in
+            let row = try await parts.commit()
+            parts.broker.setAvailable(false)
+            parts.publisher.publish(row, of: Self.mutation, generation: parts.directory.orders.generation)
+            await parts.publisher.drain(withinMs: 20_000)
+            #expect(try await parts.rows() == 1)
+            await #expect(throws: BrokerError.self) { _ = try await parts.sweeper.sweep() }
+            #expect(try await parts.rows() == 1)
+            let split = try await parts.split(whileAway: 8)
+            #expect(try await parts.sweeper.sweep() == 1)
+            #expect(try await parts.rows() == 0)
+            #expect(Set(try await parts.heard().keys) == split.union(row.shards))
+        }
+    }
+
+    @Test func tooManyRowsAreFoldedIntoOneThatEveryShardHears() async throws {
+        try await with(rowsMax: 50) { parts in
+            for _ in 0..<70 { _ = try await parts.commit() }
+            // Twice: counting stops a little above the bound.
+            for _ in 0..<2 { try await parts.sweeper.measure(problem: "away") }
+            let backlog = parts.sweeper.backlog
+            #expect(backlog.folded >= 35 && backlog.rows <= 50 && backlog.problem == "away")
+            #expect(try await parts.rows() == backlog.rows)
+            while try await parts.sweeper.sweep() > 0 {}
+            #expect(try await parts.rows() == 0)
+            let heard = try await parts.heard()
+            #expect(heard.count == Self.shardCount, "what was folded may concern anybody")
+            // A worker cannot read it as an event, and so runs everything in the shard again.
+            let first = try await parts.broker.range(
+                parts.broker.keys.events(shard: 0), after: .zero, through: nil, limit: 1_000)
+            #expect(first.contains { $0["e"].map { (try? MutationEvent(encoded: $0)) == nil } ?? false })
+        }
+    }
+}
+
+extension PublisherTests.Parts {
+    fileprivate func split(whileAway count: Int) async throws -> Set<ShardID> {
+        broker.setAvailable(true)
+        return try await split(to: count)
+    }
+}

@@ -1,0 +1,186 @@
+import FreshetClient
+import Foundation
+import JSON
+import NIOHTTP1
+import Synchronization
+import Testing
+
+/// Splits of a hot operation and other orders, given to real processes under load.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct SplitTests {
+    static let hot = "movies/GetMovieById"
+
+    @Test func splitsChangeUnderMutationsWithoutAMissOrAStepBack() async throws {
+        try await Cluster.with { cluster in
+            let apis = [
+                try await cluster.start(roles: "api,admin"), try await cluster.start(roles: "api"),
+            ]
+            _ = try await cluster.start(roles: "worker")
+            _ = try await cluster.start(roles: "worker")
+            let gateways = [try await cluster.start(roles: "gateway"), try await cluster.start(roles: "gateway")]
+            let admin = try await AdminClient(apis[0].process)
+            let ids = try await Self.movies(apis[0].address, count: 24)
+            var screens: [Screen] = []
+            for gateway in gateways {
+                screens.append(try await Screen.open(gateway.address, ids))
+            }
+            let isOver = Flag()
+            let writing = Task {
+                var number = 0
+                while !isOver.isSet {
+                    number += 1
+                    let id = ids[number % ids.count]
+                    try await Self.write(apis[number % 2].address, id, number)
+                }
+                // Every movie once more, so that the last word is known.
+                for id in ids {
+                    number += 1
+                    try await Self.write(apis[number % 2].address, id, number)
+                }
+                return number
+            }
+            for splits in [8, 3, 16, 1, 4] {
+                let answer = try await admin.post("operations/\(Self.hot)/splits?count=\(splits)")
+                #expect(answer.status == 200, "\(answer.body)")
+                // Done when the live queries are where they belong: as many shards have some as there are splits.
+                try await admin.wait("shards") { answer in
+                    let used = answer.rows("shards").filter { ($0["liveQueries"]?.intValue ?? 0) > 0 }
+                    let count = used.reduce(0) { $0 + ($1["liveQueries"]?.intValue ?? 0) }
+                    return count == Int64(ids.count) && used.count <= splits && (splits == 1 || used.count > 1)
+                }
+                for screen in screens { try await screen.sawMoreThan(try await Self.lastWritten(apis[0].address, ids)) }
+            }
+            isOver.set()
+            let last = try await writing.value
+            #expect(last > ids.count)
+            let truth = try await Self.truth(apis[0].address, ids)
+            for screen in screens {
+                try await screen.wait(for: truth)
+                #expect(screen.stepsBack == [])
+            }
+            let orders = try await admin.get("orders")
+            #expect(orders.rows("orders").first?["value"]?.intValue == 4)
+            #expect(orders.rows("orders").first?["shards"]?.arrayValue?.count == 4)
+            // A tag from one placement, taken to another after a change that only the others saw.
+            try await tagsDoNotOutliveTheirPlacement(apis[0].address, gateways[1].address, admin, ids[0])
+        }
+    }
+
+    private func tagsDoNotOutliveTheirPlacement(
+        _ api: ServerAddress, _ gateway: ServerAddress, _ admin: AdminClient, _ id: String
+    ) async throws {
+        let key: JSONObject = ["id": .string(id)]
+        let first = try await API.get(gateway, "GetMovieById", key, headers: ["prefer": "wait=5"])
+        let tag = try #require(first.headers.first(name: "etag"))
+        for splits in [7, 2, 7] {
+            #expect(try await admin.post("operations/\(Self.hot)/splits?count=\(splits)").status == 200)
+        }
+        try await Self.write(api, id, 1_000_000)
+        let news = try await API.get(
+            gateway, "GetMovieById", key, headers: ["if-none-match": tag, "prefer": "wait=20"])
+        #expect(news.status == 200)
+        #expect(Self.number(try JSONParser.parse(news.body)["data"] ?? .null) == 1_000_000)
+    }
+
+    // MARK: Movies
+
+    static func movies(_ address: ServerAddress, count: Int) async throws -> [String] {
+        var ids: [String] = []
+        for genre in ["Drama", "Sci-Fi", "Comedy"] {
+            let answer = try await API.get(address, "ListMoviesByGenre", ["genre": .string(genre)])
+            ids += (try JSONParser.parse(answer.body)["data"]?["movies"]?.arrayValue ?? [])
+                .compactMap { $0["id"]?.stringValue }
+        }
+        return Array(try #require(ids.count >= count ? ids : nil).prefix(count))
+    }
+
+    static func write(_ address: ServerAddress, _ id: String, _ number: Int) async throws {
+        let answer = try await API.mutate(
+            address, "UpdateMovie",
+            ["id": .string(id), "genre": "Drama", "description": .string("number \(number)")])
+        #expect(answer.status == 200, "\(answer.body)")
+    }
+
+    /// What a result says was written last.
+    static func number(_ data: JSONValue) -> Int? {
+        let text = data["movie"]?["description"]?.stringValue ?? ""
+        return text.hasPrefix("number ") ? Int(text.dropFirst(7)) : nil
+    }
+
+    static func truth(_ address: ServerAddress, _ ids: [String]) async throws -> [String: Int] {
+        var truth: [String: Int] = [:]
+        for id in ids {
+            let answer = try await API.get(address, "GetMovieById", ["id": .string(id)])
+            truth[id] = Self.number(try JSONParser.parse(answer.body)["data"] ?? .null)
+        }
+        return truth
+    }
+
+    static func lastWritten(_ address: ServerAddress, _ ids: [String]) async throws -> Int {
+        try await truth(address, ids).values.max() ?? 0
+    }
+}
+
+final class Flag: Sendable {
+    private let state = Mutex(false)
+    var isSet: Bool { state.withLock { $0 } }
+    func set() { state.withLock { $0 = true } }
+}
+
+/// One socket that follows movies, and what it saw of each.
+final class Screen: Sendable {
+    private struct State {
+        var shown: [String: Int] = [:]
+        var stepsBack: [String] = []
+        var error: String?
+    }
+
+    private let state = Mutex(State())
+    private let subscriber: Subscriber
+
+    private init(_ subscriber: Subscriber) { self.subscriber = subscriber }
+
+    static func open(_ address: ServerAddress, _ ids: [String]) async throws -> Screen {
+        let screen = Screen(try await Subscriber.connect(address))
+        for id in ids { screen.subscriber.subscribe("GetMovieById", ["id": .string(id)], id: id) }
+        Task { await screen.read() }
+        return screen
+    }
+
+    private func read() async {
+        do {
+            while true {
+                let message = try await subscriber.message { $0["type"]?.stringValue == "next" }
+                guard let id = message["id"]?.stringValue, let data = message["payload"]?["data"],
+                    let number = SplitTests.number(data)
+                else { continue }
+                state.withLock { state in
+                    if let former = state.shown[id], number < former {
+                        state.stepsBack.append("\(id): \(number) after \(former)")
+                    }
+                    state.shown[id] = number
+                }
+            }
+        } catch {
+            state.withLock { $0.error = "\(error)" }
+        }
+    }
+
+    var stepsBack: [String] { state.withLock { $0.stepsBack } }
+
+    /// Waits until something newer than `number` is shown. Bounded by the test's time limit.
+    func sawMoreThan(_ number: Int) async throws {
+        while (state.withLock { $0.shown.values.max() ?? 0 }) <= number {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// Waits until exactly this is shown.
+    func wait(for truth: [String: Int]) async throws {
+        while state.withLock({ $0.shown }) != truth {
+            let error = state.withLock { $0.error }
+            if let error { throw UnexpectedEnd(output: error) }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import FreshetClient
+import Foundation
+import JSON
+import NIOHTTP1
+
+/// A node's admin endpoint, by what the node printed when it was ready.
+struct AdminClient: Sendable {
+    let node: String
+    let address: ServerAddress
+
+    init(_ process: FreshetProcess) async throws {
+        let parts = try await process.line(containing: "ready http://").split(separator: " ").map(String.init)
+        guard parts.count == 6, parts[4] == "admin" else { throw NoAdmin(line: parts.joined(separator: " ")) }
+        node = parts[3]
+        address = try ServerAddress(parts[5])
+    }
+
+    struct NoAdmin: Error { let line: String }
+
+    func get(_ path: String) async throws -> JSONValue {
+        try JSONParser.parse(try await HTTPCall.send(.GET, address, path: "/admin/" + path).body)
+    }
+
+    @discardableResult
+    func post(_ path: String) async throws -> (status: Int, body: JSONValue) {
+        let response = try await HTTPCall.send(
+            .POST, address, path: "/admin/" + path, headers: ["x-freshet-operator": "the test"])
+        return (response.status, try JSONParser.parse(response.body))
+    }
+
+    /// Asks until the answer fits. Bounded by the test's time limit.
+    @discardableResult
+    func wait(_ path: String, where fits: (JSONValue) -> Bool) async throws -> JSONValue {
+        while true {
+            let answer = try await get(path)
+            if fits(answer) { return answer }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    /// `freshet admin …` against this node; its output.
+    func command(_ arguments: [String]) async throws -> String {
+        let process = try FreshetProcess(["admin"] + arguments + ["--url", "http://\(address.host):\(address.port)"])
+        _ = await process.waitForExit()
+        return process.output
+    }
+}
+
+extension JSONValue {
+    /// Rows of an admin answer by the value of one column.
+    func rows(_ name: String) -> [JSONValue] { self[name]?.arrayValue ?? [] }
+}
