@@ -10,9 +10,9 @@ struct OperatorTests {
     @Test func shardsAreMovedNodesDrainedAndSessionsEnded() async throws {
         try await Cluster.with { cluster in
             let one = try await cluster.start(
-                roles: "api,worker,gateway,admin", settings: ["cluster.orderedDrainMs=0"])
+                roles: "api,worker,gateway,admin", settings: ["drain.sessionsMs=0"])
             let two = try await cluster.start(
-                roles: "worker,gateway,admin", settings: ["cluster.orderedDrainMs=0"])
+                roles: "worker,gateway,admin", settings: ["drain.sessionsMs=0"])
             let admin = try await AdminClient(one.process)
             let other = try await AdminClient(two.process)
             let ids = try await SplitTests.movies(one.address, count: 2)

@@ -30,7 +30,7 @@ struct AdminClient: Sendable {
 
     /// Asks until the answer fits. Bounded by the test's time limit.
     @discardableResult
-    func wait(_ path: String, where fits: (JSONValue) -> Bool) async throws -> JSONValue {
+    func wait(_ path: String, where fits: @Sendable (JSONValue) -> Bool) async throws -> JSONValue {
         while true {
             let answer = try await get(path)
             if fits(answer) { return answer }
