@@ -144,6 +144,9 @@ let package = Package(
         tests("JSONTests", ["JSON"]),
         tests("LiveModelTests", ["CEL", "JSON", "LiveModel"]),
         tests("CatalogTests", ["CEL", "Catalog", "GraphQLLanguage", "JSON", "LiveModel"]),
+        tests(
+            "LanguageTests", ["Catalog", "Execution", "JSON", "LiveModel", "LocalServers", "Postgres", logging],
+            exclude: ["Golden"]),
         tests("RefreshTests", ["CEL", "JSON", "LiveModel", "Refresh"]),
         tests("ShardingTests", ["JSON", "LiveModel", "Sharding"]),
         tests("SessionsTests", ["JSON", "LiveModel", "Sessions"]),

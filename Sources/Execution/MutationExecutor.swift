@@ -47,14 +47,18 @@ package final class MutationExecutor: Sendable {
     package func run(
         _ operation: StoredOperation, variables: JSONObject, auth: Auth?, envelope: Envelope
     ) async throws(RequestError) -> Outcome {
-        let call = try operation.mutationCall(
-            variables: variables, auth: auth, nowMs: clock.nowMs(), makeUUID: makeUUID)
         let makeEvent: @Sendable ([EntityKey]) -> MutationEvent = { [clock] keys in
             MutationEvent(
                 id: envelope.eventID, operation: operation.reference, variables: variables,
                 auth: envelope.authReads.project(auth) ?? .null, keysWritten: keys, traceID: envelope.traceID,
                 committedAtMs: clock.nowMs())
         }
+        if operation.isStepwise {
+            let run = operation.mutationRun(variables: variables, auth: auth, nowMs: clock.nowMs(), makeUUID: makeUUID)
+            return try await StepwiseMutation(pool: pool, run: run).execute(envelope.shards, makeEvent)
+        }
+        let call = try operation.mutationCall(
+            variables: variables, auth: auth, nowMs: clock.nowMs(), makeUUID: makeUUID)
         if call.steps.isEmpty { return Outcome(body: Array("{}".utf8), errors: [], event: nil) }
         if call.isTransaction || call.steps.count == 1 {
             return try await runAtOnce(call, envelope, makeEvent)
@@ -80,7 +84,7 @@ package final class MutationExecutor: Sendable {
             guard case .server = error.code, let failed = error.stepIndex, failed < call.steps.count else {
                 throw RequestError(error)
             }
-            return Self.rolledBack(call, failedStep: failed, RequestError(error))
+            return Self.rolledBack(call.steps.map(\.responseKey), failedStep: failed, RequestError(error))
         }
         let fields = zip(call.steps, results).map { step, result in
             (step.responseKey, Self.value(of: step, result))
@@ -90,17 +94,17 @@ package final class MutationExecutor: Sendable {
 
     /// Every field is null and has an error: the failing one its own, earlier ones "(rolled back)", later ones
     /// "(aborted)". Source: SQL Connect language §5.1, `@transaction`.
-    private static func rolledBack(_ call: MutationCall, failedStep: Int, _ error: RequestError) -> Outcome {
+    static func rolledBack(_ responseKeys: [String], failedStep: Int, _ error: RequestError) -> Outcome {
         var errors: [RequestError] = []
-        for (index, step) in call.steps.enumerated() {
+        for (index, key) in responseKeys.enumerated() {
             var fieldError = error
-            fieldError.path = [.key(step.responseKey)]
+            if index != failedStep || error.path.isEmpty { fieldError.path = [.key(key)] }
             if index < failedStep { fieldError.message = "(rolled back)" }
             if index > failedStep { fieldError.message = "(aborted)" }
             errors.append(fieldError)
         }
         return Outcome(
-            body: object(call.steps.map { ($0.responseKey, nil) }), errors: errors, event: nil, isCommitted: false)
+            body: object(responseKeys.map { ($0, nil) }), errors: errors, event: nil, isCommitted: false)
     }
 
     /// Without `@transaction` the fields run one after the other and a failed one does not undo the others. They still
@@ -152,7 +156,7 @@ package final class MutationExecutor: Sendable {
     }
 
     /// JSON text of one field; nil for null.
-    private static func value(of step: MutationStep, _ result: ResultSet) -> [UInt8]? {
+    static func value(of step: MutationStep, _ result: ResultSet) -> [UInt8]? {
         switch step.resultKind {
         case .json: result.rows.first?[0]
         case .affectedCount: Array(String(result.affectedRows).utf8)
@@ -160,7 +164,7 @@ package final class MutationExecutor: Sendable {
     }
 
     /// `{"key":JSON,…}`; the fields' texts come from Postgres as they are.
-    private static func object(_ fields: [(String, [UInt8]?)]) -> [UInt8] {
+    static func object(_ fields: [(String, [UInt8]?)]) -> [UInt8] {
         var bytes: [UInt8] = [UInt8(ascii: "{")]
         for (index, (key, json)) in fields.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }

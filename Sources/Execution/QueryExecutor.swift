@@ -42,8 +42,31 @@ package final class QueryExecutor: Sendable {
     package func run(
         _ operation: StoredOperation, variables: JSONObject, auth: Auth?
     ) async throws(RequestError) -> Result {
-        let call = try operation.queryCall(variables: variables, auth: auth, nowMs: clock.nowMs())
-        return try await run(call)
+        let nowMs = clock.nowMs()
+        let call = try operation.queryCall(variables: variables, auth: auth, nowMs: nowMs)
+        let result = try await run(call)
+        guard operation.hasResponsePolicy else { return result }
+        return try Self.finish(result, operation, variables, auth, nowMs)
+    }
+
+    /// `@check` and `@redact` of a query.
+    private static func finish(
+        _ result: Result, _ operation: StoredOperation, _ variables: JSONObject, _ auth: Auth?, _ nowMs: Int64
+    ) throws(RequestError) -> Result {
+        let body = try operation.finish(body: result.body, variables: variables, auth: auth, nowMs: nowMs)
+        return Result(body: body, digest: body == result.body ? result.digest : Digest(of: body))
+    }
+
+    private static func finish(
+        _ outcome: Outcome, _ operation: StoredOperation, _ item: Item, _ nowMs: Int64
+    ) -> Outcome {
+        guard case .result(let result) = outcome else { return outcome }
+        do throws(RequestError) {
+            let shown = try finish(result, operation, item.variables, item.auth, nowMs)
+            return shown.digest == item.knownDigest ? .unchanged : .result(shown)
+        } catch {
+            return .failed(error)
+        }
     }
 
     private func run(_ call: QueryCall) async throws(RequestError) -> Result {
@@ -64,16 +87,22 @@ package final class QueryExecutor: Sendable {
     /// Runs items of one operation, those of the same shape in one statement. Outcomes are in the order of the items;
     /// one item's failure does not touch the others.
     package func run(_ operation: StoredOperation, items: [Item]) async -> [Outcome] {
+        let nowMs = clock.nowMs()
         var outcomes: [Outcome] = Array(
             repeating: .failed(RequestError(.internalError, "the statement gave no result")), count: items.count)
         do {
-            let (batches, failures) = try operation.queryBatches(count: items.count, nowMs: clock.nowMs()) { index in
+            let (batches, failures) = try operation.queryBatches(count: items.count, nowMs: nowMs) { index in
                 (items[index].variables, items[index].auth)
             }
             for failure in failures { outcomes[failure.index] = .failed(failure.error) }
             for batch in batches { await run(batch, batch.members.indices, items, into: &outcomes) }
         } catch {
             return Array(repeating: .failed(error), count: items.count)
+        }
+        if operation.hasResponsePolicy {
+            for (index, item) in items.enumerated() {
+                outcomes[index] = Self.finish(outcomes[index], operation, item, nowMs)
+            }
         }
         return outcomes
     }

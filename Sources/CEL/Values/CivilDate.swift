@@ -1,24 +1,24 @@
 /// A day of the proleptic Gregorian calendar. Conversions to and from days since 1970-01-01 work in 400-year eras whose
 /// years begin in March, so that the leap day is the last of its year (Howard Hinnant, "chrono-Compatible Low-Level Date
 /// Algorithms").
-struct CivilDate: Equatable {
-    var year: Int
+package struct CivilDate: Equatable {
+    package var year: Int
     /// 1...12
-    var month: Int
+    package var month: Int
     /// 1...31
-    var day: Int
+    package var day: Int
 
     private static let daysPerEra = 146_097
     /// Days from 0000-03-01 to 1970-01-01.
     private static let epochOffsetDays = 719_468
 
-    init(year: Int, month: Int, day: Int) {
+    package init(year: Int, month: Int, day: Int) {
         self.year = year
         self.month = month
         self.day = day
     }
 
-    init(daysSinceEpoch: Int) {
+    package init(daysSinceEpoch: Int) {
         let shifted = daysSinceEpoch + Self.epochOffsetDays
         let era = (shifted >= 0 ? shifted : shifted - (Self.daysPerEra - 1)) / Self.daysPerEra
         let dayOfEra = shifted - era * Self.daysPerEra
@@ -30,7 +30,7 @@ struct CivilDate: Equatable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    var daysSinceEpoch: Int {
+    package var daysSinceEpoch: Int {
         let marchYear = month <= 2 ? year - 1 : year
         let era = (marchYear >= 0 ? marchYear : marchYear - 399) / 400
         let yearOfEra = marchYear - era * 400
@@ -41,7 +41,7 @@ struct CivilDate: Equatable {
     }
 
     /// 0 for Sunday.
-    var dayOfWeek: Int {
+    package var dayOfWeek: Int {
         let days = daysSinceEpoch
         return ((days + 4) % 7 + 7) % 7
     }
@@ -52,7 +52,7 @@ struct CivilDate: Equatable {
     }
 
     /// Whether month and day exist.
-    var isValid: Bool {
+    package var isValid: Bool {
         guard (1...12).contains(month), day >= 1 else { return false }
         let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
         let lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]

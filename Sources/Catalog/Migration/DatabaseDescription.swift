@@ -35,11 +35,21 @@ package struct DatabaseDescription: Sendable {
         /// Neither partial nor over expressions, valid, the key's not among them.
         package var indexes: [Index]
         package var foreignKeys: [ForeignKey]
+        /// Names of indexes over expressions.
+        package var expressionIndexes: [String] = []
     }
 
     package var tables: [Table]
     /// Values in order, by type name.
     package var enums: [String: [String]]
+    /// Views and materialized views.
+    package var views: [String] = []
+    /// Extensions that are installed in the database, or could be.
+    package var extensions: [String: ExtensionState] = [:]
+
+    package enum ExtensionState: String, Sendable, Hashable {
+        case installed, available
+    }
 
     package init(tables: [Table] = [], enums: [String: [String]] = [:]) {
         self.tables = tables
@@ -65,6 +75,10 @@ package struct DatabaseDescription: Sendable {
         }
         for (index, type) in try Self.array(root, "enums", "").enumerated() {
             enums[try Self.text(type, "name", "enums[\(index)]")] = try Self.texts(type, "values", "enums[\(index)]")
+        }
+        views = (root["views"]?.arrayValue ?? []).compactMap(\.stringValue)
+        for entry in root["extensions"]?.objectValue?.entries ?? [] {
+            extensions[entry.key] = entry.value.stringValue.flatMap(ExtensionState.init(rawValue:))
         }
     }
 
@@ -95,6 +109,7 @@ package struct DatabaseDescription: Sendable {
                     targetTable: try text(key, "target", path),
                     targetColumns: try texts(key, "targetColumns", path), deleteRule: try text(key, "onDelete", path)))
         }
+        table.expressionIndexes = (json["expressionIndexes"]?.arrayValue ?? []).compactMap(\.stringValue)
         return table
     }
 

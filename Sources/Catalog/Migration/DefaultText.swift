@@ -11,7 +11,7 @@ enum DefaultText {
             guard let foundConstant = constant(found) ?? (isPlain(plain) ? plain : nil) else { return false }
             if type.isList { return true }
             switch type.scalar {
-            case .timestamp, .any: return true
+            case .timestamp, .any, .vector: return true
             case .int, .int64, .float: return Double(wantedConstant) == Double(foundConstant)
             case .uuid: return ScalarText.canonicalUUID(wantedConstant) == ScalarText.canonicalUUID(foundConstant)
             case .string, .boolean, .date, .enumeration: return wantedConstant == foundConstant

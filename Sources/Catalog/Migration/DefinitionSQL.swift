@@ -123,12 +123,28 @@ struct DefinitionSQL {
     func createIndex(_ index: TableIndex, of table: Table) -> SQLStatement {
         let columns = names(index.fields, of: table).enumerated().map { position, name in
             let isDescending = index.order.indices.contains(position) && index.order[position] == .descending
-            return SQLName.quoted(name) + (isDescending ? " DESC" : "")
+            let operatorClass = index.operatorClass.map { " \($0)" } ?? ""
+            return SQLName.quoted(name) + operatorClass + (isDescending ? " DESC" : "")
         }
         return SQLStatement(
             "CREATE INDEX IF NOT EXISTS \(SQLName.quoted(index.name)) ON \(qualified(table.name))"
                 + " USING \(index.method) (\(columns.joined(separator: ", ")))",
             summary: "create index \(index.name)")
+    }
+
+    /// Of the `@searchable` fields; nil for a table without.
+    func createSearchIndex(of table: Table) -> SQLStatement? {
+        guard table.columns.contains(where: { $0.searchLanguage != nil }) else { return nil }
+        let name = SearchSQL.indexName(table)
+        return SQLStatement(
+            "CREATE INDEX IF NOT EXISTS \(SQLName.quoted(name)) ON \(qualified(table.name))"
+                + " USING gin (\(SearchSQL.document(table, nil)))",
+            summary: "create search index \(name)")
+    }
+
+    /// The extension that columns of type Vector need.
+    var createVectorExtension: SQLStatement {
+        SQLStatement("CREATE EXTENSION IF NOT EXISTS vector", summary: "create extension vector")
     }
 
     /// Nil when the target table did not compile.

@@ -69,7 +69,12 @@ extension Migration {
                 ) ORDER BY f.conname)
                 FROM pg_catalog.pg_constraint f
                 JOIN pg_catalog.pg_class g ON g.oid = f.confrelid
-                WHERE f.conrelid = r.oid AND f.contype = 'f'), '[]'::json)
+                WHERE f.conrelid = r.oid AND f.contype = 'f'), '[]'::json),
+              'expressionIndexes', coalesce((
+                SELECT pg_catalog.json_agg(c.relname ORDER BY c.relname)
+                FROM pg_catalog.pg_index i
+                JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+                WHERE i.indrelid = r.oid AND i.indisvalid AND i.indexprs IS NOT NULL), '[]'::json)
             ) ORDER BY r.relname)
             FROM pg_catalog.pg_class r
             WHERE r.relnamespace = (SELECT oid FROM space) AND r.relkind IN ('r', 'p')), '[]'::json),
@@ -81,7 +86,16 @@ extension Migration {
                 FROM pg_catalog.pg_enum v WHERE v.enumtypid = t.oid), '[]'::json)
             ) ORDER BY t.typname)
             FROM pg_catalog.pg_type t
-            WHERE t.typnamespace = (SELECT oid FROM space) AND t.typtype = 'e'), '[]'::json)
+            WHERE t.typnamespace = (SELECT oid FROM space) AND t.typtype = 'e'), '[]'::json),
+          'views', coalesce((
+            SELECT pg_catalog.json_agg(r.relname ORDER BY r.relname)
+            FROM pg_catalog.pg_class r
+            WHERE r.relnamespace = (SELECT oid FROM space) AND r.relkind IN ('v', 'm', 'f')), '[]'::json),
+          'extensions', coalesce((
+            SELECT pg_catalog.json_object_agg(
+              x.name, CASE WHEN x.installed_version IS NULL THEN 'available' ELSE 'installed' END)
+            FROM pg_catalog.pg_available_extensions x
+            WHERE x.name = 'vector'), '{}'::json)
         )::text
         """
     }

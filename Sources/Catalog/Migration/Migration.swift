@@ -16,10 +16,12 @@ package enum Migration {
                 SQLStatement(
                     "CREATE SCHEMA IF NOT EXISTS \(SQLName.quoted(namespace))", summary: "create schema \(namespace)"))
         }
+        if schema.usesVectors { statements.append(sql.createVectorExtension) }
         statements += schema.enums.values.sorted { $0.name < $1.name }.map(sql.createEnum)
         statements += schema.tables.map(sql.createTable)
         for table in schema.tables { statements += table.uniques.map { sql.createUnique($0, of: table) } }
         for table in schema.tables { statements += table.indexes.map { sql.createIndex($0, of: table) } }
+        statements += schema.tables.compactMap { sql.createSearchIndex(of: $0) }
         for table in schema.tables {
             statements += table.references.compactMap { sql.addForeignKey($0, of: table) }
         }

@@ -25,6 +25,7 @@ struct MigrationPlanner {
     }
 
     mutating func plan() -> MigrationPlan {
+        if schema.usesVectors { compareVectorExtension() }
         for type in schema.enums.values.sorted(by: { $0.name < $1.name }) { compare(type) }
         for table in schema.tables {
             if let found = existing.table(named: table.name) {
@@ -35,9 +36,32 @@ struct MigrationPlanner {
             }
         }
         for table in schema.tables { compareIndexes(table, existing.table(named: table.name)) }
+        for table in schema.tables { compareSearchIndex(table, existing.table(named: table.name)) }
         for table in schema.tables { compareForeignKeys(table, existing.table(named: table.name)) }
         listExtras()
         return result
+    }
+
+    /// Without pgvector there are no Vector columns: better said before anything is changed.
+    private mutating func compareVectorExtension() {
+        switch existing.extensions["vector"] {
+        case .installed: break
+        case .available: result.steps.append(sql.createVectorExtension)
+        case nil:
+            refuse(
+                "vector", nil,
+                "the schema has columns of type Vector, and Postgres does not have the extension pgvector",
+                suggestion: "install pgvector on the database server, or take the Vector fields out of the schema")
+        }
+    }
+
+    /// An index of that name is taken for the right one: which expression it holds is not compared.
+    private mutating func compareSearchIndex(_ table: Table, _ found: DatabaseDescription.Table?) {
+        guard let statement = sql.createSearchIndex(of: table),
+            found?.expressionIndexes.contains(SearchSQL.indexName(table)) != true,
+            isUsable(table.columns.filter { $0.searchLanguage != nil }.map(\.field), of: table)
+        else { return }
+        result.steps.append(statement)
     }
 
     private mutating func compare(_ type: EnumType) {
@@ -231,6 +255,12 @@ struct MigrationPlanner {
     }
 
     private mutating func listExtras() {
+        let known = Set(existing.views + existing.tables.map(\.name))
+        for case (let view, .named?) in schema.views.map({ ($0, $0.view) }) where !known.contains(view.name) {
+            drift(
+                view.name, nil, "view \"\(view.name)\" of type \(view.typeName) does not exist; its queries will fail",
+                suggestion: "CREATE VIEW \(sql.qualified(view.name)) AS SELECT …")
+        }
         let tables = Set(schema.tables.map(\.name))
         for table in existing.tables where !tables.contains(table.name) {
             drift(table.name, nil, "table \"\(table.name)\" is not in the schema")

@@ -10,7 +10,7 @@ extension OperationScope {
             guard offered.contains(name) else {
                 error(
                     "unknown-argument", at: place, "\"\(field.name.value)\" has no argument \"\(name)\"",
-                    help: notOffered[name] ?? DidYouMean.help(name, among: offered))
+                    help: DidYouMean.help(name, among: offered))
                 continue
             }
             if values.updateValue(argument.value, forKey: name) != nil {
@@ -20,18 +20,12 @@ extension OperationScope {
         return values
     }
 
-    /// Arguments of the language that are refused for now.
-    private var notOffered: [String: String] {
-        ["having": "having is not offered yet", "distinct": "distinct is not offered yet"]
-    }
-
-    /// Input fields of the language that are refused for now.
+    /// Input fields of the language that are refused.
     private static func notOfferedHelp(_ name: String) -> String? {
-        if name.hasSuffix("_date") || name.hasSuffix("_time") {
-            return "relative dates and times are not offered yet; an _expr over request.time can stand for many"
+        if name.hasSuffix("_embed") {
+            return "embeddings need a model of Google's, which this service does not reach; give the vector itself"
         }
-        if name.hasSuffix("_embed") { return "embeddings are not offered yet" }
-        if name.contains("_on_") || name.contains("_via_") { return "rows of other tables go into fields of their own" }
+        if name.contains("_via_") { return "rows of the join table are given by its own field, …_on_…" }
         return nil
     }
 

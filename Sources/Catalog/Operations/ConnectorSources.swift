@@ -92,7 +92,8 @@ struct ConnectorSources: Sendable {
                 "unknown type \"\(fragment.typeCondition.value)\"",
                 help: DidYouMean.help(fragment.typeCondition.value, among: api.outputTypes.sorted()))
         }
-        for directive in fragment.directives {
+        // `@check` is read where the fragment is spread.
+        for directive in fragment.directives where directive.name.value != "check" {
             sink.report(
                 .error, rule: "unknown-directive", at: directive.range, in: file,
                 "@\(directive.name.value) is not offered on fragment definitions")

@@ -6,13 +6,18 @@ extension OperationScope {
     enum DataUse {
         /// The row may come to be, so all that is required must be there.
         case insert
+        case upsert
         case update
     }
 
     /// `{title: $title, movie: {id: $id}}` or a variable of type `T_Data`; nil after a diagnostic.
-    func row(_ value: Value, _ table: Table, _ use: DataUse, in file: SourceFile) -> RowData? {
+    /// - Parameter reference: for nested rows the one that leads to the row around; its columns are filled from there.
+    func row(
+        _ value: Value, _ table: Table, _ use: DataUse, in file: SourceFile, below reference: Reference? = nil
+    ) -> RowData? {
         let place = Place(range: value.range, file: file)
         let given: [String: Assignment]
+        var children: [ChildRows] = []
         if let name = value.variableName {
             guard let variable = self.use(variable: name, at: place) else { return nil }
             guard variable.type.nullable == .data(table.typeName) else {
@@ -24,15 +29,24 @@ extension OperationScope {
                     "variable-position", at: place, "\"$\(name)\" may be null, but there must be data",
                     help: "declare it as \(table.typeName)_Data!")
             }
+            if reference != nil {
+                error(
+                    "nested-data", at: place, "nested rows must be written out", help: "put variables at their leaves")
+                return nil
+            }
             given = sent(name, table, variable.allowance)
         } else {
-            guard let assignments = assignments(value, table, use, in: file) else { return nil }
-            given = assignments
+            guard let content = content(value, table, use, in: file) else { return nil }
+            (given, children) = content
         }
-        guard use == .insert else { return RowData(given: given, defaults: [:]) }
-        let defaults = defaults(of: table, given: given, at: place)
-        if value.variableName == nil { requireColumns(table, given, defaults, at: place) }
-        return RowData(given: given, defaults: defaults)
+        guard use != .update else { return RowData(given: given, defaults: [:]) }
+        let filled = reference?.localFields ?? []
+        for field in filled where given[field] != nil {
+            error("nested-data", at: place, "\"\(field)\" of a nested row is that of the row around")
+        }
+        let defaults = defaults(of: table, given: given, at: place).filter { !filled.contains($0.key) }
+        if value.variableName == nil { requireColumns(table, given, defaults, filled, at: place) }
+        return RowData(given: given, defaults: defaults, children: children)
     }
 
     /// Every column that a `_Data` variable may bring, each under the condition that it was sent: by its own name, or as
@@ -61,17 +75,22 @@ extension OperationScope {
         return given
     }
 
-    private func assignments(
+    private func content(
         _ value: Value, _ table: Table, _ use: DataUse, in file: SourceFile
-    ) -> [String: Assignment]? {
+    ) -> ([String: Assignment], [ChildRows])? {
         let typeName = "\(table.typeName)_Data"
-        let columnFields = table.columns.map(\.field)
+        let inverses = schema.inverseRelations(ofType: table.typeName).filter { $0.child.view == nil }
         let offered =
-            columnFields + columnFields.map { "\($0)_expr" } + columnFields.map { "\($0)_update" }
-            + table.references.map(\.field)
+            table.columns.flatMap(Self.dataFields) + table.references.map(\.field) + inverses.map(\.name)
         guard let fields = inputFields(value, of: typeName, offered: offered, in: file) else { return nil }
         var given: [String: Assignment] = [:]
+        var children: [ChildRows] = []
         for (name, value) in fields {
+            if let relation = inverses.first(where: { $0.name == name.value }) {
+                guard let rows = nested(name, value, relation, use, in: file) else { continue }
+                if !rows.rows.isEmpty { children.append(rows) }
+                continue
+            }
             for assignment in assignments(name, value, table, use, in: file)
             where given.updateValue(assignment, forKey: assignment.column.field) != nil {
                 error(
@@ -79,7 +98,42 @@ extension OperationScope {
                     "the column \"\(assignment.column.field)\" is given twice")
             }
         }
-        return given
+        return (given, children)
+    }
+
+    /// The fields of `T_Data` for a column.
+    private static func dataFields(_ column: Column) -> [String] {
+        var fields = [column.field, "\(column.field)_expr", "\(column.field)_update"]
+        if column.type == ColumnType(.date) { fields.append("\(column.field)_date") }
+        if column.type == ColumnType(.timestamp) { fields.append("\(column.field)_time") }
+        return fields
+    }
+
+    /// `reviews_on_movie: [{text: "…"}]`; nil after a diagnostic.
+    private func nested(
+        _ name: Name, _ value: Value, _ relation: InverseRelation, _ use: DataUse, in file: SourceFile
+    ) -> ChildRows? {
+        let place = Place(range: name.range, file: file)
+        guard use == .insert else {
+            error(
+                "nested-data", at: place, "\"\(name.value)\": nested rows belong to an insert",
+                help: "write them in a field of their own")
+            return nil
+        }
+        if value.isNull { return ChildRows(relation: relation, rows: []) }
+        if value.variableName != nil {
+            error(
+                "nested-data", at: Place(range: value.range, file: file), "nested rows must be written out",
+                help: "put variables at their leaves")
+            return nil
+        }
+        let elements = value.listValue ?? [value]
+        if relation.isSingle, elements.count > 1 {
+            error("nested-data", at: place, "\"\(name.value)\" is one-to-one and takes one row")
+            return nil
+        }
+        let rows = elements.compactMap { row($0, relation.child, .insert, in: file, below: relation.reference) }
+        return rows.count == elements.count ? ChildRows(relation: relation, rows: rows) : nil
     }
 
     private func assignments(
@@ -100,6 +154,12 @@ extension OperationScope {
         if text.hasSuffix("_expr"), let column = table.column(ofField: String(text.dropLast(5))) {
             guard let operand = expressionOperand(value, type: column.type, in: file) else { return [] }
             return [Assignment(column: column, value: .set(operand), required: [])]
+        }
+        for suffix in ["_date", "_time"] where text.hasSuffix(suffix) {
+            guard let column = table.column(ofField: String(text.dropLast(5))),
+                let operand = relativeOperand(value, type: column.type, in: file)
+            else { continue }
+            return [Assignment(column: column, value: .set(operand), required: operand.presence)]
         }
         if text.hasSuffix("_update"), let column = table.column(ofField: String(text.dropLast(7))) {
             guard use == .update else {
@@ -151,6 +211,9 @@ extension OperationScope {
             error("data-update", at: place, "exactly one change can be given")
             return []
         }
+        if !column.type.isList, [.date, .timestamp].contains(column.type.scalar) {
+            return shifts(item, column, in: file)
+        }
         let offered: [Assignment.Change]
         switch (column.type.isList, column.type.scalar) {
         case (true, _): offered = [.append, .prepend, .add, .remove]
@@ -158,7 +221,7 @@ extension OperationScope {
         default: offered = []
         }
         guard !offered.isEmpty else {
-            error("data-update", at: place, "\"\(column.field)\" is neither a number nor a list")
+            error("data-update", at: place, "\"\(column.field)\" is neither a number nor a list nor a time")
             return []
         }
         let typeName = "\(InputType(column.type).text)_Update"
@@ -175,6 +238,22 @@ extension OperationScope {
         }
         guard let operand = operand(amount, type: column.type, in: file) else { return [] }
         return [Assignment(column: column, value: .change(change, operand), required: operand.presence)]
+    }
+
+    /// `{inc: {days: 7}}` of a date or time.
+    private func shifts(_ item: Value, _ column: Column, in file: SourceFile) -> [Assignment] {
+        let typeName = "\(InputType(column.type).text)_Update"
+        guard let fields = inputFields(item, of: typeName, offered: ["inc", "dec"], in: file) else { return [] }
+        guard fields.count == 1, let (name, amount) = fields.first else {
+            error("data-update", at: Place(range: item.range, file: file), "give one of inc, dec")
+            return []
+        }
+        guard let amounts = amounts(amount, isDate: column.type.scalar == .date, in: file) else { return [] }
+        let shifts = amounts.map {
+            Assignment.Shift(unit: $0.unit, count: Operand($0.count, type: ColumnType(.int), schema: schema))
+        }
+        return shifts.isEmpty
+            ? [] : [Assignment(column: column, value: .shift(isForward: name.value == "inc", shifts), required: [])]
     }
 
     // MARK: Defaults
@@ -204,9 +283,12 @@ extension OperationScope {
     }
 
     private func requireColumns(
-        _ table: Table, _ given: [String: Assignment], _ defaults: [String: Operand], at place: Place
+        _ table: Table, _ given: [String: Assignment], _ defaults: [String: Operand], _ filled: [String],
+        at place: Place
     ) {
-        for column in table.columns where !column.isNullable && column.defaultValue == nil && given[column.field] == nil
+        for column in table.columns
+        where !column.isNullable && column.defaultValue == nil && given[column.field] == nil
+            && !filled.contains(column.field)
         {
             let reference = table.references.first { $0.localFields.contains(column.field) }
             error(

@@ -2,62 +2,97 @@ package import CEL
 package import JSON
 package import LiveModel
 
-/// A CEL expression of an operation: `@auth(expr:)`, `id_expr`, `eq_expr`, `@default(expr:)`.
+/// A CEL expression of an operation: `@auth(expr:)`, `id_expr`, `eq_expr`, `@default(expr:)`, `@check(expr:)`.
 ///
 /// It sees `auth` (null when signed out; what is selected below is then null), `vars.<name>`, `request.time` and
-/// `request.operationName`. Source: SQL Connect language §5.1, "CEL bindings".
+/// `request.operationName`; `request.auth` and `request.variables` are other words for the first two. Where a place
+/// allows it, `response.<key>` is what the fields before gave, and `this` the value that is checked. Source: SQL Connect
+/// language §5.1, "CEL bindings".
 package struct ExpressionProgram: Sendable {
     package static let environment = Environment(
         variables: [
             VariableDeclaration(name: "auth", type: .dyn),
             VariableDeclaration(name: "vars", type: .map(.string, .dyn)),
             VariableDeclaration(name: "request", type: .map(.string, .dyn)),
+            VariableDeclaration(name: "response", type: .map(.string, .dyn)),
+            VariableDeclaration(name: "this", type: .dyn),
         ],
-        nullSafePaths: [["auth"]], allowNilLiteral: true)
+        nullSafePaths: [["auth"], ["request", "auth"]], allowNilLiteral: true)
 
     package let program: Program
     private let readsVariables: Bool
-    private let readsRequest: Bool
+    private let requestFields: Set<String>
+    let readsResponse: Bool
+    let readsThis: Bool
 
     package var text: String { program.source }
 
     package init(_ source: String, expecting: CELType? = nil) throws(CompileFailure) {
         program = try Self.environment.compile(source, expecting: expecting)
-        readsVariables = program.attributes.contains { $0.root == "vars" }
-        readsRequest = program.attributes.contains { $0.root == "request" }
+        let attributes = program.attributes
+        readsVariables = attributes.contains { $0.root == "vars" }
+        readsResponse = attributes.contains { $0.root == "response" }
+        readsThis = attributes.contains { $0.root == "this" }
+        let all = ["time", "operationName", "auth", "variables"]
+        requestFields = Set(
+            attributes.filter { $0.root == "request" }.flatMap { $0.fields.first.map { [$0] } ?? all })
     }
 
     /// Whether the result may change by itself as time passes.
-    package var readsRequestTime: Bool {
-        program.attributes.contains { $0.root == "request" && ($0.fields.isEmpty || $0.fields[0] == "time") }
-    }
+    package var readsRequestTime: Bool { requestFields.contains("time") }
 
     package var authReads: AuthReads {
         var reads = AuthReads.nothing
-        for attribute in program.attributes where attribute.root == "auth" { reads.add(path: attribute.fields) }
+        for attribute in program.attributes {
+            switch (attribute.root, attribute.fields.first) {
+            case ("auth", _): reads.add(path: attribute.fields)
+            case ("request", "auth"): reads.add(path: attribute.fields.dropFirst())
+            case ("request", nil): reads.add(path: [String]())
+            default: break
+            }
+        }
         return reads
     }
 
     /// Names read under `vars`.
     var variablesRead: [String] {
-        program.attributes.filter { $0.root == "vars" }.compactMap(\.fields.first)
+        program.attributes.compactMap { attribute in
+            switch (attribute.root, attribute.fields.first) {
+            case ("vars", let name?): name
+            case ("request", "variables"): attribute.fields.dropFirst().first
+            default: nil
+            }
+        }
     }
 
     package func evaluate(
         variables: JSONObject, auth: Auth?, nowMs: Int64, operationName: String
     ) throws(EvaluationError) -> CEL.Value {
-        var request: CEL.Value?
-        if readsRequest {
-            request = .map(
-                MapValue([
-                    ("time", TimeText.time(ofMs: nowMs).map(CEL.Value.timestamp) ?? .null),
-                    ("operationName", .string(operationName)),
-                ]))
-        }
-        return try program.evaluate(
+        try evaluate(
+            Invocation(variables: variables, auth: auth, nowMs: nowMs, operationName: operationName))
+    }
+
+    func evaluate(_ invocation: Invocation, this: JSONValue? = nil) throws(EvaluationError) -> CEL.Value {
+        try program.evaluate(
             SlotActivation([
-                CEL.Value(auth: auth), readsVariables ? CEL.Value(jsonObject: variables) : nil, request,
+                CEL.Value(auth: invocation.auth),
+                readsVariables ? CEL.Value(jsonObject: invocation.variables.object) : nil,
+                requestFields.isEmpty ? nil : request(invocation),
+                readsResponse ? CEL.Value(jsonObject: invocation.response) : nil,
+                readsThis ? this.map(CEL.Value.init(json:)) : nil,
             ]))
+    }
+
+    private func request(_ invocation: Invocation) -> CEL.Value {
+        var members: [(String, CEL.Value)] = [("operationName", .string(invocation.operationName))]
+        if requestFields.contains("time") {
+            members.append(("time", TimeText.time(ofMs: invocation.nowMs).map(CEL.Value.timestamp) ?? .null))
+        }
+        if requestFields.contains("auth") { members.append(("auth", CEL.Value(auth: invocation.auth))) }
+        if requestFields.contains("variables") {
+            members.append(("variables", CEL.Value(jsonObject: invocation.variables.object)))
+        }
+        return .map(MapValue(members))
     }
 
     /// The result as a value of a column's type, in canonical form.
@@ -66,9 +101,7 @@ package struct ExpressionProgram: Sendable {
     func value(as type: ColumnType, in invocation: Invocation) throws(RequestError) -> JSONValue {
         let result: CEL.Value
         do {
-            result = try evaluate(
-                variables: invocation.variables.object, auth: invocation.auth, nowMs: invocation.nowMs,
-                operationName: invocation.operationName)
+            result = try evaluate(invocation)
         } catch {
             throw RequestError(.invalidVariable, "the expression '\(text)' has no value (\(error.code.rawValue))")
         }

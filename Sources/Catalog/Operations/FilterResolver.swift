@@ -5,6 +5,9 @@ internal import JSON
 extension OperationScope {
     func filter(_ value: Value, _ table: Table, in file: SourceFile) -> Filter {
         if value.isNull { return .all([]) }
+        if let name = value.variableName {
+            return filterVariable(name, table, at: Place(range: value.range, file: file))
+        }
         let inverses = schema.inverseRelations(ofType: table.typeName)
         let joins = schema.manyToManyRelations(ofType: table.typeName)
         let offered =
@@ -41,6 +44,16 @@ extension OperationScope {
             })
     }
 
+    /// `where: $filter`
+    private func filterVariable(_ name: String, _ table: Table, at place: Place) -> Filter {
+        guard let variable = use(variable: name, at: place) else { return .all([]) }
+        guard variable.type.nullable == .filter(table.typeName) else {
+            mismatch(variable, expected: InputType.filter(table.typeName).text, at: place)
+            return .all([])
+        }
+        return .variable(name, table)
+    }
+
     private func filters(_ value: Value, _ table: Table, in file: SourceFile) -> [Filter] {
         (value.listValue ?? [value]).map { filter($0, table, in: file) }
     }
@@ -55,36 +68,19 @@ extension OperationScope {
         return .all(
             fields.flatMap { name, value -> [Filter] in
                 if name.value == "exist" { return [.exists(rows, filter(value, rows.table, in: file))] }
-                return tests(value, ColumnType(.int64), named: "Int_Filter", in: file).map { .count(rows, $0) }
+                return tests(value, ColumnType(.int), in: file).map { .count(rows, $0) }
             })
     }
 
     // MARK: Operators
 
-    private func tests(
-        _ value: Value, _ type: ColumnType, named typeName: String? = nil, in file: SourceFile
-    ) -> [ColumnTest] {
+    func tests(_ value: Value, _ type: ColumnType, in file: SourceFile) -> [ColumnTest] {
         if value.isNull { return [] }
-        let name = typeName ?? "\(type.scalar.typeName)_\(type.isList ? "List" : "")Filter"
-        let operators = type.isList ? Self.listOperators : Self.operators(of: type.scalar)
+        let name = "\(type.scalar.typeName)_\(type.isList ? "List" : "")Filter"
+        let operators = FilterOperators.names(of: type)
         guard let fields = inputFields(value, of: name, offered: operators, in: file) else { return [] }
         return fields.flatMap { name, value in test(name.value, value, type, in: file) }
     }
-
-    private static let listOperators = ["isNull", "includes", "excludes", "includesAll", "excludesAll"]
-
-    private static func operators(of scalar: ScalarType) -> [String] {
-        let equality = ["isNull", "eq", "ne", "in", "nin", "eq_expr", "ne_expr"]
-        let order = ["gt", "ge", "lt", "le", "gt_expr", "ge_expr", "lt_expr", "le_expr"]
-        return switch scalar {
-        case .uuid, .boolean, .any: equality
-        case .int, .int64, .float, .date, .timestamp: equality + order
-        case .string: equality + order + ["contains", "startsWith", "endsWith", "pattern"]
-        case .enumeration: equality + order
-        }
-    }
-
-    private static let comparisons = ["eq": "=", "ne": "<>", "gt": ">", "ge": ">=", "lt": "<", "le": "<="]
 
     private func test(_ name: String, _ value: Value, _ type: ColumnType, in file: SourceFile) -> [ColumnTest] {
         let element = ColumnType(type.scalar)
@@ -107,10 +103,18 @@ extension OperationScope {
         case "pattern": return pattern(value, in: file)
         default: break
         }
-        if name.hasSuffix("_expr"), let symbol = Self.comparisons[String(name.dropLast(5))] {
-            return expressionOperand(value, type: element, in: file).map { [.compare(symbol, $0)] } ?? []
+        for (suffix, isExpression) in [("_expr", true), ("_date", false), ("_time", false)] where name.hasSuffix(suffix)
+        {
+            let operand =
+                isExpression
+                ? expressionOperand(value, type: element, in: file) : relativeOperand(value, type: element, in: file)
+            let base = String(name.dropLast(suffix.count))
+            guard let operand else { return [] }
+            if let symbol = FilterOperators.comparisons[base] { return [.compare(symbol, operand)] }
+            return [.list("@>", operand, isNegated: base == "excludes")]
         }
-        guard let symbol = Self.comparisons[name], let operand = operand(value, type: element, in: file) else {
+        guard let symbol = FilterOperators.comparisons[name], let operand = operand(value, type: element, in: file)
+        else {
             return []
         }
         guard operand.isNullConstant else { return [.compare(symbol, operand)] }

@@ -3,6 +3,8 @@ struct GeneratedAPI: Sendable {
     enum QueryField: Sendable {
         case lookup(Table)
         case list(Table)
+        case search(Table)
+        case similarity(Table, Column)
         case select(first: Bool)
     }
 
@@ -25,9 +27,16 @@ struct GeneratedAPI: Sendable {
 
     init(schema: Schema) {
         self.schema = schema
-        outputTypes = Set(schema.tables.map(\.typeName)).union(["Query", "Mutation"])
+        outputTypes = Set((schema.tables + schema.views).map(\.typeName)).union(["Query", "Mutation", "_Metadata"])
+        for view in schema.views { queries[view.plural] = .list(view) }
         for table in schema.tables {
             queries[table.plural] = .list(table)
+            if table.columns.contains(where: { $0.searchLanguage != nil }) {
+                queries["\(table.plural)_search"] = .search(table)
+            }
+            for column in table.columns where column.type.scalar == .vector {
+                queries["\(table.plural)_\(column.field)_similarity"] = .similarity(table, column)
+            }
             queries[table.singular] = .lookup(table)
             let name = table.singular
             mutations["\(name)_insert"] = .insert(table, isUpsert: false)

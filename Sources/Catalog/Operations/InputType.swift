@@ -7,6 +7,10 @@ indirect enum InputType: Sendable, Hashable {
     case key(String)
     /// `Movie_Data` of the type named.
     case data(String)
+    /// `Movie_Filter` of the type named.
+    case filter(String)
+    /// `Movie_Order` of the type named.
+    case order(String)
     /// `ASC` or `DESC`
     case orderDirection
     case list(InputType)
@@ -14,6 +18,15 @@ indirect enum InputType: Sendable, Hashable {
 
     init(_ column: ColumnType) {
         self = column.isList ? .list(.nonNull(.scalar(column.scalar))) : .scalar(column.scalar)
+    }
+
+    /// Whether its value is part of the meaning of an operation: `Movie_Filter`, `[Movie_Order!]`.
+    var isDynamic: Bool {
+        switch self {
+        case .filter, .order: true
+        case .list(let inner), .nonNull(let inner): inner.isDynamic
+        case .scalar, .key, .data, .orderDirection: false
+        }
     }
 
     var nullable: InputType {
@@ -30,6 +43,8 @@ indirect enum InputType: Sendable, Hashable {
         case .scalar(let scalar): scalar.typeName
         case .key(let type): "\(type)_Key"
         case .data(let type): "\(type)_Data"
+        case .filter(let type): "\(type)_Filter"
+        case .order(let type): "\(type)_Order"
         case .orderDirection: "OrderDirection"
         case .list(let element): "[\(element.text)]"
         case .nonNull(let inner): "\(inner.text)!"
@@ -69,11 +84,17 @@ extension Schema {
         if let scalar = ScalarType.named(name) { return .scalar(scalar) }
         if enums[name] != nil { return .scalar(.enumeration(name)) }
         if name == "OrderDirection" { return .orderDirection }
-        if name.hasSuffix("_Key"), table(ofType: String(name.dropLast(4))) != nil {
+        if name.hasSuffix("_Key"), tables.contains(where: { $0.typeName == name.dropLast(4) }) {
             return .key(String(name.dropLast(4)))
         }
-        if name.hasSuffix("_Data"), table(ofType: String(name.dropLast(5))) != nil {
+        if name.hasSuffix("_Data"), tables.contains(where: { $0.typeName == name.dropLast(5) }) {
             return .data(String(name.dropLast(5)))
+        }
+        if name.hasSuffix("_Filter"), table(ofType: String(name.dropLast(7))) != nil {
+            return .filter(String(name.dropLast(7)))
+        }
+        if name.hasSuffix("_Order"), table(ofType: String(name.dropLast(6))) != nil {
+            return .order(String(name.dropLast(6)))
         }
         return nil
     }
@@ -82,5 +103,6 @@ extension Schema {
     var inputTypeNames: [String] {
         ScalarType.names + enums.keys.sorted() + ["OrderDirection"]
             + tables.flatMap { ["\($0.typeName)_Key", "\($0.typeName)_Data"] }
+            + (tables + views).flatMap { ["\($0.typeName)_Filter", "\($0.typeName)_Order"] }
     }
 }

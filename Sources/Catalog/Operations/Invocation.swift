@@ -11,6 +11,8 @@ struct Invocation {
     let operationName: String
     /// A fresh random UUID in any spelling.
     let makeUUID: () -> String
+    /// What the fields before gave, by response key.
+    var response = JSONObject()
 
     init(
         variables: JSONObject, auth: Auth?, nowMs: Int64, operationName: String,
@@ -25,8 +27,10 @@ struct Invocation {
 
     /// The same run with other variables.
     func with(_ variables: JSONObject) -> Invocation {
-        Invocation(
+        var other = Invocation(
             variables: variables, auth: auth, nowMs: nowMs, operationName: operationName, makeUUID: makeUUID)
+        other.response = response
+        return other
     }
 }
 
@@ -41,6 +45,8 @@ struct Operand: Sendable {
         case expression(ExpressionProgram)
         /// `uuidV4()`: another value for each place and each request.
         case freshUUID(place: Int)
+        /// `{now: true, sub: {days: 7}}`: counted from the request or from a value.
+        case relative(RelativeTime)
         case list([Source])
     }
 
@@ -104,6 +110,14 @@ struct Operand: Sendable {
 
     /// What must hold for the value not to be null; empty when it does not come from a variable alone.
     var presence: [Condition] {
+        switch source {
+        case .variable(let name, let path): [.notNull(name, path: path)]
+        case .relative(let time): time.base.map { Operand.presence(of: $0) } ?? []
+        case .constant, .firstGiven, .expression, .freshUUID, .list: []
+        }
+    }
+
+    private static func presence(of source: Source) -> [Condition] {
         if case .variable(let name, let path) = source { [.notNull(name, path: path)] } else { [] }
     }
 }
@@ -117,6 +131,7 @@ extension Operand.Source {
             "$\(name).\(paths.map { $0.joined(separator: ".") }.joined(separator: "|"))"
         case .expression(let program): "{\(program.text)}"
         case .freshUUID(let place): "uuid\(place)"
+        case .relative(let time): time.identity
         case .list(let elements): "[\(elements.map(\.identity).joined(separator: ","))]"
         }
     }
@@ -133,6 +148,7 @@ extension Operand.Source {
         case .expression(let program): return try program.value(as: type, in: invocation)
         case .freshUUID:
             return ScalarText.canonicalUUID(invocation.makeUUID()).map(JSONValue.string) ?? .null
+        case .relative(let time): return try time.value(in: invocation)
         case .list(let elements):
             var values: [JSONValue] = []
             values.reserveCapacity(elements.count)
@@ -148,7 +164,7 @@ extension Operand.Source {
         switch self {
         case .expression(let program): [program]
         case .list(let elements): elements.flatMap(\.programs)
-        case .constant, .variable, .firstGiven, .freshUUID: []
+        case .constant, .variable, .firstGiven, .freshUUID, .relative: []
         }
     }
 }

@@ -38,6 +38,9 @@ extension OperationScope {
         case .data(let typeName):
             guard let table = schema.table(ofType: typeName) else { return nil }
             return constantObject(value, type, table.columns, isComplete: false, in: file)
+        case .filter, .order:
+            error("value-type", at: place, "a default of type \(type.nullable.text) is not offered")
+            return nil
         }
     }
 
@@ -192,14 +195,26 @@ extension OperationScope {
             }
             return Operand(.freshUUID(place: nextPlace()), type: type, schema: schema)
         }
-        guard var program = expression(text, expecting: nil, at: place) else { return nil }
+        guard var program = expression(text, expecting: nil, at: place, in: .value) else { return nil }
         program.enums = schema.enums
         expressions.append(program)
         return Operand(.expression(program), type: type, schema: schema, pattern: pattern)
     }
 
+    /// Where an expression stands: what it may read there.
+    enum ExpressionPlace {
+        /// `@auth`, before anything has run.
+        case auth
+        /// A value of an argument or of data.
+        case value
+        /// `@check`
+        case check
+    }
+
     /// Compiles, marks the variables that it reads, and refuses names that will never have a value.
-    func expression(_ text: String, expecting: CELType?, at place: Place) -> ExpressionProgram? {
+    func expression(
+        _ text: String, expecting: CELType?, at place: Place, in location: ExpressionPlace
+    ) -> ExpressionProgram? {
         let program: ExpressionProgram
         do {
             program = try ExpressionProgram(text, expecting: expecting)
@@ -219,11 +234,20 @@ extension OperationScope {
                 "undefined-variable", at: place, "the expression reads vars.\(name), which is not declared",
                 help: DidYouMean.help(name, among: operation.variables.map(\.name.value)))
         }
+        let requestFields = ["time", "operationName", "auth", "variables"]
         for attribute in program.program.attributes where attribute.root == "request" {
-            guard let field = attribute.fields.first, field != "time", field != "operationName" else { continue }
+            guard let field = attribute.fields.first, !requestFields.contains(field) else { continue }
             error(
                 "expression", at: place, "an expression of an operation cannot read request.\(field)",
                 help: "it sees auth, vars, request.time and request.operationName")
+        }
+        if program.readsThis, location != .check {
+            error("expression", at: place, "\"this\" is the value of a @check and nothing here")
+        }
+        if program.readsResponse, location == .auth || (location == .value && operation.kind != .mutation) {
+            error(
+                "expression", at: place, "\"response\" is what earlier fields of a mutation gave; here is none",
+                help: "it can be read in @check and in values of a mutation")
         }
         return program
     }

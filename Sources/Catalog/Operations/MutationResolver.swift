@@ -5,7 +5,8 @@ extension OperationScope {
     func mutationFields(_ sources: [SelectionSource]) -> [MutationField] {
         fields(of: sources, on: "Mutation").compactMap { field in
             guard let kind = kind(of: field), !field.inclusion.isNever else { return nil }
-            return MutationField(responseKey: field.responseKey, inclusion: field.inclusion, kind: kind)
+            return MutationField(
+                responseKey: field.responseKey, inclusion: field.inclusion, kind: kind, policy: field.policy)
         }
     }
 
@@ -19,20 +20,28 @@ extension OperationScope {
         switch known {
         case .insert(let table, let isUpsert):
             let arguments = arguments(of: field, offered: ["data"])
-            let row = data(of: field, arguments).flatMap { self.row($0, table, .insert, in: field.file) }
+            let use = isUpsert ? DataUse.upsert : .insert
+            let row = data(of: field, arguments).flatMap { self.row($0, table, use, in: field.file) }
             let returning = returned(field, table)
-            return row.map { .insert(Insert(table: table, row: $0, isUpsert: isUpsert, returning: returning)) }
+            guard let row else { return nil }
+            if row.children.isEmpty {
+                return .insert(Insert(table: table, row: row, isUpsert: isUpsert, returning: returning))
+            }
+            return trees(field, table, [row], isMany: false, returning)
         case .insertMany(let table, let isUpsert):
             let arguments = arguments(of: field, offered: ["data"])
-            let rows = data(of: field, arguments).flatMap { self.rows($0, table, in: field.file) }
+            let use = isUpsert ? DataUse.upsert : .insert
+            let rows = data(of: field, arguments).flatMap { self.rows($0, table, use, in: field.file) }
             let returning = returned(field, table)
             if returning.contains(where: { !$0.inclusion.isAlways }) {
                 error(
                     "unknown-directive", at: field.place, "@skip and @include are not offered below \"\(name)\"")
             }
-            return rows.map {
-                .insertMany(InsertMany(table: table, rows: $0, isUpsert: isUpsert, returning: returning))
+            guard let rows else { return nil }
+            if case .literal(let written) = rows, written.contains(where: { !$0.children.isEmpty }) {
+                return trees(field, table, written, isMany: true, returning)
             }
+            return .insertMany(InsertMany(table: table, rows: rows, isUpsert: isUpsert, returning: returning))
         case .update(let table):
             let arguments = arguments(of: field, offered: targetArguments(of: table) + ["data"])
             let target = target(of: field, arguments, table)
@@ -72,13 +81,27 @@ extension OperationScope {
         return nil
     }
 
+    private func trees(
+        _ field: SelectedField, _ table: Table, _ rows: [RowData], isMany: Bool, _ returning: [ReturnedField]
+    ) -> MutationField.Kind? {
+        guard rows.reduce(0, { $0 + $1.count }) <= Self.nestedRowsMax else {
+            error("too-many-rows", at: field.place, "at most \(Self.nestedRowsMax) nested rows can be written out")
+            return nil
+        }
+        return .insertTrees(InsertTrees(table: table, rows: rows, isMany: isMany, returning: returning))
+    }
+
     /// Rows written out in one operation.
     static let literalRowsMax = 1_000
+    /// Each is a part of the statement of its own.
+    static let nestedRowsMax = 100
 
-    private func rows(_ value: Value, _ table: Table, in file: SourceFile) -> InsertMany.Rows? {
+    private func rows(
+        _ value: Value, _ table: Table, _ use: DataUse, in file: SourceFile
+    ) -> InsertMany.Rows? {
         let place = Place(range: value.range, file: file)
         if let name = value.variableName {
-            guard let variable = use(variable: name, at: place) else { return nil }
+            guard let variable = self.use(variable: name, at: place) else { return nil }
             guard case .list(let element) = variable.type.nullable, element.nullable == .data(table.typeName),
                 variable.type.isNonNull, element.isNonNull
             else {
@@ -93,7 +116,7 @@ extension OperationScope {
             error("too-many-rows", at: place, "at most \(Self.literalRowsMax) rows can be written out")
             return nil
         }
-        let rows = elements.compactMap { row($0, table, .insert, in: file) }
+        let rows = elements.compactMap { row($0, table, use, in: file) }
         return rows.count == elements.count ? .literal(rows) : nil
     }
 
@@ -149,7 +172,9 @@ extension OperationScope {
                 return nil
             }
             return item.inclusion.isNever
-                ? nil : ReturnedField(responseKey: item.responseKey, inclusion: item.inclusion, kind: kind)
+                ? nil
+                : ReturnedField(
+                    responseKey: item.responseKey, inclusion: item.inclusion, kind: kind, policy: item.policy)
         }
     }
 }
@@ -167,7 +192,7 @@ extension Filter {
         switch self {
         case .all(let filters), .any(let filters): filters.allSatisfy(\.isEmpty)
         case .not(let filter): filter.isEmpty
-        case .column, .referenced, .exists, .count: false
+        case .column, .referenced, .exists, .count, .aggregate, .variable: false
         }
     }
 }

@@ -4,10 +4,13 @@ struct MutationField: Sendable {
     let responseKey: String
     let inclusion: Inclusion
     let kind: Kind
+    var policy = FieldPolicy()
 
     enum Kind: Sendable {
         case insert(Insert)
         case insertMany(InsertMany)
+        /// Rows that bring rows of other tables.
+        case insertTrees(InsertTrees)
         case update(Table, RowTarget, [Assignment], [ReturnedField])
         case updateMany(Table, Filter, [Assignment], FilterDemand)
         case delete(Table, RowTarget, [ReturnedField])
@@ -52,12 +55,31 @@ struct InsertMany: Sendable {
     static let element = "*"
 }
 
+/// `_insert` and `_insertMany` of rows with nested rows, written out.
+struct InsertTrees: Sendable {
+    let table: Table
+    let rows: [RowData]
+    /// The result is a list.
+    let isMany: Bool
+    let returning: [ReturnedField]
+}
+
+/// Nested rows: `reviews_on_movie: [{…}]`. Their columns of the reference come from the row around.
+struct ChildRows: Sendable {
+    let relation: InverseRelation
+    let rows: [RowData]
+}
+
 /// The columns of one row, in the order of the table.
 struct RowData: Sendable {
     /// What is given, by column field.
     let given: [String: Assignment]
     /// What the node fills in when a column is not given.
     let defaults: [String: Operand]
+    var children: [ChildRows] = []
+
+    /// This row and all below.
+    var count: Int { 1 + children.reduce(0) { $0 + $1.rows.reduce(0) { $0 + $1.count } } }
 }
 
 struct Assignment: Sendable {
@@ -68,6 +90,14 @@ struct Assignment: Sendable {
         case set(Operand)
         /// `_update: [{inc: 1}]`: the change as the SQL round `column` and the operand.
         case change(Change, Operand)
+        /// `_update: [{inc: {days: 1}}]` of a date or time.
+        case shift(isForward: Bool, [Shift])
+    }
+
+    /// So much of a unit; nothing when null or not sent.
+    struct Shift: Sendable {
+        let unit: RelativeTime.Unit
+        let count: Operand
     }
 
     enum Change: String, Sendable, CaseIterable {
@@ -87,5 +117,28 @@ struct ReturnedField: Sendable {
     enum Kind: Sendable {
         case column(Column)
         case typeName(String)
+    }
+
+    var policy = FieldPolicy()
+}
+
+extension ResponsePolicy {
+    static func children(of fields: [MutationField]) -> [ResponsePolicy] {
+        fields.compactMap { field in
+            let below: [ResponsePolicy] =
+                switch field.kind {
+                case .insert(let insert): children(of: insert.returning)
+                case .insertMany(let insert): children(of: insert.returning)
+                case .insertTrees(let insert): children(of: insert.returning)
+                case .update(_, _, _, let returned), .delete(_, _, let returned): children(of: returned)
+                case .read(let fields): children(of: fields)
+                case .updateMany, .deleteMany, .native, .typeName: []
+                }
+            return ResponsePolicy(field.responseKey, field.inclusion, field.policy, children: below)
+        }
+    }
+
+    private static func children(of fields: [ReturnedField]) -> [ResponsePolicy] {
+        fields.compactMap { ResponsePolicy($0.responseKey, $0.inclusion, $0.policy, children: []) }
     }
 }

@@ -44,17 +44,26 @@ struct ConnectorCompiler {
         let selection = [SelectionSource(set: definition.selectionSet, inclusion: .always, file: scope.file)]
         var query: QueryPlan?
         var mutation: [MutationPlan] = []
+        var policy: ResponsePolicy?
+        let rootPolicy = scope.rootPolicy()
         if definition.kind == .query {
-            query = QueryPlan(scope.queryFields(selection), schema: api.schema)
+            var fields = scope.queryFields(selection)
+            // What nobody sees and nothing checks need not be read.
+            if !scope.checkPrograms.contains(where: \.readsResponse) { fields = fields.withoutUnreadRedactions }
+            policy = ResponsePolicy(root: rootPolicy, children: ResponsePolicy.children(of: fields))
+            query = QueryPlan(fields, schema: api.schema, dynamicVariables: scope.dynamicVariables)
         } else {
-            mutation = scope.mutationFields(selection).map { MutationPlan($0, schema: api.schema) }
+            let fields = scope.mutationFields(selection)
+            policy = ResponsePolicy(root: rootPolicy, children: ResponsePolicy.children(of: fields))
+            let dynamic = scope.dynamicVariables
+            mutation = fields.map { MutationPlan($0, schema: api.schema, dynamicVariables: dynamic) }
         }
         let lookupTables = Set(query?.lookups.map(\.table) ?? []).sorted()
         let refresh = scope.resolveRefresh(lookupTables: lookupTables, options: options)
         scope.warnAboutUnusedVariables()
         guard let auth, scope.sink.count(of: .error) == errorsBefore else { return nil }
         var reads = refresh.authReads(of: "request")
-        for expression in scope.expressions { reads.formUnion(expression.authReads) }
+        for expression in scope.expressions + scope.checkPrograms { reads.formUnion(expression.authReads) }
         let text = text(scope)
         return StoredOperation(
             StoredOperation.Parts(
@@ -63,7 +72,8 @@ struct ConnectorCompiler {
                 version: Digest(of: Array(text.utf8) + [0] + schemaText), variables: variables, text: text, auth: auth,
                 authReads: reads, refresh: refresh,
                 isTransaction: definition.directives.first(named: "transaction") != nil,
-                scalars: ScalarCoercion(enums: api.schema.enums), query: query, mutation: mutation))
+                schema: api.schema, query: query, mutation: mutation, policy: policy,
+                readsResponse: scope.expressions.contains(where: \.readsResponse)))
     }
 
     /// The operation and the fragments it uses, as written.

@@ -18,6 +18,8 @@ final class OperationScope {
     var usedFragments: Set<String> = []
     /// Every expression whose value reaches the SQL.
     var expressions: [ExpressionProgram] = []
+    /// Those of `@check`.
+    var checkPrograms: [ExpressionProgram] = []
     /// The triggers of `@refresh` with the places where they name their mutation.
     var triggerTargets: [TriggerTargets.Target] = []
     private var placeCount = 0
@@ -27,6 +29,11 @@ final class OperationScope {
     static let fieldsMax = 10_000
 
     var schema: Schema { api.schema }
+
+    /// Variables whose value decides the text of the SQL: filters and orders.
+    var dynamicVariables: [String] {
+        variables.values.filter { $0.type.isDynamic && usedVariables.contains($0.name) }.map(\.name).sorted()
+    }
 
     init(
         api: GeneratedAPI, connector: String, fragments: [String: ConnectorSources.Fragment],

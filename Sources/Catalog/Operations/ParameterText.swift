@@ -12,6 +12,7 @@ enum ParameterText {
     private static func text(of value: JSONValue, scalar: ScalarType) -> String? {
         if case .null = value { return nil }
         if case .any = scalar { return value.description }
+        if case .vector = scalar { return value.description }
         switch value {
         case .string(let text): return text
         case .int(let number): return String(number)

@@ -6,7 +6,8 @@ extension OperationScope {
     func queryFields(_ sources: [SelectionSource]) -> [RootField] {
         fields(of: sources, on: "Query").compactMap { field in
             guard let kind = rootKind(field), !field.inclusion.isNever else { return nil }
-            return RootField(responseKey: field.responseKey, inclusion: field.inclusion, kind: kind)
+            return RootField(
+                responseKey: field.responseKey, inclusion: field.inclusion, kind: kind, policy: field.policy)
         }
     }
 
@@ -23,37 +24,49 @@ extension OperationScope {
             guard requireSelection(field, of: table.typeName) else { return nil }
             let object = object(field, table)
             return target.map { .lookup(Lookup(table: table, target: $0, object: object)) }
-        case .list(let table):
-            return rowList(field, table, typeName: table.typeName).map(RootField.Kind.list)
+        case .list(let table): return rowList(field, .table(table)).map(RootField.Kind.list)
+        case .search(let table): return search(field, table).map(RootField.Kind.list)
+        case .similarity(let table, let column): return similarity(field, table, column).map(RootField.Kind.list)
         case .select(let isFirst):
             refuseSelection(field, of: "rows of any form")
             return nativeSQL(field, result: isFirst ? .firstRow : .rows).map(RootField.Kind.native)
         }
     }
 
-    private func rowList(_ field: SelectedField, _ table: Table, typeName: String) -> RowList? {
+    /// A field that lists rows, with the arguments that lists have.
+    func rowList(_ field: SelectedField, _ source: RowSource) -> RowList? {
         let values = arguments(of: field, offered: Self.listArgumentNames)
-        let arguments = listArguments(values, table, in: field.file)
-        guard requireSelection(field, of: "rows of \(typeName)") else { return nil }
-        let selected = fields(of: field.selections, on: typeName)
-        let aggregates = selected.filter { aggregate($0, table) != nil }
-        guard !aggregates.isEmpty else {
-            return RowList(table: table, arguments: arguments, content: .rows(object(selected, table, field)))
+        return rowList(field, source, values)
+    }
+
+    func rowList(_ field: SelectedField, _ source: RowSource, _ values: [String: Value]) -> RowList? {
+        let table = source.table
+        var arguments = listArguments(values, source.argumentTable, in: field.file)
+        guard requireSelection(field, of: "rows of \(table.typeName)") else { return nil }
+        let selected = fields(of: field.selections, on: table.typeName)
+        let isGrouped = selected.contains { aggregate($0.name.value, table) != nil }
+        guard isGrouped else {
+            if let value = values["having"] {
+                error(
+                    "aggregate-grouping", at: field.place(value.range),
+                    "\"having\" is about groups, and no aggregate is selected")
+            }
+            if let value = values["orderBy"] {
+                arguments.order = orderTerms(value, source.argumentTable, in: field.file)
+            }
+            let content = object(selected, table, field)
+            if case .constant(false) = arguments.isDistinct {} else { refuseInDistinct(selected) }
+            return RowList(source: source, arguments: arguments, content: .rows(content))
         }
-        for other in selected where other.name.value != "__typename" && aggregate(other, table) == nil {
+        return groups(field, source, selected, values, arguments)
+    }
+
+    private func refuseInDistinct(_ selected: [SelectedField]) {
+        for field in selected where field.name.value == "_id" || field.name.value == "_metadata" {
             error(
-                "aggregate-grouping", at: other.place,
-                "\"\(other.name.value)\" cannot stand beside \"\(aggregates[0].name.value)\"",
-                help: "grouping by plain fields is not offered yet; ask for them in a field of their own")
+                "distinct", at: field.place,
+                "\"\(field.name.value)\" is another for every row, so rows would not be distinct")
         }
-        if let order = values["orderBy"] {
-            error("aggregate-grouping", at: field.place(order.range), "an aggregate has no order")
-        }
-        let content = selected.compactMap { item -> AggregateField? in
-            guard let kind = aggregateKind(item, table), !item.inclusion.isNever else { return nil }
-            return AggregateField(responseKey: item.responseKey, inclusion: item.inclusion, kind: kind)
-        }
-        return RowList(table: table, arguments: arguments, content: .aggregates(content))
     }
 
     // MARK: Objects
@@ -71,45 +84,49 @@ extension OperationScope {
         }
         let fields = selected.compactMap { field -> ObjectField? in
             guard let kind = objectKind(field, table), !field.inclusion.isNever else { return nil }
-            return ObjectField(responseKey: field.responseKey, inclusion: field.inclusion, kind: kind)
+            return ObjectField(
+                responseKey: field.responseKey, inclusion: field.inclusion, kind: kind, policy: field.policy)
         }
         return ObjectSelection(table: table, fields: fields)
     }
 
-    private func objectKind(_ field: SelectedField, _ table: Table) -> ObjectField.Kind? {
+    /// A column, a reference or `__typename`: what belongs to the row itself. Nil, without a diagnostic, for others.
+    func plainKind(_ field: SelectedField, _ table: Table) -> ObjectField.Kind?? {
         let name = field.name.value
         if name == "__typename" { return typeName(field, table.typeName).map(ObjectField.Kind.typeName) }
         if let column = table.column(ofField: name) {
             refuseArguments(field)
             refuseSelection(field, of: InputType(column.type).text)
-            return .column(column)
+            return ObjectField.Kind.column(column)
         }
-        if let reference = table.reference(ofField: name) {
+        guard let reference = table.reference(ofField: name) else { return nil }
+        refuseArguments(field)
+        guard let target = schema.table(ofType: reference.targetType), requireSelection(field, of: target.typeName)
+        else { return .some(nil) }
+        return ObjectField.Kind.reference(reference, object(field, target))
+    }
+
+    private func objectKind(_ field: SelectedField, _ table: Table) -> ObjectField.Kind? {
+        let name = field.name.value
+        if let plain = plainKind(field, table) { return plain }
+        if name == "_metadata" { return metadata(field) }
+        if name == "_id", !table.key.isEmpty {
             refuseArguments(field)
-            guard let target = schema.table(ofType: reference.targetType),
-                requireSelection(field, of: target.typeName)
-            else { return nil }
-            return .reference(reference, object(field, target))
+            refuseSelection(field, of: "ID!")
+            return .globalID
         }
         let inverses = schema.inverseRelations(ofType: table.typeName)
         if let relation = inverses.first(where: { $0.name == name }) {
-            guard relation.isSingle else {
-                return rowList(field, relation.child, typeName: relation.child.typeName).map { .inverse(relation, $0) }
-            }
+            guard relation.isSingle else { return rowList(field, .inverse(relation)).map(ObjectField.Kind.list) }
             refuseArguments(field)
             guard requireSelection(field, of: relation.child.typeName) else { return nil }
-            let rows = RowList(
-                table: relation.child, arguments: ListArguments(), content: .rows(object(field, relation.child)))
-            return .inverse(relation, rows)
+            return .single(relation, object(field, relation.child))
         }
         let joins = schema.manyToManyRelations(ofType: table.typeName)
         if let relation = joins.first(where: { $0.name == name }) {
-            let values = arguments(of: field, offered: Self.listArgumentNames)
-            let arguments = listArguments(values, relation.join, in: field.file)
-            guard requireSelection(field, of: "rows of \(relation.target.typeName)") else { return nil }
-            return .manyToMany(relation, arguments, object(field, relation.target))
+            return rowList(field, .manyToMany(relation)).map(ObjectField.Kind.list)
         }
-        if aggregate(field, table) != nil {
+        if aggregate(name, table) != nil {
             error(
                 "aggregate-place", at: field.place, "\"\(name)\" counts rows of a list, here is a single row",
                 help: "ask for it in a list: \(table.plural) { \(name) }")
@@ -118,8 +135,25 @@ extension OperationScope {
         unknownField(
             field, on: table.typeName,
             among: table.columns.map(\.field) + table.references.map(\.field) + inverses.map(\.name)
-                + joins.map(\.name))
+                + joins.map(\.name) + ["_metadata"] + (table.key.isEmpty ? [] : ["_id"]))
         return nil
+    }
+
+    /// `_metadata { distance relevance }`
+    private func metadata(_ field: SelectedField) -> ObjectField.Kind? {
+        refuseArguments(field)
+        guard requireSelection(field, of: "_Metadata") else { return nil }
+        let items = fields(of: field.selections, on: "_Metadata").compactMap { item -> MetadataField? in
+            guard let kind = MetadataField.Kind(rawValue: item.name.value) else {
+                unknownField(item, on: "_Metadata", among: MetadataField.Kind.allCases.map(\.rawValue))
+                return nil
+            }
+            refuseArguments(item)
+            refuseSelection(item, of: "Float")
+            return item.inclusion.isNever
+                ? nil : MetadataField(responseKey: item.responseKey, inclusion: item.inclusion, kind: kind)
+        }
+        return .metadata(items)
     }
 
     func typeName(_ field: SelectedField, _ name: String) -> String? {
@@ -128,73 +162,19 @@ extension OperationScope {
         return name
     }
 
-    private static let notOfferedYet: [String: String] = [
-        "_metadata": "_metadata is not offered yet", "_id": "_id is not offered yet",
+    private static let notOffered: [String: String] = [
         "__schema": "introspection is not part of a stored operation",
         "__type": "introspection is not part of a stored operation",
     ]
 
     func unknownField(_ field: SelectedField, on typeName: String, among names: [String]) {
         let name = field.name.value
-        var help = Self.notOfferedYet[name] ?? DidYouMean.help(name, among: names)
-        if name.hasSuffix("_search") || name.hasSuffix("_similarity") {
-            help = "full-text and vector search are not offered yet"
+        var help = Self.notOffered[name] ?? DidYouMean.help(name, among: names)
+        if name.hasSuffix("_search"), typeName == "Query" {
+            help = "a type has it when one of its String fields is @searchable"
+        } else if name.hasSuffix("_similarity"), typeName == "Query" {
+            help = "a type has it for each of its Vector fields: movies_<field>_similarity"
         }
         error("unknown-field", at: field.place, "\"\(typeName)\" has no field \"\(name)\"", help: help)
-    }
-
-    // MARK: Aggregates
-
-    private func aggregate(_ field: SelectedField, _ table: Table) -> (AggregateField.Function, Column?)? {
-        let name = field.name.value
-        if name == "_count" { return (.count, nil) }
-        guard table.column(ofField: name) == nil else { return nil }
-        for function in AggregateField.Function.allCases where name.hasSuffix("_\(function.rawValue)") {
-            if let column = table.column(ofField: String(name.dropLast(function.rawValue.count + 1))) {
-                return (function, column)
-            }
-        }
-        return nil
-    }
-
-    private func aggregateKind(_ field: SelectedField, _ table: Table) -> AggregateField.Kind? {
-        if field.name.value == "__typename" {
-            return typeName(field, table.typeName).map(AggregateField.Kind.typeName)
-        }
-        guard let (function, column) = aggregate(field, table) else { return nil }
-        refuseSelection(field, of: "a number")
-        guard let column else {
-            refuseArguments(field)
-            return .countRows
-        }
-        guard Self.isOffered(function, column.type) else {
-            error(
-                "aggregate-type", at: field.place,
-                "there is no \(function.rawValue) of \"\(column.field)\", a column of type \(InputType(column.type).text)"
-            )
-            return nil
-        }
-        let takesDistinct = [.count, .sum, .avg].contains(function)
-        let arguments = arguments(of: field, offered: takesDistinct ? ["distinct"] : [])
-        var isDistinct = false
-        if let value = arguments["distinct"] {
-            if let flag = value.boolValue {
-                isDistinct = flag
-            } else {
-                error("value-type", at: field.place(value.range), "distinct is true or false, written out")
-            }
-        }
-        return .function(function, column, distinct: isDistinct)
-    }
-
-    private static func isOffered(_ function: AggregateField.Function, _ type: ColumnType) -> Bool {
-        switch (function, type.scalar) {
-        case (.count, _): true
-        case (_, _) where type.isList: false
-        case (.sum, .int), (.sum, .int64), (.sum, .float), (.avg, .int), (.avg, .int64), (.avg, .float): true
-        case (.min, .uuid), (.max, .uuid), (.min, .boolean), (.max, .boolean), (.min, .any), (.max, .any): false
-        case (.min, _), (.max, _): true
-        default: false
-        }
     }
 }

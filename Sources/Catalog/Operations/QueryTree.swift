@@ -7,6 +7,7 @@ struct RootField: Sendable {
     let responseKey: String
     let inclusion: Inclusion
     let kind: Kind
+    var policy = FieldPolicy()
 
     enum Kind: Sendable {
         case lookup(Lookup)
@@ -31,27 +32,62 @@ enum RowTarget: Sendable {
     case first(Filter, [OrderTerm])
 }
 
-/// `movies(…)` or `reviews_on_movie(…)`.
+/// `movies(…)`, `reviews_on_movie(…)`, `actors_via_MovieActor(…)`, `movies_search(…)`.
 struct RowList: Sendable {
-    let table: Table
+    let source: RowSource
     let arguments: ListArguments
     let content: Content
 
     enum Content: Sendable {
         case rows(ObjectSelection)
-        /// One object computed from all rows.
-        case aggregates([AggregateField])
+        /// One object for each group of rows with the same plain fields; without plain fields one for all rows.
+        case groups([GroupField])
+    }
+}
+
+/// Where the rows of a list come from.
+enum RowSource: Sendable {
+    case table(Table)
+    /// Those that refer to the row around.
+    case inverse(InverseRelation)
+    /// Those that a join table leads to; its rows are filtered and ordered.
+    case manyToMany(ManyToManyRelation)
+    case search(Table, TextSearch)
+    case similarity(Table, Similarity)
+
+    /// The rows that are shown.
+    var table: Table {
+        switch self {
+        case .table(let table), .search(let table, _), .similarity(let table, _): table
+        case .inverse(let relation): relation.child
+        case .manyToMany(let relation): relation.target
+        }
+    }
+
+    /// The rows that arguments are about.
+    var argumentTable: Table {
+        if case .manyToMany(let relation) = self { relation.join } else { table }
     }
 }
 
 struct ListArguments: Sendable {
     var filter: Filter = .all([])
+    /// Conditions on groups.
+    var having: Filter = .all([])
     var order: [OrderTerm] = []
     var limit: Bound = .constant(ListArguments.limitDefault)
     var offset: Bound = .constant(0)
+    var isDistinct = Flag.constant(false)
 
     /// Rows of a list without `limit`. Source: SQL Connect language §5.4.
     static let limitDefault: Int64 = 100
+}
+
+/// A Boolean argument.
+enum Flag: Sendable {
+    case constant(Bool)
+    /// False when null or not sent.
+    case variable(String)
 }
 
 enum Bound: Sendable {
@@ -60,15 +96,26 @@ enum Bound: Sendable {
     case operand(Operand, whenAbsent: Int64)
 }
 
-struct OrderTerm: Sendable {
-    let column: Column
-    let direction: Direction
+enum OrderTerm: Sendable {
+    case key(OrderKey, Direction)
+    /// `orderBy: $order`: what a variable of a type `Movie_Order` or a list of it says, when the request is there.
+    case variable(String)
 
     enum Direction: Sendable {
         case constant(SortOrder)
         /// `ASC` when null or not sent.
         case variable(String)
     }
+}
+
+/// What rows are ordered by.
+indirect enum OrderKey: Sendable {
+    case column(Column)
+    /// Something of the row that a reference points to.
+    case referenced(Reference, Table, OrderKey)
+    /// Something of the one row that refers to this one.
+    case single(InverseRelation, OrderKey)
+    case aggregate(Aggregate)
 }
 
 struct ObjectSelection: Sendable {
@@ -80,29 +127,103 @@ struct ObjectField: Sendable {
     let responseKey: String
     let inclusion: Inclusion
     let kind: Kind
+    var policy = FieldPolicy()
 
     indirect enum Kind: Sendable {
         case column(Column)
         case typeName(String)
         case reference(Reference, ObjectSelection)
-        case inverse(InverseRelation, RowList)
-        case manyToMany(ManyToManyRelation, ListArguments, ObjectSelection)
+        /// A list, or for a one-to-one relation the row or null.
+        case list(RowList)
+        case single(InverseRelation, ObjectSelection)
+        /// `_id`
+        case globalID
+        /// `_metadata`
+        case metadata([MetadataField])
     }
 }
 
-struct AggregateField: Sendable {
+/// A field of `_metadata`.
+struct MetadataField: Sendable {
     let responseKey: String
     let inclusion: Inclusion
     let kind: Kind
 
-    enum Kind: Sendable {
-        case countRows
-        case function(Function, Column, distinct: Bool)
-        case typeName(String)
+    enum Kind: String, Sendable, CaseIterable {
+        /// From the vector compared with; null outside of `_similarity`.
+        case distance
+        /// To the words searched; null outside of `_search`.
+        case relevance
+        case typeName = "__typename"
     }
+}
+
+/// A field of a list that has aggregates.
+struct GroupField: Sendable {
+    let responseKey: String
+    let inclusion: Inclusion
+    let kind: Kind
+    var policy = FieldPolicy()
+
+    enum Kind: Sendable {
+        /// A plain column or a reference: rows are grouped by it.
+        case plain(ObjectField.Kind)
+        case aggregate(Aggregate)
+    }
+}
+
+enum Aggregate: Sendable {
+    case countRows
+    case function(Function, Column, distinct: Bool)
 
     enum Function: String, Sendable, CaseIterable {
         case count, sum, avg, min, max
+    }
+
+    /// The type of the value, for comparisons.
+    var type: ColumnType {
+        switch self {
+        case .countRows, .function(.count, _, _): ColumnType(.int)
+        case .function(.avg, _, _): ColumnType(.float)
+        case .function(_, let column, _): column.type
+        }
+    }
+}
+
+/// `movies_search(query:queryFormat:relevanceThreshold:)`.
+struct TextSearch: Sendable {
+    let query: Operand
+    let format: Format
+    let relevanceMin: Operand?
+
+    enum Format: String, Sendable, CaseIterable {
+        case query = "QUERY"
+        case plain = "PLAIN"
+        case phrase = "PHRASE"
+        case advanced = "ADVANCED"
+    }
+}
+
+/// `movies_embedding_similarity(compare:method:within:)`.
+struct Similarity: Sendable {
+    let column: Column
+    let vector: Operand
+    let method: Method
+    let distanceMax: Operand?
+
+    enum Method: String, Sendable, CaseIterable {
+        case l2 = "L2"
+        case cosine = "COSINE"
+        case innerProduct = "INNER_PRODUCT"
+
+        /// Of pgvector.
+        var symbol: String {
+            switch self {
+            case .l2: "<->"
+            case .cosine: "<=>"
+            case .innerProduct: "<#>"
+            }
+        }
     }
 }
 
@@ -117,6 +238,10 @@ indirect enum Filter: Sendable {
     /// At least one row that refers to this one.
     case exists(RelatedRows, Filter)
     case count(RelatedRows, ColumnTest)
+    /// Of a group, in `having`.
+    case aggregate(Aggregate, ColumnTest)
+    /// `where: $filter`: what a variable of a type `Movie_Filter` says, when the request is there.
+    case variable(String, Table)
 }
 
 /// Rows on the other side of a generated relation.

@@ -64,6 +64,7 @@ struct ScalarCoercion: Sendable {
         case .any:
             try Self.checkAny(value, depth: 0)
             return value
+        case .vector: return try Self.vector(value)
         case .enumeration(let name):
             let values = enums[name]?.values ?? []
             guard let text = value.stringValue, values.contains(text) else {
@@ -71,6 +72,22 @@ struct ScalarCoercion: Sendable {
             }
             return .string(text)
         }
+    }
+
+    /// pgvector holds single-precision numbers.
+    private static func vector(_ value: JSONValue) throws(Mismatch) -> JSONValue {
+        guard let elements = value.arrayValue, !elements.isEmpty,
+            elements.count <= Int(ColumnDataType.vectorSizeMax)
+        else { throw Mismatch(expected: "a list of numbers") }
+        var numbers: [JSONValue] = []
+        numbers.reserveCapacity(elements.count)
+        for element in elements {
+            guard let number = element.doubleValue, Float(number).isFinite else {
+                throw Mismatch(expected: "a list of finite numbers")
+            }
+            numbers.append(.double(number))
+        }
+        return .array(numbers)
     }
 
     /// Postgres cannot store U+0000 in text.
@@ -100,7 +117,7 @@ struct ScalarCoercion: Sendable {
     }
 
     /// 1583-01-01T00:00:00Z, the first year of the language.
-    private static let firstSecond: Int64 = -12_212_553_600
+    static let firstSecond: Int64 = -12_212_553_600
 
     private static func timestamp(_ text: String) -> String? {
         var bytes = Array(text.utf8)

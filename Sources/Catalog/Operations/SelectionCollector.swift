@@ -6,6 +6,8 @@ struct SelectedField {
     let name: Name
     let arguments: [Argument]
     var inclusion: Inclusion
+    /// `@check` and `@redact` here and on the fragments that bring it, and the checks of fragments below.
+    var policy: FieldPolicy
     /// Selection sets below, each with what must hold beyond the field's own inclusion.
     var selections: [SelectionSource]
     let range: SourceRange
@@ -28,7 +30,9 @@ extension OperationScope {
     func fields(of sources: [SelectionSource], on typeName: String) -> [SelectedField] {
         var collection = FieldCollection(typeName: typeName)
         for source in sources {
-            collect(source.set, source.inclusion, source.file, into: &collection)
+            collect(
+                source.set, Context(inclusion: source.inclusion, isRedacted: false, file: source.file),
+                into: &collection)
         }
         return collection.fields
     }
@@ -41,39 +45,61 @@ extension OperationScope {
         struct Visit: Hashable {
             let fragment: String
             let inclusion: Inclusion
+            let isRedacted: Bool
         }
     }
 
-    private func collect(
-        _ set: SelectionSet, _ inclusion: Inclusion, _ file: SourceFile, into collection: inout FieldCollection
-    ) {
+    /// What the fragments around a selection say.
+    private struct Context {
+        var inclusion: Inclusion
+        var isRedacted: Bool
+        var file: SourceFile
+    }
+
+    private func collect(_ set: SelectionSet, _ around: Context, into collection: inout FieldCollection) {
         for selection in set.selections {
-            let inclusion = inclusion.and(self.inclusion(of: selection.directives, in: file))
+            let place = Self.place(of: selection)
+            let directives = selectionDirectives(selection.directives, at: place, in: around.file)
+            var context = around
+            context.inclusion = around.inclusion.and(directives.inclusion)
+            context.isRedacted = around.isRedacted || directives.isRedacted
             switch selection {
-            case .field(let field): add(field, inclusion, file, to: &collection)
+            case .field(let field): add(field, context, directives.checks, to: &collection)
             case .inlineFragment(let fragment):
                 if let condition = fragment.typeCondition,
-                    !matches(condition, collection.typeName, Place(range: condition.range, file: file))
+                    !matches(condition, collection.typeName, Place(range: condition.range, file: context.file))
                 {
                     continue
                 }
-                collect(fragment.selectionSet, inclusion, file, into: &collection)
+                collect(fragment.selectionSet, context, into: &collection)
             case .fragmentSpread(let spread):
-                let name = spread.name.value
-                guard let fragment = fragments[name] else {
-                    error(
-                        "unknown-fragment", at: Place(range: spread.name.range, file: file),
-                        "unknown fragment \"\(name)\"", help: DidYouMean.help(name, among: fragments.keys.sorted()))
-                    continue
-                }
-                usedFragments.insert(name)
-                guard !fragment.isCyclic,
-                    collection.visited.insert(.init(fragment: name, inclusion: inclusion)).inserted
-                else { continue }
-                let place = Place(range: spread.range, file: file)
-                guard matches(fragment.definition.typeCondition, collection.typeName, place) else { continue }
-                collect(fragment.definition.selectionSet, inclusion, fragment.file, into: &collection)
+                collect(spread, context, into: &collection)
             }
+        }
+    }
+
+    private func collect(_ spread: FragmentSpread, _ around: Context, into collection: inout FieldCollection) {
+        let name = spread.name.value
+        guard let fragment = fragments[name] else {
+            error(
+                "unknown-fragment", at: Place(range: spread.name.range, file: around.file),
+                "unknown fragment \"\(name)\"", help: DidYouMean.help(name, among: fragments.keys.sorted()))
+            return
+        }
+        usedFragments.insert(name)
+        let visit = FieldCollection.Visit(fragment: name, inclusion: around.inclusion, isRedacted: around.isRedacted)
+        guard !fragment.isCyclic, collection.visited.insert(visit).inserted else { return }
+        let place = Place(range: spread.range, file: around.file)
+        guard matches(fragment.definition.typeCondition, collection.typeName, place) else { return }
+        var context = around
+        context.file = fragment.file
+        collect(fragment.definition.selectionSet, context, into: &collection)
+    }
+
+    private static func place(of selection: Selection) -> DirectivePlace {
+        switch selection {
+        case .field: .field
+        case .inlineFragment, .fragmentSpread: .fragment
         }
     }
 
@@ -93,10 +119,10 @@ extension OperationScope {
     }
 
     private func add(
-        _ field: Field, _ inclusion: Inclusion, _ file: SourceFile, to collection: inout FieldCollection
+        _ field: Field, _ context: Context, _ checks: [FieldCheck], to collection: inout FieldCollection
     ) {
         let key = field.responseKey
-        let place = Place(range: (field.alias ?? field.name).range, file: file)
+        let place = Place(range: (field.alias ?? field.name).range, file: context.file)
         guard countField(at: place) else { return }
         if key.utf8.count > SQLName.bytesMax {
             error(
@@ -104,84 +130,60 @@ extension OperationScope {
                 "a response key may have at most \(SQLName.bytesMax) bytes, a name of Postgres",
                 help: "give the field a shorter alias")
         }
+        var placed = checks.map {
+            FieldCheck(
+                program: $0.program, message: $0.message, isOptional: $0.isOptional, inclusion: context.inclusion)
+        }
+        if let set = field.selectionSet { placed += fragmentChecks(in: set, context.inclusion, context.file) }
+        let policy = FieldPolicy(checks: placed, isRedacted: context.isRedacted)
         guard let position = collection.positions[key] else {
             collection.positions[key] = collection.fields.count
             collection.fields.append(
                 SelectedField(
-                    responseKey: key, name: field.name, arguments: field.arguments, inclusion: inclusion,
-                    selections: field.selectionSet.map { [SelectionSource(set: $0, inclusion: .always, file: file)] }
-                        ?? [],
-                    range: field.range, file: file))
+                    responseKey: key, name: field.name, arguments: field.arguments, inclusion: context.inclusion,
+                    policy: policy,
+                    selections: field.selectionSet.map {
+                        [SelectionSource(set: $0, inclusion: .always, file: context.file)]
+                    } ?? [],
+                    range: field.range, file: context.file))
             return
         }
-        merge(field, inclusion, file, into: &collection.fields[position])
+        merge(field, context, policy, into: &collection.fields[position])
     }
 
-    private func merge(_ field: Field, _ inclusion: Inclusion, _ file: SourceFile, into known: inout SelectedField) {
+    private func merge(_ field: Field, _ context: Context, _ policy: FieldPolicy, into known: inout SelectedField) {
         func text(_ arguments: [Argument]) -> [String] {
             arguments.map { "\($0.name.value): \($0.value.description)" }.sorted()
         }
+        let place = Place(range: (field.alias ?? field.name).range, file: context.file)
         guard field.name.value == known.name.value, text(field.arguments) == text(known.arguments) else {
             error(
-                "overlapping-fields", at: Place(range: (field.alias ?? field.name).range, file: file),
+                "overlapping-fields", at: place,
                 "\"\(known.responseKey)\" already stands for another field or other arguments",
                 help: "give one of them an alias")
             return
         }
+        if policy.isRedacted != known.policy.isRedacted {
+            error(
+                "overlapping-fields", at: place,
+                "\"\(known.responseKey)\" is redacted in one place and shown in another",
+                help: "give one of them an alias")
+        }
+        known.policy.checks += policy.checks
         let set = field.selectionSet
-        if known.inclusion == inclusion {
-            if let set { known.selections.append(SelectionSource(set: set, inclusion: .always, file: file)) }
+        if known.inclusion == context.inclusion {
+            if let set {
+                known.selections.append(SelectionSource(set: set, inclusion: .always, file: context.file))
+            }
             return
         }
         // Each place brings its own part of the selection, under its own condition.
         known.selections = known.selections.map {
             SelectionSource(set: $0.set, inclusion: $0.inclusion.and(known.inclusion), file: $0.file)
         }
-        if let set { known.selections.append(SelectionSource(set: set, inclusion: inclusion, file: file)) }
-        known.inclusion = known.inclusion.or(inclusion)
-    }
-}
-
-// MARK: - @skip and @include
-
-extension OperationScope {
-    private func inclusion(of directives: [Directive], in file: SourceFile) -> Inclusion {
-        var inclusion = Inclusion.always
-        for directive in directives {
-            let place = Place(range: directive.range, file: file)
-            let name = directive.name.value
-            guard name == "skip" || name == "include" else {
-                error(
-                    "unknown-directive", at: place, "@\(name) is not offered here",
-                    help: DidYouMean.help(name, among: ["skip", "include"]))
-                continue
-            }
-            guard directive.arguments.count == 1, let argument = directive.arguments.first,
-                argument.name.value == "if"
-            else {
-                error("directive-arguments", at: place, "@\(name) takes exactly the argument \"if\"")
-                continue
-            }
-            inclusion = inclusion.and(test(argument.value, expected: name == "include", in: file))
+        if let set {
+            known.selections.append(SelectionSource(set: set, inclusion: context.inclusion, file: context.file))
         }
-        return inclusion
-    }
-
-    private func test(_ value: Value, expected: Bool, in file: SourceFile) -> Inclusion {
-        let place = Place(range: value.range, file: file)
-        switch value.kind {
-        case .boolean(let flag): return flag == expected ? .always : .never
-        case .variable(let name):
-            guard let variable = use(variable: name, at: place) else { return .always }
-            guard variable.type.accepts(in: .nonNull(.scalar(.boolean)), hasDefault: variable.defaultValue != nil)
-            else {
-                mismatch(variable, expected: "Boolean!", at: place)
-                return .always
-            }
-            return Inclusion(alternatives: [[.init(variable: name, expected: expected)]])
-        default:
-            error("value-type", at: place, "expected true, false or a variable of type Boolean!")
-            return .always
-        }
+        known.inclusion = known.inclusion.or(context.inclusion)
     }
 }

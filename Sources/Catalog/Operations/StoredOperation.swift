@@ -30,6 +30,10 @@ package final class StoredOperation: Sendable {
     private let coercion: VariableCoercion
     private let query: QueryPlan?
     private let mutation: [MutationPlan]
+    private let policy: ResponsePolicy?
+    /// Whether the fields of a mutation must run one after the other, because a value reads what an earlier one gave or
+    /// a `@check` decides whether the next one runs.
+    package let isStepwise: Bool
 
     struct Parts {
         var reference: OperationReference
@@ -41,9 +45,12 @@ package final class StoredOperation: Sendable {
         var authReads: AuthReads
         var refresh: RefreshRules
         var isTransaction: Bool
-        var scalars: ScalarCoercion
+        var schema: Schema
         var query: QueryPlan?
         var mutation: [MutationPlan]
+        var policy: ResponsePolicy?
+        /// A value reads `response`.
+        var readsResponse: Bool
     }
 
     init(_ parts: Parts) {
@@ -56,10 +63,13 @@ package final class StoredOperation: Sendable {
         authReads = parts.authReads
         refresh = parts.refresh
         isTransaction = parts.isTransaction
-        tablesWrittenByKey = Set(parts.mutation.compactMap(\.tableWrittenByKey)).sorted()
-        coercion = VariableCoercion(variables: parts.variables, scalars: parts.scalars)
+        tablesWrittenByKey = Set(parts.mutation.flatMap(\.tablesWrittenByKey)).sorted()
+        coercion = VariableCoercion(
+            variables: parts.variables, scalars: ScalarCoercion(enums: parts.schema.enums), schema: parts.schema)
         query = parts.query
         mutation = parts.mutation
+        policy = parts.policy
+        isStepwise = parts.kind == .mutation && (parts.readsResponse || parts.policy != nil)
     }
 
     /// Whether the caller may run it: `@auth`. Nil for yes. `variables` are coerced.
@@ -126,12 +136,41 @@ package final class StoredOperation: Sendable {
         return try outcome.get()
     }
 
+    /// The run of a mutation field by field, for `isStepwise`. `variables` are coerced.
+    package func mutationRun(
+        variables: JSONObject, auth: Auth?, nowMs: Int64, makeUUID: @escaping @Sendable () -> String
+    ) -> MutationRun {
+        MutationRun(
+            plans: mutation, policy: policy, isTransaction: isTransaction,
+            invocation: Invocation(
+                variables: variables, auth: auth, nowMs: nowMs, operationName: reference.operation,
+                makeUUID: makeUUID))
+    }
+
+    /// Whether results of this query need `finish`.
+    package var hasResponsePolicy: Bool { kind == .query && policy != nil }
+
+    /// What of a query's result may be shown: every `@check` holds, and what is redacted is taken out.
+    /// - Throws: `.permissionDenied` with the message of the check that does not hold.
+    package func finish(
+        body: [UInt8], variables: JSONObject, auth: Auth?, nowMs: Int64
+    ) throws(RequestError) -> [UInt8] {
+        guard let policy else { return body }
+        guard let result = try? JSONParser.parse(body) else {
+            throw RequestError(.internalError, "the result is not JSON")
+        }
+        var invocation = invocation(variables, auth, nowMs: nowMs)
+        invocation.response = result.objectValue ?? JSONObject()
+        if let failure = policy.failure(in: [result], path: [], invocation) { throw failure }
+        return policy.hasRedactions ? JSONRedaction.strip(body, policy.redactions) : body
+    }
+
     private func invocation(_ variables: JSONObject, _ auth: Auth?, nowMs: Int64) -> Invocation {
         Invocation(variables: variables, auth: auth, nowMs: nowMs, operationName: reference.operation)
     }
 
     /// How often the cache of statements was full and started over; 0 in a sound operation.
     package var statementEvictionCount: Int {
-        (query?.cache.evictionCount ?? 0) + mutation.reduce(0) { $0 + $1.evictionCount }
+        (query?.evictionCount ?? 0) + mutation.reduce(0) { $0 + $1.evictionCount }
     }
 }

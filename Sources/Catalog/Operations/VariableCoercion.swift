@@ -8,6 +8,7 @@ internal import LiveModel
 struct VariableCoercion: Sendable {
     let variables: [VariableSpec]
     let scalars: ScalarCoercion
+    let schema: Schema
 
     func coerce(_ sent: JSONObject) throws(RequestError) -> JSONObject {
         var coerced = JSONObject()
@@ -82,6 +83,16 @@ struct VariableCoercion: Sendable {
         case .object(let typeName, let members):
             guard let object = value.objectValue else { throw path.expected("an object of type \(typeName)") }
             return .object(try coerce(object, typeName, members, path))
+        case .filter(let typeName), .order(let typeName):
+            guard let table = schema.table(ofType: typeName) else { return .null }
+            var inputs = GeneratedInputCoercion(schema: schema, scalars: scalars)
+            do throws(GeneratedInputCoercion.Mismatch) {
+                if case .order = plan { return try inputs.order(value, table) }
+                return try inputs.filter(value, table)
+            } catch {
+                // Names of fields are the client's own, cut so that an answer cannot be made large.
+                throw Path(variable: path.variable, rest: path.rest + error.path.prefix(200)).expected(error.expected)
+            }
         }
     }
 

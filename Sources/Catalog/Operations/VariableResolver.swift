@@ -37,14 +37,13 @@ extension OperationScope {
                 error(
                     "variable-type", at: place, "\"\(name)\" is a type of results, a variable cannot have it",
                     help: "use \(name)_Key or \(name)_Data, or one variable for each column")
-            } else if let suffix = ["_Filter", "_Order", "_Having", "_ListFilter"].first(where: name.hasSuffix) {
+            } else if Self.suffixesOfParts.contains(where: name.hasSuffix) {
                 error(
                     "variable-type", at: place, "variables of type \"\(name)\" are not offered",
-                    help:
-                        "write the \(suffix == "_Order" ? "order" : "filter") in the operation and put variables at its leaves"
-                )
-            } else if name == "Vector" || name == "ID" {
-                error("variable-type", at: place, "variables of type \"\(name)\" are not offered")
+                    help: "write it in the operation and put variables at its leaves")
+            } else if name == "ID" {
+                error(
+                    "variable-type", at: place, "variables of type \"ID\" are not offered", help: "use UUID or String")
             } else {
                 error(
                     "unknown-type", at: place, "unknown type \"\(name)\"",
@@ -56,16 +55,33 @@ extension OperationScope {
             error("variable-type", at: place, "lists of lists are not offered")
             return nil
         }
+        if case .list(let element) = type.nullable, case .filter = element.nullable {
+            error(
+                "variable-type", at: place, "a list of filters is not offered",
+                help: "one filter can hold a list: _and and _or")
+            return nil
+        }
         return type
     }
+
+    /// Ends of generated inputs that only stand inside others.
+    private static let suffixesOfParts = [
+        "_Having", "_ListFilter", "_Filter", "_Update", "_ListUpdate", "_Expr", "_Relative", "_Duration", "_Pattern",
+    ]
 
     private func allowance(of definition: VariableDefinition, type: InputType) -> DataAllowance? {
         let table = type.dataType.flatMap(schema.table(ofType:))
         var allowance: DataAllowance?
         for directive in definition.directives {
             let place = Place(range: directive.range, file: file)
+            if directive.name.value == "retired" {
+                checkRetired(directive, in: file)
+                continue
+            }
             guard directive.name.value == "allow" else {
-                error("unknown-directive", at: place, "@\(directive.name.value) is not offered on variables")
+                error(
+                    "unknown-directive", at: place, "@\(directive.name.value) is not offered on variables",
+                    help: DidYouMean.help(directive.name.value, among: ["allow", "retired"]))
                 continue
             }
             guard let table else {
@@ -79,7 +95,9 @@ extension OperationScope {
             warning(
                 "allow", at: Place(range: definition.range, file: file),
                 "\"$\(definition.name.value)\" lets clients set every column of \(table.typeName)",
-                help: "name them: @allow(fields: \"\(table.columns.prefix(2).map(\.field).joined(separator: " "))\")")
+                help:
+                    "name those meant: @allow(fields: \"\(table.columns.prefix(2).map(\.field).joined(separator: " "))\")"
+            )
             allowance = DataAllowance(fields: nil, countMax: DataAllowance.countMaxDefault)
         }
         return allowance
@@ -97,6 +115,13 @@ extension OperationScope {
                     continue
                 }
                 let names = text.split(whereSeparator: \.isWhitespace).map(String.init)
+                if let part = names.first(where: { $0.contains("{") || $0.contains("}") }) {
+                    error(
+                        "allow", at: place, "\"\(part)\": rows of other tables cannot come in a variable",
+                        help: "write the nested rows in the operation and put variables at their leaves")
+                    fields = []
+                    continue
+                }
                 let known = table.columns.map(\.field) + table.references.map(\.field)
                 for name in names where !known.contains(name) {
                     error(

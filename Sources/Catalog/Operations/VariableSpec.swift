@@ -44,6 +44,9 @@ indirect enum CoercionPlan: Sendable {
     case word([String])
     case list(CoercionPlan, countMax: Int)
     case object(typeName: String, [Member])
+    /// `Movie_Filter` and `Movie_Order` of the type named; they may hold themselves.
+    case filter(String)
+    case order(String)
     case nonNull(CoercionPlan)
 
     struct Member: Sendable {
@@ -61,6 +64,8 @@ indirect enum CoercionPlan: Sendable {
         case .orderDirection: self = .word(SortOrder.allCases.map(\.rawValue))
         case .key(let typeName): self = Self.key(typeName, schema)
         case .data(let typeName): self = Self.data(typeName, schema, allowance)
+        case .filter(let typeName): self = .filter(typeName)
+        case .order(let typeName): self = .order(typeName)
         case .list(let element):
             self = .list(
                 CoercionPlan(element, schema: schema, allowance: allowance),

@@ -12,7 +12,7 @@ struct Variables: Sendable {
     func value(_ name: String, path: [String]) -> JSONValue? {
         guard var value = object[name] else { return nil }
         for field in path {
-            guard let inner = value[field] else { return nil }
+            guard let inner = value[field] ?? Int(field).flatMap({ value[$0] }) else { return nil }
             value = inner
         }
         return value

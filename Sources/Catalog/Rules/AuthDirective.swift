@@ -64,7 +64,7 @@ extension OperationScope {
             error("auth", at: place, "expected a CEL expression in a string")
             return nil
         }
-        return expression(text, expecting: .bool, at: place).map {
+        return expression(text, expecting: .bool, at: place, in: .auth).map {
             AuthRule(level: nil, expression: $0, insecureReason: reason)
         }
     }

@@ -6,7 +6,13 @@ extension OperationScope {
         for directive in operation.directives {
             let place = Place(range: directive.range, file: file)
             switch directive.name.value {
-            case "auth", "refresh": continue
+            // Read where they belong: `resolveAuth`, `resolveRefresh`, `rootPolicy`.
+            case "auth", "refresh", "check": continue
+            case "retired":
+                if operation.directives.all(named: "retired").count > 1 {
+                    error("unknown-directive", at: place, "@retired may be given once")
+                }
+                checkRetired(directive, in: file)
             case "transaction":
                 if operation.kind != .mutation {
                     error("transaction", at: place, "@transaction belongs to mutations")
@@ -15,12 +21,17 @@ extension OperationScope {
                 } else if operation.directives.all(named: "transaction").count > 1 {
                     error("transaction", at: place, "@transaction may be given once")
                 }
-            case "check", "redact", "retired":
-                error("unknown-directive", at: place, "@\(directive.name.value) is not offered yet")
+            case "redact", "skip", "include":
+                error(
+                    "unknown-directive", at: place, "@\(directive.name.value) belongs on a field or a fragment",
+                    help: nil)
+            case "allow":
+                error("unknown-directive", at: place, "@allow belongs on a variable of a _Data type")
             default:
                 error(
                     "unknown-directive", at: place, "unknown directive @\(directive.name.value)",
-                    help: DidYouMean.help(directive.name.value, among: ["auth", "refresh", "transaction"]))
+                    help: DidYouMean.help(
+                        directive.name.value, among: ["auth", "refresh", "transaction", "check", "retired"]))
             }
         }
     }

@@ -16,6 +16,8 @@ enum ColumnSQL {
         case (.timestamp, true):
             "CASE WHEN \(sql) IS NOT NULL THEN ARRAY(SELECT \(timestamp("e")) FROM unnest(\(sql)) WITH ORDINALITY"
                 + " AS u(e, o) ORDER BY o) END"
+        // The text of a vector is a JSON array.
+        case (.vector, _): "\(sql)::text::json"
         case (.string, _), (.int, _), (.float, _), (.boolean, _), (.date, _), (.any, _), (.enumeration, _): sql
         }
     }
@@ -26,5 +28,42 @@ enum ColumnSQL {
 
     static func reference(_ column: Column, of alias: String) -> String {
         "\(alias).\(SQLName.quoted(column.name))"
+    }
+
+    /// `_id`: the type and the key, `Movie["0a…"]`.
+    static func globalID(_ table: Table, _ alias: String) -> String {
+        let parts = table.keyColumns.map { wireForm($0, of: alias) }.joined(separator: ", ")
+        return "\(SQLName.literal(table.typeName)) || json_build_array(\(parts))::text"
+    }
+
+    /// What stands in `FROM` for a table or a view.
+    static func from(_ table: Table) -> String {
+        switch table.view {
+        case nil, .named: SQLName.quoted(table.name)
+        case .sql(let text): "(\(text))"
+        }
+    }
+}
+
+/// Aggregates over the rows of an alias.
+enum AggregateSQL {
+    static func wireForm(_ aggregate: Aggregate, _ alias: String) -> String {
+        let call = value(aggregate, alias)
+        guard case .function(let function, let column, _) = aggregate else { return call }
+        return switch function {
+        case .count: call
+        case .avg: "\(call)::double precision"
+        case .sum: column.type.scalar == .int64 ? "\(call)::text" : call
+        case .min, .max: ColumnSQL.wireForm(call, type: column.type)
+        }
+    }
+
+    /// To be compared and ordered by.
+    static func value(_ aggregate: Aggregate, _ alias: String) -> String {
+        switch aggregate {
+        case .countRows: "count(*)"
+        case .function(let function, let column, let distinct):
+            "\(function.rawValue)(\(distinct ? "DISTINCT " : "")\(ColumnSQL.reference(column, of: alias)))"
+        }
     }
 }

@@ -1,3 +1,5 @@
+internal import JSON
+
 /// Rendering of filters. A filter without a test renders to nothing, and what surrounds it leaves it out.
 extension TemplateBuilder {
     mutating func predicate(_ filter: Filter, _ table: Table, _ alias: String) -> [Piece] {
@@ -12,7 +14,7 @@ extension TemplateBuilder {
             let join = join(reference, columnsOf: table, to: target, target: other, local: alias)
             return [
                 .wrapped(
-                    "EXISTS (SELECT 1 FROM \(SQLName.quoted(target.name)) \(other) WHERE \(join) AND ", condition,
+                    "EXISTS (SELECT 1 FROM \(ColumnSQL.from(target)) \(other) WHERE \(join) AND ", condition,
                     ")")
             ]
         case .exists(let rows, let inner):
@@ -23,6 +25,12 @@ extension TemplateBuilder {
         case .count(let rows, let test):
             let other = self.alias()
             return self.test(test, "(SELECT count(*)" + from(rows, other, alias) + ")")
+        case .aggregate(let aggregate, let test):
+            return self.test(test, AggregateSQL.value(aggregate, alias))
+        case .variable(let name, let table):
+            guard let value = bindings?.value(name, path: []), !value.isNull else { return [] }
+            let filter = GeneratedInputs(schema: schema).filter(value, table, variable: name, path: [])
+            return predicate(filter, table, alias)
         }
     }
 
@@ -32,7 +40,7 @@ extension TemplateBuilder {
             case .inverse(let relation): self.join(relation, child: alias, outer: outer)
             case .manyToMany(let relation): nearJoin(relation, join: alias, outer: outer)
             }
-        return " FROM \(SQLName.quoted(rows.table.name)) \(alias) WHERE \(join)"
+        return " FROM \(ColumnSQL.from(rows.table)) \(alias) WHERE \(join)"
     }
 
     private mutating func group(

@@ -44,6 +44,8 @@ struct MutationPlan: Sendable {
     enum Body: Sendable {
         case template(TemplatePlan)
         case insertMany(InsertManyPlan)
+        /// Variables hold filters.
+        case dynamic(DynamicPlans<MutationPlan>)
     }
 
     struct TemplatePlan: Sendable {
@@ -68,11 +70,13 @@ struct MutationPlan: Sendable {
         }
     }
 
-    /// The table whose rows it writes by key; nil for the others.
-    var tableWrittenByKey: String? {
+    /// The tables whose rows it writes by key.
+    var tablesWrittenByKey: [String] {
         switch body {
-        case .template(let plan): plan.keys.first?.table
-        case .insertMany(let plan): plan.insert.table.name
+        case .template(let plan): plan.keys.map(\.table)
+        case .insertMany(let plan): [plan.insert.table.name]
+        // Only fields with a filter are dynamic, and these do not write by key.
+        case .dynamic: []
         }
     }
 
@@ -81,6 +85,7 @@ struct MutationPlan: Sendable {
         guard inclusion.isAlways || invocation.variables.satisfies(inclusion) else { return nil }
         switch body {
         case .template(let plan): return try step(plan, invocation)
+        case .dynamic(let plans): return try plans.plan(for: invocation.variables).step(invocation)
         case .insertMany(let plan):
             let outcome = try plan.run(invocation)
             return MutationStep(
@@ -137,8 +142,14 @@ struct MutationPlan: Sendable {
 }
 
 extension MutationPlan {
-    init(_ field: MutationField, schema: Schema) {
-        var builder = TemplateBuilder(schema: schema)
+    init(_ field: MutationField, schema: Schema, dynamicVariables: [String] = [], bindings: Variables? = nil) {
+        if !dynamicVariables.isEmpty, field.hasFilter {
+            self.init(
+                responseKey: field.responseKey, inclusion: field.inclusion,
+                body: .dynamic(DynamicPlans(dynamicVariables) { MutationPlan(field, schema: schema, bindings: $0) }))
+            return
+        }
+        var builder = TemplateBuilder(schema: schema, bindings: bindings)
         var keys: [KeySource] = []
         var resultKind = MutationStep.ResultKind.json
         var kind = MutationStep.Kind.write
@@ -151,7 +162,10 @@ extension MutationPlan {
             return
         case .insert(let insert):
             pieces = builder.insert(insert)
-            if let key = Self.key(of: insert, &builder) { keys = [key] }
+            if let key = Self.key(of: insert.row, insert.table, [:], &builder) { keys = [key] }
+        case .insertTrees(let insert):
+            pieces = builder.insert(insert)
+            for row in insert.rows { keys += Self.keys(of: row, insert.table, [:], &builder) }
         case .update(let table, let target, let assignments, let returned):
             pieces = builder.update(table, target, assignments, returned)
             keys = Self.keys(of: table, target, assignments, &builder)
@@ -178,19 +192,44 @@ extension MutationPlan {
         self.init(responseKey: field.responseKey, inclusion: field.inclusion, body: .template(plan))
     }
 
-    private static func key(of insert: Insert, _ builder: inout TemplateBuilder) -> KeySource? {
+    /// - Parameter around: columns that come from the row around, with their values where these are known.
+    private static func key(
+        of row: RowData, _ table: Table, _ around: [String: KeySource.Part], _ builder: inout TemplateBuilder
+    ) -> KeySource? {
         var parts: [KeySource.Part] = []
-        for field in insert.table.key {
-            var given: (operand: Int, required: [Condition])?
-            if let assignment = insert.row.given[field], case .set(let operand) = assignment.value {
-                given = (builder.index(of: operand), assignment.required)
-            }
-            let fallback = insert.row.defaults[field].map { builder.index(of: $0) }
+        for field in table.key {
             // A key that Postgres makes is new, and nobody can be waiting for it.
-            if given == nil, fallback == nil { return nil }
-            parts.append(KeySource.Part(given: given, fallback: fallback))
+            guard let part = around[field] ?? Self.part(field, of: row, &builder) else { return nil }
+            parts.append(part)
         }
-        return KeySource(table: insert.table.name, parts: parts)
+        return KeySource(table: table.name, parts: parts)
+    }
+
+    private static func part(
+        _ field: String, of row: RowData, _ builder: inout TemplateBuilder
+    ) -> KeySource.Part? {
+        var given: (operand: Int, required: [Condition])?
+        if let assignment = row.given[field], case .set(let operand) = assignment.value {
+            given = (builder.index(of: operand), assignment.required)
+        }
+        let fallback = row.defaults[field].map { builder.index(of: $0) }
+        return given == nil && fallback == nil ? nil : KeySource.Part(given: given, fallback: fallback)
+    }
+
+    /// Of a row and all rows below it.
+    private static func keys(
+        of row: RowData, _ table: Table, _ around: [String: KeySource.Part], _ builder: inout TemplateBuilder
+    ) -> [KeySource] {
+        var keys = key(of: row, table, around, &builder).map { [$0] } ?? []
+        for children in row.children {
+            let reference = children.relation.reference
+            var filled: [String: KeySource.Part] = [:]
+            for (local, target) in zip(reference.localFields, reference.targetFields) {
+                filled[local] = around[target] ?? part(target, of: row, &builder)
+            }
+            for child in children.rows { keys += Self.keys(of: child, children.relation.child, filled, &builder) }
+        }
+        return keys
     }
 
     /// The row addressed; and when the update changes the key, the row that it becomes.
@@ -222,6 +261,17 @@ extension MutationPlan {
         switch body {
         case .template(let plan): plan.cache.evictionCount
         case .insertMany(let plan): plan.cache.evictionCount
+        case .dynamic(let plans): plans.evictionCount
+        }
+    }
+}
+
+extension MutationField {
+    /// Whether its text may depend on what a variable holds.
+    fileprivate var hasFilter: Bool {
+        switch kind {
+        case .update(_, .first, _, _), .delete(_, .first, _), .updateMany, .deleteMany, .read: true
+        case .insert, .insertMany, .insertTrees, .update, .delete, .native, .typeName: false
         }
     }
 }

@@ -14,24 +14,12 @@ extension TemplateBuilder {
         var values: [[Piece]] = []
         var replaced: [[Piece]] = []
         for column in table.columns {
-            let name = SQLName.quoted(column.name)
-            let given = insert.row.given[column.field]
-            let fallback = insert.row.defaults[column.field]
-            if case .set(let operand)? = given?.value, let required = given?.required {
-                let value = [value(operand)]
-                if let fallback {
-                    columns.append(.text(name))
-                    values.append(when(required, value, otherwise: [self.value(fallback)]))
-                } else {
-                    columns.append(when(required, .text(name)))
-                    values.append(when(required, value))
-                }
-                if !table.key.contains(column.field) {
-                    replaced.append(when(required, .text("\(name) = EXCLUDED.\(name)")))
-                }
-            } else if let fallback {
-                columns.append(.text(name))
-                values.append([value(fallback)])
+            guard let item = item(column, insert.row) else { continue }
+            columns.append(item.name)
+            values.append(item.value)
+            if let given = insert.row.given[column.field], !table.key.contains(column.field) {
+                let name = SQLName.quoted(column.name)
+                replaced.append(when(given.required, .text("\(name) = EXCLUDED.\(name)")))
             }
         }
         var pieces = [Piece].text("WITH w AS (INSERT INTO \(SQLName.quoted(table.name)) AS \(alias)")
@@ -45,6 +33,19 @@ extension TemplateBuilder {
             pieces.append(.joined(replaced, separator: ", ", empty: Self.untouched(table, "EXCLUDED")))
         }
         return pieces + returning(insert.returning, alias) + .text(Self.resultOfOne)
+    }
+
+    /// A column of an inserted row with its value; both are empty together when nothing is given. Nil when nothing can be.
+    mutating func item(_ column: Column, _ row: RowData) -> (name: [Piece], value: [Piece])? {
+        let name = [Piece].text(SQLName.quoted(column.name))
+        let fallback = row.defaults[column.field]
+        guard let given = row.given[column.field], case .set(let operand) = given.value else {
+            guard let fallback else { return nil }
+            return (name, [value(fallback)])
+        }
+        let set = [value(operand)]
+        if let fallback { return (name, when(given.required, set, otherwise: [value(fallback)])) }
+        return (when(given.required, name), when(given.required, set))
     }
 
     static func conflict(_ table: Table) -> String {
@@ -132,6 +133,10 @@ extension TemplateBuilder {
     }
 
     mutating func returning(_ fields: [ReturnedField], _ alias: String) -> [Piece] {
+        .text(" RETURNING ") + returned(fields, alias)
+    }
+
+    mutating func returned(_ fields: [ReturnedField], _ alias: String) -> [Piece] {
         var items: [[Piece]] = []
         for field in fields {
             let value =
@@ -141,7 +146,7 @@ extension TemplateBuilder {
                 }
             items.append(when(field.inclusion, .text("\(value) AS \(SQLName.quoted(field.responseKey))")))
         }
-        return .text(" RETURNING ") + [.joined(items, separator: ", ", empty: "1 AS \"_\"")]
+        return [.joined(items, separator: ", ", empty: "1 AS \"_\"")]
     }
 
     private mutating func set(_ assignments: [Assignment], _ table: Table, _ alias: String) -> [Piece] {
@@ -157,6 +162,8 @@ extension TemplateBuilder {
         let old = ColumnSQL.reference(assignment.column, of: alias)
         switch assignment.value {
         case .set(let operand): return [value(operand)]
+        case .shift(let isForward, let shifts):
+            return shifted(old, assignment.column, isForward: isForward, shifts)
         case .change(let change, let operand):
             let amount = [value(operand)]
             let list = "coalesce(\(old), '{}')"

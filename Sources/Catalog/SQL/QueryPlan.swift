@@ -6,6 +6,8 @@ struct QueryPlan: Sendable {
     let template: Template
     let lookups: [LookupKey]
     let cache = StatementCache<ShapeKey, QueryStatement>()
+    /// When variables hold filters; `template` is then that of no request.
+    private let dynamic: DynamicPlans<QueryPlan>?
 
     /// A top-level field that looks up one row by its primary key.
     struct LookupKey: Sendable {
@@ -14,8 +16,12 @@ struct QueryPlan: Sendable {
         let operands: [Operand]
     }
 
-    init(_ fields: [RootField], schema: Schema) {
-        var builder = TemplateBuilder(schema: schema)
+    init(_ fields: [RootField], schema: Schema, dynamicVariables: [String] = [], bindings: Variables? = nil) {
+        dynamic =
+            dynamicVariables.isEmpty
+            ? nil
+            : DynamicPlans(dynamicVariables) { QueryPlan(fields, schema: schema, bindings: $0) }
+        var builder = TemplateBuilder(schema: schema, bindings: bindings)
         let pieces = builder.root(fields)
         template = builder.finish(pieces)
         lookups = fields.compactMap { field in
@@ -24,11 +30,14 @@ struct QueryPlan: Sendable {
         }
     }
 
+    var evictionCount: Int { cache.evictionCount + (dynamic?.evictionCount ?? 0) }
+
     private func statement(of shape: ShapeKey) -> QueryStatement {
         cache.statement(for: shape) { QueryStatement(template: template, shape: shape) }
     }
 
     func call(_ invocation: Invocation) throws(RequestError) -> QueryCall {
+        if let dynamic { return try dynamic.plan(for: invocation.variables).call(invocation) }
         let statement = statement(of: template.shape(of: invocation.variables))
         var parameters: [SQLParameter] = []
         parameters.reserveCapacity(statement.operands.count)
@@ -42,6 +51,7 @@ struct QueryPlan: Sendable {
     func batches(
         count: Int, _ invocation: (Int) -> Invocation
     ) -> (batches: [QueryBatch], failures: [(index: Int, error: RequestError)]) {
+        if let dynamic { return Self.batches(dynamic, count: count, invocation) }
         var batches: [QueryBatch] = []
         var failures: [(index: Int, error: RequestError)] = []
         var batchOfShape: [ShapeKey: Int] = [:]
@@ -75,6 +85,33 @@ struct QueryPlan: Sendable {
             for position in values.indices { batches[batch].columns[position].append(values[position]) }
         }
         return (batches.filter { !$0.members.isEmpty }, failures)
+    }
+
+    /// The same where variables decide the plan: those of one form together.
+    private static func batches(
+        _ dynamic: DynamicPlans<QueryPlan>, count: Int, _ invocation: (Int) -> Invocation
+    ) -> (batches: [QueryBatch], failures: [(index: Int, error: RequestError)]) {
+        var members: [String: [Int]] = [:]
+        var forms: [String] = []
+        for index in 0..<count {
+            let form = dynamic.form(of: invocation(index).variables)
+            if members[form] == nil { forms.append(form) }
+            members[form, default: []].append(index)
+        }
+        var batches: [QueryBatch] = []
+        var failures: [(index: Int, error: RequestError)] = []
+        for form in forms {
+            guard let group = members[form], let first = group.first else { continue }
+            let found = dynamic.plan(for: invocation(first).variables).batches(count: group.count) {
+                invocation(group[$0])
+            }
+            for var batch in found.batches {
+                batch.members = batch.members.map { group[$0] }
+                batches.append(batch)
+            }
+            failures += found.failures.map { (group[$0.index], $0.error) }
+        }
+        return (batches, failures)
     }
 
     func lookupKeys(_ invocation: Invocation) -> [EntityKey] {

@@ -19,7 +19,7 @@ extension TemplateBuilder {
             let value =
                 switch field.kind {
                 case .lookup(let lookup): self.lookup(lookup)
-                case .list(let list): self.list(list, of: nil)
+                case .list(let list): self.list(list, below: nil)
                 case .native(let native): self.native(native)
                 case .typeName(let name): [Piece].text(SQLName.literal(name) + "::text")
                 }
@@ -28,7 +28,7 @@ extension TemplateBuilder {
         return .text("SELECT ") + [.joined(items, separator: ", ", empty: "")]
     }
 
-    private mutating func named(_ key: String, _ inclusion: Inclusion, _ value: [Piece]) -> [Piece] {
+    mutating func named(_ key: String, _ inclusion: Inclusion, _ value: [Piece]) -> [Piece] {
         when(inclusion, value + .text(" AS " + SQLName.quoted(key)))
     }
 
@@ -36,7 +36,7 @@ extension TemplateBuilder {
         let alias = alias()
         let selection = select(lookup.object, from: alias)
         return .text("(SELECT row_to_json(r.*) FROM (") + selection
-            + .text(" FROM \(SQLName.quoted(lookup.table.name)) \(alias)")
+            + .text(" FROM \(ColumnSQL.from(lookup.table)) \(alias)")
             + row(lookup.target, lookup.table, alias) + .text(") r)")
     }
 
@@ -58,21 +58,41 @@ extension TemplateBuilder {
     // MARK: Objects
 
     /// `SELECT …` with a column for each field, without `FROM`.
-    private mutating func select(_ object: ObjectSelection, from alias: String) -> [Piece] {
+    mutating func select(_ object: ObjectSelection, from alias: String, _ scores: RowScores = RowScores()) -> [Piece] {
         var items: [[Piece]] = []
         for field in object.fields {
-            let value =
+            items.append(named(field.responseKey, field.inclusion, value(field.kind, object.table, alias, scores)))
+        }
+        return .text("SELECT ") + [.joined(items, separator: ", ", empty: "")]
+    }
+
+    mutating func value(
+        _ kind: ObjectField.Kind, _ table: Table, _ alias: String, _ scores: RowScores
+    ) -> [Piece] {
+        switch kind {
+        case .column(let column): .text(ColumnSQL.wireForm(column, of: alias))
+        case .typeName(let name): .text(SQLName.literal(name) + "::text")
+        case .reference(let reference, let object): target(of: reference, in: table, object, alias)
+        case .single(let relation, let object): single(relation, object, alias)
+        case .list(let list): self.list(list, below: alias)
+        case .globalID: .text(ColumnSQL.globalID(table, alias))
+        case .metadata(let fields): metadata(fields, scores)
+        }
+    }
+
+    private mutating func metadata(_ fields: [MetadataField], _ scores: RowScores) -> [Piece] {
+        var items: [[Piece]] = []
+        for field in fields {
+            let value: [Piece] =
                 switch field.kind {
-                case .column(let column): [Piece].text(ColumnSQL.wireForm(column, of: alias))
-                case .typeName(let name): [Piece].text(SQLName.literal(name) + "::text")
-                case .reference(let reference, let target): self.target(of: reference, in: object.table, target, alias)
-                case .inverse(let relation, let rows): self.inverse(relation, rows, alias)
-                case .manyToMany(let relation, let arguments, let target):
-                    self.manyToMany(relation, arguments, target, alias)
+                case .distance: scores.distance
+                case .relevance: scores.relevance
+                case .typeName: .text("'_Metadata'::text")
                 }
             items.append(named(field.responseKey, field.inclusion, value))
         }
-        return .text("SELECT ") + [.joined(items, separator: ", ", empty: "")]
+        return .text("(SELECT row_to_json(r.*) FROM (SELECT ") + [.joined(items, separator: ", ", empty: "")]
+            + .text(") r)")
     }
 
     private mutating func target(
@@ -81,39 +101,16 @@ extension TemplateBuilder {
         let alias = alias()
         let selection = select(object, from: alias)
         return .text("(SELECT row_to_json(r.*) FROM (") + selection
-            + .text(" FROM \(SQLName.quoted(object.table.name)) \(alias) WHERE ")
+            + .text(" FROM \(ColumnSQL.from(object.table)) \(alias) WHERE ")
             + .text(join(reference, columnsOf: owner, to: object.table, target: alias, local: outer)) + .text(") r)")
     }
 
-    private mutating func inverse(_ relation: InverseRelation, _ rows: RowList, _ outer: String) -> [Piece] {
-        guard relation.isSingle, case .rows(let object) = rows.content else {
-            return list(rows, of: (relation, outer))
-        }
+    private mutating func single(_ relation: InverseRelation, _ object: ObjectSelection, _ outer: String) -> [Piece] {
         let alias = alias()
         let selection = select(object, from: alias)
         return .text("(SELECT row_to_json(r.*) FROM (") + selection
-            + .text(" FROM \(SQLName.quoted(relation.child.name)) \(alias) WHERE ")
+            + .text(" FROM \(ColumnSQL.from(relation.child)) \(alias) WHERE ")
             + .text(join(relation, child: alias, outer: outer)) + .text(" LIMIT 1) r)")
-    }
-
-    /// Where, order and limit are about the rows of the join table, the objects about what they lead to.
-    private mutating func manyToMany(
-        _ relation: ManyToManyRelation, _ arguments: ListArguments, _ object: ObjectSelection, _ outer: String
-    ) -> [Piece] {
-        let joinAlias = alias()
-        let target = alias()
-        let selection = select(object, from: target)
-        let near = nearJoin(relation, join: joinAlias, outer: outer)
-        let far = join(
-            relation.far, columnsOf: relation.join, to: relation.target, target: target, local: joinAlias)
-        let filter = predicate(arguments.filter, relation.join, joinAlias)
-        return collected(
-            selection
-                + .text(
-                    " FROM \(SQLName.quoted(relation.join.name)) \(joinAlias)"
-                        + " JOIN \(SQLName.quoted(relation.target.name)) \(target) ON \(far) WHERE \(near)")
-                + [.wrapped(" AND ", filter, "")] + order(arguments.order, relation.join, joinAlias)
-                + limits(arguments))
     }
 
     func nearJoin(_ relation: ManyToManyRelation, join alias: String, outer: String) -> String {
@@ -136,94 +133,6 @@ extension TemplateBuilder {
             }
             return "\(ColumnSQL.reference(left, of: local)) = \(ColumnSQL.reference(right, of: target))"
         }.joined(separator: " AND ")
-    }
-
-    // MARK: Lists
-
-    /// All rows, or those that refer to the row `parent`.
-    private mutating func list(
-        _ list: RowList, of parent: (relation: InverseRelation, alias: String)?
-    ) -> [Piece] {
-        let alias = alias()
-        let joined = parent.map { join($0.relation, child: alias, outer: $0.alias) } ?? ""
-        let from = [Piece].text(" FROM \(SQLName.quoted(list.table.name)) \(alias)")
-        let tests = [.text(joined), predicate(list.arguments.filter, list.table, alias)]
-        let condition = Piece.wrapped(" WHERE ", [.joined(tests, separator: " AND ", empty: "")], "")
-        switch list.content {
-        case .rows(let object):
-            return collected(
-                select(object, from: alias) + from + [condition] + order(list.arguments.order, list.table, alias)
-                    + limits(list.arguments))
-        case .aggregates(let fields):
-            return collected(aggregates(fields, alias) + from + [condition] + limits(list.arguments))
-        }
-    }
-
-    private func collected(_ rows: [Piece]) -> [Piece] {
-        .text("coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (") + rows
-            + .text(") r), '[]')::json")
-    }
-
-    private mutating func aggregates(_ fields: [AggregateField], _ alias: String) -> [Piece] {
-        var items: [[Piece]] = []
-        for field in fields {
-            items.append(named(field.responseKey, field.inclusion, .text(Self.aggregate(field.kind, alias))))
-        }
-        return .text("SELECT ") + [.joined(items, separator: ", ", empty: "count(*) AS \"_count\"")]
-    }
-
-    private static func aggregate(_ kind: AggregateField.Kind, _ alias: String) -> String {
-        switch kind {
-        case .countRows: return "count(*)"
-        case .typeName(let name): return SQLName.literal(name) + "::text"
-        case .function(let function, let column, let distinct):
-            let call = "\(function.rawValue)(\(distinct ? "DISTINCT " : "")\(ColumnSQL.reference(column, of: alias)))"
-            return switch function {
-            case .count: call
-            case .avg: "\(call)::double precision"
-            case .sum: column.type.scalar == .int64 ? "\(call)::text" : call
-            case .min, .max: ColumnSQL.wireForm(call, type: column.type)
-            }
-        }
-    }
-
-    /// Always ends with the primary key, so that equal data gives equal text.
-    mutating func order(_ terms: [OrderTerm], _ table: Table, _ alias: String) -> [Piece] {
-        var items: [[Piece]] = []
-        for term in terms {
-            let column = ColumnSQL.reference(term.column, of: alias)
-            switch term.direction {
-            case .constant(.ascending): items.append(.text(column))
-            case .constant(.descending): items.append(.text(column + " DESC"))
-            case .variable(let name):
-                let isDescending = Condition.equals(name, SortOrder.descending.rawValue)
-                items.append(.text(column) + when([isDescending], .text(" DESC")))
-            }
-        }
-        for column in table.keyColumns where !terms.contains(where: { $0.column.field == column.field }) {
-            items.append(.text(ColumnSQL.reference(column, of: alias)))
-        }
-        return .text(" ORDER BY ") + [.joined(items, separator: ", ", empty: "")]
-    }
-
-    private mutating func limits(_ arguments: ListArguments) -> [Piece] {
-        var pieces = [Piece].text(" LIMIT ") + bound(arguments.limit)
-        switch arguments.offset {
-        case .constant(0): break
-        case .constant(let count): pieces += .text(" OFFSET \(count)")
-        case .operand: pieces += .text(" OFFSET ") + bound(arguments.offset)
-        }
-        return pieces
-    }
-
-    private mutating func bound(_ bound: Bound) -> [Piece] {
-        switch bound {
-        case .constant(let count): return .text(String(count))
-        case .operand(let operand, let whenAbsent):
-            // Postgres refuses negative limits; a client's mistake must not cost the others in the same statement.
-            let value = [Piece].text("greatest(") + [parameter(operand)] + .text(", 0)")
-            return when(operand.presence, value, otherwise: .text(String(whenAbsent)))
-        }
     }
 
     // MARK: Native SQL

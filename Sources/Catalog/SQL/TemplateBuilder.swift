@@ -1,13 +1,16 @@
 /// Numbers the operands and conditions of one statement and the aliases of its tables.
 struct TemplateBuilder {
     let schema: Schema
+    /// The variables of the request that is rendered for, when the text depends on the filter that a variable holds.
+    let bindings: Variables?
     private var operands: [Operand] = []
     private var operandIndices: [String: Int] = [:]
     private var conditions: [Condition] = []
     private var aliasCount = 0
 
-    init(schema: Schema) {
+    init(schema: Schema, bindings: Variables? = nil) {
         self.schema = schema
+        self.bindings = bindings
     }
 
     /// `t1`, `t2`, … in the order asked for.

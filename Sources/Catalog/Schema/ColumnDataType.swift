@@ -1,3 +1,5 @@
+import GraphQLLanguage
+
 /// `@col(dataType:)`: the SQL type a column is to have, checked against its GraphQL type.
 ///
 /// Only types whose values keep their wire form are taken; they are spelt as `format_type` prints them, so that a
@@ -30,6 +32,24 @@ struct ColumnDataType {
         let suffix = parameters.isEmpty ? "" : "(\(parameters.map(String.init).joined(separator: ",")))"
         name = known.name + suffix
         isSerial = known.isSerial
+    }
+
+    /// Numbers of a `vector`, by pgvector.
+    static let vectorSizeMax: Int64 = 16_000
+
+    /// What `@col` says of a field: its `dataType`, or the type that its `size` gives.
+    init?(of field: DeclaredField, _ scalar: ScalarType) {
+        guard let col = field.directive("col") else { return nil }
+        if let text = col.string("dataType") {
+            self.init(text, for: scalar)
+            return
+        }
+        guard let size = col.value("size")?.intValue else { return nil }
+        switch scalar {
+        case .string: self.init("varchar(\(size))", for: scalar)
+        case .vector: self.init("vector(\(size))", for: scalar)
+        default: return nil
+        }
     }
 
     /// For help: what may be written for a scalar.
@@ -77,5 +97,6 @@ struct ColumnDataType {
         "timestamptz": Known(name: "timestamp with time zone", scalar: .timestamp),
         "timestamp with time zone": Known(name: "timestamp with time zone", scalar: .timestamp),
         "jsonb": Known(name: "jsonb", scalar: .any),
+        "vector": Known(name: "vector", scalar: .vector, parametersMax: 1),
     ]
 }

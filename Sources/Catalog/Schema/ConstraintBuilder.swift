@@ -15,7 +15,7 @@ struct ConstraintBuilder {
             for use in field.directives { builder.add(use, of: field, &sink) }
         }
         builder.markUniqueReferences()
-        builder.addReferenceIndexes()
+        if !type.isView { builder.addReferenceIndexes() }
         return builder.table
     }
 
@@ -78,8 +78,10 @@ struct ConstraintBuilder {
         guard columns.count == fields.count else { return }
         let names = [table.name] + columns.map(\.name)
         if use.name == "unique" {
-            if let column = columns.first(where: { $0.type.scalar == .any }) {
-                report("unique-type", at: use.range, &sink, "\"\(column.field)\" of type Any cannot be unique")
+            if let column = columns.first(where: { [.any, .vector].contains($0.type.scalar) }) {
+                report(
+                    "unique-type", at: use.range, &sink,
+                    "\"\(column.field)\" of type \(column.type.scalar.typeName) cannot be unique")
                 return
             }
             if isUnique(exactly: fields) {
@@ -92,8 +94,8 @@ struct ConstraintBuilder {
             table.uniques.append(UniqueConstraint(name: name, fields: fields))
             return
         }
-        guard let method = method(use, columns, &sink) else { return }
-        if method != "btree", !order.isEmpty {
+        guard let index = IndexMethod.read(use, columns, in: type.file, sink: &sink) else { return }
+        if index.method != "btree", !order.isEmpty {
             report("index-order", at: use.range(of: "order"), &sink, "only a BTREE index has an order")
             return
         }
@@ -102,29 +104,9 @@ struct ConstraintBuilder {
             fields.count > 1
             ? [fields.indices.map { order.indices.contains($0) && order[$0] == .descending ? "d" : "a" }.joined()] : []
         let name = givenName("name", use, &sink) ?? SQLName.generated(names + letters, suffix: "idx")
-        table.indexes.append(TableIndex(name: name, fields: fields, order: order, method: method))
-    }
-
-    private func method(_ use: DirectiveUse, _ columns: [Column], _ sink: inout DiagnosticSink) -> String? {
-        if use.value("vector_method") != nil {
-            report("index-type", at: use.range(of: "vector_method"), &sink, "Vector columns are not offered yet")
-            return nil
-        }
-        let areDocuments = columns.allSatisfy { $0.type.isList || $0.type.scalar == .any }
-        let haveDocuments = columns.contains { $0.type.isList || $0.type.scalar == .any }
-        switch use.enumeration("type") {
-        case "HNSW", "IVFFLAT":
-            report("index-type", at: use.range(of: "type"), &sink, "Vector columns are not offered yet")
-            return nil
-        case "GIN" where !areDocuments:
-            report("index-type", at: use.range(of: "type"), &sink, "a GIN index is for lists and columns of type Any")
-            return nil
-        case "BTREE" where haveDocuments, nil where haveDocuments && !areDocuments:
-            report(
-                "index-type", at: use.range, &sink, "lists and columns of type Any take a GIN index of their own")
-            return nil
-        default: return areDocuments ? "gin" : "btree"
-        }
+        table.indexes.append(
+            TableIndex(
+                name: name, fields: fields, order: order, method: index.method, operatorClass: index.operatorClass))
     }
 
     private func sortOrder(_ use: DirectiveUse) -> [SortOrder] {
@@ -153,7 +135,8 @@ struct ConstraintBuilder {
         for index in table.references.indices {
             let local = Set(table.references[index].localFields)
             table.references[index].isUnique =
-                local.isSuperset(of: table.key) || table.uniques.contains { local.isSuperset(of: $0.fields) }
+                (!table.key.isEmpty && local.isSuperset(of: table.key))
+                || table.uniques.contains { local.isSuperset(of: $0.fields) }
         }
     }
 

@@ -37,6 +37,7 @@ enum DefaultExpression {
         case .boolean: return deduced == .bool
         case .date, .timestamp: return [.timestamp, .string].contains(deduced)
         case .any: return true
+        case .vector: if case .list = deduced { return true } else { return false }
         }
     }
 }

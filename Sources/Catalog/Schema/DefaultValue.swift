@@ -70,6 +70,10 @@ enum DefaultValue {
         case .date: return value.stringValue.flatMap { ScalarText.isDate($0) ? .string($0) : nil }
         case .timestamp: return value.stringValue.flatMap { ScalarText.isTimestamp($0) ? .string($0) : nil }
         case .any: return json(value)
+        case .vector:
+            guard let items = value.listValue else { return nil }
+            let numbers = items.compactMap { $0.doubleValue.map(JSONValue.double) }
+            return numbers.count == items.count ? .array(numbers) : nil
         case .enumeration(let name):
             guard let text = value.enumValue ?? value.stringValue, enums[name]?.values.contains(text) == true else {
                 return nil

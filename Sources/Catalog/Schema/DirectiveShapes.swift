@@ -23,6 +23,10 @@ struct DirectiveShape {
             name: "table", places: [.object],
             arguments: [("name", .string), ("singular", .string), ("plural", .string), ("key", .stringList)]),
         DirectiveShape(
+            name: "view", places: [.object],
+            arguments: [("name", .string), ("sql", .string), ("singular", .string), ("plural", .string)]),
+        DirectiveShape(name: "searchable", places: [.fieldDefinition], arguments: [("language", .string)]),
+        DirectiveShape(
             name: "col", places: [.fieldDefinition],
             arguments: [("name", .string), ("dataType", .string), ("size", .int)]),
         DirectiveShape(
@@ -52,9 +56,7 @@ struct DirectiveShape {
 
     /// Directives of the language that this service does not offer in schemas, with the reason.
     static let notOffered: [String: String] = [
-        "view": "SQL views are not offered yet",
-        "searchable": "full-text search is not offered yet",
-        "embed": "vector embeddings are not offered; give the values yourself",
+        "embed": "vector embeddings are not offered; give the values yourself"
     ]
 
     /// Directives that belong to operations.

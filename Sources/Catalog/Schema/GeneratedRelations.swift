@@ -25,7 +25,7 @@ package struct ManyToManyRelation: Sendable {
 extension Schema {
     /// The generated relation fields of a type, in the order of the SDL.
     package func inverseRelations(ofType typeName: String) -> [InverseRelation] {
-        tables.flatMap { child in
+        (tables + views).flatMap { child in
             child.references.filter { $0.targetType == typeName }.map { reference in
                 InverseRelation(
                     name: GeneratedNames.inverse(of: child, field: reference.field, isSingle: reference.isUnique),

@@ -33,7 +33,8 @@ struct RelationResolver {
 
     /// Whether the type gets `id: UUID!` because it names no other key and has no such field.
     static func hasImplicitID(_ type: DeclaredType) -> Bool {
-        type.field(named: "id") == nil && (type.table.names("key").map { $0.map(\.value) } ?? ["id"]) == ["id"]
+        !type.isView && type.field(named: "id") == nil
+            && (type.table.names("key").map { $0.map(\.value) } ?? ["id"]) == ["id"]
     }
 
     /// The columns of the primary key; nil after a reported problem.
@@ -66,10 +67,10 @@ struct RelationResolver {
             }
             key += shapes
         }
-        for shape in key where shape.type.isList || shape.type.scalar == .any {
+        for shape in key where shape.type.isList || [.any, .vector].contains(shape.type.scalar) {
             sink.report(
                 .error, rule: "key-type", at: type.table.range(of: "key"), in: type.file,
-                "\"\(shape.field)\" cannot be part of a key: it is a list or of type Any")
+                "\"\(shape.field)\" cannot be part of a key: it is a list or of type \(shape.type.scalar.typeName)")
             return nil
         }
         return key
@@ -106,6 +107,12 @@ struct RelationResolver {
     ) -> [ForeignColumn]? {
         // A target that could not be read has been reported.
         guard case .reference(let typeName) = field.kind, let target = declared.type(named: typeName) else {
+            return nil
+        }
+        guard !target.isView else {
+            sink.report(
+                .error, rule: "view", at: field.typeRange, in: type.file,
+                "\"\(field.name)\" cannot refer to \"\(typeName)\": a view has no key")
             return nil
         }
         let ref = field.directive("ref")
@@ -148,8 +155,7 @@ struct RelationResolver {
     }
 
     private static func shape(of field: DeclaredField, _ type: ColumnType) -> ColumnShape {
-        let dataType = field.directive("col")?.string("dataType").flatMap { ColumnDataType($0, for: type.scalar)?.name }
-        return ColumnShape(field: field.name, type: type, sqlType: dataType)
+        ColumnShape(field: field.name, type: type, sqlType: ColumnDataType(of: field, type.scalar)?.name)
     }
 
     private static func fits(_ field: DeclaredField, _ target: ColumnShape) -> Bool {

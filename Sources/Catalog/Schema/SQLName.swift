@@ -30,7 +30,9 @@ package enum SQLName {
 
 extension ScalarType {
     /// Names of the scalars in GraphQL.
-    package static let names = ["UUID", "String", "Int", "Int64", "Float", "Boolean", "Date", "Timestamp", "Any"]
+    package static let names = [
+        "UUID", "String", "Int", "Int64", "Float", "Boolean", "Date", "Timestamp", "Any", "Vector",
+    ]
 
     static var namesText: String { names.joined(separator: ", ") }
 
@@ -46,6 +48,7 @@ extension ScalarType {
         case "Date": .date
         case "Timestamp": .timestamp
         case "Any": .any
+        case "Vector": .vector
         default: nil
         }
     }
@@ -62,6 +65,7 @@ extension ScalarType {
         case .date: "Date"
         case .timestamp: "Timestamp"
         case .any: "Any"
+        case .vector: "Vector"
         case .enumeration(let name): name
         }
     }
@@ -78,6 +82,7 @@ extension ScalarType {
         case .date: "date"
         case .timestamp: "timestamp with time zone"
         case .any: "jsonb"
+        case .vector: "vector"
         case .enumeration: nil
         }
     }

@@ -5,6 +5,8 @@
 package struct Schema: Sendable {
     /// Tables in the order of the SDL.
     package var tables: [Table]
+    /// Views in the order of the SDL: read like tables, never written, without a key.
+    package var views: [Table] = []
     /// Enum types by GraphQL name.
     package var enums: [String: EnumType]
 
@@ -15,7 +17,12 @@ package struct Schema: Sendable {
 
     /// The table of a GraphQL type name (`Movie`).
     package func table(ofType typeName: String) -> Table? {
-        tables.first { $0.typeName == typeName }
+        tables.first { $0.typeName == typeName } ?? views.first { $0.typeName == typeName }
+    }
+
+    /// Whether a column needs the Postgres extension `vector`.
+    package var usesVectors: Bool {
+        (tables + views).contains { $0.columns.contains { $0.type.scalar == .vector } }
     }
 
     /// The SQL type of a column as `format_type` prints it, `uuid`, `text[]`; an enum's name is quoted, and qualified when
@@ -34,7 +41,7 @@ package struct Schema: Sendable {
     }
 }
 
-/// One `@table` type.
+/// One `@table` or `@view` type.
 package struct Table: Sendable {
     /// GraphQL type name, `Movie`.
     package var typeName: String
@@ -53,6 +60,16 @@ package struct Table: Sendable {
     /// Uniqueness beyond the primary key.
     package var uniques: [UniqueConstraint]
     package var indexes: [TableIndex]
+    /// Nil for a table.
+    package var view: View?
+
+    /// Where the rows of a view come from.
+    package enum View: Sendable {
+        /// A view of the database, `Table.name`.
+        case named
+        /// `@view(sql:)`: a SELECT that stands in place of the table's name.
+        case sql(String)
+    }
 
     package init(
         typeName: String, name: String, singular: String, plural: String, columns: [Column], key: [String],
@@ -97,10 +114,12 @@ package struct Column: Sendable {
     package var sqlTypeOverride: String?
     /// `@col(dataType: "serial")`: Postgres numbers the rows itself. `defaultValue` is then `.sql`.
     package var isSerial: Bool
+    /// `@searchable`: the text search configuration of Postgres for this column, `english`.
+    package var searchLanguage: String?
 
     package init(
         field: String, name: String, type: ColumnType, isNullable: Bool, defaultValue: ColumnDefault? = nil,
-        sqlTypeOverride: String? = nil, isSerial: Bool = false
+        sqlTypeOverride: String? = nil, isSerial: Bool = false, searchLanguage: String? = nil
     ) {
         self.field = field
         self.name = name
@@ -109,6 +128,7 @@ package struct Column: Sendable {
         self.defaultValue = defaultValue
         self.sqlTypeOverride = sqlTypeOverride
         self.isSerial = isSerial
+        self.searchLanguage = searchLanguage
     }
 }
 
@@ -137,6 +157,8 @@ package struct ColumnType: Sendable, Hashable {
 /// The scalars of the language. Source: SQL Connect language §5.3.
 package enum ScalarType: Sendable, Hashable {
     case uuid, string, int, int64, float, boolean, date, timestamp, any
+    /// A list of numbers of a fixed length, of the Postgres extension `vector`.
+    case vector
     /// A GraphQL enum by type name.
     case enumeration(String)
 }
@@ -193,14 +215,20 @@ package struct TableIndex: Sendable {
     package var fields: [String]
     /// One per field; empty means all ascending.
     package var order: [SortOrder]
-    /// `btree`, `gin`, …
+    /// `btree`, `gin`, `hnsw`, `ivfflat`
     package var method: String
+    /// For vectors: how distances are measured, `vector_cosine_ops`.
+    package var operatorClass: String?
 
-    package init(name: String, fields: [String], order: [SortOrder] = [], method: String = "btree") {
+    package init(
+        name: String, fields: [String], order: [SortOrder] = [], method: String = "btree",
+        operatorClass: String? = nil
+    ) {
         self.name = name
         self.fields = fields
         self.order = order
         self.method = method
+        self.operatorClass = operatorClass
     }
 }
 

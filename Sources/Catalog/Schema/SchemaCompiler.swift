@@ -11,10 +11,14 @@ package enum SchemaCompiler {
         var schema = Schema(enums: declared.enums)
         for type in declared.types {
             guard let table = TableBuilder.build(type, resolver: &resolver, sink: &sink) else { continue }
-            schema.tables.append(ConstraintBuilder.build(table, of: type, resolver: &resolver, sink: &sink))
+            if type.isView {
+                schema.views.append(ViewBuilder.relations(of: table, type, resolver: &resolver, sink: &sink))
+            } else {
+                schema.tables.append(ConstraintBuilder.build(table, of: type, resolver: &resolver, sink: &sink))
+            }
         }
         SchemaNames.check(schema, declared, sink: &sink)
-        if schema.tables.isEmpty, !sink.hasErrors, let file = files.first {
+        if schema.tables.isEmpty, schema.views.isEmpty, !sink.hasErrors, let file = files.first {
             sink.report(.warning, rule: "empty-schema", in: file, "the schema has no tables")
         }
         return schema

@@ -6,7 +6,7 @@ enum SchemaNames {
     static func check(_ schema: Schema, _ declared: DeclaredSchema, sink: inout DiagnosticSink) {
         checkSQL(schema, declared, sink: &sink)
         checkRootFields(schema, declared, sink: &sink)
-        for table in schema.tables {
+        for table in schema.tables + schema.views {
             guard let type = declared.type(named: table.typeName) else { continue }
             checkFields(of: table, type, schema, sink: &sink)
             checkReferences(of: table, type, schema, sink: &sink)
@@ -54,7 +54,7 @@ enum SchemaNames {
 
     private static func checkRootFields(_ schema: Schema, _ declared: DeclaredSchema, sink: inout DiagnosticSink) {
         var owners: [String: String] = [:]
-        for table in schema.tables {
+        for table in schema.tables + schema.views {
             guard let type = declared.type(named: table.typeName) else { continue }
             if table.singular == table.plural {
                 sink.report(
@@ -76,7 +76,7 @@ enum SchemaNames {
 
     /// Suffixes that make generated fields, arguments and data members out of a field's name. Source: §5.4 to §5.6.
     private static let suffixes = [
-        "avg", "count", "date", "expr", "max", "min", "sum", "time", "update",
+        "avg", "count", "date", "embed", "expr", "max", "min", "sum", "time", "update",
     ]
 
     private static func checkFields(

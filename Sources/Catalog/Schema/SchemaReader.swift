@@ -23,10 +23,13 @@ struct DeclaredType {
     let name: String
     let nameRange: SourceRange
     let file: SourceFile
+    /// `@table` or `@view`.
     let table: DirectiveUse
     /// `@unique` and `@index` of the type, in order.
     let directives: [DirectiveUse]
     var fields: [DeclaredField]
+
+    var isView: Bool { table.name == "view" }
 
     func field(named name: String) -> DeclaredField? {
         fields.first { $0.name == name }
@@ -114,7 +117,7 @@ struct SchemaReader {
             return refuse(
                 "definition-not-offered", "type \(text): root fields are generated; custom resolvers are not offered")
         }
-        if ScalarType.named(text) != nil || ["ID", "Vector"].contains(text) {
+        if ScalarType.named(text) != nil || text == "ID" {
             return refuse("reserved-name", "\"\(text)\" is the name of a scalar")
         }
         if text.hasPrefix("_") { return refuse("reserved-name", "names that begin with \"_\" are reserved") }
@@ -169,19 +172,24 @@ struct SchemaReader {
                 fields.append(declared)
             }
         }
-        guard let table = directives.first(where: { $0.name == "table" }) else {
-            // A @view or a misspelt @table was reported as such.
+        let kinds = directives.filter { $0.name == "table" || $0.name == "view" }
+        if kinds.count > 1 {
+            sink.report(
+                .error, rule: "view", at: kinds[1].range, in: file, "a type is either a @table or a @view, not both")
+        }
+        guard let table = kinds.first else {
+            // A misspelt @table was reported as such.
             if node.directives.allSatisfy({ DirectiveShape.named($0.name.value) != nil }) {
                 sink.report(
                     .error, rule: "missing-table", at: node.name.range, in: file,
-                    "type \"\(node.name.value)\" has no @table", help: "every type is a table: add @table")
+                    "type \"\(node.name.value)\" has no @table", help: "every type is a table or a view: add @table")
             }
             return
         }
         schema.add(
             DeclaredType(
                 name: node.name.value, nameRange: node.name.range, file: file, table: table,
-                directives: directives.filter { $0.name != "table" }, fields: fields))
+                directives: directives.filter { $0.name != "table" && $0.name != "view" }, fields: fields))
     }
 
     private func read(
@@ -207,6 +215,9 @@ struct SchemaReader {
         }
         let kind: DeclaredField.Kind
         if let scalar = ScalarType.named(typeName) {
+            if scalar == .vector, element != nil {
+                return refuse("type-not-offered", at: node.type.range, "a list of vectors cannot be a column")
+            }
             kind = .column(ColumnType(scalar, isList: element != nil))
         } else if schema.enums[typeName] != nil {
             kind = .column(ColumnType(.enumeration(typeName), isList: element != nil))
@@ -219,8 +230,6 @@ struct SchemaReader {
                         + " field such as \"\(EnglishPlural.of(GeneratedNames.camelCase(typeName)))_on_…\"")
             }
             kind = .reference(typeName: typeName)
-        } else if typeName == "Vector" {
-            return refuse("type-not-offered", at: node.type.range, "Vector columns are not offered yet")
         } else if isIncomplete {
             return nil
         } else {

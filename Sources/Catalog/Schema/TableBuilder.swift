@@ -27,7 +27,7 @@ struct TableBuilder {
     }
 
     private mutating func build(_ resolver: inout RelationResolver, _ sink: inout DiagnosticSink) -> Table? {
-        let key = resolver.key(of: type, sink: &sink)
+        let key = type.isView ? [] : resolver.key(of: type, sink: &sink)
         if RelationResolver.hasImplicitID(type) {
             columns.append(
                 Column(
@@ -48,12 +48,26 @@ struct TableBuilder {
                 "\"\(shape.field)\" is part of the key and must be required: add \"!\"")
         }
         checkColumnNames(&sink)
+        checkSearch(&sink)
         let name = sqlName("name", in: type.table, &sink) ?? GeneratedNames.snakeCase(type.name)
         let singular = graphQLName("singular", &sink) ?? GeneratedNames.camelCase(type.name)
         let plural = graphQLName("plural", &sink) ?? EnglishPlural.of(singular)
-        return Table(
+        var table = Table(
             typeName: type.name, name: name, singular: singular, plural: plural, columns: columns,
             key: key.map(\.field), references: references.map { named($0, in: name, &sink) })
+        if type.isView { table.view = ViewBuilder.view(type, sink: &sink) }
+        return table
+    }
+
+    /// All columns of a table are searched together, so they are read in one language.
+    private func checkSearch(_ sink: inout DiagnosticSink) {
+        let languages = columns.compactMap { column in column.searchLanguage.map { (column, $0) } }
+        guard let first = languages.first, let other = languages.first(where: { $0.1 != first.1 }) else { return }
+        let field = type.field(named: other.0.field)
+        report(
+            "searchable", at: field?.directive("searchable")?.range ?? type.nameRange, &sink,
+            "\"\(other.0.field)\" is read as \(other.1) and \"\(first.0.field)\" as \(first.1)",
+            help: "all searchable fields of a type have one language")
     }
 
     private mutating func addColumn(_ field: DeclaredField, _ columnType: ColumnType, _ sink: inout DiagnosticSink) {
@@ -63,9 +77,8 @@ struct TableBuilder {
                 help: "\"\(field.name)\" is a column")
         }
         let col = field.directive("col")
-        var dataType: ColumnDataType?
+        let dataType = ColumnDataType(of: field, columnType.scalar)
         if let text = col?.string("dataType"), let col {
-            dataType = ColumnDataType(text, for: columnType.scalar)
             if dataType == nil {
                 report(
                     "data-type", at: col.range(of: "dataType"), &sink,
@@ -76,10 +89,7 @@ struct TableBuilder {
                 report("data-type", at: col.range(of: "dataType"), &sink, "a serial column is required and no list")
             }
         }
-        if let col, col.value("size") != nil {
-            report(
-                "data-type", at: col.range(of: "size"), &sink, "\"size\" is for Vector columns, which are not offered")
-        }
+        checkSize(field, columnType, &sink)
         var defaultValue: ColumnDefault?
         if let use = field.directive("default") {
             defaultValue = DefaultValue.read(
@@ -89,12 +99,42 @@ struct TableBuilder {
             }
         }
         if dataType?.isSerial == true { defaultValue = .sql("nextval") }
+        var language: String?
+        if let searchable = field.directive("searchable") {
+            language = SearchLanguage.read(searchable, for: columnType, in: type, sink: &sink)
+        }
         columns.append(
             Column(
                 field: field.name,
                 name: col.flatMap { sqlName("name", in: $0, &sink) } ?? GeneratedNames.snakeCase(field.name),
-                type: columnType, isNullable: field.isNullable, defaultValue: defaultValue,
-                sqlTypeOverride: dataType?.name, isSerial: dataType?.isSerial ?? false))
+                type: columnType, isNullable: field.isNullable || type.isView, defaultValue: defaultValue,
+                sqlTypeOverride: dataType?.name, isSerial: dataType?.isSerial ?? false, searchLanguage: language))
+    }
+
+    /// `@col(size:)`: how many letters, or how many numbers a vector has.
+    private func checkSize(_ field: DeclaredField, _ columnType: ColumnType, _ sink: inout DiagnosticSink) {
+        let col = field.directive("col")
+        guard let col, let size = col.value("size")?.intValue else {
+            if columnType.scalar == .vector, col?.string("dataType") == nil {
+                report(
+                    "data-type", at: field.typeRange, &sink, "a Vector needs its length: @col(size: …)")
+            }
+            return
+        }
+        let place = col.range(of: "size")
+        switch columnType.scalar {
+        case _ where col.string("dataType") != nil:
+            report("data-type", at: place, &sink, "give either \"size\" or \"dataType\"")
+        case .vector:
+            if !(1...ColumnDataType.vectorSizeMax).contains(size) {
+                report("data-type", at: place, &sink, "a Vector has 1 to \(ColumnDataType.vectorSizeMax) numbers")
+            }
+        case .string:
+            if !(1...10_485_760).contains(size) {
+                report("data-type", at: place, &sink, "a size is from 1 to 10485760")
+            }
+        default: report("data-type", at: place, &sink, "\"size\" is for columns of type String and Vector")
+        }
     }
 
     private mutating func addReference(

@@ -1,0 +1,31 @@
+import GraphQLLanguage
+
+/// `@searchable(language:)`. Source: SQL Connect language §5.2.
+enum SearchLanguage {
+    static let usual = "english"
+
+    /// The text search configurations that every Postgres has.
+    static let known: Set<String> = [
+        "arabic", "armenian", "basque", "catalan", "danish", "dutch", "english", "finnish", "french", "german", "greek",
+        "hindi", "hungarian", "indonesian", "irish", "italian", "lithuanian", "nepali", "norwegian", "portuguese",
+        "romanian", "russian", "serbian", "simple", "spanish", "swedish", "tamil", "turkish", "yiddish",
+    ]
+
+    /// Nil after a reported problem.
+    static func read(
+        _ use: DirectiveUse, for column: ColumnType, in type: DeclaredType, sink: inout DiagnosticSink
+    ) -> String? {
+        func refuse(_ argument: String, _ message: String, help: String? = nil) -> String? {
+            sink.report(.error, rule: "searchable", at: use.range(of: argument), in: type.file, message, help: help)
+            return nil
+        }
+        guard column == ColumnType(.string) else { return refuse("", "@searchable is for fields of type String") }
+        let language = use.string("language") ?? usual
+        guard known.contains(language) else {
+            return refuse(
+                "language", "Postgres has no text search for \"\(language)\"",
+                help: DidYouMean.help(language, among: known.sorted()))
+        }
+        return language
+    }
+}

@@ -1,0 +1,116 @@
+internal import Catalog
+internal import JSON
+internal import LiveModel
+internal import Postgres
+
+/// Runs a mutation field by field in one transaction: values may read what earlier fields gave, and a failed `@check` ends
+/// it. Source: SQL Connect language §5.1.
+///
+/// Without `@transaction` a field that fails is undone alone and the others stay; after a failed check the later ones do
+/// not run. With it the first failure undoes everything.
+struct StepwiseMutation {
+    let pool: PostgresPool
+    let run: MutationRun
+
+    func execute(
+        _ shards: [ShardID], _ makeEvent: @escaping @Sendable ([EntityKey]) -> MutationEvent
+    ) async throws(RequestError) -> MutationExecutor.Outcome {
+        let run = run
+        do {
+            return try await pool.withSession { session in
+                try await session.begin()
+                var state = State(run: run)
+                for index in run.responseKeys.indices {
+                    try await Self.perform(index, session, &state)
+                    if let failure = state.rollback {
+                        try await session.rollback()
+                        return MutationExecutor.rolledBack(run.responseKeys, failedStep: index, failure)
+                    }
+                }
+                do throws(RequestError) {
+                    try state.run.finish()
+                } catch {
+                    try await session.rollback()
+                    return MutationExecutor.Outcome(
+                        body: Array("null".utf8), errors: [error], event: nil, isCommitted: false)
+                }
+                var row: OutboxRow?
+                if !shards.isEmpty, state.isKept {
+                    let outboxRow = OutboxRow(makeEvent(state.keys), shards: shards)
+                    _ = try await session.execute(outboxRow.insertion.statement, outboxRow.insertion.parameters)
+                    row = outboxRow
+                }
+                try await session.commit()
+                return MutationExecutor.Outcome(
+                    body: MutationExecutor.object(state.fields), errors: state.errors, event: row,
+                    isCommitted: state.isKept)
+            }
+        } catch let error as PostgresError {
+            throw RequestError(error)
+        } catch let error as RequestError {
+            throw error
+        } catch {
+            throw RequestError(.internalError, "the mutation failed")
+        }
+    }
+
+    private struct State {
+        var run: MutationRun
+        var fields: [(String, [UInt8]?)] = []
+        var errors: [RequestError] = []
+        var keys: [EntityKey] = []
+        /// A check failed; what follows does not run.
+        var isAborted = false
+        /// The failure that undoes a `@transaction`.
+        var rollback: RequestError?
+        var succeededCount = 0
+
+        init(run: MutationRun) { self.run = run }
+
+        var isKept: Bool { succeededCount > 0 || run.responseKeys.isEmpty }
+
+        mutating func fail(_ key: String, _ error: RequestError) {
+            if run.isTransaction {
+                rollback = error
+                return
+            }
+            var error = error
+            if error.path.isEmpty { error.path = [.key(key)] }
+            errors.append(error)
+            fields.append((key, nil))
+        }
+    }
+
+    private static func perform(_ index: Int, _ session: PostgresSession, _ state: inout State) async throws {
+        let key = state.run.responseKeys[index]
+        if state.isAborted {
+            state.fail(key, RequestError(.permissionDenied, "(aborted)"))
+            return
+        }
+        let step: MutationStep
+        do throws(RequestError) {
+            step = try state.run.step(index)
+        } catch {
+            state.fail(key, error)
+            return
+        }
+        try await session.savepoint("field")
+        do {
+            let result = try await session.execute(Statement(step.sql), step.parameters.map { Parameter($0) })
+            let shown = try state.run.accept(index, MutationExecutor.value(of: step, result))
+            try await session.release("field")
+            if case .value(let json) = shown { state.fields.append((key, json)) }
+            state.keys += step.keysWritten
+            state.succeededCount += 1
+        } catch let error as PostgresError {
+            guard case .server = error.code else { throw error }
+            try await session.rollback(to: "field")
+            state.fail(key, RequestError(error))
+        } catch let error as RequestError {
+            // A check: what the field did is undone, and nothing after it runs.
+            try await session.rollback(to: "field")
+            state.isAborted = true
+            state.fail(key, error)
+        }
+    }
+}

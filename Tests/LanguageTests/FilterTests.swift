@@ -1,0 +1,135 @@
+import Testing
+
+extension Language {
+    /// Every operator of every type, the relations, and the ways to give a value.
+    @Suite struct Filters {
+        private static func titles(
+            _ name: String, _ filter: String, _ variables: (String, String)? = nil, _ titles: String...
+        )
+            -> QueryRow
+        {
+            let rows = titles.map { "{\"title\":\"\($0)\"}" }.joined(separator: ",")
+            return QueryRow(
+                name, "query Q\(variables.map { "(\($0.0))" } ?? "") { movies(where: \(filter)) { title } }",
+                variables?.1 ?? "{}", "{\"movies\":[\(rows)]}")
+        }
+
+        static let rows = [
+            titles("string eq", #"{title: {eq: "Beta"}}"#, nil, "Beta"),
+            titles("string ne", #"{title: {ne: "Beta"}}"#, nil, "Alpha", "Gamma", "Delta 50%_"),
+            titles("string in nin", #"{title: {in: ["Beta", "Gamma"], nin: ["Gamma"]}}"#, nil, "Beta"),
+            titles("string order", #"{title: {gt: "Alpha", le: "Delta"}}"#, nil, "Beta"),
+            titles("string ge lt", #"{title: {ge: "Alpha", lt: "Beta"}}"#, nil, "Alpha"),
+            titles("string contains", #"{title: {contains: "50%_"}}"#, nil, "Delta 50%_"),
+            titles("string startsWith", #"{title: {startsWith: "Ga"}}"#, nil, "Gamma"),
+            titles("string endsWith", #"{title: {endsWith: $t}}"#, ("$t: String!", #"{"t": "%_"}"#), "Delta 50%_"),
+            titles("pattern like", #"{title: {pattern: {like: "%a"}}}"#, nil, "Alpha", "Beta", "Gamma"),
+            titles(
+                "pattern regex", #"{title: {pattern: {regex: "^[ab]", ignoreCase: true, invert: true}}}"#, nil, "Gamma",
+                "Delta 50%_"),
+            titles("string eq_expr", #"{title: {eq_expr: "vars.t + 'a'"}}"#, ("$t: String!", #"{"t": "Bet"}"#), "Beta"),
+            titles("string order_expr", #"{title: {gt_expr: "'Delta'", lt_expr: "'Gamma'"}}"#, nil, "Delta 50%_"),
+            titles("isNull true", "{description: {isNull: true}}", nil, "Gamma"),
+            titles(
+                "isNull variable", "{description: {isNull: $n}}", ("$n: Boolean", #"{"n": false}"#), "Alpha", "Beta",
+                "Delta 50%_"),
+            titles(
+                "isNull absent", "{description: {isNull: $n}}", ("$n: Boolean", "{}"), "Alpha", "Beta", "Gamma",
+                "Delta 50%_"),
+            titles("eq null written", "{description: {eq: null}}", nil, "Gamma"),
+            titles("ne null written", "{description: {ne: null}}", nil, "Alpha", "Beta", "Delta 50%_"),
+            titles(
+                "absent variable drops", "{title: {eq: $t}}", ("$t: String", "{}"), "Alpha", "Beta", "Gamma",
+                "Delta 50%_"),
+            titles(
+                "null variable drops", "{title: {eq: $t}}", ("$t: String", #"{"t": null}"#), "Alpha", "Beta", "Gamma",
+                "Delta 50%_"),
+            titles(
+                "uuid eq any spelling", "{externalId: {eq: $u}}",
+                ("$u: UUID", #"{"u": "{D0000000-0000-4000-8000-000000000001}"}"#), "Alpha"),
+            titles("uuid in", #"{externalId: {in: ["urn:uuid:<d2>"]}}"#, nil, "Delta 50%_"),
+            titles("uuid eq_expr", #"{externalId: {eq_expr: "vars.u"}}"#, ("$u: UUID!", #"{"u": "<d1>"}"#), "Alpha"),
+            titles("int", "{releaseYear: {gt: 1950, lt: 1970}}", nil, "Beta"),
+            titles("int expr", #"{releaseYear: {ge_expr: "1960 + 10"}}"#, nil, "Gamma", "Delta 50%_"),
+            titles("int64 beyond 2^53", #"{views: {eq: $v}}"#, ("$v: Int64", #"{"v": "9007199254740993"}"#), "Alpha"),
+            titles("int64 in", "{views: {in: [20, 30], ne: 30}}", nil, "Beta"),
+            titles("float", "{rating: {ge: 6.25, lt: 8}}", nil, "Beta", "Delta 50%_"),
+            titles("float expr", #"{rating: {gt_expr: "7.5"}}"#, nil, "Alpha"),
+            titles("boolean", "{isClassic: {eq: true}}", nil, "Alpha", "Delta 50%_"),
+            titles("boolean ne_expr", #"{isClassic: {ne_expr: "1 == 1"}}"#, nil, "Beta"),
+            titles("enum", "{genre: {in: [NOIR], ne: $g}}", ("$g: Genre", #"{"g": "EPIC"}"#), "Alpha", "Gamma"),
+            titles("any eq", "{extras: {eq: {a: 1}}}", nil, "Alpha"),
+            titles("any in", #"{extras: {in: ["text", [1, "x"]]}}"#, nil, "Gamma", "Delta 50%_"),
+            titles("date", #"{premiere: {lt: "1960-07-15T23:00:00+02:00"}}"#, nil, "Alpha"),
+            titles("date expr", #"{premiere: {eq_expr: "request.time"}}"#, nil, "Delta 50%_"),
+            titles("date today", "{premiere: {eq_date: {today: true}}}", nil, "Delta 50%_"),
+            titles(
+                "date on add truncate", #"{premiere: {ge_date: {on: "2024-01-31", add: {months: 1}}}}"#, nil,
+                "Delta 50%_"),
+            titles(
+                "date sub years", "{premiere: {gt_date: {today: true, sub: {years: $y}, truncateTo: YEAR}}}",
+                ("$y: Int!", #"{"y": 65}"#), "Beta", "Delta 50%_"),
+            titles("time now", "{createdAt: {gt_time: {now: true, sub: {days: 2}}}}", nil, "Alpha"),
+            titles(
+                "time truncate week", "{createdAt: {ge_time: {now: true, truncateTo: WEEK}}}", nil, "Alpha"),
+            titles(
+                "time at add", "{createdAt: {eq_time: {at: $t, add: {hours: 12, minutes: 30}, sub: {minutes: 30}}}}",
+                ("$t: Timestamp", #"{"t": "2024-02-28T02:00:00+02:00"}"#), "Alpha"),
+            titles(
+                "time absent base drops", "{createdAt: {eq_time: {at: $t}}}", ("$t: Timestamp", "{}"), "Alpha", "Beta",
+                "Gamma", "Delta 50%_"),
+            titles(
+                "timestamp microseconds", #"{createdAt: {eq: "2023-12-31T23:59:59.123456789Z"}}"#, nil, "Gamma"),
+            titles("list includes", #"{tags: {includes: "dark", excludes: "fun"}}"#, nil, "Alpha"),
+            titles("list excludes null list", #"{tags: {excludes: "dark"}}"#, nil, "Beta", "Gamma"),
+            titles("list all", #"{tags: {includesAll: ["dark", "fun"]}}"#, nil, "Delta 50%_"),
+            titles(
+                "list none", #"{tags: {excludesAll: $t}}"#, ("$t: [String!]", #"{"t": ["dark", "rain"]}"#), "Beta",
+                "Gamma"),
+            titles("list expr", #"{tags: {includes_expr: "'ra' + 'in'"}}"#, nil, "Alpha"),
+            titles("list date", "{awardDates: {includes_date: {today: true}}}", nil, "Alpha"),
+            titles("list isNull", "{tags: {isNull: true}}", nil, "Gamma"),
+            titles(
+                "and or not",
+                #"{_and: [{genre: {eq: NOIR}}, {_not: {title: {eq: "Gamma"}}}], _or: [{rating: {gt: 8}}, {rating: {lt: 1}}]}"#,
+                nil, "Alpha"),
+            titles("reference", #"{director: {name: {eq: "Ada"}}}"#, nil, "Alpha", "Delta 50%_"),
+            titles("reference of reference", #"{director: {mentor: {name: {eq: "Ada"}}}}"#, nil, "Beta"),
+            titles("one-to-one", #"{movieMetadata_on_movie: {studio: {eq: "Zenith"}}}"#, nil, "Alpha"),
+            titles("list filter empty", "{reviews_on_movie: {}}", nil, "Alpha", "Beta", "Delta 50%_"),
+            titles("exist", "{reviews_on_movie: {exist: {stars: {ge: 5}}}}", nil, "Alpha"),
+            titles("count", "{reviews_on_movie: {count: {eq: $n}}}", ("$n: Int", #"{"n": 0}"#), "Gamma"),
+            titles(
+                "via exist", #"{people_via_MovieActor: {exist: {role: {eq: "lead"}, actor: {name: {eq: "Ben"}}}}}"#,
+                nil, "Beta"),
+            titles("view filter", "{movieStats_on_movie: {averageStars: {ge: 3.5}}}", nil, "Alpha"),
+            titles(
+                "variable of filter type", "$f",
+                ("$f: Movie_Filter", #"{"f": {"genre": {"eq": "NOIR"}, "_not": {"rating": {"isNull": true}}}}"#),
+                "Alpha"),
+            titles(
+                "filter variable inside",
+                #"{_or: [$f, {title: {eq: "Beta"}}]}"#,
+                (
+                    "$f: Movie_Filter!",
+                    #"{"f": {"_or": [{"title": {"pattern": {"like": "g%", "ignoreCase": true}}}, {"views": {"in": ["40"]}}]}}"#
+                ),
+                "Beta", "Gamma", "Delta 50%_"),
+            titles(
+                "filter variable relations", "{reviews_on_movie: {exist: $r}, director: $d}",
+                (
+                    "$r: Review_Filter, $d: Person_Filter",
+                    #"{"r": {"author": {"name": {"startsWith": "A"}}}, "d": {"mentor": {"name": {"ne": null}}}}"#
+                ),
+                "Beta"),
+            titles(
+                "filter variable null", "$f", ("$f: Movie_Filter", #"{"f": null}"#), "Alpha", "Beta", "Gamma",
+                "Delta 50%_"),
+            titles(
+                "filter variable eq null", "$f",
+                ("$f: Movie_Filter", #"{"f": {"description": {"eq": null}, "title": null}}"#), "Gamma"),
+        ]
+
+        @Test(arguments: rows) func row(_ row: QueryRow) async throws { try await row.check("filters") }
+    }
+}

@@ -1,0 +1,73 @@
+-- delete and its rules
+WITH w AS (DELETE FROM "movie" t1 WHERE t1."id" = 'a0000000000040008000000000000001'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (DELETE FROM "person" t1 WHERE t1."id" = 'b0000000000040008000000000000002'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (DELETE FROM "movie_actor" t1 WHERE t1."movie_id" = 'a0000000000040008000000000000002'::uuid AND t1."actor_id" = 'b0000000000040008000000000000002'::uuid RETURNING replace(t1."movie_id"::text, '-', '') AS "movieId", replace(t1."actor_id"::text, '-', '') AS "actorId") SELECT row_to_json(w.*)::text FROM w
+
+-- deleteMany all
+WITH w AS (DELETE FROM "review" t1 RETURNING 1) SELECT count(*)::text FROM w
+
+-- embedded query
+WITH w AS (INSERT INTO "user" AS t1 ("id") VALUES ('eve'::text) RETURNING t1."id" AS "id") SELECT row_to_json(w.*)::text FROM w
+SELECT row_to_json(r.*)::text FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."id" AS "id" FROM "user" t1 ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "users") r
+
+-- expressions
+WITH w AS (UPDATE "movie" t1 SET "title" = $1::text, "release_year" = $2::integer, "created_at" = $3::timestamp with time zone WHERE t1."id" = 'a0000000000040008000000000000002'::uuid RETURNING t1."title" AS "title", t1."release_year" AS "releaseYear", to_char(t1."created_at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "createdAt") SELECT row_to_json(w.*)::text FROM w
+
+-- insert nested
+WITH w1 AS (INSERT INTO "movie" AS t1 ("id", "title", "views", "created_at") VALUES ($1::uuid, 'Tree'::text, '0'::bigint, $2::timestamp with time zone) RETURNING t1.*), w2 AS (INSERT INTO "review" AS t2 ("movie_id", "id", "author_id", "stars", "at") SELECT w1."id", $3::uuid, 'ann'::text, $4::integer, $2::timestamp with time zone FROM w1 RETURNING t2.*), w3 AS (INSERT INTO "review" AS t3 ("movie_id", "id", "stars", "at") SELECT w1."id", 'c0000000000040008000000000000005'::uuid, '2'::integer, $2::timestamp with time zone FROM w1 RETURNING t3.*), w4 AS (INSERT INTO "movie_metadata" AS t4 ("movie_id", "id", "studio") SELECT w1."id", 'd0000000000040008000000000000005'::uuid, 'Nest'::text FROM w1 RETURNING t4.*), w5 AS (INSERT INTO "movie_actor" AS t5 ("movie_id", "actor_id", "role") SELECT w1."id", 'b0000000000040008000000000000001'::uuid, 'lead'::text FROM w1 RETURNING t5.*) SELECT (SELECT row_to_json(r.*)::text FROM (SELECT t1."title" AS "title" FROM w1 t1) r)
+
+-- insert nested below a key of Postgres
+WITH w1 AS (INSERT INTO "ticket" AS t1 ("label") VALUES ('two'::text) RETURNING t1.*), w2 AS (INSERT INTO "part" AS t2 ("ticket_number", "letter", "note") SELECT w1."number", 'a'::text, 'n'::text FROM w1 RETURNING t2.*), w3 AS (INSERT INTO "part" AS t3 ("ticket_number", "letter") SELECT w1."number", 'b'::text FROM w1 RETURNING t3.*) SELECT (SELECT row_to_json(r.*)::text FROM (SELECT t1."number" AS "number" FROM w1 t1) r)
+
+-- insert with defaults
+WITH w AS (INSERT INTO "movie" AS t1 ("id", "title", "genre", "views", "created_at") VALUES ($1::uuid, $2::text, 'NOIR'::"genre", '0'::bigint, $3::timestamp with time zone) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+
+-- insertMany
+WITH w1 AS (INSERT INTO "user" AS t ("id", "name") SELECT u.c1, u.c2 FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o RETURNING t."id" AS "id"), w2 AS (INSERT INTO "user" AS t ("id") SELECT u.c1 FROM unnest($4::text[]) WITH ORDINALITY AS u(c1, o) ORDER BY u.o RETURNING t."id" AS "id") SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM (SELECT row_to_json(w1.*)::text AS j, ($3::bigint[])[row_number() OVER ()] AS o FROM w1 UNION ALL SELECT row_to_json(w2.*)::text AS j, ($5::bigint[])[row_number() OVER ()] AS o FROM w2) x
+
+-- insertMany nested
+WITH w1 AS (INSERT INTO "person" AS t1 ("id", "name") VALUES ('b0000000000040008000000000000004'::uuid, 'Dora'::text) RETURNING t1.*), w2 AS (INSERT INTO "person" AS t2 ("mentor_id", "id", "name") SELECT w1."id", 'b0000000000040008000000000000005'::uuid, 'Eli'::text FROM w1 RETURNING t2.*), w3 AS (INSERT INTO "person" AS t3 ("id", "name") VALUES ($1::uuid, 'Finn'::text) RETURNING t3.*) SELECT '[' || concat_ws(',', (SELECT row_to_json(r.*)::text FROM (SELECT t1."name" AS "name" FROM w1 t1) r), (SELECT row_to_json(r.*)::text FROM (SELECT t3."name" AS "name" FROM w3 t3) r)) || ']'
+
+-- native
+UPDATE movie SET rating = 1 WHERE release_year = $1::integer
+WITH w AS (DELETE FROM review WHERE author_id = $1::text RETURNING stars) SELECT coalesce('[' || string_agg(row_to_json(w.*)::text, ',') || ']', '[]') FROM w
+WITH w AS (SELECT count(*) AS n FROM review) SELECT row_to_json(w.*)::text FROM w LIMIT 1
+
+-- partial errors
+WITH w AS (INSERT INTO "user" AS t1 ("id") VALUES ('a'::text) RETURNING t1."id" AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "user" AS t1 ("id") VALUES ('ann'::text) RETURNING t1."id" AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "user" AS t1 ("id") VALUES ('c'::text) RETURNING t1."id" AS "id") SELECT row_to_json(w.*)::text FROM w
+
+-- relative values
+WITH w AS (UPDATE "movie" t1 SET "premiere" = $1::date, "created_at" = $2::timestamp with time zone WHERE t1."id" = 'a0000000000040008000000000000002'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+
+-- transaction
+WITH w AS (INSERT INTO "user" AS t1 ("id") VALUES ('a'::text) RETURNING t1."id" AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "user" AS t1 ("id") VALUES ('ann'::text) RETURNING t1."id" AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "user" AS t1 ("id") VALUES ('c'::text) RETURNING t1."id" AS "id") SELECT row_to_json(w.*)::text FROM w
+
+-- update absent
+WITH w AS (UPDATE "movie" t1 SET "title" = 'x'::text WHERE t1."id" = 'a0000000000040008000000000000005'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+
+-- update first
+WITH w AS (UPDATE "movie" t1 SET "title" = 'First'::text WHERE (t1."id") = (SELECT t2."id" FROM "movie" t2 WHERE t2."genre" = 'NOIR'::"genre" ORDER BY t2."release_year" DESC, t2."id" LIMIT 1 FOR UPDATE) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+
+-- update lists
+WITH w AS (UPDATE "movie" t1 SET "tags" = coalesce(t1."tags", '{}') || '{"z"}'::text[] WHERE t1."id" = 'a0000000000040008000000000000001'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (UPDATE "movie" t1 SET "tags" = '{"y"}'::text[] || coalesce(t1."tags", '{}') WHERE t1."id" = 'a0000000000040008000000000000002'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (UPDATE "movie" t1 SET "tags" = ARRAY(SELECT e FROM unnest(coalesce(t1."tags", '{}')) WITH ORDINALITY AS u(e, o) WHERE e <> ALL ('{"dark"}'::text[]) ORDER BY o) WHERE t1."id" = 'a0000000000040008000000000000004'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+
+-- update times
+WITH w AS (UPDATE "movie" t1 SET "premiere" = (t1."premiere" - make_interval(days => coalesce('1'::integer, 0), years => coalesce($1::integer, 0)))::date, "created_at" = ((t1."created_at" AT TIME ZONE 'UTC') + make_interval(months => coalesce('1'::integer, 0), mins => coalesce('30'::integer, 0), secs => (coalesce('1'::integer, 0) + coalesce('500'::integer, 0) / 1000.0)::double precision)) AT TIME ZONE 'UTC' WHERE t1."id" = 'a0000000000040008000000000000001'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+
+-- update with changes
+WITH w AS (UPDATE "movie" t1 SET "release_year" = t1."release_year" + $1::integer, "rating" = t1."rating" + '0.5'::double precision, "views" = t1."views" - '3'::bigint, "tags" = coalesce(t1."tags", '{}') || ARRAY(SELECT e FROM unnest('{"rain","new"}'::text[]) WITH ORDINALITY AS u(e, o) WHERE e <> ALL (coalesce(t1."tags", '{}')) ORDER BY o) WHERE t1."id" = 'a0000000000040008000000000000001'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+
+-- updateMany with a filter variable
+WITH w AS (UPDATE "movie" t1 SET "is_classic" = 'false'::boolean WHERE t1."release_year" >= $1::integer RETURNING 1) SELECT count(*)::text FROM w
+
+-- upsert
+WITH w AS (INSERT INTO "user" AS t1 ("id", "name") VALUES ($1::text, $2::text) ON CONFLICT ("id") DO UPDATE SET "name" = EXCLUDED."name" RETURNING t1."id" AS "id", t1."name" AS "name", t1."role" AS "role") SELECT row_to_json(w.*)::text FROM w
+
+-- upsertMany
+WITH w1 AS (INSERT INTO "user" AS t ("id", "role") SELECT u.c1, u.c2 FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o ON CONFLICT ("id") DO UPDATE SET "role" = EXCLUDED."role" RETURNING t."id" AS "id"), w2 AS (INSERT INTO "user" AS t ("id", "name") SELECT u.c1, u.c2 FROM unnest($4::text[], $5::text[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o ON CONFLICT ("id") DO UPDATE SET "name" = EXCLUDED."name" RETURNING t."id" AS "id") SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM (SELECT row_to_json(w1.*)::text AS j, ($3::bigint[])[row_number() OVER ()] AS o FROM w1 UNION ALL SELECT row_to_json(w2.*)::text AS j, ($6::bigint[])[row_number() OVER ()] AS o FROM w2) x

@@ -1,0 +1,23 @@
+-- check default
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."id" AS "id" FROM "user" t1 WHERE t1."id" = 'none'::text ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "users") r OFFSET 0) b
+
+-- check fails
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."name" AS "name", t1."role" AS "role" FROM "user" t1 WHERE t1."id" = 'ann'::text) r) AS "user") r OFFSET 0) b
+
+-- check of the query
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."id" AS "id" FROM "user" t1 ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "users") r OFFSET 0) b
+
+-- check of the result
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."name" AS "name", t1."role" AS "role" FROM "user" t1 WHERE t1."id" = 'ann'::text) r) AS "user") r OFFSET 0) b
+
+-- check reads claims
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."id" AS "id" FROM "user" t1 ORDER BY t1."id" LIMIT 1) r), '[]')::json AS "users") r OFFSET 0) b
+
+-- checks of fragments
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."name" AS "name", t1."role" AS "role", t1."id" AS "id" FROM "user" t1 WHERE t1."id" = 'bob'::text) r) AS "user") r OFFSET 0) b
+
+-- redacted and checked
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."name" AS "name", t1."role" AS "role" FROM "user" t1 WHERE t1."id" = 'ann'::text) r) AS "user", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t2."title" AS "title", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t3."stars" AS "stars", t3."text" AS "text" FROM "review" t3 WHERE t3."movie_id" = t2."id" ORDER BY t3."id" LIMIT 100) r), '[]')::json AS "reviews_on_movie" FROM "movie" t2 ORDER BY t2."id" LIMIT 2) r), '[]')::json AS "movies") r OFFSET 0) b
+
+-- redacted fragment
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."id" AS "id", t1."role" AS "role" FROM "user" t1 WHERE t1."id" = 'bob'::text) r) AS "user") r OFFSET 0) b

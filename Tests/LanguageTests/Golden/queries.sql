@@ -1,0 +1,90 @@
+-- aggregate of a view
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT count(*) AS "_count", sum(t1."review_count")::text AS "reviewCount_sum" FROM (SELECT movie_id, count(*) AS review_count, avg(stars)::double precision AS average_stars
+FROM review GROUP BY movie_id) t1 LIMIT 100) r), '[]')::json AS "movieStatses") r OFFSET 0) b
+
+-- composite key
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."role" AS "role" FROM "movie_actor" t1 WHERE t1."movie_id" = 'a0000000000040008000000000000001'::uuid AND t1."actor_id" = 'b0000000000040008000000000000002'::uuid) r) AS "movieActor", (SELECT row_to_json(r.*) FROM (SELECT t2."role" AS "role" FROM "movie_actor" t2 WHERE t2."movie_id" = 'a0000000000040008000000000000002'::uuid AND t2."actor_id" = 'b0000000000040008000000000000002'::uuid) r) AS "b") r OFFSET 0) b
+
+-- distinct
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(g.j, ',' ORDER BY g.o) || ']' FROM (SELECT d.j, min(d.o) AS o FROM (SELECT row_to_json(r.*)::text AS j, row_number() OVER () AS o FROM (SELECT t1."release_year" AS "releaseYear" FROM "movie" t1 ORDER BY t1."release_year" DESC, t1."id") r) d GROUP BY d.j ORDER BY 2 LIMIT 100) g), '[]')::json AS "movies") r OFFSET 0) b
+
+-- distinct variable and relations
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(g.j, ',' ORDER BY g.o) || ']' FROM (SELECT d.j, min(d.o) AS o FROM (SELECT row_to_json(r.*)::text AS j, row_number() OVER () AS o FROM (SELECT t1."stars" AS "stars", (SELECT row_to_json(r.*) FROM (SELECT t2."id" AS "id" FROM "user" t2 WHERE t1."author_id" = t2."id") r) AS "author" FROM "review" t1 ORDER BY t1."stars", t1."id") r) d GROUP BY d.j ORDER BY 2 LIMIT 2) g), '[]')::json AS "reviews", coalesce((SELECT '[' || string_agg(g.j, ',' ORDER BY g.o) || ']' FROM (SELECT d.j, min(d.o) AS o FROM (SELECT row_to_json(r.*)::text AS j, row_number() OVER () AS o FROM (SELECT t3."stars" AS "stars" FROM "review" t3 ORDER BY t3."id") r) d GROUP BY d.j ORDER BY 2 LIMIT 1 OFFSET 1) g), '[]')::json AS "a") r OFFSET 0) b
+
+-- fragments
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."title" AS "title", t1."genre" AS "genre" FROM "movie" t1 WHERE t1."id" = 'a0000000000040008000000000000001'::uuid) r) AS "movie") r OFFSET 0) b
+
+-- global id
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT 'Movie' || json_build_array(replace(t1."id"::text, '-', ''))::text AS "_id" FROM "movie" t1 WHERE t1."id" = 'a0000000000040008000000000000001'::uuid) r) AS "movie", (SELECT row_to_json(r.*) FROM (SELECT 'MovieActor' || json_build_array(replace(t2."movie_id"::text, '-', ''), replace(t2."actor_id"::text, '-', ''))::text AS "_id" FROM "movie_actor" t2 WHERE t2."movie_id" = 'a0000000000040008000000000000001'::uuid AND t2."actor_id" = 'b0000000000040008000000000000001'::uuid) r) AS "movieActor") r OFFSET 0) b
+
+-- limit variable
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."name" AS "name" FROM "person" t1 ORDER BY t1."id" LIMIT greatest($1::integer, 0)) r), '[]')::json AS "people") r OFFSET 0) b
+
+-- lookup absent
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE t1."id" = 'a0000000000040008000000000000005'::uuid) r) AS "movie") r OFFSET 0) b
+
+-- lookup by id
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT replace(t1."id"::text, '-', '') AS "id", t1."title" AS "title" FROM "movie" t1 WHERE t1."id" = 'a0000000000040008000000000000001'::uuid) r) AS "movie") r OFFSET 0) b
+
+-- lookup by id_expr
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."name" AS "name" FROM "user" t1 WHERE t1."id" = $1::text) r) AS "user", (SELECT row_to_json(r.*) FROM (SELECT t2."id" AS "id" FROM "user" t2 WHERE t2."id" = $2::text) r) AS "u") r OFFSET 0) b
+
+-- lookup by key variable
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE t1."id" = $1::uuid) r) AS "movie") r OFFSET 0) b
+
+-- lookup first
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE t1."genre" = 'NOIR'::"genre" ORDER BY t1."release_year" DESC, t1."id" LIMIT 1) r) AS "movie") r OFFSET 0) b
+
+-- metadata without search
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT NULL::double precision AS "distance", NULL::double precision AS "relevance", '_Metadata'::text AS "__typename") r) AS "_metadata" FROM "movie" t1 WHERE t1."id" = 'a0000000000040008000000000000001'::uuid) r) AS "movie") r OFFSET 0) b
+
+-- native select
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT r.* FROM (SELECT title, release_year FROM movie WHERE release_year >= $1::integer ORDER BY title) r) r), '[]')::json AS "_select", (SELECT row_to_json(r.*) FROM (SELECT name FROM "user" WHERE id = $2::text) r LIMIT 1) AS "one") r OFFSET 0) b
+
+-- order by one-to-one
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 ORDER BY (SELECT t2."studio" FROM "movie_metadata" t2 WHERE t2."movie_id" = t1."id" LIMIT 1), t1."title", t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
+
+-- order by reference
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 ORDER BY (SELECT t3."name" FROM "person" t3 WHERE t1."director_id" = t3."id") DESC, t1."title" DESC, t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
+
+-- order by reference of reference
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."stars" AS "stars" FROM "review" t1 ORDER BY (SELECT (SELECT t3."name" FROM "person" t3 WHERE t2."director_id" = t3."id") FROM "movie" t2 WHERE t1."movie_id" = t2."id") DESC, t1."stars", t1."id" LIMIT 100) r), '[]')::json AS "reviews") r OFFSET 0) b
+
+-- order by variable direction
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 ORDER BY t1."title" DESC, t1."id" LIMIT 1) r), '[]')::json AS "movies") r OFFSET 0) b
+
+-- order limit offset
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 ORDER BY t1."release_year" DESC, t1."title", t1."id" LIMIT 2 OFFSET 1) r), '[]')::json AS "movies") r OFFSET 0) b
+
+-- order variable
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 ORDER BY (SELECT t2."name" FROM "person" t2 WHERE t1."director_id" = t2."id"), t1."rating", t1."id" LIMIT 2) r), '[]')::json AS "movies") r OFFSET 0) b
+
+-- order variable absent
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 ORDER BY t1."id" LIMIT 1) r), '[]')::json AS "movies") r OFFSET 0) b
+
+-- relations
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t2."text" AS "text", (SELECT row_to_json(r.*) FROM (SELECT t3."name" AS "name" FROM "user" t3 WHERE t2."author_id" = t3."id") r) AS "author" FROM "review" t2 WHERE t2."movie_id" = t1."id" AND t2."stars" > '3'::integer ORDER BY t2."id" LIMIT 100) r), '[]')::json AS "reviews_on_movie", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t5."name" AS "name" FROM "movie_actor" t4 JOIN "person" t5 ON t4."actor_id" = t5."id" WHERE t4."movie_id" = t1."id" ORDER BY t4."role", t4."movie_id", t4."actor_id" LIMIT 100) r), '[]')::json AS "people_via_MovieActor", (SELECT row_to_json(r.*) FROM (SELECT t6."studio" AS "studio", t6."budget"::text AS "budget" FROM "movie_metadata" t6 WHERE t6."movie_id" = t1."id" LIMIT 1) r) AS "movieMetadata_on_movie", (SELECT row_to_json(r.*) FROM (SELECT t7."name" AS "name", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t8."name" AS "name" FROM "person" t8 WHERE t8."mentor_id" = t7."id" ORDER BY t8."id" LIMIT 100) r), '[]')::json AS "people_on_mentor" FROM "person" t7 WHERE t1."director_id" = t7."id") r) AS "director" FROM "movie" t1 WHERE t1."id" = 'a0000000000040008000000000000001'::uuid) r) AS "movie") r OFFSET 0) b
+
+-- retired
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."name" AS "name" FROM "person" t1 ORDER BY t1."id" LIMIT greatest($1::integer, 0)) r), '[]')::json AS "people") r OFFSET 0) b
+
+-- skip include
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."genre" AS "genre" FROM "movie" t1 WHERE t1."id" = 'a0000000000040008000000000000001'::uuid) r) AS "movie") r OFFSET 0) b
+
+-- type names
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT 'Query'::text AS "__typename", (SELECT row_to_json(r.*) FROM (SELECT 'Movie'::text AS "__typename" FROM "movie" t1 WHERE t1."id" = 'a0000000000040008000000000000001'::uuid) r) AS "movie") r OFFSET 0) b
+
+-- via with distinct and limit
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."name" AS "name", coalesce((SELECT '[' || string_agg(g.j, ',' ORDER BY g.o) || ']' FROM (SELECT d.j, min(d.o) AS o FROM (SELECT row_to_json(r.*)::text AS j, row_number() OVER () AS o FROM (SELECT t3."title" AS "title" FROM "movie_actor" t2 JOIN "movie" t3 ON t2."movie_id" = t3."id" WHERE t2."actor_id" = t1."id" ORDER BY t2."movie_id", t2."actor_id") r) d GROUP BY d.j ORDER BY 2 LIMIT 1 OFFSET 1) g), '[]')::json AS "movies_via_MovieActor" FROM "person" t1 ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "people") r OFFSET 0) b
+
+-- view
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."review_count"::text AS "reviewCount", t1."average_stars" AS "averageStars", (SELECT row_to_json(r.*) FROM (SELECT t2."title" AS "title" FROM "movie" t2 WHERE t1."movie_id" = t2."id") r) AS "movie" FROM (SELECT movie_id, count(*) AS review_count, avg(stars)::double precision AS average_stars
+FROM review GROUP BY movie_id) t1 ORDER BY t1."average_stars" DESC, t1."movie_id", t1."review_count" LIMIT 100) r), '[]')::json AS "movieStatses") r OFFSET 0) b
+
+-- view as a relation
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t2."review_count"::text AS "reviewCount" FROM (SELECT movie_id, count(*) AS review_count, avg(stars)::double precision AS average_stars
+FROM review GROUP BY movie_id) t2 WHERE t2."movie_id" = t1."id" LIMIT 1) r) AS "movieStats_on_movie" FROM "movie" t1 WHERE t1."id" = 'a0000000000040008000000000000003'::uuid) r) AS "movie", (SELECT row_to_json(r.*) FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t4."review_count"::text AS "reviewCount" FROM (SELECT movie_id, count(*) AS review_count, avg(stars)::double precision AS average_stars
+FROM review GROUP BY movie_id) t4 WHERE t4."movie_id" = t3."id" LIMIT 1) r) AS "movieStats_on_movie" FROM "movie" t3 WHERE t3."id" = 'a0000000000040008000000000000001'::uuid) r) AS "m") r OFFSET 0) b
+
+-- view by name
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title", t1."letters" AS "letters" FROM "long_title" t1 WHERE t1."letters" > '5'::integer ORDER BY t1."title", t1."letters" LIMIT 100) r), '[]')::json AS "longTitles") r OFFSET 0) b

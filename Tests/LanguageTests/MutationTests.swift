@@ -1,0 +1,290 @@
+import Catalog
+import LiveModel
+import Testing
+
+extension Language {
+    /// The generated mutations and the ways to give data.
+    @Suite struct Mutations {
+        private static let fresh = "f000000000004000800000000000000f"
+
+        static let rows = [
+            MutationRow(
+                "insert with defaults", #"mutation M($t: String!) { movie_insert(data: {title: $t, genre: NOIR}) }"#,
+                #"{"t": "New"}"#,
+                data: "{\"movie_insert\":{\"id\":\"\(fresh)\"}}",
+                afterwards: (
+                    "SELECT concat_ws(' ', title, genre, views, created_at AT TIME ZONE 'UTC') FROM movie WHERE title = 'New'",
+                    "New NOIR 0 2024-02-29 12:34:56.789"
+                ), keys: ["movie[\"\(fresh)\"]"]),
+            MutationRow(
+                "insert nested",
+                #"mutation M($s: Int!, $a: String) { movie_insert(data: {title: "Tree", reviews_on_movie: [{stars: $s, author: {id: "ann"}, text: $a}, {id: "<r5>", stars: 2}], movieMetadata_on_movie: {id: "<d5>", studio: "Nest"}, movieActors_on_movie: [{actor: {id: "<p1>"}, role: "lead"}]}) { title } }"#,
+                #"{"s": 4}"#, data: #"{"movie_insert":{"title":"Tree"}}"#,
+                afterwards: (
+                    "SELECT (SELECT string_agg(concat_ws('/', r.stars, r.author_id, r.text), ' ' ORDER BY r.stars) FROM review r WHERE r.movie_id = m.id) || ' ' || (SELECT studio FROM movie_metadata d WHERE d.movie_id = m.id) || ' ' || (SELECT role FROM movie_actor x WHERE x.movie_id = m.id) FROM movie m WHERE title = 'Tree'",
+                    "2 4/ann Nest lead"
+                ),
+                keys: [
+                    "movie[\"\(fresh)\"]", "review[\"\(fresh)\"]", "review[\"<r5>\"]", "movie_metadata[\"<d5>\"]",
+                    "movie_actor[\"\(fresh)\",\"<p1>\"]",
+                ]),
+            MutationRow(
+                "insert nested below a key of Postgres",
+                #"mutation M { ticket_insert(data: {label: "two", parts_on_ticket: [{letter: "a", note: "n"}, {letter: "b"}]}) }"#,
+                data: #"{"ticket_insert":{"number":2}}"#,
+                afterwards: ("SELECT string_agg(ticket_number || letter, ' ' ORDER BY letter) FROM part", "2a 2b"),
+                keys: []),
+            MutationRow(
+                "insertMany nested",
+                #"mutation M { person_insertMany(data: [{id: "<p4>", name: "Dora", people_on_mentor: [{id: "<p5>", name: "Eli"}]}, {name: "Finn"}]) { name } }"#,
+                data: #"{"person_insertMany":[{"name":"Dora"},{"name":"Finn"}]}"#,
+                afterwards: ("SELECT name FROM person WHERE mentor_id = '<p4>'", "Eli")),
+            MutationRow(
+                "insertMany",
+                #"mutation M($d: [User_Data!]! @allow(fields: "id name", maxCount: 3)) { user_insertMany(data: $d) }"#,
+                #"{"d": [{"id": "x", "name": "X"}, {"id": "y"}]}"#,
+                data: #"{"user_insertMany":[{"id":"x"},{"id":"y"}]}"#,
+                afterwards: (#"SELECT count(*)::text FROM "user""#, "4"), keys: ["user[\"x\"]", "user[\"y\"]"]),
+            MutationRow(
+                "upsert",
+                #"mutation M($n: String) { user_upsert(data: {id_expr: "auth.uid", name: $n}) { id name role } }"#,
+                #"{"n": "Anna"}"#,
+                auth: signedIn("ann"), data: #"{"user_upsert":{"id":"ann","name":"Anna","role":"admin"}}"#,
+                afterwards: (#"SELECT name FROM "user" WHERE id = 'ann'"#, "Anna"), keys: ["user[\"ann\"]"]),
+            MutationRow(
+                "upsertMany",
+                #"mutation M { user_upsertMany(data: [{id: "ann", role: "r"}, {id: "zoe", name: "Zoe"}]) }"#,
+                data: #"{"user_upsertMany":[{"id":"ann"},{"id":"zoe"}]}"#,
+                afterwards: (
+                    #"SELECT string_agg(id || ':' || coalesce(role, '-'), ' ' ORDER BY id) FROM "user""#,
+                    "ann:r bob:- zoe:-"
+                )),
+            MutationRow(
+                "update with changes",
+                #"mutation M($by: Int) { movie_update(id: "<m1>", data: {releaseYear_update: [{inc: $by}], views_update: {dec: 3}, rating_update: {inc: 0.5}, tags_update: [{add: ["rain", "new"]}]}) }"#,
+                #"{"by": 5}"#, data: #"{"movie_update":{"id":"<m1>"}}"#,
+                afterwards: (
+                    "SELECT concat_ws(' ', release_year, views, rating, tags) FROM movie WHERE id = '<m1>'",
+                    "1955 9007199254740990 9 {dark,rain,new}"
+                ),
+                keys: ["movie[\"<m1>\"]"]),
+            MutationRow(
+                "update lists",
+                #"mutation M { a: movie_update(id: "<m1>", data: {tags_update: {append: ["z"]}}) b: movie_update(id: "<m2>", data: {tags_update: {prepend: ["y"]}}) c: movie_update(id: "<m4>", data: {tags_update: {remove: ["dark"]}}) }"#,
+                data: #"{"a":{"id":"<m1>"},"b":{"id":"<m2>"},"c":{"id":"<m4>"}}"#,
+                afterwards: (
+                    "SELECT string_agg(tags::text, ' ' ORDER BY title) FROM movie WHERE tags IS NOT NULL",
+                    "{dark,rain,z} {y,fun} {fun}"
+                )),
+            MutationRow(
+                "update times",
+                #"mutation M($d: Int) { movie_update(id: "<m1>", data: {premiere_update: [{dec: {days: 1, years: $d}}], createdAt_update: [{inc: {months: 1, minutes: 30, seconds: 1, milliseconds: 500}}]}) }"#,
+                #"{"d": 2}"#, data: #"{"movie_update":{"id":"<m1>"}}"#,
+                afterwards: (
+                    "SELECT concat_ws(' ', premiere, created_at AT TIME ZONE 'UTC') FROM movie WHERE id = '<m1>'",
+                    "1948-02-29 2024-03-28 12:30:01.5"
+                )),
+            MutationRow(
+                "relative values",
+                #"mutation M { movie_update(id: "<m2>", data: {premiere_date: {today: true, sub: {months: 1}}, createdAt_time: {now: true, truncateTo: HOUR, add: {hours: 1}}}) }"#,
+                data: #"{"movie_update":{"id":"<m2>"}}"#,
+                afterwards: (
+                    "SELECT concat_ws(' ', premiere, created_at AT TIME ZONE 'UTC') FROM movie WHERE id = '<m2>'",
+                    "2024-01-29 2024-02-29 13:00:00"
+                )),
+            MutationRow(
+                "expressions",
+                #"mutation M($n: String!) { movie_update(id: "<m2>", data: {title_expr: "vars.n + ' of ' + auth.uid", createdAt_expr: "request.time", releaseYear_expr: "size(vars.n)"}) { title releaseYear createdAt } }"#,
+                #"{"n": "Song"}"#, auth: signedIn("ann"),
+                data:
+                    #"{"movie_update":{"title":"Song of ann","releaseYear":4,"createdAt":"2024-02-29T12:34:56.789000Z"}}"#,
+                afterwards: ("SELECT title FROM movie WHERE id = '<m2>'", "Song of ann")),
+            MutationRow(
+                "update first",
+                #"mutation M { movie_update(first: {where: {genre: {eq: NOIR}}, orderBy: [{releaseYear: DESC}]}, data: {title: "First"}) { id } }"#,
+                data: #"{"movie_update":{"id":"<m3>"}}"#,
+                afterwards: ("SELECT title FROM movie WHERE id = '<m3>'", "First"), keys: []),
+            MutationRow(
+                "update absent", #"mutation M { movie_update(id: "<m5>", data: {title: "x"}) }"#,
+                data: #"{"movie_update":null}"#,
+                afterwards: ("SELECT count(*)::text FROM movie WHERE title = 'x'", "0")),
+            MutationRow(
+                "updateMany with a filter variable",
+                #"mutation M($f: Movie_Filter!) { movie_updateMany(where: $f, data: {isClassic: false}) }"#,
+                #"{"f": {"releaseYear": {"ge": 1970}}}"#, data: #"{"movie_updateMany":2}"#,
+                afterwards: ("SELECT count(*)::text FROM movie WHERE NOT is_classic", "3"), keys: []),
+            MutationRow(
+                "an empty filter variable is no filter",
+                #"mutation M($f: Movie_Filter!) { movie_deleteMany(where: $f) }"#, #"{"f": {}}"#, data: "",
+                errors: [
+                    ": INVALID_VARIABLE none of the variables of the filter of \"movie_deleteMany\" has a value; it would touch every row"
+                ],
+                afterwards: ("SELECT count(*)::text FROM movie", "4"), isCommitted: false),
+            MutationRow(
+                "delete and its rules",
+                #"mutation M { movie_delete(key: {id: "<m1>"}) person_delete(id: "<p2>") movieActor_delete(movieId: "<m2>", actorId: "<p2>") }"#,
+                data: #"{"movie_delete":{"id":"<m1>"},"person_delete":{"id":"<p2>"},"movieActor_delete":null}"#,
+                afterwards: (
+                    "SELECT concat_ws(' ', (SELECT count(*) FROM review), (SELECT count(*) FROM movie_actor), (SELECT director_id FROM movie WHERE id = '<m2>'))",
+                    "2 0"
+                ),
+                keys: ["movie[\"<m1>\"]", "person[\"<p2>\"]", "movie_actor[\"<m2>\",\"<p2>\"]"]),
+            MutationRow(
+                "deleteMany all", "mutation M { review_deleteMany(all: true) }", data: #"{"review_deleteMany":4}"#,
+                afterwards: ("SELECT count(*)::text FROM review", "0"), keys: []),
+            MutationRow(
+                "native",
+                #"mutation M($y: Int!) { _execute(sql: "UPDATE movie SET rating = 1 WHERE release_year = $1", params: [$y]) r: _executeReturning(sql: "DELETE FROM review WHERE author_id = $1 RETURNING stars", params: [{_expr: "auth.uid"}]) f: _executeReturningFirst(sql: "SELECT count(*) AS n FROM review") }"#,
+                #"{"y": 1970}"#, auth: signedIn("bob"), data: #"{"_execute":2,"r":[{"stars":3}],"f":{"n":3}}"#,
+                afterwards: ("SELECT count(*)::text FROM movie WHERE rating = 1", "2"), keys: []),
+            MutationRow(
+                "embedded query", #"mutation M { user_insert(data: {id: "eve"}) query { users { id } } }"#,
+                data: #"{"user_insert":{"id":"eve"},"query":{"users":[{"id":"ann"},{"id":"bob"},{"id":"eve"}]}}"#,
+                afterwards: (#"SELECT count(*)::text FROM "user""#, "3")),
+            MutationRow(
+                "partial errors",
+                #"mutation M { a: user_insert(data: {id: "a"}) b: user_insert(data: {id: "ann"}) c: user_insert(data: {id: "c"}) }"#,
+                data: #"{"a":{"id":"a"},"b":null,"c":{"id":"c"}}"#,
+                errors: ["b: CONSTRAINT_VIOLATION a row with the same unique values already exists"],
+                afterwards: (#"SELECT count(*)::text FROM "user""#, "4"), keys: ["user[\"a\"]", "user[\"c\"]"]),
+            MutationRow(
+                "transaction",
+                #"mutation M @transaction { a: user_insert(data: {id: "a"}) b: user_insert(data: {id: "ann"}) c: user_insert(data: {id: "c"}) }"#,
+                data: #"{"a":null,"b":null,"c":null}"#,
+                errors: [
+                    "a: CONSTRAINT_VIOLATION (rolled back)",
+                    "b: CONSTRAINT_VIOLATION a row with the same unique values already exists",
+                    "c: CONSTRAINT_VIOLATION (aborted)",
+                ], afterwards: (#"SELECT count(*)::text FROM "user""#, "2"), isCommitted: false),
+        ]
+
+        @Test(arguments: rows) func row(_ row: MutationRow) async throws { try await row.check() }
+    }
+
+    /// `@check`, `@redact` and `response` in mutations.
+    @Suite struct Steps {
+        static let guarded = #"""
+            mutation M($id: UUID!) {
+              query @redact { user(key: {id_expr: "auth.uid"}) @check(expr: "this != null", message: "no such user") {
+                role @check(expr: "this == 'admin'", message: "only admins") } }
+              movie_update(id: $id, data: {title: "Guarded"})
+              user_update(id: "bob", data: {role: "seen"})
+            }
+            """#
+
+        static let rows = [
+            MutationRow(
+                "check passes", guarded, #"{"id": "<m1>"}"#, auth: signedIn("ann"),
+                data: #"{"movie_update":{"id":"<m1>"},"user_update":{"id":"bob"}}"#,
+                afterwards: ("SELECT title FROM movie WHERE id = '<m1>'", "Guarded"),
+                keys: ["movie[\"<m1>\"]", "user[\"bob\"]"]),
+            MutationRow(
+                "check fails and the rest does not run", guarded, #"{"id": "<m1>"}"#, auth: signedIn("bob"),
+                data: #"{"query":null,"movie_update":null,"user_update":null}"#,
+                errors: [
+                    "query.user.role: PERMISSION_DENIED only admins", "movie_update: PERMISSION_DENIED (aborted)",
+                    "user_update: PERMISSION_DENIED (aborted)",
+                ], afterwards: ("SELECT title FROM movie WHERE id = '<m1>'", "Alpha"), keys: [], isCommitted: false),
+            MutationRow(
+                "check of an absent row", guarded, #"{"id": "<m1>"}"#, auth: signedIn("nobody"),
+                data: #"{"query":null,"movie_update":null,"user_update":null}"#,
+                errors: [
+                    "query.user: PERMISSION_DENIED no such user", "movie_update: PERMISSION_DENIED (aborted)",
+                    "user_update: PERMISSION_DENIED (aborted)",
+                ], afterwards: ("SELECT count(*)::text FROM movie WHERE title = 'Guarded'", "0"), isCommitted: false),
+            MutationRow(
+                "earlier fields stay",
+                #"mutation M { a: user_insert(data: {id: "a"}) b: movie_update(id: "<m5>", data: {title: "x"}) @check(message: "no movie") c: user_insert(data: {id: "c"}) }"#,
+                data: #"{"a":{"id":"a"},"b":null,"c":null}"#,
+                errors: ["b: PERMISSION_DENIED no movie", "c: PERMISSION_DENIED (aborted)"],
+                afterwards: (#"SELECT string_agg(id, ' ' ORDER BY id) FROM "user""#, "a ann bob"), keys: ["user[\"a\"]"]
+            ),
+            MutationRow(
+                "check in a transaction",
+                #"mutation M @transaction { a: user_insert(data: {id: "a"}) b: movie_update(id: "<m1>", data: {rating: 1}) { rating @check(expr: "this > 5.0") } c: user_insert(data: {id: "c"}) }"#,
+                data: #"{"a":null,"b":null,"c":null}"#,
+                errors: [
+                    "a: PERMISSION_DENIED (rolled back)", "b.rating: PERMISSION_DENIED permission denied",
+                    "c: PERMISSION_DENIED (aborted)",
+                ], afterwards: (#"SELECT string_agg(id, ' ' ORDER BY id) FROM "user""#, "ann bob"), isCommitted: false),
+            MutationRow(
+                "response of earlier fields",
+                #"mutation M { movie: movie_insert(data: {title: "Linked"}) query { users(limit: 1) { name } } r: review_insert(data: {movieId_expr: "response.movie.id", stars: 5, text_expr: "response.query.users[0].name"}) { text } }"#,
+                data:
+                    #"{"movie":{"id":"f000000000004000800000000000000f"},"query":{"users":[{"name":"Ann"}]},"r":{"text":"Ann"}}"#,
+                afterwards: (
+                    "SELECT movie_id::text FROM review WHERE text = 'Ann'", "f0000000-0000-4000-8000-00000000000f"
+                ),
+                keys: ["movie[\"f000000000004000800000000000000f\"]", "review[\"f000000000004000800000000000000f\"]"]),
+            MutationRow(
+                "a value without response is the field's error",
+                #"mutation M { a: user_insert(data: {id: "a"}) b: user_insert(data: {id_expr: "response.nothing.id"}) c: user_insert(data: {id_expr: "response.a.id + 'c'"}) }"#,
+                data: #"{"a":{"id":"a"},"b":null,"c":{"id":"ac"}}"#,
+                errors: ["b: INVALID_VARIABLE the expression 'response.nothing.id' has no value (noSuchKey)"],
+                afterwards: (#"SELECT string_agg(id, ' ' ORDER BY id) FROM "user""#, "a ac ann bob")),
+            MutationRow(
+                "check of every element and optional",
+                #"mutation M { query { reviews(where: {stars: {gt: 2}}) { stars @check(expr: "this >= 3") } none: reviews(where: {stars: {gt: 9}}) { stars @check(expr: "false", optional: true) } } user_insert(data: {id: "ok"}) }"#,
+                data:
+                    #"{"query":{"reviews":[{"stars":5},{"stars":3},{"stars":3}],"none":[]},"user_insert":{"id":"ok"}}"#,
+                afterwards: (#"SELECT count(*)::text FROM "user""#, "3")),
+            MutationRow(
+                "check without any element fails",
+                #"mutation M { query { reviews(where: {stars: {gt: 9}}) { stars @check(expr: "true", message: "none") } } }"#,
+                data: #"{"query":null}"#, errors: ["query.reviews.stars: PERMISSION_DENIED none"],
+                afterwards: ("SELECT 1::text", "1"), isCommitted: false),
+            MutationRow(
+                "check of the whole mutation",
+                #"mutation M @check(expr: "size(this.query.users) == 2", message: "too many") { user_insert(data: {id: "z"}) query { users { id } } }"#,
+                data: "null", errors: [": PERMISSION_DENIED too many"],
+                afterwards: (#"SELECT count(*)::text FROM "user""#, "2"), isCommitted: false),
+        ]
+
+        @Test(arguments: rows) func row(_ row: MutationRow) async throws { try await row.check() }
+    }
+
+    /// `@check` and `@redact` in queries.
+    @Suite struct Policies {
+        static let rows = [
+            QueryRow(
+                "check of the result",
+                #"query Q($r: String!) { user(id: "ann") @check { name role @check(expr: "this == vars.r", message: "not yours") } }"#,
+                #"{"r": "admin"}"#, #"{"user":{"name":"Ann","role":"admin"}}"#),
+            QueryRow(
+                "check fails",
+                #"query Q($r: String!) { user(id: "ann") { name role @check(expr: "this == vars.r", message: "not yours") } }"#,
+                #"{"r": "x"}"#, "!not yours"),
+            QueryRow(
+                "check default", #"query Q { users(where: {id: {eq: "none"}}) @check { id } }"#, "!permission denied"),
+            QueryRow(
+                "redacted and checked",
+                #"query Q { user(id: "ann") { name role @redact @check(expr: "this == 'admin'") } movie(id: "<m1>") @redact { title } movies(limit: 2) { title reviews_on_movie { stars @redact @check(expr: "this > 0", optional: true) text } } }"#,
+                #"{"user":{"name":"Ann"},"movies":[{"title":"Alpha","reviews_on_movie":[{"text":"great"},{"text":"fine"}]},{"title":"Beta","reviews_on_movie":[{"text":null}]}]}"#
+            ),
+            QueryRow(
+                "check of the query",
+                #"query Q @check(expr: "size(this.users) == 2 && response.users[0].id == 'ann'") { users { id } }"#,
+                #"{"users":[{"id":"ann"},{"id":"bob"}]}"#),
+            QueryRow(
+                "checks of fragments",
+                #"query Q { user(id: "bob") { ...F @check(expr: "this.name == 'Bob'") ... @check(expr: "this.id == 'bob'") { id } } } fragment F on User @check(expr: "this.role == null") { name role }"#,
+                #"{"user":{"name":"Bob","role":null,"id":"bob"}}"#),
+            QueryRow(
+                "redacted fragment",
+                #"query Q { user(id: "bob") { id ...F @redact } } fragment F on User { name role @check(expr: "this == null") }"#,
+                #"{"user":{"id":"bob"}}"#),
+            QueryRow(
+                "check reads claims", #"query Q { users(limit: 1) @check(expr: "auth.token.level > 3") { id } }"#,
+                auth: signedIn("x", #"{"level": 4}"#), #"{"users":[{"id":"ann"}]}"#),
+        ]
+
+        @Test(arguments: rows) func row(_ row: QueryRow) async throws { try await row.check("policies") }
+
+        /// What a check reads decides what is seen, so it is part of the live query.
+        @Test func claimsOfChecksAreInTheKey() throws {
+            let query = try LanguageSchema.operation(
+                #"query Q { users @check(expr: "auth.token.level > 3 || request.auth.uid == 'x'") { id } }"#)
+            #expect(query.authReads.claims == ["level"] && query.authReads.uid)
+        }
+    }
+}
