@@ -6,6 +6,7 @@ package struct Environment: Sendable {
     /// The namespace in which names are tried first (langdef "Name Resolution"); empty for none.
     package let container: String
     package let variables: [VariableDeclaration]
+    /// Those declared, then those of the extension libraries, which the former hide.
     package let functions: [FunctionDeclaration]
     package let limits: Limits
     package let options: Options
@@ -17,7 +18,8 @@ package struct Environment: Sendable {
         package var nullSafePaths: [[String]] = []
         /// Whether `nil` is another word for `null`.
         package var allowsNilLiteral = false
-        /// Whether `has`, `all`, `exists`, `exists_one`, `map` and `filter` are macros.
+        /// Whether `has`, `all`, `exists`, `exists_one`, `map` and `filter`, and those of the extension libraries
+        /// (`cel.bind`, `optMap`, `optFlatMap`, `sortBy`) are macros.
         package var expandsMacros = true
 
         package init() {}
@@ -32,14 +34,14 @@ package struct Environment: Sendable {
     ) {
         self.container = container
         self.variables = variables
-        self.functions = functions
+        self.functions = functions + Extensions.functions
         self.limits = limits
         var options = Options()
         options.nullSafePaths = nullSafePaths
         options.allowsNilLiteral = allowNilLiteral
         options.expandsMacros = expandMacros
         self.options = options
-        names = NameTable(container: container, variables: variables, functions: functions)
+        names = NameTable(container: container, variables: variables, functions: self.functions)
     }
 
     /// Parses, checks and plans. `expecting` adds the demand that the result be assignable to a type (a condition passes

@@ -57,6 +57,14 @@ extension CELType: CustomStringConvertible {
         types.map(\.description).joined(separator: ", ")
     }
 
+    /// The type of optional values.
+    static func optional(_ wrapped: CELType) -> CELType { .abstract("optional_type", [wrapped]) }
+
+    /// What an optional type wraps; nil for other types.
+    var wrapped: CELType? {
+        if case .abstract("optional_type", let parameters) = self { parameters.first } else { nil }
+    }
+
     var isDynamic: Bool {
         self == .dyn || self == .error
     }

@@ -55,7 +55,29 @@ struct Checker {
             report(.undeclaredReference(name, container: environment.container), at: expression)
             return .error
         case .comprehension(let comprehension): return typeOfComprehension(comprehension)
+        case .optionalSelect(let operand, _):
+            let operandType = types.apply(type(of: operand))
+            return .optional(fieldType(of: operandType.wrapped ?? operandType, at: expression))
+        case .splice(let operand): return wrappedType(of: operand)
+        case .bind(let variable, let value, let body):
+            locals.append((variable, type(of: value)))
+            defer { locals.removeLast() }
+            return type(of: body)
+        case .optionalMap(let operand, let variable, let body, let isFlat):
+            locals.append((variable, wrappedType(of: operand)))
+            defer { locals.removeLast() }
+            return .optional(isFlat ? wrappedType(of: body) : type(of: body))
         }
+    }
+
+    /// What an expression that must be optional wraps.
+    private mutating func wrappedType(of expression: Expression) -> CELType {
+        let found = types.apply(type(of: expression))
+        if let wrapped = found.wrapped { return wrapped }
+        if found.isDynamic { return .dyn }
+        if case .typeParameter = found { return .dyn }
+        report(.expectedType(.optional(.dyn), found: found), at: expression)
+        return .error
     }
 
     private static func type(of constant: Value) -> CELType {
@@ -72,6 +94,7 @@ struct Checker {
         case .type: .type(nil)
         case .list: .list(.dyn)
         case .map: .map(.dyn, .dyn)
+        case .optional: .optional(.dyn)
         }
     }
 
@@ -127,6 +150,7 @@ struct Checker {
         case "google.protobuf.Timestamp": .timestamp
         case "list": .list(.dyn)
         case "map": .map(.dyn, .dyn)
+        case "optional_type": .optional(.dyn)
         default: nil
         }
     }
@@ -138,6 +162,9 @@ struct Checker {
             report(.noFields(types.apply(operand, unknownToDyn: true)), at: expression)
             return .error
         case .dyn, .error, .typeParameter: return .dyn
+        // A field of an optional value is optional.
+        case .abstract("optional_type", let parameters):
+            return .optional(fieldType(of: parameters.first ?? .dyn, at: expression))
         case let other:
             report(.noFields(other), at: expression)
             return .error

@@ -34,12 +34,27 @@ package struct FunctionDeclaration: Sendable {
     /// A simple or dotted name.
     package let name: String
     package let overloads: [Overload]
-    /// Nil for a function that can be checked but not called. Serves every overload.
-    package let implementation: Implementation?
+    /// Nil for a function that can be checked but not called. Serves every overload. With the budget of the evaluation and the limits of the environment, for functions whose work depends on their
+    /// arguments.
+    typealias BoundedImplementation = @Sendable ([Value], inout Budget, Limits) throws(EvaluationError) -> Value
+    let bounded: BoundedImplementation?
 
     package init(name: String, overloads: [Overload], implementation: Implementation? = nil) {
         self.name = name
         self.overloads = overloads
-        self.implementation = implementation
+        guard let implementation else {
+            bounded = nil
+            return
+        }
+        bounded = {
+            (arguments: [Value], _: inout Budget, _: Limits) throws(EvaluationError) -> Value in
+            try implementation(arguments)
+        }
+    }
+
+    init(_ name: String, _ overloads: [Overload], _ implementation: @escaping BoundedImplementation) {
+        self.name = name
+        self.overloads = overloads
+        bounded = implementation
     }
 }

@@ -43,9 +43,6 @@ struct DiagnosticMessage: Equatable {
     static func reserved(_ word: String) -> DiagnosticMessage {
         DiagnosticMessage("'\(word)' is a reserved word")
     }
-    static func notOffered(_ feature: String) -> DiagnosticMessage {
-        DiagnosticMessage("\(feature) are not offered")
-    }
     static let hasNeedsSelection = DiagnosticMessage("has() takes one field selection, for example has(a.b)")
     static func macroNeedsVariable(_ macro: String) -> DiagnosticMessage {
         DiagnosticMessage("the first argument of \(macro)() must be a simple name")

@@ -19,6 +19,14 @@ enum StandardDeclarations {
             Operator.notEqual: [function("not_equals", [a, a], .bool)],
             Operator.index: [
                 function("index_list", [.list(a), .int], a), function("index_map", [.map(a, b), a], b),
+                function("index_optional_list", [.optional(.list(a)), .int], .optional(a)),
+                function("index_optional_map", [.optional(.map(a, b)), a], .optional(b)),
+            ],
+            Operator.optionalIndex: [
+                function("list_optindex", [.list(a), .int], .optional(a)),
+                function("map_optindex", [.map(a, b), a], .optional(b)),
+                function("optional_list_optindex", [.optional(.list(a)), .int], .optional(a)),
+                function("optional_map_optindex", [.optional(.map(a, b)), a], .optional(b)),
             ],
             Operator.contained: [
                 function("in_list", [a, .list(a)], .bool), function("in_map", [a, .map(a, b)], .bool),

@@ -51,6 +51,11 @@ extension Plan {
         case .standardCall: return try standardCall(node, activation, &frame)
         case .matches: return try matches(node, activation, &frame)
         case .declaredCall: return try declaredCall(node, activation, &frame)
+        case .optionalSelect: return try optionalSelect(node, activation, &frame)
+        case .optionalIndex: return try optionalElement(node, activation, &frame)
+        case .splice: return try evaluate(node.a, activation, &frame)
+        case .bind: return try bind(node, activation, &frame)
+        case .optionalMap, .optionalFlatMap: return try optionalMap(node, activation, &frame)
         case .failure: throw failure(failures[Int(node.a)], node)
         }
     }
@@ -182,7 +187,7 @@ extension Plan {
         }
         do throws(EvaluationError) {
             try frame.budget.charge(1)
-            return try functions[Int(node.a)](arguments)
+            return try functions[Int(node.a)](arguments, &frame.budget, limits)
         } catch {
             throw located(error, node)
         }

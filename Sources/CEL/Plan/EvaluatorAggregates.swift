@@ -8,6 +8,7 @@ extension Plan {
             guard let value = map[keys[Int(node.b)]] else { throw failure(.noSuchKey, node) }
             return value
         case .null where node.c == 1: return .null
+        case .optional(let inner): return try field(keys[Int(node.b)], of: inner, node)
         default: throw failure(.noSuchOverload, node)
         }
     }
@@ -18,6 +19,9 @@ extension Plan {
         switch try evaluate(node.a, activation, &frame) {
         case .map(let map): return .bool(map[keys[Int(node.b)]] != nil)
         case .null where node.c == 1: return .bool(false)
+        case .optional(let inner):
+            guard case .optional(.some) = try field(keys[Int(node.b)], of: inner, node) else { return .bool(false) }
+            return .bool(true)
         default: throw failure(.noSuchOverload, node)
         }
     }
@@ -29,23 +33,27 @@ extension Plan {
         let index = try evaluate(node.b, activation, &frame)
         switch operand {
         case .list(let elements):
-            let position: Int64?
-            switch index {
-            case .int(let value): position = value
-            case .uint(let value): position = Int64(exactly: value)
-            case .double(let value):
-                guard let whole = Int64(exactly: value) else { throw failure(.invalidArgument, node) }
-                position = whole
-            default: throw failure(.noSuchOverload, node)
-            }
-            guard let position, position >= 0, position < elements.count else {
+            guard let position = try self.position(index, node), position >= 0, position < elements.count else {
                 throw failure(.indexOutOfRange, node)
             }
             return elements[Int(position)]
+        case .optional(let inner): return try self.element(index, of: inner, node)
         case .map(let map):
             guard let value = map.value(forKey: index) else { throw failure(.noSuchKey, node) }
             return value
         case .null where node.c == 1: return .null
+        default: throw failure(.noSuchOverload, node)
+        }
+    }
+
+    /// An index of a list as a whole number; nil when it fits none.
+    func position(_ index: Value, _ node: PlanNode) throws(EvaluationError) -> Int64? {
+        switch index {
+        case .int(let value): return value
+        case .uint(let value): return Int64(exactly: value)
+        case .double(let value):
+            guard let whole = Int64(exactly: value) else { throw failure(.invalidArgument, node) }
+            return whole
         default: throw failure(.noSuchOverload, node)
         }
     }
@@ -55,7 +63,13 @@ extension Plan {
         var elements: [Value] = []
         elements.reserveCapacity(Int(node.b))
         for child in Int(node.a)..<Int(node.a + node.b) {
-            elements.append(try evaluate(children[child], activation, &frame))
+            let value = try evaluate(children[child], activation, &frame)
+            guard nodes[Int(children[child])].operation == .splice else {
+                elements.append(value)
+                continue
+            }
+            guard case .optional(let inner) = value else { throw failure(.noSuchOverload, node) }
+            if let inner { elements.append(inner) }
         }
         return .list(elements)
     }
@@ -66,7 +80,13 @@ extension Plan {
         entries.reserveCapacity(Int(node.b))
         for child in stride(from: Int(node.a), to: Int(node.a + 2 * node.b), by: 2) {
             let key = try evaluate(children[child], activation, &frame)
-            entries.append((key, try evaluate(children[child + 1], activation, &frame)))
+            let value = try evaluate(children[child + 1], activation, &frame)
+            guard nodes[Int(children[child + 1])].operation == .splice else {
+                entries.append((key, value))
+                continue
+            }
+            guard case .optional(let inner) = value else { throw failure(.noSuchOverload, node) }
+            if let inner { entries.append((key, inner)) }
         }
         do throws(MapValue.EntryProblem) {
             return .map(try MapValue(entries: entries))

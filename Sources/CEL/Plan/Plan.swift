@@ -47,6 +47,16 @@ struct PlanNode: Sendable {
         case matches
         /// Declared function `functions[a]` with `c` arguments from `children[b]`
         case declaredCall
+        /// Field `keys[b]` of node `a` as an optional value; none of null when `c` is 1
+        case optionalSelect
+        /// Node `b` as index of node `a`, as an optional value; none of null when `c` is 1
+        case optionalIndex
+        /// In a list or as the value of a map: what node `a` holds, if anything
+        case splice
+        /// Node `a` into slot `b`, then node `c`
+        case bind
+        /// What node `a` holds into slot `b`, then node `c`, wrapped or already optional
+        case optionalMap, optionalFlatMap
         /// The error `failures[a]`
         case failure
     }
@@ -68,7 +78,7 @@ final class Plan: Sendable {
     let paths: [PlannedPath]
     let keys: [String]
     let patterns: [Pattern]
-    let functions: [FunctionDeclaration.Implementation]
+    let functions: [FunctionDeclaration.BoundedImplementation]
     let failures: [EvaluationError.Code]
     let root: NodeIndex
     let localCount: Int
@@ -99,7 +109,7 @@ struct PlanBuilder {
     private(set) var paths: [PlannedPath] = []
     private(set) var keys: [String] = []
     private(set) var patterns: [Pattern] = []
-    private(set) var functions: [FunctionDeclaration.Implementation] = []
+    private(set) var functions: [FunctionDeclaration.BoundedImplementation] = []
     private(set) var failures: [EvaluationError.Code] = []
     var localCount = 0
 
@@ -136,7 +146,7 @@ struct PlanBuilder {
         return Int32(patterns.count - 1)
     }
 
-    mutating func add(function: @escaping FunctionDeclaration.Implementation) -> Int32 {
+    mutating func add(function: @escaping FunctionDeclaration.BoundedImplementation) -> Int32 {
         functions.append(function)
         return Int32(functions.count - 1)
     }

@@ -194,7 +194,34 @@ struct Planner {
                 at: expression)
         case .message: return fail(.noSuchAttribute, at: expression)
         case .comprehension(let comprehension): return try planComprehension(comprehension, at: expression)
+        case .optionalSelect(let operand, let field):
+            let node = try plan(operand)
+            return note(
+                nesting(node),
+                builder.add(.optionalSelect, node, builder.add(key: field), nullSafety(node), at: expression))
+        case .splice(let operand):
+            let node = try plan(operand)
+            return note(nesting(node), builder.add(.splice, node, at: expression))
+        case .bind(let variable, let value, let body):
+            return try planBody(.bind, variable, value, body, at: expression)
+        case .optionalMap(let operand, let variable, let body, let isFlat):
+            return try planBody(isFlat ? .optionalFlatMap : .optionalMap, variable, operand, body, at: expression)
         }
+    }
+
+    /// A value under a name of its own, then an expression that uses it.
+    mutating func planBody(
+        _ operation: PlanNode.Operation, _ variable: String, _ value: Expression, _ body: Expression,
+        at expression: Expression
+    ) throws(SyntaxProblem) -> NodeIndex {
+        let value = try plan(value)
+        let slot = locals.count
+        builder.localCount = max(builder.localCount, slot + 1)
+        locals.append(Local(name: variable, slot: slot, nesting: nesting(value)))
+        defer { locals.removeLast() }
+        let body = try plan(body)
+        let node = builder.add(operation, value, Int32(slot), body, at: expression)
+        return operation == .optionalMap ? try deepen([body], node, at: expression) : note(nesting(body), node)
     }
 
     /// The values if all are constants: a literal list in a condition (`x in ['a', 'b']`) is made once.

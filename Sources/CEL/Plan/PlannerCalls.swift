@@ -15,7 +15,7 @@ extension Planner {
         guard fits, let function = call.function else { return fail(.noSuchOverload, at: expression) }
         switch function {
         case .declared(let index):
-            guard let implementation = environment.functions[index].implementation else {
+            guard let implementation = environment.functions[index].bounded else {
                 return fail(.unboundFunction, at: expression)
             }
             let node = builder.add(
@@ -29,6 +29,7 @@ extension Planner {
 
     static let operations: [String: PlanNode.Operation] = [
         Operator.conditional: .conditional, Operator.not: .not, Operator.negate: .negate, Operator.index: .index,
+        Operator.optionalIndex: .optionalIndex,
         Operator.contained: .contained, Operator.equal: .equal, Operator.notEqual: .notEqual, Operator.less: .less,
         Operator.lessOrEqual: .lessOrEqual, Operator.greater: .greater, Operator.greaterOrEqual: .greaterOrEqual,
         Operator.add: .add, Operator.subtract: .subtract, Operator.multiply: .multiply, Operator.divide: .divide,
@@ -43,6 +44,8 @@ extension Planner {
             let second = nodes.count > 1 ? nodes[1] : 0
             switch operation {
             case .conditional: return note(deepest, builder.add(operation, nodes[0], second, nodes[2], at: expression))
+            case .optionalIndex:
+                return note(deepest, builder.add(operation, nodes[0], second, nullSafety(nodes[0]), at: expression))
             case .index:
                 return note(deepest - 1, builder.add(operation, nodes[0], second, nullSafety(nodes[0]), at: expression))
             case .add: return note(deepest, builder.add(operation, nodes[0], second, at: expression))

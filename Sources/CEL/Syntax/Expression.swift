@@ -25,6 +25,14 @@ struct Expression: Sendable {
         /// `Name{…}`, which needs protocol buffers.
         case message(String)
         case comprehension(Comprehension)
+        /// `operand.?field`
+        case optionalSelect(Expression, field: String)
+        /// `?operand` in a list, or as the value of a map: left out when there is none.
+        case splice(Expression)
+        /// `cel.bind(variable, value, body)`
+        case bind(String, Expression, Expression)
+        /// `operand.optMap(variable, body)` and `operand.optFlatMap(variable, body)`
+        case optionalMap(Expression, String, Expression, isFlat: Bool)
     }
 
     enum Logic: Sendable {
@@ -62,6 +70,7 @@ enum Operator {
     static let not = "!_"
     static let negate = "-_"
     static let index = "_[_]"
+    static let optionalIndex = "_[?_]"
     static let contained = "@in"
     static let equal = "_==_"
     static let notEqual = "_!=_"

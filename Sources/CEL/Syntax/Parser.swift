@@ -194,10 +194,10 @@ struct Parser {
             if try take(.dot) {
                 operand = try parseSelection(from: operand, start: start)
             } else if try take(.leftBracket) {
-                if isAt(.question) { throw notOffered("optional values") }
+                let isOptional = try take(.question)
                 let index = try parseExpression()
                 try expect(.rightBracket)
-                operand = try call(Operator.index, [operand, index], from: start)
+                operand = try call(isOptional ? Operator.optionalIndex : Operator.index, [operand, index], from: start)
             } else if isAt(.leftBrace), let name = QualifiedName(operand) {
                 operand = try parseMessage(name, from: start)
             } else {
@@ -207,7 +207,7 @@ struct Parser {
     }
 
     mutating func parseSelection(from operand: Expression, start: Int) throws(SyntaxProblem) -> Expression {
-        if isAt(.question) { throw notOffered("optional values") }
+        if try take(.question) { return try parseOptionalSelection(from: operand, start: start) }
         switch token.kind {
         case .quotedIdentifier(let field):
             try advance()
@@ -223,6 +223,9 @@ struct Parser {
             {
                 return try make(.comprehension(comprehension), from: start, over: [operand] + arguments)
             }
+            if options.expandsMacros, let macro = try extensionMacro(name, operand, arguments, start: start) {
+                return macro
+            }
             return try make(
                 .call(name, target: operand, arguments: arguments), from: start, over: [operand] + arguments)
         default:
@@ -230,16 +233,11 @@ struct Parser {
         }
     }
 
-    func notOffered(_ feature: String) -> SyntaxProblem {
-        SyntaxProblem(message: .notOffered(feature), offset: token.range.lowerBound)
-    }
-
     /// Elements up to a closing symbol, which is taken; a comma may stand before it except in an argument list.
     mutating func parseList(until closing: Token.Symbol) throws(SyntaxProblem) -> [Expression] {
         var elements: [Expression] = []
         while !isAt(closing) {
-            if closing == .rightBracket, isAt(.question) { throw notOffered("optional values") }
-            elements.append(try parseExpression())
+            elements.append(closing == .rightBracket ? try parseElement() : try parseExpression())
             guard try take(.comma) else { break }
             if isAt(closing), closing == .rightParenthesis { throw unexpected(wanted: "an expression") }
         }

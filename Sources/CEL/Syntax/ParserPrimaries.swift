@@ -61,10 +61,12 @@ extension Parser {
         }
         let arguments = try parseList(until: .rightParenthesis)
         if options.expandsMacros, name == "has", !isAbsolute {
-            guard arguments.count == 1, case .select(let operand, let field, _) = arguments[0].kind else {
-                throw SyntaxProblem(message: .hasNeedsSelection, offset: start)
+            guard arguments.count == 1 else { throw SyntaxProblem(message: .hasNeedsSelection, offset: start) }
+            switch arguments[0].kind {
+            case .select(let operand, let field, _), .optionalSelect(let operand, let field):
+                return try make(.presence(operand, field: field), from: start, over: [operand])
+            default: throw SyntaxProblem(message: .hasNeedsSelection, offset: start)
             }
-            return try make(.presence(operand, field: field), from: start, over: [operand])
         }
         return try make(
             .call(isAbsolute ? "." + name : name, target: nil, arguments: arguments), from: start, over: arguments)
@@ -74,10 +76,13 @@ extension Parser {
         try advance()
         var entries: [Expression.Entry] = []
         while !isAt(.rightBrace) {
-            if isAt(.question) { throw notOffered("optional values") }
+            let entryStart = token.range.lowerBound
+            let isOptional = try take(.question)
             let key = try parseExpression()
             try expect(.colon)
-            entries.append(Expression.Entry(key: key, value: try parseExpression()))
+            var value = try parseExpression()
+            if isOptional { value = try make(.splice(value), from: entryStart, over: [value]) }
+            entries.append(Expression.Entry(key: key, value: value))
             guard try take(.comma) else { break }
         }
         try expect(.rightBrace)

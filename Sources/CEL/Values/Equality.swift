@@ -30,8 +30,16 @@ extension Value {
         case (.type(let left), .type(let right)): return left == right
         case (.list(let left), .list(let right)): return try equals(left, right, &budget, depth: depth)
         case (.map(let left), .map(let right)): return try equals(left, right, &budget, depth: depth)
+        case (.optional(let left), .optional(let right)):
+            guard let left, let right else { return isNone(left) && isNone(right) }
+            guard depth < Limits.valueDepthMax else { throw EvaluationError(.sizeExceeded) }
+            return try equals(left, right, &budget, depth: depth + 1)
         default: return false
         }
+    }
+
+    private static func isNone(_ value: Value?) -> Bool {
+        if case .none = value { true } else { false }
     }
 
     private static func equals(

@@ -21,7 +21,7 @@ package struct EqualityKey: Hashable, Sendable {
 
     private let form: Form
 
-    /// Nil for lists, maps and NaN.
+    /// Nil for lists, maps, optional values and NaN.
     package init?(_ value: Value) {
         switch value {
         case .null: form = .null
@@ -42,7 +42,7 @@ package struct EqualityKey: Hashable, Sendable {
         case .duration(let value): form = .duration(value)
         case .timestamp(let value): form = .timestamp(value)
         case .type(let value): form = .type(value)
-        case .list, .map: return nil
+        case .list, .map, .optional: return nil
         }
     }
 }

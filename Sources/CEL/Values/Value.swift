@@ -15,6 +15,8 @@ package enum Value: Sendable {
     case duration(DurationValue)
     case timestamp(TimestampValue)
     case type(TypeValue)
+    /// A value that may be absent, of the extension library for optional values.
+    indirect case optional(Value?)
 }
 
 /// A type as a value, as `type(x)` returns it and as `int`, `list` or `google.protobuf.Timestamp` denote it. Parameters
@@ -46,12 +48,13 @@ extension Value {
         case .duration: "google.protobuf.Duration"
         case .timestamp: "google.protobuf.Timestamp"
         case .type: "type"
+        case .optional: "optional_type"
         }
     }
 
     /// Names that denote types in expressions.
     static let typeNames: [String] = [
         "null_type", "bool", "int", "uint", "double", "string", "bytes", "list", "map", "google.protobuf.Duration",
-        "google.protobuf.Timestamp", "type",
+        "google.protobuf.Timestamp", "type", "optional_type",
     ]
 }

@@ -148,6 +148,7 @@ package struct ExpressionProgram: Sendable {
                 object[name] = inner
             }
             return .object(object)
+        case .optional(let inner): return inner.map { json($0, depth: depth + 1) } ?? .null
         case .bytes, .duration, .type: return nil
         }
     }

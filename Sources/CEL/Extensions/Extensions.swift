@@ -1,0 +1,62 @@
+/// The extension libraries: functions beyond the standard ones, by the names and meanings of cel-go's `ext` package. All
+/// work of a call is charged to the budget of its evaluation.
+enum Extensions {
+    static let functions: [FunctionDeclaration] =
+        StringFunctions.all + [FormatFunction.declaration] + MathFunctions.all + EncoderFunctions.all
+        + ListFunctions.all + OptionalFunctions.all
+
+    static let a = CELType.typeParameter("A")
+    static let b = CELType.typeParameter("B")
+
+    static func function(_ id: String, _ parameters: [CELType], _ result: CELType) -> Overload {
+        Overload(id: id, parameters: parameters, result: result)
+    }
+
+    static func method(_ id: String, _ parameters: [CELType], _ result: CELType) -> Overload {
+        Overload(id: id, parameters: parameters, result: result, isInstance: true)
+    }
+}
+
+/// Arguments of a call as what they must be; anything else is no overload.
+extension [Value] {
+    func text(_ index: Int) throws(EvaluationError) -> String {
+        guard indices.contains(index), case .string(let text) = self[index] else {
+            throw EvaluationError(.noSuchOverload)
+        }
+        return text
+    }
+
+    func int(_ index: Int) throws(EvaluationError) -> Int64 {
+        guard indices.contains(index), case .int(let number) = self[index] else {
+            throw EvaluationError(.noSuchOverload)
+        }
+        return number
+    }
+
+    func list(_ index: Int) throws(EvaluationError) -> [Value] {
+        guard indices.contains(index), case .list(let elements) = self[index] else {
+            throw EvaluationError(.noSuchOverload)
+        }
+        return elements
+    }
+
+    func optional(_ index: Int) throws(EvaluationError) -> Value? {
+        guard indices.contains(index), case .optional(let inner) = self[index] else {
+            throw EvaluationError(.noSuchOverload)
+        }
+        return inner
+    }
+}
+
+extension Budget {
+    /// For a text that is made, which must not be too large either.
+    mutating func charge(text bytes: Int, _ limits: Limits) throws(EvaluationError) {
+        guard bytes <= limits.textBytesMax else { throw EvaluationError(.sizeExceeded) }
+        try charge(bytes: bytes)
+    }
+
+    mutating func charge(elements count: Int, _ limits: Limits) throws(EvaluationError) {
+        guard count <= limits.elementsMax else { throw EvaluationError(.sizeExceeded) }
+        try charge(count)
+    }
+}
