@@ -21,6 +21,8 @@ package final class QueryExecutor: Sendable {
             self.auth = auth
             self.knownDigest = knownDigest
         }
+
+        var withoutKnownDigest: Item { Item(variables: variables, auth: auth, knownDigest: nil) }
     }
 
     package enum Outcome: Sendable {
@@ -95,7 +97,9 @@ package final class QueryExecutor: Sendable {
                 (items[index].variables, items[index].auth)
             }
             for failure in failures { outcomes[failure.index] = .failed(failure.error) }
-            for batch in batches { await run(batch, batch.members.indices, items, into: &outcomes) }
+            // An unchanged result may no longer be shown when time decides.
+            let sent = operation.hasChecksOfTime ? items.map(\.withoutKnownDigest) : items
+            for batch in batches { await run(batch, batch.members.indices, sent, into: &outcomes) }
         } catch {
             return Array(repeating: .failed(error), count: items.count)
         }

@@ -1,5 +1,8 @@
 import Catalog
+import Execution
+import JSON
 import LiveModel
+import Synchronization
 import Testing
 
 extension Language {
@@ -279,6 +282,28 @@ extension Language {
         ]
 
         @Test(arguments: rows) func row(_ row: QueryRow) async throws { try await row.check("policies") }
+
+        /// The result is the same, but its time is over.
+        @Test func checksOfTimeHoldAtEveryRefresh() async throws {
+            let running = try #require(LanguageServer.current)
+            let stored = try LanguageSchema.operation(
+                #"query Q { users @check(expr: "request.time < timestamp('2024-03-01T00:00:00Z')", message: "over") { id } }"#
+            )
+            let now = Mutex(requestMs)
+            let executor = QueryExecutor(pool: running.pool, clock: ServiceClock { now.withLock { $0 } })
+            let first = try await executor.run(stored, variables: JSONObject(), auth: nil)
+            let item = QueryExecutor.Item(variables: JSONObject(), auth: nil, knownDigest: first.digest)
+            guard case .unchanged = await executor.run(stored, items: [item])[0] else {
+                Issue.record("it has not changed")
+                return
+            }
+            now.withLock { $0 += 86_400_000 }
+            guard case .failed(let error) = await executor.run(stored, items: [item])[0] else {
+                Issue.record("it may no longer be shown")
+                return
+            }
+            #expect(error.code == .permissionDenied && error.message == "over")
+        }
 
         /// What a check reads decides what is seen, so it is part of the live query.
         @Test func claimsOfChecksAreInTheKey() throws {

@@ -35,7 +35,9 @@ enum FormatFunction {
             let text = try text(of: value, verb, precision, &budget, limits)
             try budget.charge(1)
             try budget.charge(bytes: text.utf8.count)
-            guard result.utf8.count + text.utf8.count <= limits.textBytesMax else { throw EvaluationError(.sizeExceeded) }
+            guard result.utf8.count + text.utf8.count <= limits.textBytesMax else {
+                throw EvaluationError(.sizeExceeded)
+            }
             result += text
         }
         return result

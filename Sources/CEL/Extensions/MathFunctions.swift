@@ -43,7 +43,8 @@ enum MathFunctions {
         }
     }
 
-    private static func rounding(_ name: String, _ round: @escaping @Sendable (Double) -> Double) -> FunctionDeclaration {
+    private static func rounding(_ name: String, _ round: @escaping @Sendable (Double) -> Double) -> FunctionDeclaration
+    {
         FunctionDeclaration("math.\(name)", [Extensions.function("math_\(name)_double", [.double], .double)]) {
             (arguments, _, _) throws(EvaluationError) in
             guard case .double(let value) = arguments[0] else { throw EvaluationError(.noSuchOverload) }

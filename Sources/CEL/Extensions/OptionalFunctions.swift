@@ -13,7 +13,8 @@ enum OptionalFunctions {
         FunctionDeclaration("optional.ofNonZeroValue", [Extensions.function("optional_ofNonZeroValue", [a], some)]) {
             (arguments, _, _) throws(EvaluationError) in isZero(arguments[0]) ? .optional(nil) : .optional(arguments[0])
         },
-        FunctionDeclaration("optional.unwrap", [Extensions.function("optional_unwrap", [.list(some)], .list(a))], unwrap),
+        FunctionDeclaration(
+            "optional.unwrap", [Extensions.function("optional_unwrap", [.list(some)], .list(a))], unwrap),
         FunctionDeclaration("unwrapOpt", [Extensions.method("optional_unwrapOpt", [.list(some)], .list(a))], unwrap),
         FunctionDeclaration("hasValue", [Extensions.method("optional_hasValue", [some], .bool)]) {
             (arguments, _, _) throws(EvaluationError) in

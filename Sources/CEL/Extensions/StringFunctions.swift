@@ -126,7 +126,8 @@ enum StringFunctions {
             if arguments.count > 2 { start = try position(try arguments.int(2), text.count) }
             let end = text.count - part.count
             guard end >= 0 else { return .int(-1) }
-            let places = isLast ? stride(from: min(start, end), through: 0, by: -1) : stride(from: start, through: end, by: 1)
+            let places =
+                isLast ? stride(from: min(start, end), through: 0, by: -1) : stride(from: start, through: end, by: 1)
             for place in places {
                 try budget.charge(1 + part.count / 8)
                 if text[place..<place + part.count].elementsEqual(part) { return .int(Int64(place)) }

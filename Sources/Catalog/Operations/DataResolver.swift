@@ -109,33 +109,6 @@ extension OperationScope {
         return fields
     }
 
-    /// `reviews_on_movie: [{text: "…"}]`; nil after a diagnostic.
-    private func nested(
-        _ name: Name, _ value: Value, _ relation: InverseRelation, _ use: DataUse, in file: SourceFile
-    ) -> ChildRows? {
-        let place = Place(range: name.range, file: file)
-        guard use == .insert else {
-            error(
-                "nested-data", at: place, "\"\(name.value)\": nested rows belong to an insert",
-                help: "write them in a field of their own")
-            return nil
-        }
-        if value.isNull { return ChildRows(relation: relation, rows: []) }
-        if value.variableName != nil {
-            error(
-                "nested-data", at: Place(range: value.range, file: file), "nested rows must be written out",
-                help: "put variables at their leaves")
-            return nil
-        }
-        let elements = value.listValue ?? [value]
-        if relation.isSingle, elements.count > 1 {
-            error("nested-data", at: place, "\"\(name.value)\" is one-to-one and takes one row")
-            return nil
-        }
-        let rows = elements.compactMap { row($0, relation.child, .insert, in: file, below: relation.reference) }
-        return rows.count == elements.count ? ChildRows(relation: relation, rows: rows) : nil
-    }
-
     private func assignments(
         _ name: Name, _ value: Value, _ table: Table, _ use: DataUse, in file: SourceFile
     ) -> [Assignment] {
@@ -201,59 +174,6 @@ extension OperationScope {
             else { return nil }
             return Assignment(column: column, value: .set(key[position]), required: required)
         }
-    }
-
-    /// `[{inc: 1}]`; lists take one of `append prepend add remove`.
-    private func changes(_ value: Value, _ column: Column, in file: SourceFile) -> [Assignment] {
-        let place = Place(range: value.range, file: file)
-        let items = value.listValue ?? [value]
-        guard items.count == 1, let item = items.first else {
-            error("data-update", at: place, "exactly one change can be given")
-            return []
-        }
-        if !column.type.isList, [.date, .timestamp].contains(column.type.scalar) {
-            return shifts(item, column, in: file)
-        }
-        let offered: [Assignment.Change]
-        switch (column.type.isList, column.type.scalar) {
-        case (true, _): offered = [.append, .prepend, .add, .remove]
-        case (false, .int), (false, .int64), (false, .float): offered = [.inc, .dec]
-        default: offered = []
-        }
-        guard !offered.isEmpty else {
-            error("data-update", at: place, "\"\(column.field)\" is neither a number nor a list nor a time")
-            return []
-        }
-        let typeName = "\(InputType(column.type).text)_Update"
-        guard let fields = inputFields(item, of: typeName, offered: offered.map(\.rawValue), in: file) else {
-            return []
-        }
-        guard fields.count == 1, let (name, amount) = fields.first,
-            let change = Assignment.Change(rawValue: name.value)
-        else {
-            if fields.count != 1 {
-                error("data-update", at: place, "give one of \(offered.map(\.rawValue).joined(separator: ", "))")
-            }
-            return []
-        }
-        guard let operand = operand(amount, type: column.type, in: file) else { return [] }
-        return [Assignment(column: column, value: .change(change, operand), required: operand.presence)]
-    }
-
-    /// `{inc: {days: 7}}` of a date or time.
-    private func shifts(_ item: Value, _ column: Column, in file: SourceFile) -> [Assignment] {
-        let typeName = "\(InputType(column.type).text)_Update"
-        guard let fields = inputFields(item, of: typeName, offered: ["inc", "dec"], in: file) else { return [] }
-        guard fields.count == 1, let (name, amount) = fields.first else {
-            error("data-update", at: Place(range: item.range, file: file), "give one of inc, dec")
-            return []
-        }
-        guard let amounts = amounts(amount, isDate: column.type.scalar == .date, in: file) else { return [] }
-        let shifts = amounts.map {
-            Assignment.Shift(unit: $0.unit, count: Operand($0.count, type: ColumnType(.int), schema: schema))
-        }
-        return shifts.isEmpty
-            ? [] : [Assignment(column: column, value: .shift(isForward: name.value == "inc", shifts), required: [])]
     }
 
     // MARK: Defaults

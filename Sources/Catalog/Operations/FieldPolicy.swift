@@ -45,6 +45,9 @@ struct ResponsePolicy: Sendable {
         self.init("", .always, policy, children: children)
     }
 
+    var readsRequestTime: Bool {
+        checks.contains(where: \.program.readsRequestTime) || children.contains(where: \.readsRequestTime)
+    }
     var hasChecks: Bool { !checks.isEmpty || children.contains(where: \.hasChecks) }
     var hasRedactions: Bool { isRedacted || children.contains(where: \.hasRedactions) }
 

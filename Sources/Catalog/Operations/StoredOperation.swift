@@ -150,6 +150,9 @@ package final class StoredOperation: Sendable {
     /// Whether results of this query need `finish`.
     package var hasResponsePolicy: Bool { kind == .query && policy != nil }
 
+    /// Whether a `@check` of this query may fail by itself as time passes, though its result stays the same.
+    package var hasChecksOfTime: Bool { policy?.readsRequestTime ?? false }
+
     /// What of a query's result may be shown: every `@check` holds, and what is redacted is taken out.
     /// - Throws: `.permissionDenied` with the message of the check that does not hold.
     package func finish(

@@ -38,8 +38,11 @@ import Testing
         (#"b'\u0041'"#, "1:2: \\u and \\U are not allowed in bytes"),
         ("has(x)", "1:1: has() takes one field selection, for example has(a.b)"),
         ("[1].all(1, true)", "1:9: the first argument of all() must be a simple name"),
-        ("x.?y", "1:3: optional values are not offered"),
-        ("x[?0]", "1:3: optional values are not offered"),
+        ("x.?1", "1:4: unexpected number, expected a field name"),
+        ("x[?]", "1:4: unexpected ']', expected an expression"),
+        ("f(?x)", "1:3: unexpected '?', expected an expression"),
+        ("cel.bind(1, 2, 3)", "1:10: the first argument of bind() must be a simple name"),
+        ("x.optMap(y.z, y)", "1:10: the first argument of optMap() must be a simple name"),
     ])
     func problemsHavePositions(source: String, expected: String) {
         // `\u` in bytes is placed at the escape.

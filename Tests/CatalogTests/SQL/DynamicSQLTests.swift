@@ -1,0 +1,74 @@
+import Catalog
+import JSON
+import LiveModel
+import Testing
+
+/// Variables that hold whole filters and orders: one statement for each form of their value.
+@Suite struct DynamicSQLTests {
+    private let text = "query Q($f: Movie_Filter, $o: [Movie_Order!]) { movies(where: $f, orderBy: $o) { id } }"
+
+    @Test func formsShareStatements() throws {
+        let operation = try CatalogHarness.operation(text)
+        let first = try operation.query(#"{"f": {"title": {"eq": "a"}}}"#)
+        let second = try operation.query(#"{"f": {"title": {"eq": "b"}}}"#)
+        #expect(first.statement == second.statement)
+        #expect(first.parameters == ["a"] && second.parameters == ["b"])
+        #expect(first.statement.single.contains(#"WHERE t1."title" = $1::text ORDER BY t1."id""#))
+        let other = try operation.query(#"{"f": {"title": {"ne": "b"}}, "o": [{"title": "DESC"}]}"#)
+        #expect(other.statement != first.statement)
+        #expect(other.statement.single.contains(#"WHERE t1."title" <> $1::text ORDER BY t1."title" DESC, t1."id""#))
+        let lists = try operation.query(#"{"f": {"releaseYear": {"in": [1, 2]}}}"#)
+        #expect(try lists.statement == operation.query(#"{"f": {"releaseYear": {"in": [3]}}}"#).statement)
+        #expect(lists.parameters == [#"{"1","2"}"#])
+    }
+
+    @Test func batchesGoByForm() throws {
+        let operation = try CatalogHarness.operation(text)
+        let sent = [#"{"f": {"title": {"eq": "a"}}}"#, "{}", #"{"f": {"title": {"eq": "b"}}}"#]
+        let variables = try sent.map { try operation.coerce(try CatalogHarness.object($0)) }
+        let (batches, failures) = try operation.queryBatches(count: 3, nowMs: 0) { (variables[$0], nil) }
+        #expect(failures.isEmpty)
+        #expect(batches.map(\.members) == [[0, 2], [1]])
+        #expect(batches[0].columns == [["a", "b"]])
+    }
+
+    @Test func formsAreBounded() throws {
+        let operation = try CatalogHarness.operation(text)
+        for count in 1...65 {
+            let tests = Array(repeating: #"{"releaseYear": {"eq": 1}}"#, count: count).joined(separator: ",")
+            _ = try operation.query(#"{"f": {"_or": [\#(tests)]}}"#)
+        }
+        #expect(operation.statementEvictionCount == 64)
+    }
+
+    @Test(arguments: [
+        (#"{"f": {"titel": {"eq": "a"}}}"#, ".titel"), (#"{"f": {"title": {"eqq": "a"}}}"#, ".title.eqq"),
+        (#"{"f": {"title": {"eq_expr": "auth.uid"}}}"#, ".title.eq_expr"),
+        (#"{"f": {"createdAt": {"gt_time": {"now": true}}}}"#, ".createdAt.gt_time"),
+        (#"{"f": {"releaseYear": {"eq": "a"}}}"#, ".releaseYear.eq\": expected a 32-bit integer"),
+        (#"{"f": {"releaseYear": {"in": [null]}}}"#, ".releaseYear.in"),
+        (#"{"f": {"title": {"pattern": {"like": "a", "regex": "b"}}}}"#, ".title.pattern"),
+        (#"{"f": {"reviews_on_movie": {"some": {}}}}"#, ".reviews_on_movie.some"),
+        (#"{"f": []}"#, "an object of type Movie_Filter"),
+        (#"{"o": [{"title": "UP"}]}"#, "[0].title\": expected ASC or DESC"),
+        (#"{"o": [{"_count": "ASC"}]}"#, "._count"), (#"{"o": [null]}"#, "[0]"),
+        (
+            #"{"f": {"_not": {"_not": {"_not": {"_not": {"_not": {"_not": {"_not": {"_not": {"_not": {"_not": {}}}}}}}}}}}}"#,
+            "8 levels"
+        ),
+    ])
+    func refuses(_ variables: String, _ part: String) throws {
+        let operation = try CatalogHarness.operation(text)
+        let error = try #require(throws: RequestError.self) {
+            try operation.coerce(try CatalogHarness.object(variables))
+        }
+        #expect(error.code == .invalidVariable && error.message.contains(part), "\(error.message)")
+    }
+
+    /// A field of data that looks like an order does not change the form by its words.
+    @Test func canonicalValuesAreBound() throws {
+        let operation = try CatalogHarness.operation("query Q($f: Movie_Filter!) { movies(where: $f) { id } }")
+        let call = try operation.query(#"{"f": {"id": {"eq": "{6F1C2D3E-0000-4000-8000-00000000000A}"}}}"#)
+        #expect(call.parameters == [CatalogHarness.uuidA])
+    }
+}

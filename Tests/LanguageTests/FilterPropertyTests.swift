@@ -1,0 +1,242 @@
+import Catalog
+import Execution
+import JSON
+import LiveModel
+import Testing
+
+extension Language {
+    /// Random filters against a naive evaluation of the same rows in memory, with the three truth values of SQL.
+    @Suite struct FilterProperties {
+        private struct Movie {
+            let title: String
+            let releaseYear: Int64?
+            let rating: Double?
+            let genre: String?
+            let tags: [String]?
+            let isClassic: Bool?
+            let stars: [Int64]
+            let director: String?
+        }
+
+        /// As `LanguageSchema.rows` has them, in the order of their keys.
+        private static let movies = [
+            Movie(
+                title: "Alpha", releaseYear: 1950, rating: 8.5, genre: "NOIR", tags: ["dark", "rain"], isClassic: true,
+                stars: [5, 3], director: "Ada"),
+            Movie(
+                title: "Beta", releaseYear: 1960, rating: 7, genre: "FARCE", tags: ["fun"], isClassic: false,
+                stars: [3],
+                director: "Ben"),
+            Movie(
+                title: "Gamma", releaseYear: 1970, rating: nil, genre: "NOIR", tags: nil, isClassic: nil, stars: [],
+                director: nil),
+            Movie(
+                title: "Delta 50%_", releaseYear: 1970, rating: 6.25, genre: nil, tags: ["dark", "fun"],
+                isClassic: true,
+                stars: [1], director: "Ada"),
+        ]
+
+        /// No test, or a truth: true, false or unknown.
+        private enum Outcome {
+            case noTest
+            case truth(Bool?)
+        }
+
+        private static func all(_ outcomes: [Outcome]) -> Outcome { combine(outcomes, deciding: false) }
+        private static func any(_ outcomes: [Outcome]) -> Outcome { combine(outcomes, deciding: true) }
+
+        private static func combine(_ outcomes: [Outcome], deciding: Bool) -> Outcome {
+            var truths: [Bool?] = []
+            for case .truth(let truth) in outcomes { truths.append(truth) }
+            if truths.isEmpty { return .noTest }
+            if truths.contains(deciding) { return .truth(deciding) }
+            return .truth(truths.contains(nil) ? nil : !deciding)
+        }
+
+        private static func not(_ outcome: Outcome) -> Outcome {
+            if case .truth(let truth) = outcome { .truth(truth.map { !$0 }) } else { .noTest }
+        }
+
+        private static func evaluate(_ filter: JSONValue, _ movie: Movie) -> Outcome {
+            all(
+                (filter.objectValue?.entries ?? []).map { entry in
+                    switch entry.key {
+                    case "_and": return all((entry.value.arrayValue ?? []).map { evaluate($0, movie) })
+                    case "_or": return any((entry.value.arrayValue ?? []).map { evaluate($0, movie) })
+                    case "_not": return not(evaluate(entry.value, movie))
+                    case "title": return tests(entry.value, .string(movie.title))
+                    case "releaseYear": return tests(entry.value, movie.releaseYear.map(JSONValue.int) ?? .null)
+                    case "rating": return tests(entry.value, movie.rating.map(JSONValue.double) ?? .null)
+                    case "genre": return tests(entry.value, movie.genre.map(JSONValue.string) ?? .null)
+                    case "isClassic": return tests(entry.value, movie.isClassic.map(JSONValue.bool) ?? .null)
+                    case "tags": return listTests(entry.value, movie.tags)
+                    case "director":
+                        let inner = tests(entry.value["name"] ?? .null, movie.director.map(JSONValue.string) ?? .null)
+                        guard case .truth(let truth) = inner else { return .noTest }
+                        return .truth(movie.director != nil && truth == true)
+                    case "reviews_on_movie":
+                        let exist = entry.value["exist"]?["stars"] ?? .object([:])
+                        return .truth(
+                            movie.stars.contains { star in
+                                if case .truth(let truth) = tests(exist, .int(star)) { truth == true } else { true }
+                            })
+                    default: return .noTest
+                    }
+                })
+        }
+
+        private static func tests(_ tests: JSONValue, _ value: JSONValue) -> Outcome {
+            all((tests.objectValue?.entries ?? []).map { test($0.key, $0.value, value) })
+        }
+
+        private static func test(_ name: String, _ wanted: JSONValue, _ value: JSONValue) -> Outcome {
+            if wanted.isNull {
+                return name == "eq" ? .truth(value.isNull) : name == "ne" ? .truth(!value.isNull) : .noTest
+            }
+            switch name {
+            case "isNull": return .truth(value.isNull == (wanted.boolValue ?? false))
+            case "in", "nin":
+                let elements = wanted.arrayValue ?? []
+                if elements.isEmpty { return .truth(name == "nin") }
+                if value.isNull { return .truth(nil) }
+                return .truth(elements.contains { same($0, value) } == (name == "in"))
+            default: break
+            }
+            if value.isNull { return .truth(nil) }
+            switch name {
+            case "eq": return .truth(same(value, wanted))
+            case "ne": return .truth(!same(value, wanted))
+            case "contains": return .truth((value.stringValue ?? "").contains(wanted.stringValue ?? ""))
+            case "startsWith": return .truth((value.stringValue ?? "").hasPrefix(wanted.stringValue ?? ""))
+            default: break
+            }
+            guard let left = value.doubleValue, let right = wanted.doubleValue else { return .noTest }
+            switch name {
+            case "gt": return .truth(left > right)
+            case "ge": return .truth(left >= right)
+            case "lt": return .truth(left < right)
+            default: return .truth(left <= right)
+            }
+        }
+
+        private static func same(_ left: JSONValue, _ right: JSONValue) -> Bool {
+            if let left = left.doubleValue, let right = right.doubleValue { return left == right }
+            return left == right
+        }
+
+        private static func listTests(_ tests: JSONValue, _ value: [String]?) -> Outcome {
+            all(
+                (tests.objectValue?.entries ?? []).map { entry in
+                    let wanted = entry.value.arrayValue?.compactMap(\.stringValue) ?? [entry.value.stringValue ?? ""]
+                    switch entry.key {
+                    case "isNull": return .truth((value == nil) == entry.value.boolValue)
+                    case "includes", "includesAll":
+                        return .truth(value.map { value in wanted.allSatisfy(value.contains) })
+                    default: return .truth(!(value.map { value in wanted.contains(where: value.contains) } ?? false))
+                    }
+                })
+        }
+
+        // MARK: Random filters
+
+        private struct Generator {
+            var random: SplitMix
+
+            mutating func pick<T>(_ values: [T]) -> T { values[Int(random.next() % UInt64(values.count))] }
+
+            mutating func filter(_ depth: Int) -> JSONValue {
+                var object = JSONObject()
+                for _ in 0..<(1 + random.next() % 2) {
+                    let name = pick(
+                        depth > 0
+                            ? [
+                                "_and", "_or", "_not", "title", "releaseYear", "rating", "genre", "tags", "isClassic",
+                                "director", "reviews_on_movie",
+                            ]
+                            : ["title", "releaseYear", "rating", "genre", "tags", "isClassic"])
+                    object[name] = field(name, depth)
+                }
+                return .object(object)
+            }
+
+            private mutating func field(_ name: String, _ depth: Int) -> JSONValue {
+                switch name {
+                case "_and", "_or": return .array((0..<random.next() % 3).map { _ in filter(depth - 1) })
+                case "_not": return filter(depth - 1)
+                case "title":
+                    return tests(
+                        ["eq", "ne", "in", "nin", "contains", "startsWith"], ["Alpha", "Beta", "%", "a", "De"])
+                case "director": return ["name": tests(["eq", "ne", "startsWith"], ["Ada", "Ben", "C"])]
+                case "genre": return tests(["eq", "ne", "in", "nin", "isNull"], ["NOIR", "FARCE", "EPIC"])
+                case "isClassic": return tests(["eq", "ne", "isNull"], [true, false])
+                case "releaseYear":
+                    return tests(["eq", "ne", "gt", "ge", "lt", "le", "in", "nin"], [1950, 1960, 1970])
+                case "rating": return tests(["eq", "ne", "gt", "ge", "lt", "le", "isNull"], [6.25, 7, 8.5])
+                case "reviews_on_movie":
+                    return random.next() % 4 == 0 ? [:] : ["exist": ["stars": tests(["ge", "lt", "eq"], [1, 3, 5])]]
+                default:
+                    let name = pick(["includes", "excludes", "includesAll", "excludesAll", "isNull"])
+                    if name == "isNull" { return [name: .bool(random.next() % 2 == 0)] }
+                    let values: [JSONValue] = (0...random.next() % 2).map { _ in .string(pick(["dark", "fun", "rain"]))
+                    }
+                    return .object([name: name.hasSuffix("All") ? .array(values) : values[0]])
+                }
+            }
+
+            private mutating func tests(_ names: [String], _ values: [JSONValue]) -> JSONValue {
+                var object = JSONObject()
+                for _ in 0..<random.next() % 3 {
+                    let name = pick(names)
+                    switch name {
+                    case "isNull": object[name] = .bool(random.next() % 2 == 0)
+                    case "in", "nin": object[name] = .array((0..<random.next() % 3).map { _ in pick(values) })
+                    default: object[name] = random.next() % 8 == 0 ? .null : pick(values)
+                    }
+                }
+                return .object(object)
+            }
+        }
+
+        @Test func agreeWithANaiveEvaluation() async throws {
+            let running = try #require(LanguageServer.current)
+            let operation = try LanguageSchema.operation(
+                "query Q($f: Movie_Filter) { movies(where: $f) { title } }")
+            let executor = QueryExecutor(pool: running.pool, clock: fixedClock)
+            let seed = UInt64.random(in: .min ... .max)
+            var generator = Generator(random: SplitMix(state: seed))
+            var items: [QueryExecutor.Item] = []
+            var filters: [JSONValue] = []
+            for _ in 0..<400 {
+                let filter = generator.filter(2)
+                filters.append(filter)
+                let sent = try operation.coerce(["f": filter])
+                items.append(QueryExecutor.Item(variables: sent, auth: nil, knownDigest: nil))
+            }
+            let outcomes = await executor.run(operation, items: items)
+            for (filter, outcome) in zip(filters, outcomes) {
+                let wanted = Self.movies.filter {
+                    if case .truth(let truth) = Self.evaluate(filter, $0) { truth == true } else { true }
+                }
+                let text = "{\"movies\":[\(wanted.map { "{\"title\":\"\($0.title)\"}" }.joined(separator: ","))]}"
+                guard case .result(let result) = outcome else {
+                    Issue.record("seed \(seed): \(filter): \(outcome)")
+                    return
+                }
+                #expect(String(decoding: result.body, as: UTF8.self) == text, "seed \(seed): \(filter)")
+            }
+        }
+    }
+}
+
+/// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
+struct SplitMix {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}
