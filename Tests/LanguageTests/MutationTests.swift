@@ -269,6 +269,14 @@ extension Language {
                 #"query Q @check(expr: "size(this.users) == 2 && response.users[0].id == 'ann'") { users { id } }"#,
                 #"{"users":[{"id":"ann"},{"id":"bob"}]}"#),
             QueryRow(
+                "a check around sees what is redacted",
+                #"query Q { user(id: "ann") @check(expr: "this.role == 'admin'") { name role @redact } }"#,
+                #"{"user":{"name":"Ann"}}"#),
+            QueryRow(
+                "a check of the query sees what is redacted",
+                #"query Q @check(expr: "this.user.role == 'admin'") { user(id: "ann") @redact { role } users(limit: 1) { id } }"#,
+                #"{"users":[{"id":"ann"}]}"#),
+            QueryRow(
                 "checks of fragments",
                 #"query Q { user(id: "bob") { ...F @check(expr: "this.name == 'Bob'") ... @check(expr: "this.id == 'bob'") { id } } } fragment F on User @check(expr: "this.role == null") { name role }"#,
                 #"{"user":{"name":"Bob","role":null,"id":"bob"}}"#),

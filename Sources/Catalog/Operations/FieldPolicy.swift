@@ -89,11 +89,13 @@ extension ExpressionProgram {
 // MARK: - The tree of an operation
 
 extension [RootField] {
-    /// Without what is redacted and has no check: a query has no other use for it.
+    /// Without what is redacted and no check sees, neither its own nor that of a field around: a query has no other use
+    /// for it.
     var withoutUnreadRedactions: [RootField] {
         compactMap { field in
             let kind: RootField.Kind =
                 switch field.kind {
+                case _ where !field.policy.checks.isEmpty: field.kind
                 case .lookup(let lookup):
                     .lookup(
                         Lookup(
@@ -114,6 +116,7 @@ extension ObjectSelection {
         let kept = fields.compactMap { field -> ObjectField? in
             let kind: ObjectField.Kind =
                 switch field.kind {
+                case _ where !field.policy.checks.isEmpty: field.kind
                 case .reference(let reference, let object): .reference(reference, object.withoutUnreadRedactions)
                 case .single(let relation, let object): .single(relation, object.withoutUnreadRedactions)
                 case .list(let list): .list(list.withoutUnreadRedactions)

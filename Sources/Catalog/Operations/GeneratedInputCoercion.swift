@@ -49,6 +49,7 @@ struct GeneratedInputCoercion {
             case "_and", "_or":
                 var filters: [JSONValue] = []
                 for (index, inner) in (entry.value.arrayValue ?? [entry.value]).enumerated() {
+                    try count(path, depth)
                     filters.append(try filter(inner, table, "\(path)[\(index)]", depth: depth + 1))
                 }
                 coerced[entry.key] = .array(filters)

@@ -49,7 +49,9 @@ struct ConnectorCompiler {
         if definition.kind == .query {
             var fields = scope.queryFields(selection)
             // What nobody sees and nothing checks need not be read.
-            if !scope.checkPrograms.contains(where: \.readsResponse) { fields = fields.withoutUnreadRedactions }
+            if rootPolicy.checks.isEmpty, !scope.checkPrograms.contains(where: \.readsResponse) {
+                fields = fields.withoutUnreadRedactions
+            }
             policy = ResponsePolicy(root: rootPolicy, children: ResponsePolicy.children(of: fields))
             query = QueryPlan(fields, schema: api.schema, dynamicVariables: scope.dynamicVariables)
         } else {

@@ -57,6 +57,8 @@ indirect enum CoercionPlan: Sendable {
 
     /// Elements of a list variable, where `@allow` does not say less.
     static let listCountMax = 10_000
+    /// Elements of an order, each a part of the statement.
+    static let orderCountMax = 16
 
     init(_ type: InputType, schema: Schema, allowance: DataAllowance?) {
         switch type {
@@ -69,7 +71,7 @@ indirect enum CoercionPlan: Sendable {
         case .list(let element):
             self = .list(
                 CoercionPlan(element, schema: schema, allowance: allowance),
-                countMax: allowance?.countMax ?? Self.listCountMax)
+                countMax: element.isDynamic ? Self.orderCountMax : allowance?.countMax ?? Self.listCountMax)
         case .nonNull(let inner):
             self = .nonNull(CoercionPlan(inner, schema: schema, allowance: allowance))
         }

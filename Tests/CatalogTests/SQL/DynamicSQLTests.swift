@@ -52,6 +52,7 @@ import Testing
         (#"{"f": []}"#, "an object of type Movie_Filter"),
         (#"{"o": [{"title": "UP"}]}"#, "[0].title\": expected ASC or DESC"),
         (#"{"o": [{"_count": "ASC"}]}"#, "._count"), (#"{"o": [null]}"#, "[0]"),
+        (#"{"o": [{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}]}"#, "at most 16"),
         (
             #"{"f": {"_not": {"_not": {"_not": {"_not": {"_not": {"_not": {"_not": {"_not": {"_not": {"_not": {}}}}}}}}}}}}"#,
             "8 levels"

@@ -1,3 +1,9 @@
+-- a check around sees what is redacted
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."name" AS "name", t1."role" AS "role" FROM "user" t1 WHERE t1."id" = 'ann'::text) r) AS "user") r OFFSET 0) b
+
+-- a check of the query sees what is redacted
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."role" AS "role" FROM "user" t1 WHERE t1."id" = 'ann'::text) r) AS "user", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t2."id" AS "id" FROM "user" t2 ORDER BY t2."id" LIMIT 1) r), '[]')::json AS "users") r OFFSET 0) b
+
 -- check default
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."id" AS "id" FROM "user" t1 WHERE t1."id" = 'none'::text ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "users") r OFFSET 0) b
 

@@ -94,6 +94,6 @@ enum LanguageSchema {
           ('<r1>', '<m1>', 'ann', 'great', 5, '2024-02-28T00:00:00Z'), ('<r2>', '<m1>', 'bob', 'fine', 3, '2024-02-27T00:00:00Z'),
           ('<r3>', '<m2>', 'ann', NULL, 3, '2024-01-15T00:00:00Z'), ('<r4>', '<m4>', NULL, 'meh', 1, '2023-02-28T00:00:00Z');
         INSERT INTO ticket (label, day) VALUES ('one', '2024-01-31');
-        CREATE VIEW long_title AS SELECT title, length(title) AS letters FROM movie WHERE length(title) > 4;
+        CREATE VIEW public.long_title AS SELECT title, length(title) AS letters FROM movie WHERE length(title) > 4;
         """)
 }
