@@ -63,7 +63,12 @@ let package = Package(
         module("ProjectFolder", ["Catalog", "GraphQLLanguage", yams]),
         module("LocalServers", ["CLibpq"]),
         module("Postgres", ["CLibpq", deque, logging]),
-        module("Broker", ["CHiredis", "LiveModel", logging]),
+        module(
+            "Broker",
+            [
+                "CHiredis", "LiveModel", nio, nioPosix, .product(name: "NIOTLS", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"), logging,
+            ]),
         module("Execution", ["Catalog", "GraphQLLanguage", "JSON", "LiveModel", "Postgres"]),
         module("HTTPServer", [nio, nioPosix, nioHTTP, nioWebSocket, logging]),
         module("Observability", [logging, metrics]),

@@ -59,6 +59,8 @@ package actor FanoutWorker {
     private var lastTrimMs: Int64 = 0
     private var isDraining = false
     private var isCheckpointing = false
+    private var grants: [ShardID: LeaseGrant] = [:]
+    private var serverChanges = 0
 
     private enum StreamKind { case events, control }
 
@@ -135,6 +137,7 @@ package actor FanoutWorker {
     private func keepLeases() async {
         while !Task.isCancelled {
             // Nothing here waits for a shard to start or for a checkpoint: renewals must not be late.
+            noticeServerChange()
             let actions = isDraining ? [] : leases.tick(nowMs: clock.nowMs())
             if !actions.isEmpty { Task { await self.perform(actions) } }
             if !isCheckpointing {
@@ -163,6 +166,20 @@ package actor FanoutWorker {
         toldTakeOver = counts
     }
 
+    /// What the former server acknowledged may be lost: events, and results on their way to gateways. So everything
+    /// runs again, and the gateways say what they have.
+    private func noticeServerChange() {
+        let changes = broker.state.serverChanges
+        guard changes != serverChanges else { return }
+        serverChanges = changes
+        let nowMs = clock.nowMs()
+        for shard in machine.ownedShards {
+            guard let epoch = machine.epoch(of: shard) else { continue }
+            perform(machine.eventsLost(shard, lastEventID: machine.lastEventID(of: shard) ?? .zero, nowMs: nowMs))
+            askAll(gateways, shard, epoch)
+        }
+    }
+
     private func perform(_ actions: [LeaseMachine.Action]) async {
         // Renewals of many shards go out together: the broker puts concurrent calls into one flight.
         await withTaskGroup(of: Void.self) { group in
@@ -177,6 +194,7 @@ package actor FanoutWorker {
         case .acquire(let shard):
             let grant = try? await broker.acquireLease(
                 broker.keys.lease(shard: shard.number), owner: node.name, ttlMs: ttlMs)
+            if let grant { grants[shard] = grant }
             let nowMs = clock.nowMs()
             await perform(leases.leaseAnswered(shard, epoch: grant?.epoch, sentMs: sentMs, nowMs: nowMs))
         case .renew(let shard, let epoch):
@@ -207,13 +225,14 @@ package actor FanoutWorker {
             // What gateways announced before this point they announce again when asked below.
             let controlEnd = try await broker.lastID(of: control)
             guard leases.held[shard] == epoch else { return }
+            let grant = grants[shard].flatMap { $0.epoch == epoch ? $0 : nil }
             machine.shardAcquired(
                 shard, epoch: epoch, lastEventID: history.lastID, history: history.entries,
-                trustedSinceMs: broker.state.serverStartedMs, nowMs: clock.nowMs())
+                trustedEpoch: grant?.trustedEpoch ?? epoch, nowMs: clock.nowMs())
             shardOfStream[events] = (shard, .events)
             shardOfStream[control] = (shard, .control)
-            reader.follow(events, after: history.lastID)
-            reader.follow(control, after: controlEnd)
+            reader.follow(events, after: history.lastID, server: grant?.server)
+            reader.follow(control, after: controlEnd, server: grant?.server)
             let gateways = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
                 .filter { $0.roles.contains("gateway") }.map(\.id)
             askAll(gateways, shard, epoch)
@@ -279,8 +298,11 @@ package actor FanoutWorker {
         lastTrimMs = nowMs
         let oldest = StreamID(ms: UInt64(nowMs - settings.eventsAgeMaxMs), sequence: 0)
         for shard in machine.ownedShards {
-            _ = try? await broker.trim(broker.keys.events(shard: shard.number), minimumID: oldest)
-            _ = try? await broker.trim(broker.keys.control(shard: shard.number), minimumID: oldest)
+            guard let epoch = machine.epoch(of: shard) else { continue }
+            let lease = broker.keys.lease(shard: shard.number)
+            for stream in [broker.keys.events(shard: shard.number), broker.keys.control(shard: shard.number)] {
+                _ = try? await broker.trimFenced(stream, minimumID: oldest, lease: lease, epoch: epoch)
+            }
         }
     }
 

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Broker
 
-/// The two implementations that must pass the same suite.
+/// The implementations, and the ways to run Redis, that must pass the same suite.
 enum BrokerKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    case memory, redis
+    case memory, redis, cluster, tls
 
     var testDescription: String { rawValue }
 
@@ -24,6 +24,10 @@ enum BrokerKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
                 broker: MemoryBroker(keys: Keys(namespace: "suite-\(number)"), now: { clock.nowMs }), clock: clock)
         case .redis:
             return try BrokerFixture(broker: TestRedis.shared.get().broker("suite-\(number)"), clock: nil)
+        case .cluster:
+            return try BrokerFixture(broker: TestCluster.shared.get().broker("suite-\(number)"), clock: nil)
+        case .tls:
+            return try BrokerFixture(broker: TestCertificates.redis.get().broker("suite-\(number)"), clock: nil)
         }
     }
 }

@@ -25,7 +25,7 @@ struct BrokerPartsTests {
     @Test(
         "addresses that cannot work",
         arguments: [
-            "", "localhost", "rediss://h", "http://h", "redis://h:0", "redis://h:70000", "redis://h:x", "redis://h/x",
+            "", "localhost", "http://h", "rediss:/h", "redis://h:0", "redis://h:70000", "redis://h:x", "redis://h/x",
             "redis://h/-1", "redis://u@h", "redis://:%zz@h", "redis://h?x=1", "unix://", "unix://host/path",
             "redis://[::1", "redis://[::1]x", "redis://h/99999999999999999999", "unix:///a%00b",
         ])
@@ -33,10 +33,12 @@ struct BrokerPartsTests {
         #expect(throws: BrokerError.self) { try RedisConfiguration(url: url) }
     }
 
-    @Test("TLS is refused with the reason")
-    func tls() {
-        let error = #expect(throws: BrokerError.self) { try RedisConfiguration(url: "rediss://h") }
-        #expect(error?.code == .misconfigured && error?.detail.contains("TLS") == true)
+    @Test("rediss:// is TLS, with the server's identity checked")
+    func tls() throws {
+        let configuration = try RedisConfiguration(url: "rediss://u:p@h:6380")
+        #expect(configuration.endpoint == .tcp(host: "h", port: 6380) && configuration.tls?.isVerified == true)
+        #expect(try RedisConfiguration(url: "redis://h").tls == nil)
+        #expect("\(configuration)" == "rediss://h:6380/0")
     }
 
     @Test("keys share the shard's hash tag")

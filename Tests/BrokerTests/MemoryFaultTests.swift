@@ -31,7 +31,7 @@ struct MemoryFaultTests {
         #expect(try await waiting == [StreamBatch(stream: "s", signal: .regressed(lastID: .zero), entries: [])])
         clock.advance(1)
         #expect(try #require(try await broker.acquireLease("l", owner: "b", ttlMs: 1000)).epoch > epoch)
-        #expect(broker.state.serverRunID == "memory-2" && broker.state.reconnects == 2)
+        #expect(broker.state.serverID == "memory-2" && broker.state.reconnects == 2)
     }
 
     @Test("while away, calls fail and readers wait")

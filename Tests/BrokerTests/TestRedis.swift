@@ -5,7 +5,7 @@ import Synchronization
 
 @testable import Broker
 
-/// A private redis-server on a Unix socket in a temporary folder. A shell holds it by a pipe: when this process ends,
+/// A private redis-server on a Unix socket in a temporary folder, or on a free port of 127.0.0.1. A shell holds it by a pipe: when this process ends,
 /// however, the pipe closes and the server is killed.
 final class TestRedis: Sendable {
     private struct Running {
@@ -14,7 +14,18 @@ final class TestRedis: Sendable {
         let pipeEnd: Int32
     }
 
+    enum Port: Sendable {
+        case none
+        /// A node of a cluster.
+        case cluster
+        /// TLS only, with certificates in the folder (`TestCertificates`); clients must show one too if asked to.
+        case tls(asksClients: Bool)
+    }
+
     let directory: String
+    /// 0: Unix socket only.
+    let port: Int
+    private let kind: Port
     private let options: [String]
     private let running = Mutex<Running?>(nil)
 
@@ -23,11 +34,33 @@ final class TestRedis: Sendable {
 
     struct StartError: Error {}
 
-    init(options: [String] = ["--appendonly", "no"], isStarted: Bool = true) throws {
+    init(options: [String] = ["--appendonly", "no"], isStarted: Bool = true, port: Port = .none) throws {
         var template = Array("/tmp/freshet-redis-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw StartError() }
         directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        self.options = options
+        kind = port
+        switch port {
+        case .none:
+            self.port = 0
+            self.options = options
+        case .cluster:
+            self.port = try TestRedis.freePort(withBus: true)
+            self.options =
+                options + [
+                    "--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-config-file", "nodes.conf",
+                    "--cluster-port", String(self.port + 1), "--bind", "127.0.0.1", "--port", String(self.port),
+                ]
+        case .tls(let asksClients):
+            let certificates = try TestCertificates(directory: directory)
+            self.port = try TestRedis.freePort(withBus: false)
+            self.options =
+                options + [
+                    "--tls-port", String(self.port), "--bind", "127.0.0.1", "--tls-cert-file",
+                    certificates.path("server.crt"), "--tls-key-file", certificates.path("server.key"),
+                    "--tls-ca-cert-file", certificates.path("ca.crt"), "--tls-auth-clients",
+                    asksClients ? "yes" : "no",
+                ]
+        }
         if isStarted { try start() }
     }
 
@@ -39,8 +72,38 @@ final class TestRedis: Sendable {
 
     var socketPath: String { directory + "/socket" }
 
+    var endpoint: RedisConfiguration.Endpoint {
+        port == 0 ? .unixSocket(path: socketPath) : .tcp(host: "127.0.0.1", port: port)
+    }
+
+    /// A port and, for the bus of a cluster, the one after it, both free a moment ago.
+    private static func freePort(withBus: Bool) throws -> Int {
+        func isFree(_ port: Int) -> Int? {
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer { close(descriptor) }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = UInt16(port).bigEndian
+            address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            return withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                    bind(descriptor, generic, length) == 0 && getsockname(descriptor, generic, &length) == 0
+                } ? Int(UInt16(bigEndian: pointer.pointee.sin_port)) : nil
+            }
+        }
+        for _ in 0..<100 {
+            if let port = isFree(0), port < 65_000, !withBus || isFree(port + 1) != nil { return port }
+        }
+        throw StartError()
+    }
+
     var configuration: RedisConfiguration {
-        var configuration = RedisConfiguration(endpoint: .unixSocket(path: socketPath))
+        var configuration = RedisConfiguration(endpoint: endpoint)
+        if case .tls = kind {
+            configuration.tls = RedisTLS()
+            configuration.tls?.caFile = directory + "/ca.crt"
+        }
         configuration.readBlockMs = 60_000
         configuration.commandTimeoutMs = 20_000
         return configuration
@@ -109,10 +172,19 @@ final class TestRedis: Sendable {
 
     /// A command outside of the broker, as an operator would give it.
     func command(_ arguments: String...) throws -> RedisValue {
-        var opened = try? RedisConnection(configuration, name: "operator")
+        var configuration = configuration
+        configuration.tls = nil
+        var isCluster = false
+        if case .cluster = kind { isCluster = true }
+        func open() -> RedisConnection? {
+            try? RedisConnection(
+                configuration, at: .unixSocket(path: socketPath), for: isCluster ? .clusterNode : .primary,
+                name: "operator")
+        }
+        var opened = open()
         for _ in 0..<1000 where opened == nil {  // it may be starting
             usleep(5000)
-            opened = try? RedisConnection(configuration, name: "operator")
+            opened = open()
         }
         guard let connection = opened else { throw StartError() }
         var commands = CommandBuffer()

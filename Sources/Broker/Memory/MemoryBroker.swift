@@ -21,7 +21,9 @@ package final class MemoryBroker: Broker {
         store.withLock { store in
             var state = BrokerState()
             state.connected = store.isAvailable && !store.isClosed
-            state.serverRunID = "memory-\(store.restarts)"
+            state.serverID = store.serverID
+            state.serverChanges = store.restarts
+            state.servers = [BrokerServer(address: "memory", connected: state.connected, id: store.serverID)]
             state.reconnects = store.reconnects
             return state
         }
@@ -117,6 +119,16 @@ package final class MemoryBroker: Broker {
         try serve { store, nowMs in store.trim(stream, minimumID: minimumID, nowMs: nowMs) }
     }
 
+    package func trimFenced(
+        _ stream: String, minimumID: StreamID, lease key: String, epoch: UInt64
+    ) async throws(BrokerError) -> Int? {
+        try requireOneSlot(key, [stream])
+        return try serve { store, nowMs in
+            guard store.holds(key, epoch: epoch, nowMs: nowMs) else { return nil }
+            return store.trim(stream, minimumID: minimumID, nowMs: nowMs)
+        }
+    }
+
     package func delete(_ stream: String) async throws(BrokerError) -> Bool {
         try serve { store, nowMs in store.delete(stream, nowMs: nowMs) }
     }
@@ -126,7 +138,7 @@ package final class MemoryBroker: Broker {
     package func acquireLease(_ key: String, owner: String, ttlMs: Int) async throws(BrokerError) -> LeaseGrant? {
         try requireLeaseArguments(owner: owner, ttlMs: ttlMs)
         return try serve { store, nowMs in
-            store.acquire(key, owner: owner, ttlMs: ttlMs, nowMs: nowMs).map { LeaseGrant(epoch: $0) }
+            store.acquire(key, owner: owner, ttlMs: ttlMs, nowMs: nowMs)
         }
     }
 

@@ -8,6 +8,8 @@ struct MemoryStore {
         var owner: String?
         var epoch: UInt64
         var untilMs: UInt64
+        var server: String
+        var trustedEpoch: UInt64
 
         func isHeld(nowMs: UInt64) -> Bool { owner != nil && untilMs > nowMs }
     }
@@ -95,12 +97,17 @@ struct MemoryStore {
 
     // MARK: Leases
 
-    mutating func acquire(_ key: String, owner: String, ttlMs: Int, nowMs: UInt64) -> UInt64? {
+    var serverID: String { "memory-\(restarts)" }
+
+    mutating func acquire(_ key: String, owner: String, ttlMs: Int, nowMs: UInt64) -> LeaseGrant? {
         let lease = leases[key]
         if let lease, lease.isHeld(nowMs: nowMs), lease.owner != owner { return nil }
         let epoch = max((lease?.epoch ?? 0) + 1, nowMs)
-        leases[key] = Lease(owner: owner, epoch: epoch, untilMs: nowMs + UInt64(clamping: ttlMs))
-        return epoch
+        let trustedEpoch = lease.flatMap { $0.server == serverID ? $0.trustedEpoch : nil } ?? epoch
+        leases[key] = Lease(
+            owner: owner, epoch: epoch, untilMs: nowMs + UInt64(clamping: ttlMs), server: serverID,
+            trustedEpoch: trustedEpoch)
+        return LeaseGrant(epoch: epoch, trustedEpoch: trustedEpoch, server: serverID)
     }
 
     func holds(_ key: String, owner: String? = nil, epoch: UInt64, nowMs: UInt64) -> Bool {

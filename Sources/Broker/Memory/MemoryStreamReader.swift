@@ -30,9 +30,10 @@ final class MemoryStreamReader: StreamReader {
         store.withLock { $0.readers[number] = nil }
     }
 
-    func follow(_ stream: String, after cursor: StreamID) {
-        change { reader in
-            let followed = MemoryStore.Followed(stream: stream, gap: GapCheck(cursor: cursor))
+    func follow(_ stream: String, after cursor: StreamID, server: String?) {
+        change { reader, serverID in
+            var followed = MemoryStore.Followed(stream: stream, gap: GapCheck(cursor: cursor))
+            if let server, server != serverID { followed.serverChanged = true }
             if let index = reader.followed.firstIndex(where: { $0.stream == stream }) {
                 reader.followed[index] = followed
             } else {
@@ -42,7 +43,7 @@ final class MemoryStreamReader: StreamReader {
     }
 
     func unfollow(_ stream: String) {
-        change { $0.followed.removeAll { $0.stream == stream } }
+        change { reader, _ in reader.followed.removeAll { $0.stream == stream } }
     }
 
     func next(maxEntries: Int) async throws(BrokerError) -> [StreamBatch] {
@@ -82,11 +83,11 @@ final class MemoryStreamReader: StreamReader {
         fail(BrokerError(.closed))
     }
 
-    private func change(_ body: (inout MemoryStore.Reader) -> Void) {
+    private func change(_ body: (inout MemoryStore.Reader, String) -> Void) {
         let nowMs = now()
         let woken = store.withLock { store -> [(CheckedContinuation<MemoryStore.Answer, Never>, [StreamBatch])] in
             guard var reader = store.readers[number] else { return [] }
-            body(&reader)
+            body(&reader, store.serverID)
             store.readers[number] = reader
             return store.wake(Set(reader.followed.map(\.stream)), nowMs: nowMs)
         }

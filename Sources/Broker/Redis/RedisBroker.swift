@@ -2,37 +2,54 @@ package import LiveModel
 package import Logging
 import Synchronization
 
-/// `Broker` on a Redis server, version 7.0 or newer, through hiredis. One connection and thread for commands, one
-/// more for each reader. Beyond the everyday commands it needs permission for `EVALSHA`, `EVAL`, `XINFO` and
-/// `CLIENT UNBLOCK` (without the last, a change of followed streams waits for `readBlockMs`).
+/// `Broker` on Redis, version 7.0 or newer, through hiredis: one server, the master that sentinels name, or a Redis
+/// Cluster (`RedisConfiguration.Topology`).
+///
+/// One connection and thread for the commands of each server, one more for each reader; over a cluster, a reader has one
+/// for each hash tag (shard) that it follows, because Redis blocks on keys of one slot only. Beyond the everyday
+/// commands it needs permission for `EVALSHA`, `EVAL`, `XINFO`, `INFO` (without it every connection is taken for
+/// another server's), `CLIENT UNBLOCK` (without it, a change of followed streams waits for `readBlockMs`), over a
+/// cluster `CLUSTER INFO` and `CLUSTER SLOTS`.
 package final class RedisBroker: Broker {
     package let keys: Keys
-    private let configuration: RedisConfiguration
-    private let logger: Logger
-    private let pipeline: CommandPipeline
-    private let name: String
+    private let routes: any CommandRoutes
     private let readers = Mutex<[WeakReader]>([])
 
     private struct WeakReader: Sendable {
-        weak let reader: RedisStreamReader?
+        weak let reader: (any OwnedReader)?
     }
 
     /// Connects in the background; calls wait for the connection until their deadline. `name` shows in the server's
-    /// client list. Throws only when the process has no thread or file descriptor left.
+    /// client list. Throws when the configuration cannot work (`.misconfigured`), or when the process has no thread or
+    /// file descriptor left.
     package init(
         _ configuration: RedisConfiguration, keys: Keys, name: String, logger: Logger
     ) throws(BrokerError) {
-        self.configuration = configuration
         self.keys = keys
-        self.logger = logger
-        self.name = RedisBroker.clientName(name)
-        pipeline = try CommandPipeline(configuration, name: self.name, logger: logger)
+        let name = RedisBroker.clientName(name)
+        switch configuration.topology {
+        case .single:
+            let place = FixedPlace(configuration: configuration, endpoint: configuration.endpoint, purpose: .primary)
+            routes = try SingleRoutes(configuration, place: place, name: name, logger: logger)
+        case .sentinel(let addresses, let master, _, _):
+            let watch = try SentinelWatch(
+                configuration, addresses: addresses, master: master, name: name, logger: logger)
+            try watch.start()
+            routes = try SingleRoutes(
+                configuration, place: SentinelPlace(configuration: configuration, watch: watch), name: name,
+                logger: logger, onClose: { await watch.close() })
+        case .cluster(let addresses):
+            guard configuration.database == 0 else {
+                throw BrokerError(.misconfigured, "a Redis Cluster has database 0 only")
+            }
+            routes = try ClusterRoutes(configuration, seeds: addresses, name: name, logger: logger)
+        }
     }
 
-    package var state: BrokerState { pipeline.state }
+    package var state: BrokerState { routes.state }
 
     package func ping() async throws(BrokerError) {
-        _ = try await pipeline.value(CommandBuffer("PING"))
+        _ = try await routes.value(CommandBuffer("EXISTS", keys.meta), key: keys.meta)
     }
 
     package func close() async {
@@ -41,14 +58,13 @@ package final class RedisBroker: Broker {
             return readers.compactMap(\.reader)
         }
         for reader in open { reader.close() }
-        await pipeline.close()
+        await routes.close()
         for reader in open { await reader.waitUntilEnded() }
     }
 
     package func makeReader(name: String) -> any StreamReader {
-        let fullName = "\(self.name):\(RedisBroker.clientName(name))"
         do throws(BrokerError) {
-            let reader = try RedisStreamReader(configuration, name: fullName, pipeline: pipeline, logger: logger)
+            let reader = try routes.makeReader(name: RedisBroker.clientName(name))
             readers.withLock { readers in
                 readers.removeAll { $0.reader == nil }
                 readers.append(WeakReader(reader: reader))
@@ -68,27 +84,11 @@ package final class RedisBroker: Broker {
 
     package func append(_ appends: [StreamAppend]) async throws(BrokerError) -> [StreamID] {
         if appends.isEmpty { return [] }
-        var commands = CommandBuffer()
-        for append in appends { commands.append(append) }
-        let values = try await pipeline.call(commands, isRepeatable: false)
-        var ids: [StreamID] = []
-        ids.reserveCapacity(appends.count)
-        var index = 0
-        for append in appends {
-            ids.append(try RedisBroker.id(values[index]))
-            index += append.expireMs == nil ? 1 : 2
-        }
-        return ids
-    }
-
-    private static func id(_ value: RedisValue) throws(BrokerError) -> StreamID {
-        if case .error(let failure) = value { throw failure.brokerError }
-        guard let id = value.streamID else { throw BrokerError(.protocolViolation, "XADD") }
-        return id
+        return try await routes.append(appends)
     }
 
     package func info(of stream: String) async throws(BrokerError) -> StreamInfo? {
-        let values = try await pipeline.call(CommandBuffer("XINFO", "STREAM", stream), isRepeatable: true)
+        let values = try await routes.call(CommandBuffer("XINFO", "STREAM", stream), key: stream, isRepeatable: true)
         return try StreamInfo.decode(values[0])
     }
 
@@ -96,19 +96,28 @@ package final class RedisBroker: Broker {
         _ stream: String, after: StreamID, through: StreamID?, limit: Int
     ) async throws(BrokerError) -> [StreamEntry] {
         guard limit > 0, after < .max else { return [] }
-        let value = try await pipeline.value(
-            CommandBuffer("XRANGE", stream, "(\(after)", through?.description ?? "+", "COUNT", String(limit)))
+        let value = try await routes.value(
+            CommandBuffer("XRANGE", stream, "(\(after)", through?.description ?? "+", "COUNT", String(limit)),
+            key: stream)
         var entries: [StreamEntry] = []
         for element in value.array ?? [] { entries.append(try StreamEntry.decode(element)) }
         return entries
     }
 
     package func trim(_ stream: String, minimumID: StreamID) async throws(BrokerError) -> Int {
-        try await pipeline.value(CommandBuffer("XTRIM", stream, "MINID", minimumID.description)).integer ?? 0
+        try await routes.value(CommandBuffer("XTRIM", stream, "MINID", minimumID.description), key: stream).integer
+            ?? 0
+    }
+
+    package func trimFenced(
+        _ stream: String, minimumID: StreamID, lease key: String, epoch: UInt64
+    ) async throws(BrokerError) -> Int? {
+        try requireOneSlot(key, [stream])
+        return try await run(Scripts.trimFenced, [key, stream], [String(epoch), minimumID.description]).integer
     }
 
     package func delete(_ stream: String) async throws(BrokerError) -> Bool {
-        try await pipeline.value(CommandBuffer("UNLINK", stream)).integer == 1
+        try await routes.value(CommandBuffer("UNLINK", stream), key: stream).integer == 1
     }
 
     // MARK: Leases
@@ -118,8 +127,10 @@ package final class RedisBroker: Broker {
         // Repeating is harmless: it grants a higher epoch to the same owner.
         let value = try await run(Scripts.acquireLease, [key], [owner, String(ttlMs)])
         if value == .null { return nil }
-        guard let epoch = value.text.flatMap({ UInt64($0) }) else { throw BrokerError(.protocolViolation, "lease") }
-        return LeaseGrant(epoch: epoch)
+        guard let parts = value.array, parts.count == 3, let epoch = parts[0].text.flatMap({ UInt64($0) }),
+            let trusted = parts[1].text.flatMap({ UInt64($0) }), let server = parts[2].text
+        else { throw BrokerError(.protocolViolation, "lease") }
+        return LeaseGrant(epoch: epoch, trustedEpoch: trusted, server: server)
     }
 
     package func renewLease(
@@ -155,11 +166,11 @@ package final class RedisBroker: Broker {
                 arguments.append(field.value)
             }
         }
-        let value = try await pipeline.run(
+        let value = try await routes.run(
             Scripts.appendFenced, keys: [key] + appends.map(\.stream), arguments, isRepeatable: false)
         if value == .null { return nil }
         var ids: [StreamID] = []
-        for element in value.array ?? [] { ids.append(try RedisBroker.id(element)) }
+        for element in value.array ?? [] { ids.append(try appendedID(element)) }
         return ids
     }
 
@@ -173,7 +184,7 @@ package final class RedisBroker: Broker {
     }
 
     package func checkpoint(stream: String, group: String) async throws(BrokerError) -> StreamID? {
-        let values = try await pipeline.call(CommandBuffer("XINFO", "GROUPS", stream), isRepeatable: true)
+        let values = try await routes.call(CommandBuffer("XINFO", "GROUPS", stream), key: stream, isRepeatable: true)
         if case .error(let failure) = values[0] {
             if failure.isNoSuchKey { return nil }
             throw failure.brokerError
@@ -184,13 +195,13 @@ package final class RedisBroker: Broker {
     // MARK: Nodes and cluster
 
     package func announceNode(_ id: String, payload: [UInt8], ttlMs: Int) async throws(BrokerError) {
-        _ = try await pipeline.run(
+        _ = try await routes.run(
             Scripts.announceNode, keys: [keys.nodes], [Array(id.utf8), Array(String(ttlMs).utf8), payload],
             isRepeatable: true)
     }
 
     package func withdrawNode(_ id: String) async throws(BrokerError) {
-        _ = try await pipeline.value(CommandBuffer("HDEL", keys.nodes, id))
+        _ = try await routes.value(CommandBuffer("HDEL", keys.nodes, id), key: keys.nodes)
     }
 
     package func nodes() async throws(BrokerError) -> [NodeRecord] {
@@ -250,7 +261,7 @@ package final class RedisBroker: Broker {
     private func run(
         _ script: Script, _ keys: [String], _ arguments: [String], isRepeatable: Bool = true
     ) async throws(BrokerError) -> RedisValue {
-        try await pipeline.run(script, keys: keys, arguments.map { Array($0.utf8) }, isRepeatable: isRepeatable)
+        try await routes.run(script, keys: keys, arguments.map { Array($0.utf8) }, isRepeatable: isRepeatable)
     }
 }
 

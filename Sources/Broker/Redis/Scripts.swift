@@ -1,8 +1,9 @@
 /// Every Lua script. Each touches keys of one hash tag only, and takes the time from the server, so that expiry does
 /// not depend on the clock of whoever asks.
 ///
-/// A lease is a hash with `owner`, `epoch` and `until` (server time in milliseconds); it never expires as a key,
-/// because the epoch must outlive every owner. A node is a field of one hash: `until:payload`.
+/// A lease is a hash with `owner`, `epoch` and `until` (server time in milliseconds), and with the `server` that
+/// granted it last and `trusted`, the first epoch which that server granted; it never expires as a key, because the
+/// epoch must outlive every owner. A node is a field of one hash: `until:payload`.
 enum Scripts {
     private static let now = """
         local time = redis.call('TIME')
@@ -20,14 +21,22 @@ enum Scripts {
 
             """
 
-    /// Arguments: owner, ttlMs. Returns the epoch, or nil.
+    /// Arguments: owner, ttlMs. Returns epoch, trusted epoch and server; or nil. A server that does not say who it is
+    /// trusts nothing from before the grant.
     static let acquireLease = Script(
         now + """
-            local lease = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'until')
+            local lease = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'until', 'server', 'trusted')
             if lease[1] and lease[1] ~= '' and lease[1] ~= ARGV[1] and tonumber(lease[3]) > now then return false end
             local epoch = string.format('%.0f', math.max((tonumber(lease[2]) or 0) + 1, now))
-            redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'epoch', epoch, 'until', string.format('%.0f', now + ARGV[2]))
-            return epoch
+            local info, server = redis.pcall('INFO', 'server', 'replication'), ''
+            if type(info) == 'string' then
+              server = (string.match(info, 'run_id:(%w+)') or '') .. '.' .. (string.match(info, 'master_replid:(%w+)') or '')
+            end
+            local trusted = lease[5]
+            if not trusted or server == '' or lease[4] ~= server then trusted = epoch end
+            redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'epoch', epoch, 'until', string.format('%.0f', now + ARGV[2]),
+              'server', server, 'trusted', trusted)
+            return {epoch, trusted, server}
             """)
 
     /// Arguments: owner, epoch, ttlMs. Returns 1 or 0.
@@ -73,6 +82,13 @@ enum Scripts {
               at = at + 3 + count
             end
             return ids
+            """)
+
+    /// Keys: lease, stream. Arguments: epoch, minimum id. Returns how many entries went, or nil when fenced off.
+    static let trimFenced = Script(
+        fence + """
+            if not holds(ARGV[1]) then return false end
+            return redis.call('XTRIM', KEYS[2], 'MINID', ARGV[2])
             """)
 
     /// Keys: lease, stream. Arguments: epoch, group, id, the greatest lag to count. Returns 1 or 0.

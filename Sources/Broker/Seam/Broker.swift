@@ -7,11 +7,11 @@ package import LiveModel
 /// - **Appends are at least once.** A returned id means that the server has the entry; how durable that is, is the
 ///   server's setting. `.outcomeUnknown` means maybe; publish again, readers tolerate duplicates. Any other error
 ///   means that the entries not acknowledged were not added, but earlier ones of the same call may have been.
-/// - **Order.** The server serialises. Appends of one call go in order; a call made after another one returned comes
+/// - **Order.** The server serialises. Appends of one call to one stream go in order; a call made after another one returned comes
 ///   later; concurrent calls have no order. Ids of a stream strictly increase for as long as its data lives.
-/// - **Atomicity.** One lease call, one `appendFenced`, one `checkpoint`, `meta`, `nodes`, `orders` is atomic
-///   each. `append` is
-///   not: other writers' entries may stand between its entries.
+/// - **Atomicity.** One lease call, one `appendFenced`, one `trimFenced`, one `checkpoint`, `meta`, `nodes`,
+///   `orders` is atomic each. `append` is not: other writers' entries may stand between its entries, and where streams are spread over
+///   several servers, those of one stream may be added and those of another fail.
 /// - **Gaps.** A reader that cannot go on from its cursor without loss says so (`StreamSignal`), never silently.
 /// - **Time** is the server's: lease and node expiry do not depend on this process's clock.
 /// - **Bounds.** Calls waiting are bounded in number, bytes and by a deadline; beyond that they fail at once
@@ -36,6 +36,11 @@ package protocol Broker: Sendable {
     /// whose own entry is gone may be told of a gap that is none, so keep the entry of the last checkpoint.
     @discardableResult
     func trim(_ stream: String, minimumID: StreamID) async throws(BrokerError) -> Int
+    /// The same, only while `epoch` holds the lease, which shares the stream's hash tag; nil when it does not.
+    @discardableResult
+    func trimFenced(
+        _ stream: String, minimumID: StreamID, lease key: String, epoch: UInt64
+    ) async throws(BrokerError) -> Int?
     /// Removes the whole stream; false when there was none.
     @discardableResult
     func delete(_ stream: String) async throws(BrokerError) -> Bool

@@ -9,7 +9,7 @@ package enum StreamSignal: Sendable, Hashable {
     /// The stream is not the one the cursor belongs to (server restarted empty or from an older copy, stream deleted):
     /// its last id is now `lastID`. Reading goes on from the beginning of what it holds.
     case regressed(lastID: StreamID)
-    /// Another server process answers (restart or failover). The cursor is intact; appends that the former process
+    /// Another server process answers (restart, failover, the stream moved to another server). The cursor is intact; appends that the former process
     /// acknowledged but had not made durable may be lost.
     case serverChanged
 }
@@ -38,8 +38,9 @@ package struct StreamBatch: Sendable, Equatable {
 ///   stream is dropped rather than returned when `unfollow` or a new `follow` of it came first.
 package protocol StreamReader: Sendable {
     /// Reads `stream` after `cursor`, which is `.zero` or an id this stream has given (of an entry, or its last id).
-    /// Replaces the cursor of a stream that is followed already.
-    func follow(_ stream: String, after cursor: StreamID)
+    /// Replaces the cursor of a stream that is followed already. `server` is where the cursor comes from
+    /// (`LeaseGrant.server`): when another one answers, `serverChanged` is told. Nil: whichever answers first.
+    func follow(_ stream: String, after cursor: StreamID, server: String?)
     func unfollow(_ stream: String)
     /// Waits until there are entries or signals, at most `maxEntries` of each stream. May return an empty array.
     /// Does not fail while the broker is away: it waits until that is back. Throws `.closed`, `.cancelled`,
@@ -47,4 +48,8 @@ package protocol StreamReader: Sendable {
     func next(maxEntries: Int) async throws(BrokerError) -> [StreamBatch]
     /// Ends a waiting `next` with `.closed`. Idempotent.
     func close()
+}
+
+extension StreamReader {
+    package func follow(_ stream: String, after cursor: StreamID) { follow(stream, after: cursor, server: nil) }
 }

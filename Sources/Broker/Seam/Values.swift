@@ -69,8 +69,18 @@ package struct StreamInfo: Sendable, Hashable {
 /// A lease was obtained. `epoch` is greater than that of every grant of the same key before.
 package struct LeaseGrant: Sendable, Hashable {
     package var epoch: UInt64
+    /// The first epoch that the server's present process granted in its present role. What was read under an earlier
+    /// one may lack entries that the server before it acknowledged and lost (a restart, a failover to a replica that
+    /// was behind).
+    package var trustedEpoch: UInt64
+    /// The server that granted it (`BrokerState.serverID`).
+    package var server: String
 
-    package init(epoch: UInt64) { self.epoch = epoch }
+    package init(epoch: UInt64, trustedEpoch: UInt64, server: String) {
+        self.epoch = epoch
+        self.trustedEpoch = trustedEpoch
+        self.server = server
+    }
 }
 
 /// Who holds a lease now.
@@ -126,13 +136,34 @@ package struct StoredOrders: Sendable {
     }
 }
 
+/// One server behind a broker, as seen from here.
+package struct BrokerServer: Sendable, Hashable {
+    /// `redis://host:port`, never with a password.
+    package var address: String
+    package var connected: Bool
+    package var id: String
+    /// Why the last attempt to connect failed; empty while connected.
+    package var lastConnectError: String
+
+    package init(address: String, connected: Bool, id: String = "", lastConnectError: String = "") {
+        self.address = address
+        self.connected = connected
+        self.id = id
+        self.lastConnectError = lastConnectError
+    }
+}
+
 /// Counters and gauges of a broker, for metrics and the admin page.
 package struct BrokerState: Sendable, Hashable {
     package var connected = false
-    /// Changes when the server process behind the broker changes; empty before the first connection.
-    package var serverRunID = ""
-    /// When that process started, in milliseconds since 1970 by its own clock, at most a second late; 0: not known.
-    package var serverStartedMs: UInt64 = 0
+    /// Changes when another server process answers, or the same one after it has been a replica in between; empty
+    /// before the first connection, and where several servers answer (`servers`).
+    package var serverID = ""
+    /// How often that happened since the first connection: each time, what the former server acknowledged last may
+    /// be lost.
+    package var serverChanges = 0
+    /// The servers behind the broker.
+    package var servers: [BrokerServer] = []
     /// Requests accepted and not yet answered, in flight ones included.
     package var queuedRequests = 0
     package var queuedBytes = 0

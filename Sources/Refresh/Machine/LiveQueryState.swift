@@ -92,6 +92,8 @@ struct PhaseCounts: Sendable {
 /// One shard that this worker owns.
 struct ShardState: Sendable {
     let epoch: UInt64
+    /// Positions of earlier epochs cannot be judged at all.
+    let trustedEpoch: UInt64
     let ownedSinceMs: Int64
     /// Events up to here are applied.
     var lastEventID: StreamID

@@ -55,19 +55,18 @@ package struct RefreshMachine: Sendable {
     /// - Parameters:
     ///   - lastEventID: last id that the shard's event stream ever gave out.
     ///   - history: the last entries of that stream, oldest first, without a hole up to `lastEventID`.
-    ///   - trustedSinceMs: when the broker's server process started; what it held before may have lost its end.
+    ///   - trustedEpoch: results of earlier epochs may lack events that the broker's former server lost.
     package mutating func shardAcquired(
         _ shard: ShardID, epoch: UInt64, lastEventID: StreamID, history: [(StreamID, MutationEvent)],
-        trustedSinceMs: UInt64 = 0, nowMs: Int64
+        trustedEpoch: UInt64 = 0, nowMs: Int64
     ) {
         _ = shardLost(shard)
         var state = ShardState(
-            epoch: epoch, ownedSinceMs: nowMs, lastEventID: lastEventID,
+            epoch: epoch, trustedEpoch: trustedEpoch, ownedSinceMs: nowMs, lastEventID: lastEventID,
             // An empty stream may be a new one after a loss: nothing is judged before its first event.
             historyFloor: history.first?.0 ?? (lastEventID == .zero ? .max : lastEventID))
         for (id, event) in history.suffix(settings.historyMax) { state.history.append(.init(id: id, event: event)) }
         if history.count > settings.historyMax { state.historyFloor = state.history.first?.id ?? lastEventID }
-        state.historyFloor = max(state.historyFloor, StreamID(ms: trustedSinceMs, sequence: 0))
         state.takeOver.replayed = UInt64(state.history.count)
         shards[shard] = state
     }
@@ -291,9 +290,9 @@ package struct RefreshMachine: Sendable {
     /// cheap, a stale screen is not.
     private func isStillFresh(_ known: KnownResult, rules: QueryRules, in shard: ShardID) -> Bool {
         guard let position = known.position, rules.everyMs == nil, let shard = shards[shard] else { return false }
-        guard position.epoch <= shard.epoch, position.id >= shard.historyFloor, position.id <= shard.lastEventID else {
-            return false
-        }
+        guard position.epoch >= shard.trustedEpoch, position.epoch <= shard.epoch, position.id >= shard.historyFloor,
+            position.id <= shard.lastEventID
+        else { return false }
         return !shard.history.contains { $0.id > position.id && RuleIndex.concerns($0.event, rules: rules) }
     }
 

@@ -17,9 +17,17 @@ final class CommandInbox: Sendable {
     private struct Shared {
         var requests: [CommandRequest] = []
         var state = BrokerState()
-        var isClosing = false
+        var closing: Closing?
         var hasEnded = false
         var closeWaiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// Why nothing more is accepted.
+    struct Closing {
+        /// What is told to those who come later.
+        let error: BrokerError
+        /// What has not been sent is given back at once, rather than finished.
+        let isAbrupt: Bool
     }
 
     let wake: WakeFlag
@@ -46,7 +54,7 @@ final class CommandInbox: Sendable {
         let size = request.commands.bytes.count
         var isFirst = false
         let refusal = shared.withLock { shared -> BrokerError? in
-            if shared.isClosing { return BrokerError(.closed) }
+            if let closing = shared.closing { return closing.error }
             // A request larger than the bound may pass alone.
             let isFull =
                 shared.state.queuedRequests >= requestsMax
@@ -65,8 +73,9 @@ final class CommandInbox: Sendable {
         return refusal
     }
 
-    func beginClose() {
-        shared.withLock { $0.isClosing = true }
+    /// The first reason stays.
+    func beginClose(_ closing: Closing = Closing(error: BrokerError(.closed), isAbrupt: false)) {
+        shared.withLock { if $0.closing == nil { $0.closing = closing } }
         wake.raise()
     }
 
@@ -83,7 +92,7 @@ final class CommandInbox: Sendable {
     // MARK: The thread
 
     /// Moves what has arrived behind `waiting`; returns whether the inbox is closing (then nothing more arrives).
-    func take(into waiting: inout [CommandRequest]) -> Bool {
+    func take(into waiting: inout [CommandRequest]) -> Closing? {
         wake.lower()
         return shared.withLock { shared in
             if waiting.isEmpty {
@@ -92,12 +101,14 @@ final class CommandInbox: Sendable {
                 waiting.append(contentsOf: shared.requests)
                 shared.requests.removeAll(keepingCapacity: true)
             }
-            return shared.isClosing
+            return shared.closing
         }
     }
 
-    func finish(_ request: CommandRequest, _ answer: CommandRequest.Answer) {
+    func finish(_ request: CommandRequest, _ answer: CommandRequest.Answer, isInFlight: Bool = false) {
         shared.withLock { shared in
+            // Before the caller can look.
+            if isInFlight { shared.state.inFlightRequests -= 1 }
             shared.state.queuedRequests -= 1
             shared.state.queuedBytes -= request.commands.bytes.count
             if case .failure(let error) = answer, error.code == .outcomeUnknown { shared.state.requestsUnknown += 1 }
@@ -105,10 +116,17 @@ final class CommandInbox: Sendable {
         request.continuation?.resume(returning: answer)
     }
 
-    func end() {
+    /// The thread is about to end; returns what those who still wait are told.
+    func end() -> BrokerError {
+        shared.withLock { shared in
+            shared.state.connected = false
+            return shared.closing?.error ?? BrokerError(.closed)
+        }
+    }
+
+    func tellEnded() {
         let waiters = shared.withLock { shared in
             shared.hasEnded = true
-            shared.state.connected = false
             defer { shared.closeWaiters = [] }
             return shared.closeWaiters
         }

@@ -5,7 +5,20 @@ package struct RedisConfiguration: Sendable, Hashable {
         case unixSocket(path: String)
     }
 
+    /// How the server to talk to is found.
+    package enum Topology: Sendable, Hashable {
+        /// It is `endpoint`.
+        case single
+        /// It is whatever the sentinels call the master of that name; `endpoint` is not used.
+        case sentinel(addresses: [Endpoint], master: String, user: String?, password: String?)
+        /// It depends on the key: Redis Cluster, first asked at these addresses; `endpoint` is not used.
+        case cluster(addresses: [Endpoint])
+    }
+
     package var endpoint: Endpoint
+    package var topology = Topology.single
+    /// Nil: no TLS. Applies to every server, sentinels included.
+    package var tls: RedisTLS?
     /// ACL user; nil is `default`.
     package var user: String?
     package var password: String?
@@ -36,7 +49,7 @@ package struct RedisConfiguration: Sendable, Hashable {
     }
 
     /// Reads `redis://[user[:password]@]host[:port][/db]` or `unix://[user[:password]@]/path[?db=N]`; parts may be
-    /// percent-encoded. `rediss://` is refused: hiredis as Debian ships it has no TLS.
+    /// percent-encoded. `rediss://` is the same as `redis://` over TLS.
     package init(url: String) throws(BrokerError) {
         func bad(_ what: String) -> BrokerError { BrokerError(.misconfigured, "Redis address: \(what)") }
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url[colon...].hasPrefix("://") else {
@@ -44,10 +57,9 @@ package struct RedisConfiguration: Sendable, Hashable {
         }
         let scheme = url[..<colon].lowercased()
         var rest = url[url.index(colon, offsetBy: 3)...]
-        guard scheme != "rediss" else {
-            throw bad("rediss:// (TLS) is not supported by this build; use a local proxy, a private network or unix://")
+        guard ["redis", "rediss", "unix"].contains(scheme) else {
+            throw bad("unknown scheme, expected redis://, rediss:// or unix://")
         }
-        guard scheme == "redis" || scheme == "unix" else { throw bad("unknown scheme, expected redis:// or unix://") }
 
         var query: Substring = ""
         if let mark = rest.firstIndex(of: "?") {
@@ -78,7 +90,7 @@ package struct RedisConfiguration: Sendable, Hashable {
             }
             endpoint = .unixSocket(path: file)
         } else {
-            endpoint = try RedisConfiguration.tcp(authority)
+            endpoint = try RedisConfiguration.address(authority)
             database = path.dropFirst()
         }
         for pair in query.split(separator: "&") {
@@ -90,9 +102,14 @@ package struct RedisConfiguration: Sendable, Hashable {
         }
         guard let number = database.isEmpty ? 0 : Int(database) else { throw bad("the database number is too large") }
         self.init(endpoint: endpoint, user: user, password: password, database: number)
+        if scheme == "rediss" { tls = RedisTLS() }
     }
 
-    private static func tcp(_ authority: Substring) throws(BrokerError) -> Endpoint {
+    /// Reads `host[:port]`; an IPv6 host stands in brackets when a port follows.
+    package static func address(
+        _ authority: some StringProtocol, defaultPort: Int = 6379
+    ) throws(BrokerError) -> Endpoint {
+        let authority = Substring(authority)
         var host = authority
         var port: Substring?
         if host.hasPrefix("[") {
@@ -106,7 +123,7 @@ package struct RedisConfiguration: Sendable, Hashable {
             port = host[host.index(after: colon)...]
             host = host[..<colon]
         }
-        let number = port.map { Int($0) ?? 0 } ?? 6379
+        let number = port.map { Int($0) ?? 0 } ?? defaultPort
         guard (1...65535).contains(number) else {
             throw BrokerError(.misconfigured, "Redis address: the port is not a number from 1 to 65535")
         }
@@ -117,38 +134,29 @@ package struct RedisConfiguration: Sendable, Hashable {
     }
 }
 
-/// Undoes `%XX` (RFC 3986, section 2.1); nil when a `%` is not followed by two hex digits or the result is not UTF-8.
-func percentDecoded(_ text: Substring) -> String? {
-    var bytes: [UInt8] = []
-    var rest = text.utf8[...]
-    while let byte = rest.popFirst() {
-        if byte == UInt8(ascii: "%") {
-            guard let high = rest.popFirst().flatMap(hexDigit), let low = rest.popFirst().flatMap(hexDigit) else {
-                return nil
-            }
-            bytes.append(high << 4 | low)
-        } else {
-            bytes.append(byte)
+extension RedisConfiguration.Endpoint: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        case .unixSocket(let path): "unix://\(path)"
         }
-    }
-    return bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self)
-}
-
-private func hexDigit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
     }
 }
 
 extension RedisConfiguration: CustomStringConvertible {
     /// For logs: the place, never the password.
     package var description: String {
-        switch endpoint {
-        case .tcp(let host, let port): "redis://\(host):\(port)/\(database)"
-        case .unixSocket(let path): "unix://\(path)?db=\(database)"
+        let scheme = tls == nil ? "redis" : "rediss"
+        func list(_ endpoints: [Endpoint]) -> String { endpoints.map(\.description).joined(separator: ",") }
+        switch topology {
+        case .single:
+            switch endpoint {
+            case .tcp: return "\(scheme)://\(endpoint)/\(database)"
+            case .unixSocket: return "\(endpoint)?db=\(database)"
+            }
+        case .sentinel(let addresses, let master, _, _):
+            return "\(scheme)+sentinel://\(list(addresses))/\(master)/\(database)"
+        case .cluster(let addresses): return "\(scheme)+cluster://\(list(addresses))"
         }
     }
 }

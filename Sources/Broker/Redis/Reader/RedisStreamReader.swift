@@ -2,27 +2,38 @@ import LiveModel
 import Logging
 
 /// The consumer's side of a reader (see `ReaderLoop` for its thread).
-final class RedisStreamReader: StreamReader {
+final class RedisStreamReader: OwnedReader {
     private let inbox: ReaderInbox
 
     init(
-        _ configuration: RedisConfiguration, name: String, pipeline: CommandPipeline, logger: Logger
+        _ configuration: RedisConfiguration, place: any RedisPlace, name: String, helper: any ReaderHelper,
+        logger: Logger
     ) throws(BrokerError) {
         let inbox = try ReaderInbox()
         self.inbox = inbox
+        place.watch(inbox.wake)
         try startThread(named: "redis-reader") {
-            var loop = ReaderLoop(inbox, configuration, name: name, pipeline: pipeline, logger: logger)
+            var loop = ReaderLoop(inbox, configuration, place: place, name: name, helper: helper, logger: logger)
             loop.run()
         }
     }
 
     deinit { inbox.close() }
 
-    func follow(_ stream: String, after cursor: StreamID) { inbox.change(stream, cursor) }
+    func follow(_ stream: String, after cursor: StreamID, server: String?) {
+        inbox.change(stream, ReaderInbox.Start(cursor: cursor, server: server))
+    }
     func unfollow(_ stream: String) { inbox.change(stream, nil) }
     func next(maxEntries: Int) async throws(BrokerError) -> [StreamBatch] {
+        try await inbox.next(maxEntries: maxEntries).map { $0.batch }
+    }
+
+    /// The same as `follow` (start) and `unfollow` (nil), with the number that the stream's batches carry from then on.
+    func change(_ stream: String, _ start: ReaderInbox.Start?) -> Int { inbox.change(stream, start) }
+    func nextNumbered(maxEntries: Int) async throws(BrokerError) -> ReaderInbox.Delivered {
         try await inbox.next(maxEntries: maxEntries)
     }
+
     func close() { inbox.close() }
     func waitUntilEnded() async { await inbox.waitUntilEnded() }
 }
@@ -31,7 +42,7 @@ final class RedisStreamReader: StreamReader {
 struct FailedReader: StreamReader {
     let error: BrokerError
 
-    func follow(_ stream: String, after cursor: StreamID) {}
+    func follow(_ stream: String, after cursor: StreamID, server: String?) {}
     func unfollow(_ stream: String) {}
     func next(maxEntries: Int) async throws(BrokerError) -> [StreamBatch] { throw error }
     func close() {}

@@ -4,9 +4,17 @@ import Synchronization
 /// What the consumer of a reader wants, for the reader's thread: changes of followed streams (the last one of each
 /// stream counts, so they are bounded by the number of streams) and at most one waiting `next`.
 final class ReaderInbox: Sendable {
-    typealias Answer = Result<[StreamBatch], BrokerError>
-    /// Cursor to follow from, or nil to follow no longer, by stream.
-    typealias Changes = [String: StreamID?]
+    /// Each batch with the number of the change (`follow`) that it belongs to.
+    typealias Delivered = [(batch: StreamBatch, change: Int)]
+    typealias Answer = Result<Delivered, BrokerError>
+    /// Where to follow a stream from.
+    struct Start {
+        let cursor: StreamID
+        /// The server that the cursor comes from, when that is known.
+        let server: String?
+    }
+    /// Nil: follow no longer. By stream.
+    typealias Changes = [String: Start?]
 
     private struct Waiting {
         let ticket: Int
@@ -16,6 +24,9 @@ final class ReaderInbox: Sendable {
 
     private struct Shared {
         var changes: Changes = [:]
+        var changesMade = 0
+        /// The number of the last change of each followed stream.
+        var changeOfStream: [String: Int] = [:]
         var waiting: Waiting?
         var tickets = 0
         var isClosed = false
@@ -32,12 +43,20 @@ final class ReaderInbox: Sendable {
 
     // MARK: The consumer
 
-    func change(_ stream: String, _ cursor: StreamID?) {
-        shared.withLock { $0.changes[stream] = .some(cursor) }
+    /// Returns the number of this change; later ones have greater numbers.
+    @discardableResult
+    func change(_ stream: String, _ start: Start?) -> Int {
+        let number = shared.withLock { shared in
+            shared.changes[stream] = .some(start)
+            shared.changesMade += 1
+            shared.changeOfStream[stream] = start.map { _ in shared.changesMade }
+            return shared.changesMade
+        }
         wake.raise()
+        return number
     }
 
-    func next(maxEntries: Int) async throws(BrokerError) -> [StreamBatch] {
+    func next(maxEntries: Int) async throws(BrokerError) -> Delivered {
         let ticket = shared.withLock { shared in
             shared.tickets += 1
             return shared.tickets
@@ -109,14 +128,14 @@ final class ReaderInbox: Sendable {
     /// Hands batches to the waiting `next`, without those of streams changed meanwhile. Returns the streams whose
     /// batches arrived; the others were not seen by anybody and are to be read again.
     func deliver(_ batches: [StreamBatch]) -> Set<String> {
-        let (waiting, delivered) = shared.withLock { shared -> (Waiting?, [StreamBatch]) in
+        let (waiting, delivered) = shared.withLock { shared -> (Waiting?, Delivered) in
             let wanted = batches.filter { !shared.changes.keys.contains($0.stream) }
             guard !wanted.isEmpty, let waiting = shared.waiting else { return (nil, []) }
             shared.waiting = nil
-            return (waiting, wanted)
+            return (waiting, wanted.map { ($0, shared.changeOfStream[$0.stream] ?? 0) })
         }
         waiting?.continuation.resume(returning: .success(delivered))
-        return Set(delivered.map(\.stream))
+        return Set(delivered.map { $0.batch.stream })
     }
 
     func end() {

@@ -11,18 +11,24 @@ import Logging
 struct CommandFlights {
     private let inbox: CommandInbox
     private let configuration: RedisConfiguration
+    private let place: any RedisPlace
     private let name: String
     private let logger: Logger
     private var connection: RedisConnection?
-    private var connectionsMade = 0
+    private var serverID = ""
+    private var placeVersion = 0
     private var backoff: Backoff
     private var nextAttemptNs: UInt64 = 0
     /// Bounded with the inbox: a request counts there until it is answered.
     private var waiting: [CommandRequest] = []
 
-    init(_ inbox: CommandInbox, _ configuration: RedisConfiguration, name: String, logger: Logger) {
+    init(
+        _ inbox: CommandInbox, _ configuration: RedisConfiguration, place: any RedisPlace, name: String,
+        logger: Logger
+    ) {
         self.inbox = inbox
         self.configuration = configuration
+        self.place = place
         self.name = name
         self.logger = logger
         backoff = Backoff(minMs: configuration.reconnectMinMs, maxMs: configuration.reconnectMaxMs)
@@ -31,8 +37,9 @@ struct CommandFlights {
     /// Until the inbox closes.
     mutating func run() {
         while true {
-            let isClosing = inbox.take(into: &waiting)
-            if isClosing, waiting.isEmpty || connection == nil { break }
+            let closing = inbox.take(into: &waiting)
+            if let closing, waiting.isEmpty || connection == nil || closing.isAbrupt { break }
+            noticeMove()
             if let connection {
                 if waiting.isEmpty {
                     // Nothing is in flight: a readable socket can only mean that the server is gone.
@@ -50,27 +57,42 @@ struct CommandFlights {
                 }
             }
         }
-        for request in waiting { inbox.finish(request, .failure(BrokerError(.closed))) }
-        waiting = []
         connection = nil
-        inbox.end()
+        let reason = inbox.end()
+        for request in waiting { inbox.finish(request, .failure(reason)) }
+        waiting = []
+        inbox.tellEnded()
+    }
+
+    /// The place may be another server by now: go there, without the wait that the former one earned.
+    private mutating func noticeMove() {
+        guard place.version != placeVersion else { return }
+        placeVersion = place.version
+        if let connection, !place.isCurrent(connection.endpoint) { lose("no longer the primary") }
+        backoff.reset()
+        if connection == nil { nextAttemptNs = 0 }
     }
 
     private mutating func connect() {
         do throws(RedisConnection.Failure) {
-            let made = try RedisConnection(configuration, name: name)
+            let made = try place.connect(name: name)
             connection = made
-            connectionsMade += 1
-            let isReconnect = connectionsMade > 1
+            let isReconnect = !serverID.isEmpty
+            let isOther = isReconnect && serverID != made.serverID
+            serverID = made.serverID
             inbox.update { state in
                 state.connected = true
-                state.serverRunID = made.serverRunID
-                state.serverStartedMs = made.serverStartedMs
+                state.serverID = made.serverID
                 state.lastConnectError = ""
                 if isReconnect { state.reconnects += 1 }
+                if isOther { state.serverChanges += 1 }
             }
-            logger.info("redis connected", metadata: ["address": "\(configuration)"])
+            let isTLS = configuration.tls != nil
+            logger.info(
+                "redis connected",
+                metadata: ["address": "\(made.endpoint)", "tls": "\(isTLS)", "otherServer": "\(isOther)"])
         } catch {
+            place.failed()
             let isNew = inbox.state.lastConnectError != error.reason
             inbox.update { $0.lastConnectError = error.reason }
             if isNew { logger.warning("redis connection failed", metadata: ["reason": "\(error.reason)"]) }
@@ -80,6 +102,7 @@ struct CommandFlights {
 
     private mutating func lose(_ reason: String) {
         connection = nil
+        place.failed()
         nextAttemptNs = addMs(backoff.nextMs(), to: monotonicNs())
         inbox.update { state in
             state.connected = false
@@ -116,7 +139,7 @@ struct CommandFlights {
                 if wantsReconnect(values) {
                     again.append(request)
                 } else {
-                    inbox.finish(request, .success(values))
+                    inbox.finish(request, .success(values), isInFlight: true)
                 }
             }
             backoff.reset()

@@ -72,12 +72,12 @@ struct RedisFailure: Error, Sendable, Equatable {
 
     /// The server could not take the command in its present role or phase, and did not execute it: try again on a
     /// new connection, which only counts as one when it leads to a loaded primary.
-    var wantsReconnect: Bool { ["LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "NOAUTH"].contains(word) }
+    var wantsReconnect: Bool { ["LOADING", "READONLY", "MASTERDOWN", "NOAUTH"].contains(word) }
 
     var brokerError: BrokerError {
         switch word {
         case "OOM": BrokerError(.outOfMemory, word)
-        case "BUSY", "TRYAGAIN", "NOREPLICAS": BrokerError(.unavailable, word)
+        case "BUSY", "NOREPLICAS", "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN": BrokerError(.unavailable, word)
         default: wantsReconnect ? BrokerError(.unavailable, word) : BrokerError(.rejected, word)
         }
     }

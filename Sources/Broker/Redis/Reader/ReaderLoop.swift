@@ -1,6 +1,13 @@
 import LiveModel
 import Logging
 
+/// What a reader's thread needs of the command connections.
+protocol ReaderHelper: Sendable {
+    /// Interrupts the blocking read on a connection.
+    func unblock(_ connection: RedisConnection)
+    func countReconnect()
+}
+
 /// The thread behind a reader: its own connection, on which `XREAD` blocks until there is something to return. A
 /// change of followed streams interrupts it with `CLIENT UNBLOCK`, sent over the command connection and repeated until
 /// the read returns (the first one may come before the server has begun to block).
@@ -15,7 +22,8 @@ struct ReaderLoop {
     private struct Followed {
         var gap: GapCheck
         var needsCheck = true
-        var serverChanged = false
+        /// The server that has told about the stream so far; nil: none yet.
+        var server: String?
     }
 
     private static let awayMs = 200
@@ -24,24 +32,27 @@ struct ReaderLoop {
 
     private let inbox: ReaderInbox
     private let configuration: RedisConfiguration
+    private let place: any RedisPlace
     private let name: String
     private let logger: Logger
-    private let pipeline: CommandPipeline
+    private let helper: any ReaderHelper
     private var connection: RedisConnection?
-    private var serverRunID = ""
+    private var connectionsMade = 0
+    private var placeVersion = 0
     private var backoff: Backoff
     private var nextAttemptNs: UInt64 = 0
     private var lastReadNs: UInt64 = 0
     private var streams: [String: Followed] = [:]
 
     init(
-        _ inbox: ReaderInbox, _ configuration: RedisConfiguration, name: String, pipeline: CommandPipeline,
-        logger: Logger
+        _ inbox: ReaderInbox, _ configuration: RedisConfiguration, place: any RedisPlace, name: String,
+        helper: any ReaderHelper, logger: Logger
     ) {
         self.inbox = inbox
         self.configuration = configuration
+        self.place = place
         self.name = name
-        self.pipeline = pipeline
+        self.helper = helper
         self.logger = logger
         backoff = Backoff(minMs: configuration.reconnectMinMs, maxMs: configuration.reconnectMaxMs)
     }
@@ -51,7 +62,10 @@ struct ReaderLoop {
         while true {
             let (changes, maxEntries, isClosed) = inbox.take()
             if isClosed { break }
-            for (stream, cursor) in changes { streams[stream] = cursor.map { Followed(gap: GapCheck(cursor: $0)) } }
+            for (stream, start) in changes {
+                streams[stream] = start.map { Followed(gap: GapCheck(cursor: $0.cursor), server: $0.server) }
+            }
+            noticeMove()
             guard let maxEntries, !streams.isEmpty else {
                 _ = inbox.wake.wait(waitMs: nil)
                 continue
@@ -85,25 +99,30 @@ struct ReaderLoop {
         if let connection { return connection }
         guard monotonicNs() >= nextAttemptNs else { return nil }
         do throws(RedisConnection.Failure) {
-            let made = try RedisConnection(configuration, name: name)
-            let isReconnect = serverRunID != ""
-            let serverChanged = isReconnect && made.serverRunID != serverRunID
-            for stream in streams.keys {
-                streams[stream]?.needsCheck = true
-                if serverChanged { streams[stream]?.serverChanged = true }
-            }
-            if isReconnect { pipeline.countReconnect() }
-            serverRunID = made.serverRunID
+            let made = try place.connect(name: name)
+            for stream in streams.keys { streams[stream]?.needsCheck = true }
+            if connectionsMade > 0 { helper.countReconnect() }
+            connectionsMade += 1
             connection = made
             return made
         } catch {
+            place.failed()
             nextAttemptNs = addMs(backoff.nextMs(), to: monotonicNs())
             return nil
         }
     }
 
+    private mutating func noticeMove() {
+        guard place.version != placeVersion else { return }
+        placeVersion = place.version
+        if let connection, !place.isCurrent(connection.endpoint) { lose("no longer the primary") }
+        backoff.reset()
+        if connection == nil { nextAttemptNs = 0 }
+    }
+
     private mutating func lose(_ reason: String) {
         connection = nil
+        place.failed()
         nextAttemptNs = addMs(backoff.nextMs(), to: monotonicNs())
         logger.warning("redis reader lost its connection", metadata: ["reason": "\(reason)"])
     }
@@ -209,6 +228,9 @@ struct ReaderLoop {
             if raised {
                 let interruption = inbox.interruption()
                 if interruption.isClosed { return false }
+                if place.version != placeVersion, !place.isCurrent(connection.endpoint) {
+                    throw RedisConnection.Failure(reason: "no longer the primary")
+                }
                 if interruption.isNeeded, unblockMs == nil {
                     unblockMs = ReaderLoop.unblockMinMs
                     unblock(connection)
@@ -221,7 +243,7 @@ struct ReaderLoop {
     }
 
     private func unblock(_ connection: RedisConnection) {
-        pipeline.send(CommandBuffer("CLIENT", "UNBLOCK", String(connection.clientID)))
+        helper.unblock(connection)
     }
 
     // MARK: Gaps
@@ -246,8 +268,9 @@ struct ReaderLoop {
                 let cursorExists = !(values[2 * index + 1].array ?? []).isEmpty
                 let signal = after.gap.check(info, cursorExists: cursorExists)
                 after.needsCheck = false
-                after.serverChanged = false
-                checked[stream] = (after, signal ?? (followed.serverChanged ? .serverChanged : nil))
+                after.server = connection.serverID
+                let isOther = followed.server.map { $0 != connection.serverID } ?? false
+                checked[stream] = (after, signal ?? (isOther ? .serverChanged : nil))
             }
             return .success(checked)
         } catch {

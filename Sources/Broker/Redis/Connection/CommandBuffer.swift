@@ -40,6 +40,13 @@ struct CommandBuffer: Sendable {
 
     mutating func argument(_ number: Int) { argument(String(number)) }
 
+    func followed(by other: CommandBuffer) -> CommandBuffer {
+        var both = self
+        both.bytes += other.bytes
+        both.commands += other.commands
+        return both
+    }
+
     mutating func reserve(_ count: Int) { bytes.reserveCapacity(bytes.count + count) }
 
     private mutating func line(_ number: Int) {
