@@ -39,6 +39,9 @@ package final class EventPublisher: Sendable {
         var inFlight = 0
         var published: [Published] = []
         var isRemoving = false
+        var hasPublished = false
+        /// Changes of the broker's servers that the shards have been told of.
+        var serverChangesTold = 0
     }
 
     private let broker: any Broker
@@ -72,6 +75,7 @@ package final class EventPublisher: Sendable {
         let isAccepted = state.withLock { state in
             guard state.inFlight < settings.inFlightMax else { return false }
             state.inFlight += 1
+            state.hasPublished = true
             return true
         }
         guard isAccepted else {
@@ -92,6 +96,9 @@ package final class EventPublisher: Sendable {
         }
     }
 
+    /// The sweeper publishes past `publish`.
+    func notePublished() { state.withLock { $0.hasPublished = true } }
+
     /// One entry per shard.
     func appends(of row: OutboxRow, to shards: some Sequence<ShardID>) -> [StreamAppend] {
         shards.map { shard in
@@ -109,6 +116,30 @@ package final class EventPublisher: Sendable {
             return Set((0..<directory.shardCount).map { ShardID($0) })
         }
         return Set(row.shards).union(directory.shards(of: catalog.queriesRefreshed(by: mutation), by: orders))
+    }
+
+    /// Tells the shards when another server answers than the one that events went to: what that acknowledged last, as
+    /// a primary that did not yet know of its successor, may be lost although its rows are removed. An entry without
+    /// an event makes everything in the shard run again. Repeat it: what fails is told the next time.
+    /// - Throws: `BrokerError`.
+    package func tellServerChanges() async throws(BrokerError) {
+        let changes = broker.state.serverChanges
+        let isNews = state.withLock { state in
+            guard state.serverChangesTold != changes, state.hasPublished else {
+                state.serverChangesTold = changes
+                return false
+            }
+            return true
+        }
+        guard isNews else { return }
+        _ = try await broker.append(
+            (0..<directory.shardCount).map { shard in
+                StreamAppend(
+                    stream: broker.keys.events(shard: shard), fields: [("doubt", [])],
+                    lengthMax: settings.eventsLengthMax)
+            })
+        state.withLock { $0.serverChangesTold = changes }
+        logger.warning("another redis server answers, all shards run again", metadata: ["changes": "\(changes)"])
     }
 
     private func finished(_ event: Published?) {

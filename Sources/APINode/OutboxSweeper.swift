@@ -108,6 +108,11 @@ package final class OutboxSweeper: Sendable {
         while !Task.isCancelled {
             var problem = ""
             do {
+                try await publisher.tellServerChanges()
+            } catch {
+                logger.warning("shards not told of another redis server", metadata: ["error": "\(error)"])
+            }
+            do {
                 while try await sweep() == settings.batchMax, !Task.isCancelled {}
             } catch {
                 problem = "\(error)"
@@ -135,6 +140,7 @@ package final class OutboxSweeper: Sendable {
                 try await session.rollback()
                 return 0
             }
+            publisher.notePublished()
             try await publish(rows)
             _ = try await session.execute(Self.remove, [.text(PostgresArray.literal(rows.map(\.id)))])
             try await session.commit()

@@ -44,8 +44,9 @@ package final class AdminEndpoint: HTTPHandler {
         case "/healthz": return respond(exchange, ["status": "ok"])
         case "/readyz":
             return inspector.isReady()
-                ? respond(exchange, ["status": "ready"])
-                : respond(exchange, ["status": "not ready"], status: .serviceUnavailable)
+                ? respond(exchange, ["status": "ready", "redis": inspector.redisSummary])
+                : respond(
+                    exchange, ["status": "not ready", "redis": inspector.redisSummary], status: .serviceUnavailable)
         default: break
         }
         guard isAllowed(request) else {

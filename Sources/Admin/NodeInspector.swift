@@ -63,10 +63,33 @@ package struct NodeInspector: Sendable {
                 ]
             } ?? .null,
             "worker": await workerStatus(),
+            "redis": redisStatus,
             "outbox": [
                 "rows": .int(Int64(backlog.rows)), "oldestMs": .int(backlog.oldestMs),
                 "folded": .int(Int64(backlog.folded)), "problem": .string(backlog.problem),
             ],
+        ]
+    }
+
+    /// For probes: without a Redis a node stays ready, since mutations are committed and published later.
+    package var redisSummary: JSONValue {
+        let state = broker.state
+        return ["connected": .bool(state.connected), "servers": .array(state.servers.map { .string($0.address) })]
+    }
+
+    /// Which servers the broker talks to, from here.
+    package var redisStatus: JSONValue {
+        let state = broker.state
+        return [
+            "connected": .bool(state.connected), "reconnects": .int(Int64(state.reconnects)),
+            "serverChanges": .int(Int64(state.serverChanges)), "queued": .int(Int64(state.queuedRequests)),
+            "servers": .array(
+                state.servers.map { server in
+                    [
+                        "address": .string(server.address), "connected": .bool(server.connected),
+                        "id": .string(server.id), "lastConnectError": .string(server.lastConnectError),
+                    ]
+                }),
         ]
     }
 

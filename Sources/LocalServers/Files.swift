@@ -166,7 +166,7 @@ package enum Addresses {
         guard isConnected else { return nil }
         let bytes = Array(request.utf8)
         guard send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { return nil }
-        var answer = [UInt8](repeating: 0, count: 256)
+        var answer = [UInt8](repeating: 0, count: 4096)
         let count = recv(descriptor, &answer, answer.count, 0)
         return count > 0 ? String(decoding: answer[0..<count], as: UTF8.self) : nil
     }

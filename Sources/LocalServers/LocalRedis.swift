@@ -7,6 +7,10 @@ package struct LocalRedisOptions: Sendable {
     package var isDurable = true
     /// Redis' own settings (`maxmemory` → `256mb`), above this file's own.
     package var settings: [String: String] = [:]
+    /// Run it as a sentinel with these lines of configuration (`sentinel monitor …`); it then keeps no data.
+    package var sentinelLines: [String]?
+    /// Run it as a node of a Redis Cluster, which begins alone and without slots.
+    package var isClusterNode = false
     /// For the server to be ready; loading its data counts.
     package var startTimeoutMs = 30_000
 
@@ -29,6 +33,8 @@ package final class LocalRedis: Sendable {
     package let socketPath: String
     package let host = "127.0.0.1"
     package let port: Int
+    /// Where nodes of a cluster talk to each other; 0: it is none.
+    package let busPort: Int
     let options: LocalRedisOptions
     private let program: String
     private let temporaryFolder: String?
@@ -41,7 +47,7 @@ package final class LocalRedis: Sendable {
 
     private init(
         root: String, program: String, options: LocalRedisOptions, lock: FolderLock, socketPath: String,
-        temporaryFolder: String?, port: Int
+        temporaryFolder: String?, port: Int, busPort: Int
     ) {
         dataDirectory = root
         self.program = program
@@ -49,6 +55,7 @@ package final class LocalRedis: Sendable {
         self.socketPath = socketPath
         self.temporaryFolder = temporaryFolder
         self.port = port
+        self.busPort = busPort
         state = Mutex(State(child: nil, lock: lock))
     }
 
@@ -75,13 +82,15 @@ package final class LocalRedis: Sendable {
         for attempt in 1... {
             // Each attempt's own: a failed one removes what it made.
             let temporaryFolder = fits ? nil : try Files.makeShortFolder()
-            guard let port = Addresses.freeLoopbackPort() else {
+            guard let port = Addresses.freeLoopbackPort(),
+                let busPort = options.isClusterNode ? Addresses.freeLoopbackPort() : 0
+            else {
                 throw LocalServerError(.startFailed, "no free port on 127.0.0.1")
             }
             let server = LocalRedis(
                 root: root, program: program, options: options, lock: lock,
                 socketPath: temporaryFolder.map { $0 + "/redis.sock" } ?? inside, temporaryFolder: temporaryFolder,
-                port: port)
+                port: port, busPort: busPort)
             do {
                 try await server.launch()
                 return server
@@ -95,6 +104,25 @@ package final class LocalRedis: Sendable {
 
     package var url: String { "redis://\(host):\(port)" }
     package var logPath: String { dataDirectory + "/server.log" }
+    /// `host:port`.
+    package var address: String { "\(host):\(port)" }
+
+    /// Sends a command, words separated by blanks, as an operator would.
+    /// - Returns: the beginning of the answer as it comes over the wire, at most 4 KiB; nil when there is none.
+    package func command(_ line: String) async -> String? {
+        await withCheckedContinuation { continuation in
+            let path = socketPath
+            let isStarted = startThread {
+                continuation.resume(returning: Addresses.exchange(socketPath: path, line + "\r\n"))
+            }
+            if !isStarted { continuation.resume(returning: nil) }
+        }
+    }
+
+    /// Stops the process in its tracks, as a machine that hangs; `resume` lets it go on.
+    package func freeze() { state.withLock { $0.child?.signal(SIGSTOP) } }
+    package func resume() { state.withLock { $0.child?.signal(SIGCONT) } }
+
     /// While it runs.
     package var processID: Int32? { state.withLock { $0.child.flatMap { $0.exit == nil ? $0.processID : nil } } }
 
@@ -133,7 +161,7 @@ package final class LocalRedis: Sendable {
         Files.rotateLog(logPath)
         // A socket file left by a crash would answer nobody, and Redis removes it itself only when it can.
         Files.remove(socketPath)
-        let child = try await ChildProcess.start(command)
+        let child = try await ChildProcess.start(try command())
         state.withLock { $0.child = child }
         do {
             try await awaitReady(child)
@@ -143,19 +171,40 @@ package final class LocalRedis: Sendable {
         }
     }
 
-    private var command: ChildProcess.Command {
+    private func command() throws(LocalServerError) -> ChildProcess.Command {
         var settings = [
             "bind": host, "port": String(port), "protected-mode": "yes", "unixsocket": socketPath,
             "unixsocketperm": "700", "daemonize": "no", "dir": dataDirectory + "/data", "save": "",
             "appendonly": options.isDurable ? "yes" : "no", "appendfsync": "everysec",
             "stop-writes-on-bgsave-error": "no",
         ]
+        if options.isClusterNode {
+            settings["cluster-enabled"] = "yes"
+            settings["cluster-port"] = String(busPort)
+            settings["cluster-config-file"] = "nodes.conf"
+        }
+        if let lines = options.sentinelLines {
+            for name in ["save", "appendonly", "appendfsync", "stop-writes-on-bgsave-error"] { settings[name] = nil }
+            settings.merge(options.settings) { $1 }
+            return try sentinelCommand(settings.sorted { $0.key < $1.key }.map { "\($0) \($1)" } + lines)
+        }
         settings.merge(options.settings) { $1 }
         // The first argument would be taken for a file's name; an option is not.
         let arguments = settings.sorted { $0.key < $1.key }.flatMap { ["--" + $0, $1] }
         return ChildProcess.Command(
             program: program, arguments: arguments, account: nil, logPath: logPath, workingFolder: dataDirectory,
             parentDeathSignal: options.isDurable ? "TERM" : "KILL")
+    }
+
+    /// A sentinel keeps its state in its file of settings, and so needs one.
+    private func sentinelCommand(_ lines: [String]) throws(LocalServerError) -> ChildProcess.Command {
+        let path = dataDirectory + "/sentinel.conf"
+        if !Files.exists(path) {
+            try Files.write(path, lines.joined(separator: "\n") + "\n", mode: 0o600)
+        }
+        return ChildProcess.Command(
+            program: program, arguments: [path, "--sentinel"], account: nil, logPath: logPath,
+            workingFolder: dataDirectory, parentDeathSignal: "KILL")
     }
 
     private func awaitReady(_ child: ChildProcess) async throws(LocalServerError) {

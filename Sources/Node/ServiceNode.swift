@@ -129,11 +129,8 @@ package final class ServiceNode: Sendable {
     }
 
     private func openBroker() async throws(NodeError) -> any Broker {
-        guard let url = settings.redis.url else { throw NodeError("redis.url is not set") }
         do {
-            var configuration = try RedisConfiguration(url: url)
-            configuration.commandTimeoutMs = settings.redis.commandTimeoutMs
-            configuration.queueRequestsMax = settings.redis.queueMax
+            let configuration = try redisConfiguration()
             let broker = try RedisBroker(
                 configuration, keys: try Keys(namespace: settings.cluster.namespace), name: "freshet-\(id)",
                 logger: logger)

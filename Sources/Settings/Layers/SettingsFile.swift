@@ -43,7 +43,7 @@ struct SettingsFile {
             let path = parent.isEmpty ? key : "\(parent).\(key)"
             if let setting = SettingTable.byPath[path] {
                 read(node, of: setting, at: keyNode.mark)
-            } else if SettingTable.sections.contains(where: { $0.name == path }) {
+            } else if SettingTable.keys.contains(where: { $0.path.hasPrefix(path + ".") }) {
                 readSection(node, path)
             } else {
                 report(keyNode.mark, SettingsLayers.unknown(path))

@@ -78,15 +78,46 @@ extension Settings {
     package struct Redis: Sendable, Hashable {
         /// Nil when empty.
         package var url: String?
+        package var connectTimeoutMs: Int
         package var commandTimeoutMs: Int
+        package var reconnectMaxMs: Int
         package var queueMax: Int
         package var eventsLengthMax: Int
         package var eventsAgeMaxMs: Int
         package var controlLengthMax: Int
         package var inboxLengthMax: Int
+        package var sentinelAddresses: [String]
+        /// Nil when empty.
+        package var sentinelMaster: String?
+        /// Nil when empty.
+        package var sentinelUser: String?
+        /// Nil when empty.
+        package var sentinelPassword: String?
+        package var clusterAddresses: [String]
+        /// Nil when empty.
+        package var tlsCaFile: String?
+        /// Nil when empty.
+        package var tlsCertificateFile: String?
+        /// Nil when empty.
+        package var tlsKeyFile: String?
+        /// Nil when empty.
+        package var tlsServerName: String?
+        package var tlsVerify: Bool
 
         init(_ values: SettingValues) {
             url = values.text("redis.url")
+            connectTimeoutMs = values.int("redis.connectTimeoutMs")
+            reconnectMaxMs = values.int("redis.reconnectMaxMs")
+            sentinelAddresses = values.list("redis.sentinel.addresses")
+            sentinelMaster = values.text("redis.sentinel.master")
+            sentinelUser = values.text("redis.sentinel.user")
+            sentinelPassword = values.text("redis.sentinel.password")
+            clusterAddresses = values.list("redis.cluster.addresses")
+            tlsCaFile = values.text("redis.tls.caFile")
+            tlsCertificateFile = values.text("redis.tls.certificateFile")
+            tlsKeyFile = values.text("redis.tls.keyFile")
+            tlsServerName = values.text("redis.tls.serverName")
+            tlsVerify = values.bool("redis.tls.verify")
             commandTimeoutMs = values.int("redis.commandTimeoutMs")
             queueMax = values.int("redis.queueMax")
             eventsLengthMax = values.int("redis.eventsLengthMax")

@@ -2,7 +2,7 @@
 extension Settings {
     /// One line for each that does not hold.
     package func contradictions() -> [SettingsError.Problem] {
-        (clusterContradictions() + portContradictions() + authContradictions() + flowContradictions())
+        (clusterContradictions() + portContradictions() + authContradictions() + flowContradictions() + redisContradictions())
             .map { SettingsError.Problem(place: "", message: $0) }
     }
 
@@ -62,6 +62,28 @@ extension Settings {
         // Whoever can change the answer on its way could sign any token.
         if let url = auth.jwksUrl, profile != .dev, !url.hasPrefix("https://") {
             found.append("auth.jwksUrl must begin with https://")
+        }
+        return found
+    }
+
+    private func redisContradictions() -> [String] {
+        var found: [String] = []
+        let isSentinel = !redis.sentinelAddresses.isEmpty
+        let isCluster = !redis.clusterAddresses.isEmpty
+        let isTLS = redis.url?.lowercased().hasPrefix("rediss:") ?? false
+        if isSentinel, isCluster { found.append("redis.sentinel.addresses and redis.cluster.addresses are both set") }
+        if isSentinel != (redis.sentinelMaster != nil) {
+            found.append("redis.sentinel.addresses and redis.sentinel.master need each other")
+        }
+        if isSentinel || isCluster, redis.url?.lowercased().hasPrefix("unix:") ?? false {
+            found.append("redis.url must begin with redis:// or rediss:// beside sentinel or cluster addresses")
+        }
+        if (redis.tlsCertificateFile == nil) != (redis.tlsKeyFile == nil) {
+            found.append("redis.tls.certificateFile and redis.tls.keyFile need each other")
+        }
+        let tlsFiles = [redis.tlsCaFile, redis.tlsCertificateFile, redis.tlsServerName]
+        if !isTLS, tlsFiles.contains(where: { $0 != nil }) {
+            found.append("redis.tls is set, but redis.url does not begin with rediss://")
         }
         return found
     }

@@ -79,7 +79,23 @@ extension SettingTable {
     private static let redis: [SettingKey] = [
         .string(
             "redis.url", "redis://127.0.0.1:6379", dev: "", secret: true,
-            "redis://[user:password@]host[:port][/database] or unix:///path; empty under dev: a private server."),
+            "redis[s]://[user:password@]host[:port][/database] or unix:///path; empty under dev: a private server."),
+        .list(
+            "redis.sentinel.addresses", [],
+            "host:port of the sentinels that know the master; redis.url then gives login, database and TLS only."),
+        .string("redis.sentinel.master", "", "Name under which the sentinels know the master."),
+        .string("redis.sentinel.user", "", "ACL user at the sentinels."),
+        .string("redis.sentinel.password", "", secret: true, "Password at the sentinels; empty: they ask for none."),
+        .list(
+            "redis.cluster.addresses", [],
+            "host:port of some nodes of a Redis Cluster; redis.url then gives login and TLS only."),
+        .string("redis.tls.caFile", "", "PEM file of the authorities to trust with rediss://; empty: the system's."),
+        .string("redis.tls.certificateFile", "", "PEM file of this node's own certificate, shown to the server."),
+        .string("redis.tls.keyFile", "", "PEM file of the key of redis.tls.certificateFile."),
+        .string("redis.tls.serverName", "", "Name in the server's certificate; empty: the host of its address."),
+        .bool("redis.tls.verify", true, "false: any server is believed; never in production."),
+        .duration("redis.connectTimeoutMs", 1000, in: 10...minute, "Time limit of connecting to one server."),
+        .duration("redis.reconnectMaxMs", 1000, in: 20...minute, "Longest pause before reconnecting."),
         .duration("redis.commandTimeoutMs", 2000, in: 10...10 * minute, "Time limit of one command."),
         .int("redis.queueMax", 65_536, in: 1...10_000_000, "Commands waiting; more are refused."),
         .int("redis.eventsLengthMax", 100_000, in: 100...100_000_000, "Entries kept of a shard's mutation events."),

@@ -7,6 +7,8 @@ import NIOHTTP1
 /// Freshet nodes as processes of their own over one Postgres and one Redis.
 final class Cluster {
     let servers: Servers
+    /// Goes before what points at `servers`.
+    var environment: [String: String] = [:]
     private var nodes: [FreshetProcess] = []
 
     private init(_ servers: Servers) {
@@ -48,7 +50,7 @@ final class Cluster {
             arguments,
             environment: [
                 "FRESHET_POSTGRES_URL": servers.postgres.connectionString, "FRESHET_REDIS_URL": servers.redis.url,
-            ])
+            ].merging(environment) { $1 })
         nodes.append(process)
         let ready = try await process.line(containing: "ready http://")
         let parts = ready.split(separator: " ")
