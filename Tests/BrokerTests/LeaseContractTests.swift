@@ -55,6 +55,44 @@ struct LeaseContractTests {
         await broker.close()
     }
 
+    @Test("grants of one server trust each other", arguments: BrokerKind.allCases)
+    func trusted(_ kind: BrokerKind) async throws {
+        let fixture = try kind.make()
+        let broker = fixture.broker
+        let first = try #require(try await broker.acquireLease(fixture.lease, owner: "a", ttlMs: 60_000))
+        let second = try #require(try await broker.acquireLease(fixture.lease, owner: "a", ttlMs: 60_000))
+        #expect(first.trustedEpoch == first.epoch && second.trustedEpoch == first.epoch)
+        #expect(!first.server.isEmpty && first.server == second.server)
+        // A cursor of that server is no reason for doubt; one of another server is.
+        let ids = try await fixture.append(1...2, to: fixture.events)
+        let reader = broker.makeReader(name: "r")
+        reader.follow(fixture.events, after: ids[0], server: first.server)
+        #expect(
+            try await fixture.readSome(reader).map { BatchShape($0) }
+                == [BatchShape(signal: nil, numbers: [2])])
+        reader.follow(fixture.events, after: ids[1], server: "another")
+        #expect(try await fixture.readSome(reader).map(\.signal) == [.serverChanged])
+        #expect(
+            try await broker.trimFenced(
+                fixture.events, minimumID: ids[1], lease: fixture.lease, epoch: first.epoch) == nil)
+        #expect(
+            try await broker.trimFenced(
+                fixture.events, minimumID: ids[1], lease: fixture.lease, epoch: second.epoch) == 1)
+        await broker.close()
+    }
+
+    private struct BatchShape: Equatable {
+        var signal: StreamSignal?
+        var numbers: [Int]
+
+        init(signal: StreamSignal?, numbers: [Int]) {
+            self.signal = signal
+            self.numbers = numbers
+        }
+
+        init(_ batch: StreamBatch) { self.init(signal: batch.signal, numbers: batch.numbers) }
+    }
+
     @Test("of owners who race, one wins", arguments: BrokerKind.allCases)
     func races(_ kind: BrokerKind) async throws {
         let fixture = try kind.make()

@@ -3,7 +3,7 @@ import Glibc
 @testable import Broker
 
 /// A private certificate authority in a folder of the test's, with a server's certificate for 127.0.0.1 and
-/// `redis.test`, one for another name, and a client's. Made with `openssl`.
+/// `redis.test`, one for that name alone, and a client's; and an authority that signed none of them. Made with `openssl`.
 struct TestCertificates: Sendable {
     let directory: String
 
@@ -25,6 +25,7 @@ struct TestCertificates: Sendable {
               openssl x509 -req -in "$1.csr" -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile "$1.ext" -out "$1.crt"
             }
             leaf server "IP:127.0.0.1,DNS:redis.test"
+            leaf named "DNS:redis.test"
             leaf client "DNS:client.test"
             key other
             openssl req -x509 -new -key other.key -days 2 -subj "/CN=Another CA" -out other.crt

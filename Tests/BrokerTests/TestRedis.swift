@@ -19,7 +19,7 @@ final class TestRedis: Sendable {
         /// A node of a cluster.
         case cluster
         /// TLS only, with certificates in the folder (`TestCertificates`); clients must show one too if asked to.
-        case tls(asksClients: Bool)
+        case tls(asksClients: Bool, certificate: String = "server")
     }
 
     let directory: String
@@ -50,13 +50,13 @@ final class TestRedis: Sendable {
                     "--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-config-file", "nodes.conf",
                     "--cluster-port", String(self.port + 1), "--bind", "127.0.0.1", "--port", String(self.port),
                 ]
-        case .tls(let asksClients):
+        case .tls(let asksClients, let certificate):
             let certificates = try TestCertificates(directory: directory)
             self.port = try TestRedis.freePort(withBus: false)
             self.options =
                 options + [
                     "--tls-port", String(self.port), "--bind", "127.0.0.1", "--tls-cert-file",
-                    certificates.path("server.crt"), "--tls-key-file", certificates.path("server.key"),
+                    certificates.path("\(certificate).crt"), "--tls-key-file", certificates.path("\(certificate).key"),
                     "--tls-ca-cert-file", certificates.path("ca.crt"), "--tls-auth-clients",
                     asksClients ? "yes" : "no",
                 ]

@@ -92,7 +92,7 @@ extension SettingTable {
         .string("redis.tls.caFile", "", "PEM file of the authorities to trust with rediss://; empty: the system's."),
         .string("redis.tls.certificateFile", "", "PEM file of this node's own certificate, shown to the server."),
         .string("redis.tls.keyFile", "", "PEM file of the key of redis.tls.certificateFile."),
-        .string("redis.tls.serverName", "", "Name in the server's certificate; empty: the host of its address."),
+        .string("redis.tls.serverName", "", "Name that the server's certificate carries; empty: the host of its address."),
         .bool("redis.tls.verify", true, "false: any server is believed; never in production."),
         .duration("redis.connectTimeoutMs", 1000, in: 10...minute, "Time limit of connecting to one server."),
         .duration("redis.reconnectMaxMs", 1000, in: 20...minute, "Longest pause before reconnecting."),

@@ -1,0 +1,135 @@
+import Glibc
+import LiveModel
+import Testing
+
+@testable import Broker
+
+/// What only a Redis Cluster can show: each test has one of its own.
+@Suite("Redis Cluster", .timeLimit(.minutes(2)))
+struct RedisClusterTests {
+    /// Appends until acknowledged, as a publisher does.
+    private func publish(_ numbers: ClosedRange<Int>, _ broker: any Broker, _ stream: String) async throws {
+        while true {
+            do throws(BrokerError) {
+                _ = try await broker.append(
+                    numbers.map { StreamAppend(stream: stream, fields: [("n", Array(String($0).utf8))]) })
+                return
+            } catch {
+                guard error.code == .outcomeUnknown || error.code == .unavailable else { throw error }
+            }
+        }
+    }
+
+    @Test("a slot moves there and back under writing and reading: nothing lost, doubled or out of order")
+    func slotMoves() async throws {
+        let cluster = try TestCluster()
+        let broker = try cluster.broker("moves")
+        let stream = broker.keys.events(shard: 0)
+        let reader = broker.makeReader(name: "r")
+        reader.follow(stream, after: .zero)
+        try await publish(1...3, broker, stream)
+        let grant = try #require(
+            try await broker.acquireLease(broker.keys.lease(shard: 0), owner: "a", ttlMs: 60_000))
+        let publisher = Task {
+            for step in 0..<300 { try await publish((4 + 3 * step)...(6 + 3 * step), broker, stream) }
+        }
+        let home = try cluster.owner(of: stream)
+        let other = try #require(cluster.nodes.first { $0 !== home })
+        for target in [other, home] {
+            try await cluster.moveSlot(of: stream, to: target) {
+                // Half-way, a lease on its own is served by whichever side has it.
+                let lease = broker.keys.lease(shard: 0)
+                let isHeld = try await broker.renewLease(lease, owner: "a", epoch: grant.epoch, ttlMs: 60_000)
+                #expect(isHeld)
+            }
+            #expect(try cluster.owner(of: stream) === target)
+        }
+        try await publisher.value
+        var numbers: [Int] = []
+        while numbers.last != 903 {
+            for batch in try await reader.next(maxEntries: 1000) {
+                #expect(batch.signal == nil || batch.signal == .serverChanged)
+                numbers += batch.numbers
+            }
+        }
+        #expect(numbers == Array(1...903))
+        // Another server grants: what the former one granted is doubted.
+        _ = try await broker.releaseLease(broker.keys.lease(shard: 0), owner: "a", epoch: grant.epoch)
+        try await cluster.moveSlot(of: stream, to: other)
+        let next = try #require(
+            try await broker.acquireLease(broker.keys.lease(shard: 0), owner: "a", ttlMs: 60_000))
+        #expect(next.epoch > grant.epoch && next.trustedEpoch == next.epoch && next.server != grant.server)
+        await broker.close()
+    }
+
+    @Test("a stale first map is mended by the first redirection; one reader follows streams of all nodes")
+    func manyShards() async throws {
+        let cluster = try TestCluster.shared.get()
+        let broker = try cluster.broker("many")
+        let streams = (0..<40).map { broker.keys.events(shard: $0) }
+        #expect(Set(try streams.map { try cluster.owner(of: $0).port }).count == 3)
+        let reader = broker.makeReader(name: "r")
+        for stream in streams { reader.follow(stream, after: .zero) }
+        let ids = try await broker.append(
+            (0..<200).map { StreamAppend(stream: streams[$0 % 40], fields: [("n", Array(String($0).utf8))]) })
+        #expect(ids.count == 200 && !ids.contains(.zero))
+        var seen: [String: [Int]] = [:]
+        while seen.values.map(\.count).reduce(0, +) < 200 {
+            for batch in try await reader.next(maxEntries: 2) {
+                #expect(batch.signal == nil && batch.entries.count <= 2)
+                seen[batch.stream, default: []] += batch.numbers
+            }
+        }
+        for (index, stream) in streams.enumerated() {
+            #expect(seen[stream] == stride(from: index, to: 200, by: 40).map { $0 })
+        }
+        #expect(broker.state.servers.count == 3 && broker.state.connected)
+        #expect(broker.state.servers.allSatisfy { $0.connected && !$0.id.isEmpty })
+        for stream in streams.dropFirst() { reader.unfollow(stream) }
+        try await publish(1...1, broker, streams[0])
+        #expect(try await reader.next(maxEntries: 10).map(\.numbers) == [[1]])
+        await broker.close()
+    }
+
+    @Test("a primary that dies: its slots wait, the others go on, nothing acknowledged is lost when it is back")
+    func primaryDies() async throws {
+        let cluster = try TestCluster()
+        // Others may keep working while slots are missing: that is how the rest is seen to go on.
+        for node in cluster.nodes { _ = try node.command("CONFIG", "SET", "cluster-require-full-coverage", "no") }
+        let broker = try cluster.broker("dies") { $0.commandTimeoutMs = 500 }
+        let streams = (0..<20).map { broker.keys.events(shard: $0) }
+        let victim = try cluster.owner(of: streams[0])
+        let safe = try #require(try streams.first { try cluster.owner(of: $0) !== victim })
+        try await eventually { await errorCode { try await publish(1...1, broker, streams[0]) } == nil }
+        victim.signal(SIGSTOP)
+        let stuck = await errorCode {
+            _ = try await broker.append([StreamAppend(stream: streams[0], fields: [("n", [49])])])
+        }
+        #expect(stuck == .outcomeUnknown || stuck == .unavailable)
+        _ = try await broker.append([StreamAppend(stream: safe, fields: [("n", [49])])])
+        #expect(try await broker.length(of: safe) == 1)
+        victim.signal(SIGCONT)
+        try await eventually { await errorCode { try await publish(2...2, broker, streams[0]) } == nil }
+        await broker.close()
+    }
+
+    @Test("wrong kinds of server are told apart, with what to set")
+    func wrongKinds() async throws {
+        let cluster = try TestCluster.shared.get()
+        let single = try cluster.nodes[0].broker("single") { $0.commandTimeoutMs = 300 }
+        try await eventually { single.state.lastConnectError.contains("redis.cluster.addresses") }
+        await single.close()
+        let alone = try TestRedis.shared.get()
+        let wrong = try alone.broker("wrong") {
+            $0.topology = .cluster(addresses: [alone.endpoint])
+            $0.commandTimeoutMs = 300
+        }
+        #expect(await errorCode { try await wrong.ping() } == .unavailable)
+        #expect(wrong.state.lastConnectError.contains("not part of a Redis Cluster"))
+        await wrong.close()
+        #expect(
+            await errorCode {
+                _ = try cluster.broker("db") { $0.database = 1 }
+            } == .misconfigured)
+    }
+}
