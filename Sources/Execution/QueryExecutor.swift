@@ -33,12 +33,23 @@ package final class QueryExecutor: Sendable {
     }
 
     private let pool: PostgresPool
+    private let replicas: PostgresReplicas?
     private let clock: ServiceClock
     private let statements = StatementCache()
 
-    package init(pool: PostgresPool, clock: ServiceClock) {
+    /// - Parameter replicas: for runs of many items, which are as fresh there as on the primary; nil: none.
+    package init(pool: PostgresPool, replicas: PostgresReplicas? = nil, clock: ServiceClock) {
         self.pool = pool
+        self.replicas = replicas
         self.clock = clock
+    }
+
+    /// How often the database came back as another one, which may lack what was committed last.
+    package var databaseChanges: Int { pool.timelineChanges }
+    /// Runs that a replica answered, and those that the primary had to although there are replicas.
+    package var replicaCounts: (answered: Int, missed: Int) {
+        let counts = replicas?.counts
+        return (counts?.answered ?? 0, counts?.missed ?? 0)
     }
 
     package func run(
@@ -118,7 +129,9 @@ package final class QueryExecutor: Sendable {
         var parameters = batch.columns.map { Parameter.text(PostgresArray.literal($0[range])) }
         parameters.append(.text(Self.digests(of: batch.members[range], items)))
         do {
-            let rows = try await pool.query(statements.entry(for: batch.statement).multiplexed, parameters)
+            let statement = statements.entry(for: batch.statement).multiplexed
+            let onReplica = await replicas?.query(statement, parameters)
+            let rows = if let onReplica { onReplica } else { try await pool.query(statement, parameters) }
             for row in rows.rows {
                 guard let ordinal = row.ordinal(0), range.contains(range.lowerBound + ordinal - 1) else { continue }
                 let index = batch.members[range.lowerBound + ordinal - 1]

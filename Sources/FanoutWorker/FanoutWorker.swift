@@ -70,6 +70,8 @@ package actor FanoutWorker {
     private let eventsTotal = Counter(label: "freshet_worker_events_total")
     private let liveQueriesGauge = Gauge(label: "freshet_worker_live_queries")
     private let dueGauge = Gauge(label: "freshet_worker_due_live_queries")
+    private let replicaAnsweredGauge = Gauge(label: "freshet_refresh_replica_answered")
+    private let replicaMissedGauge = Gauge(label: "freshet_refresh_replica_missed")
     private let shardsGauge = Gauge(label: "freshet_worker_shards")
     private let pacedGauge = Gauge(label: "freshet_worker_paced_live_queries")
     private let replayedTotal = Counter(label: "freshet_takeover_events_replayed_total")
@@ -151,6 +153,9 @@ package actor FanoutWorker {
             dueGauge.record(machine.dueCount)
             shardsGauge.record(machine.ownedShards.count)
             recordTakeOver()
+            let replicas = queries.replicaCounts
+            replicaAnsweredGauge.record(replicas.answered)
+            replicaMissedGauge.record(replicas.missed)
             try? await Task.sleep(for: .milliseconds(min(settings.lease.renewMs, settings.checkpointMs) / 2))
         }
     }
@@ -166,11 +171,12 @@ package actor FanoutWorker {
         toldTakeOver = counts
     }
 
-    /// What the former server acknowledged may be lost: events, and results on their way to gateways. So everything
-    /// runs again, and the gateways say what they have.
+    /// What the former server acknowledged may be lost: committed rows, events, and results on their way to gateways.
+    /// So everything runs again, and the gateways say what they have.
     private func noticeServerChange() {
-        let changes = broker.state.serverChanges
+        let changes = broker.state.serverChanges + queries.databaseChanges
         guard changes != serverChanges else { return }
+        logger.warning("another redis or postgres server answers, all shards run again")
         serverChanges = changes
         let nowMs = clock.nowMs()
         for shard in machine.ownedShards {

@@ -10,6 +10,8 @@ package struct LocalPostgresOptions: Sendable {
     package var listensOnLoopback = false
     /// Made when missing.
     package var databaseName = "freshet"
+    /// Begin as a streaming replica of this server (connection string), with a copy of its data; `promote` ends that.
+    package var primary: String?
     /// `-c name=value`, after and above this file's own.
     package var settings: [String: String] = [:]
     /// For `initdb` and for the server to be ready, each; recovery after a crash counts.
@@ -227,6 +229,17 @@ package final class LocalPostgres: Sendable {
             pauseMs = min(200, pauseMs * 2)
         }
     }
+
+    /// Makes a replica a primary; returns when it takes writes.
+    package func promote() async throws(LocalServerError) {
+        guard try await layout.promote(options) else {
+            throw LocalServerError(.startFailed, "the replica was not promoted; its log is \(layout.log)")
+        }
+    }
+
+    /// Stops the server's own process in its tracks, so that it accepts no connections; `resume` lets it go on.
+    package func freeze() { state.withLock { $0.child?.signal(SIGSTOP) } }
+    package func resume() { state.withLock { $0.child?.signal(SIGCONT) } }
 
     private static func quoted(_ value: String) -> String {
         "'" + value.reduce(into: "") { $0 += ($1 == "'" || $1 == "\\") ? "\\\($1)" : String($1) } + "'"

@@ -45,6 +45,17 @@ struct PostgresFolder: Sendable {
         }
         try Files.write(password, Self.randomPassword(), mode: 0o600)
         if let account { try account.give(password) }
+        if let primary = options.primary {
+            let copy = try Programs.find("pg_basebackup", package: "postgresql")
+            guard
+                try await run(
+                    copy, ["-d", primary, "-D", cluster, "-R", "-X", "stream", "-c", "fast", "--no-sync"], options)
+            else {
+                throw LocalServerError(
+                    .initialisationFailed, "pg_basebackup failed; its log is \(log)", logTail: Files.tail(log))
+            }
+            return try Files.write(marker, "", mode: 0o600)
+        }
         var arguments = [
             "-D", cluster, "-U", LocalPostgres.user, "--encoding=UTF8", "--locale=C.UTF-8", "--auth-local=trust",
             "--auth-host=scram-sha-256", "--pwfile=\(password)", "--no-instructions",
@@ -55,6 +66,11 @@ struct PostgresFolder: Sendable {
                 .initialisationFailed, "initdb failed; its log is \(log)", logTail: Files.tail(log))
         }
         try Files.write(marker, "", mode: 0o600)
+    }
+
+    func promote(_ options: LocalPostgresOptions) async throws(LocalServerError) -> Bool {
+        let control = try Programs.find("pg_ctl", package: "postgresql")
+        return try await run(control, ["promote", "-D", cluster, "-w", "-t", "30"], options)
     }
 
     /// A server of a previous run may still be shutting down; our lock says that its parent is gone.

@@ -4,6 +4,7 @@ internal import Endpoint
 internal import FanoutWorker
 internal import Gateway
 internal import HTTPServer
+internal import Postgres
 internal import Refresh
 internal import Sessions
 internal import Settings
@@ -29,6 +30,20 @@ extension ServiceNode {
         sweeper.alarmRows = settings.outbox.alarmRows
         sweeper.alarmAgeMs = Int64(settings.outbox.alarmAgeMs)
         return sweeper
+    }
+
+    func postgresConfiguration(_ url: String) -> PostgresConfiguration {
+        var configuration = PostgresConfiguration(connectionString: url)
+        configuration.readConnections = settings.postgres.readConnections
+        configuration.writeConnections = settings.postgres.writeConnections
+        configuration.sessionConnections = settings.postgres.sessionConnections
+        configuration.queueMax = settings.postgres.queueMax
+        configuration.statementTimeoutMs = settings.postgres.statementTimeoutMs
+        configuration.connectTimeoutMs = settings.postgres.connectTimeoutMs
+        configuration.reconnectBackoffMinMs = settings.postgres.reconnectMinMs
+        configuration.reconnectBackoffMaxMs = settings.postgres.reconnectMaxMs
+        configuration.applicationName = "freshet \(id)"
+        return configuration
     }
 
     func redisConfiguration() throws -> RedisConfiguration {

@@ -49,6 +49,7 @@ package final class ServiceNode: Sendable {
 
     private struct Running: Sendable {
         let pool: PostgresPool
+        let replicas: PostgresReplicas?
         let broker: any Broker
         let directory: ClusterDirectory
         let publisher: EventPublisher
@@ -107,16 +108,7 @@ package final class ServiceNode: Sendable {
 
     private func openPostgres() async throws(NodeError) -> PostgresPool {
         guard let url = settings.postgres.url else { throw NodeError("postgres.url is not set") }
-        var configuration = PostgresConfiguration(connectionString: url)
-        configuration.readConnections = settings.postgres.readConnections
-        configuration.writeConnections = settings.postgres.writeConnections
-        configuration.sessionConnections = settings.postgres.sessionConnections
-        configuration.queueMax = settings.postgres.queueMax
-        configuration.statementTimeoutMs = settings.postgres.statementTimeoutMs
-        configuration.connectTimeoutMs = settings.postgres.connectTimeoutMs
-        configuration.reconnectBackoffMinMs = settings.postgres.reconnectMinMs
-        configuration.reconnectBackoffMaxMs = settings.postgres.reconnectMaxMs
-        configuration.applicationName = "freshet \(id)"
+        let configuration = postgresConfiguration(url)
         let pool = PostgresPool(configuration: configuration, logger: logger)
         do {
             try await pool.start()
@@ -126,6 +118,22 @@ package final class ServiceNode: Sendable {
             throw NodeError("Postgres: \(error) \(error.message)")
         }
         return pool
+    }
+
+    /// Only a worker runs things again.
+    private func openReplicas(_ pool: PostgresPool) -> PostgresReplicas? {
+        guard settings.cluster.roles.contains(.worker), !settings.postgres.replicas.isEmpty else { return nil }
+        let configurations = settings.postgres.replicas.map { url in
+            var configuration = postgresConfiguration(url)
+            configuration.readConnections = 1
+            configuration.writeConnections = settings.postgres.replicaConnections
+            configuration.sessionConnections = 1
+            return configuration
+        }
+        let replicas = PostgresReplicas(
+            primary: pool, configurations: configurations, waitMs: settings.postgres.replicaWaitMs, logger: logger)
+        replicas.start()
+        return replicas
     }
 
     private func openBroker() async throws(NodeError) -> any Broker {
@@ -180,7 +188,8 @@ package final class ServiceNode: Sendable {
         let shardCount = settings.cluster.shardCount
         let loops = settings.http.eventLoops > 0 ? settings.http.eventLoops : System.coreCount
         let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
-        let queries = QueryExecutor(pool: pool, clock: clock)
+        let replicas = openReplicas(pool)
+        let queries = QueryExecutor(pool: pool, replicas: replicas, clock: clock)
         let directory = ClusterDirectory(broker: broker, shardCount: shardCount, nowMs: { [clock] in clock.nowMs() })
         do {
             try await directory.refresh()
@@ -259,10 +268,9 @@ package final class ServiceNode: Sendable {
             }
         }
         var parts = Running(
-            pool: pool, broker: broker, directory: directory, publisher: publisher, sweeper: sweeper, worker: worker,
-            gateway: gateway,
-            sessions: sessions, server: server, admin: admin, group: group,
-            publicPort: port, adminPort: adminPort, tasks: [])
+            pool: pool, replicas: replicas, broker: broker, directory: directory, publisher: publisher,
+            sweeper: sweeper, worker: worker, gateway: gateway, sessions: sessions, server: server, admin: admin,
+            group: group, publicPort: port, adminPort: adminPort, tasks: [])
         // A gateway is in the node list before it announces any interest: see FanoutWorker.start.
         await announce(parts, publicPort: port, adminPort: adminPort)
         if let gateway {
@@ -386,6 +394,7 @@ package final class ServiceNode: Sendable {
         for task in parts.tasks { task.cancel() }
         try? await parts.broker.withdrawNode(id.name)
         await parts.broker.close()
+        await parts.replicas?.stop()
         await parts.pool.stop()
         for task in parts.tasks { await task.value }
         try? await parts.group.shutdownGracefully()

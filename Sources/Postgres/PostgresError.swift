@@ -87,6 +87,9 @@ extension PostgresError {
     package var isNotNullViolation: Bool { sqlState == "23502" }
     package var isCheckViolation: Bool { sqlState == "23514" }
 
+    /// 25006: the transaction is read-only, or the server is.
+    var isReadOnlyServer: Bool { sqlState == "25006" }
+
     /// 57014: statement_timeout, our own cancel request or an administrator's.
     var isQueryCanceled: Bool { sqlState == "57014" }
 

@@ -28,7 +28,7 @@ struct PrivatePostgres: SuiteTrait, TestScoping {
     }
 }
 
-private func removeTree(_ path: String) {
+func removeTree(_ path: String) {
     guard let folder = opendir(path) else { return }
     defer { closedir(folder) }
     while let entry = readdir(folder) {

@@ -7,14 +7,17 @@ final class Connection {
     private var scratch = ParameterScratch()
 
     /// Starts connecting without waiting (host names are resolved here, which can block). nil only without memory.
-    init?(configuration: PostgresConfiguration, role: LinkRole) {
-        // Keywords before `dbname` are defaults, because the connection string in it overrides them.
-        let settings = [
+    init?(configuration: PostgresConfiguration, role: LinkRole, hosts: ConnectionHosts, hostNumber: Int) {
+        // Keywords before `dbname` are defaults, because the connection string in it overrides them; those behind it
+        // override it.
+        var settings = [
             ("application_name", "\(configuration.applicationName)-\(role.rawValue)"),
             ("tcp_user_timeout", "15000"), ("keepalives_idle", "15"), ("keepalives_interval", "5"),
             ("dbname", configuration.connectionString),
             ("client_encoding", "UTF8"),
         ]
+        if hosts.needsWriter { settings.insert(("target_session_attrs", "read-write"), at: 0) }
+        settings += hosts.choices[hostNumber % hosts.choices.count].map { ($0.keyword, $0.value) }
         let keywords = settings.map { strdup($0.0) }
         let values = settings.map { strdup($0.1) }
         defer { for pointer in keywords + values { free(pointer) } }
@@ -41,6 +44,14 @@ final class Connection {
     var errorMessage: String {
         let message = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
         return message.split(whereSeparator: \.isNewline).joined(separator: " ")
+    }
+
+    /// Whether the server itself says that it takes no writes; a caller's own read-only transaction does not count.
+    var isServerReadOnly: Bool {
+        let flags: [String] = ["in_hot_standby", "default_transaction_read_only"]
+        return flags.contains { name in
+            PQparameterStatus(connection, name).map { String(cString: $0) } == "on"
+        }
     }
 
     func continueConnecting() -> PostgresPollingStatusType { PQconnectPoll(connection) }

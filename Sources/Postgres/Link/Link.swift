@@ -10,7 +10,14 @@ final class Link: Sendable {
         case cancelRequestEnded(generation: Int)
         /// The connection is in a state nobody vouches for.
         case reconnect(generation: Int)
+        /// Another server is to be looked for, once everything sent is answered.
+        case leave(generation: Int)
         case stop
+    }
+
+    enum ServerNews: Sendable {
+        case timeline(String)
+        case readOnly
     }
 
     private struct Inbox {
@@ -35,17 +42,22 @@ final class Link: Sendable {
     let wakeup = Wakeup()
     /// Called on the connection's thread whenever a connection is ready for use, and when an attempt fails.
     let onConnect: @Sendable (Result<Void, PostgresError>) -> Void
+    /// Called on the connection's thread with the server's timeline whenever a connection is set up, and when the
+    /// server turned out to take no writes.
+    let onServer: @Sendable (ServerNews) -> Void
     private let inbox = Mutex(Inbox())
     private let life = Mutex(Life())
 
     init(
         role: LinkRole, configuration: PostgresConfiguration, logger: Logger,
+        onServer: @escaping @Sendable (ServerNews) -> Void = { _ in },
         onConnect: @escaping @Sendable (Result<Void, PostgresError>) -> Void
     ) {
         self.role = role
         self.configuration = configuration
         self.logger = logger
         self.onConnect = onConnect
+        self.onServer = onServer
     }
 
     /// - Returns: false when no thread or wake-up descriptor could be had, or it was started before.

@@ -33,8 +33,15 @@ extension LinkLoop {
         }
     }
 
+    /// The timeline changes when a standby is promoted: what the former primary had not passed on is gone then.
+    private static let timelineScript = """
+        SELECT CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END
+        """
+
     private func beginConnecting(_ nowMs: Int) {
-        guard let connection = Connection(configuration: configuration, role: role) else {
+        guard
+            let connection = Connection(configuration: configuration, role: role, hosts: hosts, hostNumber: hostNumber)
+        else {
             return connectFailed("no memory for a connection")
         }
         self.connection = connection
@@ -51,6 +58,7 @@ extension LinkLoop {
                 return connectFailed(connection.errorMessage)
             }
             scriptError = nil
+            isAskingTimeline = false
             phase = .script(nil, deadlineMs: deadlineMs)
             flush()
         case PGRES_POLLING_FAILED:
@@ -63,7 +71,17 @@ extension LinkLoop {
     /// The set-up script has been answered.
     func connectionIsSetUp() {
         guard let connection else { return }
-        if let scriptError { return connectFailed(scriptError.message) }
+        if !isAskingTimeline {
+            if let scriptError { return connectFailed(scriptError.message) }
+            // Apart from the rest, because a server may refuse to tell.
+            isAskingTimeline = true
+            scriptValue = nil
+            guard connection.sendScript(Self.timelineScript) else { return connectFailed(connection.errorMessage) }
+            return flush()
+        }
+        isAskingTimeline = false
+        isLeaving = false
+        if let timeline = scriptValue, !timeline.isEmpty { link.onServer(.timeline(timeline)) }
         guard connection.enterPipeline() else { return connectFailed(connection.errorMessage) }
         statements.removeAll()
         isCancelling = false
@@ -89,8 +107,10 @@ extension LinkLoop {
             level: lastConnectError == nil ? .warning : .debug, "postgres connection failed",
             metadata: ["role": "\(role.rawValue)", "reason": "\(message)"])
         lastConnectError = error
-        connectAttempts += 1
-        phase = .waiting(untilMs: monotonicMs() + backoffMs())
+        // The next host at once, a pause when all have been tried.
+        hostNumber = (hostNumber + 1) % hosts.choices.count
+        if hostNumber == 0 { connectAttempts += 1 }
+        phase = .waiting(untilMs: monotonicMs() + (hostNumber == 0 ? backoffMs() : 0))
         link.onConnect(.failure(error))
     }
 
@@ -111,6 +131,7 @@ extension LinkLoop {
         connection = nil
         mustFlush = false
         isCancelling = false
+        isLeaving = false
         emptyAnswersAtSync = 0
         isHeadAnswered = false
         counters.isConnected.store(false, ordering: .relaxed)

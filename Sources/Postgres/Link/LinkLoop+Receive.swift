@@ -16,6 +16,7 @@ extension LinkLoop {
                 connectionLost(connection.errorMessage)
             }
         }
+        leaveIfIdle()
         if case .ready = phase { sendPending(monotonicMs()) }
     }
 
@@ -130,6 +131,7 @@ extension LinkLoop {
         if error.isStalePreparedStatement, let step = error.stepIndex {
             statements.discard(job.steps[step].statement)
         }
+        if error.isReadOnlyServer { serverRefusedWrite() }
         if !job.isFinished, mayRepeat(job, error) {
             job.repeats += 1
             job.forgetAnswers()
@@ -150,8 +152,18 @@ extension LinkLoop {
         }
         guard job.repeats < Self.repeatsMax, !isStopping else { return false }
         if error.isStalePreparedStatement { return true }
+        // On the server that is looked for now.
+        if error.isReadOnlyServer, role == .write { return monotonicMs() < job.deadlineMs }
         return error.isQueryCanceled && job.isExposedToCancel && monotonicMs() < job.deadlineMs
             && !job.cancelRequested.load(ordering: .relaxed)
+    }
+
+    /// A session may have asked for a read-only transaction itself.
+    private func serverRefusedWrite() {
+        guard role == .write || role == .session && connection?.isServerReadOnly == true, !isLeaving else { return }
+        isLeaving = true
+        logger.warning("postgres takes no writes any more", metadata: ["role": "\(role.rawValue)"])
+        link.onServer(.readOnly)
     }
 
     func cancellationCode(_ job: Job) -> PostgresError.Code {
@@ -198,6 +210,9 @@ extension LinkLoop {
                 }
                 return scriptConnectionFailed(job, PostgresError(.unsupported, "COPY is not supported"))
             default:
+                if job == nil, PQntuples(pointer) > 0 {
+                    scriptValue = PQgetvalue(pointer, 0, 0).map { String(cString: $0) }
+                }
                 PQclear(pointer)
             }
         }

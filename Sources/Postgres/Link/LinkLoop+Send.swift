@@ -6,7 +6,9 @@ extension LinkLoop {
     /// Sends as much of the queue as may be in flight, reads in one batch, and flushes once.
     func sendPending(_ nowMs: Int) {
         // A cancel request under way hits whatever runs when it arrives: nothing new goes out until it is over.
-        guard !isCancelling, let connection, !pending.isEmpty || !statements.discarded.isEmpty else { return }
+        guard !isCancelling, !isLeaving, let connection, !pending.isEmpty || !statements.discarded.isEmpty else {
+            return
+        }
         guard deallocate(connection) else { return connectionLost(connection.errorMessage) }
         var isBatchOpen = false
         while inFlight < configuration.inFlightMax(role), let job = pending.popFirst() {

@@ -60,10 +60,19 @@ final class LinkLoop {
     var mustFlush = false
     var isCancelling = false
     var scriptError: PostgresError?
+    /// The script under way asks for the timeline of a connection that is set up otherwise.
+    var isAskingTimeline = false
+    /// The first value that the set-up has answered last.
+    var scriptValue: String?
+    /// The server takes no writes any more: nothing new is sent, and when all is answered another one is looked for.
+    var isLeaving = false
     var emptyAnswersAtSync = 0
     /// The command at the front of `pipeline` has had a result.
     var isHeadAnswered = false
 
+    let hosts: ConnectionHosts
+    /// Of the host to try next, or in use.
+    var hostNumber = 0
     var connectAttempts = 0
     var connectedSinceMs = 0
     var lastConnectError: PostgresError?
@@ -76,6 +85,7 @@ final class LinkLoop {
         configuration = link.configuration
         role = link.role
         logger = link.logger
+        hosts = ConnectionHosts(configuration.connectionString)
         statements = PreparedStatements(countMax: configuration.preparedStatementsMax)
     }
 
@@ -125,6 +135,8 @@ final class LinkLoop {
             cancel(job, nowMs)
         case .cancelRequestEnded(let generation):
             if generation == counters.generation.load(ordering: .relaxed) { isCancelling = false }
+        case .leave(let generation):
+            if isConnected(generation) { leave() }
         case .reconnect(let generation):
             if isConnected(generation) { connectionLost("a session could not be reset") }
         case .stop:
@@ -146,6 +158,17 @@ final class LinkLoop {
         pending.removeAll()
         counters.isConnected.store(false, ordering: .relaxed)
         connection = nil
+    }
+
+    /// Goes to another server as soon as everything sent is answered.
+    func leave() {
+        isLeaving = true
+        leaveIfIdle()
+    }
+
+    func leaveIfIdle() {
+        guard isLeaving, pipeline.isEmpty, case .ready = phase else { return }
+        connectionLost("the server takes no writes any more")
     }
 
     // MARK: jobs

@@ -20,33 +20,49 @@ package final class PostgresPool: Sendable {
     let writers: [Link]
     let sessions: SessionQueue
     private let gate: StartGate
+    private let news: ServerNewsBoard
 
     package init(configuration: PostgresConfiguration, logger: Logger) {
         self.configuration = configuration
         let gate = StartGate()
         self.gate = gate
+        let news = ServerNewsBoard()
+        self.news = news
         func links(_ role: LinkRole, _ count: Int) -> [Link] {
             (0..<max(1, count)).map { _ in
                 let id = gate.add()
-                return Link(role: role, configuration: configuration, logger: logger) { gate.report(id, $0) }
+                return Link(
+                    role: role, configuration: configuration, logger: logger, onServer: { news.told($0) }
+                ) { gate.report(id, $0) }
             }
         }
         readers = links(.read, configuration.readConnections)
         writers = links(.write, configuration.writeConnections)
         sessions = SessionQueue(
             links: links(.session, configuration.sessionConnections), waitersMax: configuration.queueMax)
+        news.follow(readers + writers + sessions.links)
     }
 
     private var links: [Link] { readers + writers + sessions.links }
 
+    /// How often another timeline than before was met: a standby was promoted, and what the former primary had not
+    /// passed on to it is gone although it was committed.
+    package var timelineChanges: Int { news.timelineChanges }
+
+    /// Without waiting, and without an error when the server is away. Call this or `start`, once.
+    package func startInBackground() { for link in links { _ = link.start() } }
+
+    var hasConnectedWriter: Bool { writers.contains { $0.counters.isConnected.load(ordering: .relaxed) } }
+
     /// Connects everything. Call it once.
     ///
-    /// - Throws: `connectionFailed` when not every connection was made within `connectTimeoutMs`; all are closed then.
+    /// - Throws: `connectionFailed` when not every connection was made within `connectTimeoutMs` for each host of the
+    ///   connection string; all are closed then.
     package func start() async throws(PostgresError) {
         for link in links where !link.start() {
             gate.fail(PostgresError(.connectionFailed, "no thread or descriptor for a connection"))
         }
-        let timeoutMs = configuration.connectTimeoutMs
+        let timeoutMs = configuration.connectTimeoutMs * ConnectionHosts(configuration.connectionString).choices.count
         let gate = gate
         let timer = Task {
             try await Task.sleep(for: .milliseconds(timeoutMs))

@@ -53,6 +53,9 @@ extension Settings {
     package struct Postgres: Sendable, Hashable {
         /// Nil when empty.
         package var url: String?
+        package var replicas: [String]
+        package var replicaConnections: Int
+        package var replicaWaitMs: Int
         package var readConnections: Int
         package var writeConnections: Int
         package var sessionConnections: Int
@@ -64,6 +67,9 @@ extension Settings {
 
         init(_ values: SettingValues) {
             url = values.text("postgres.url")
+            replicas = values.list("postgres.replicas")
+            replicaConnections = values.int("postgres.replicaConnections")
+            replicaWaitMs = values.int("postgres.replicaWaitMs")
             readConnections = values.int("postgres.readConnections")
             writeConnections = values.int("postgres.writeConnections")
             sessionConnections = values.int("postgres.sessionConnections")

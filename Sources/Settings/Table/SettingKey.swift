@@ -130,11 +130,10 @@ extension SettingKey {
     }
 
     static func list(
-        _ path: String, _ standard: [String], choices: [String]? = nil, _ doc: String
+        _ path: String, _ standard: [String], choices: [String]? = nil, secret: Bool = false, _ doc: String
     ) -> SettingKey {
         SettingKey(
             path, kind: .stringList, standard: .stringList(standard),
-            allowed: choices.map { .choices($0) } ?? .anything,
-            doc: doc)
+            allowed: choices.map { .choices($0) } ?? .anything, secret: secret, doc: doc)
     }
 }

@@ -33,7 +33,7 @@ extension SettingKey {
         case .double: facts.append("Number")
         case .bool: facts.append("true or false")
         case .string: facts.append(secret ? "Text, secret" : "Text")
-        case .stringList: facts.append("List of texts")
+        case .stringList: facts.append(secret ? "List of texts, secret" : "List of texts")
         }
         if !allowedText.isEmpty { facts.append(allowedText) }
         facts.append("default \(standard.yaml)" + (humanDefault.map { " (\($0))" } ?? ""))
@@ -63,7 +63,7 @@ extension LoadedSettings {
         for section in SettingTable.sections {
             text += "\(section.name):\n"
             for row in values where row.key.section == section.name {
-                let isSet = row.key.secret && row.value != .string("")
+                let isSet = row.key.secret && row.value != .string("") && row.value != .stringList([])
                 let line = isSet ? "  # \(row.key.name): is set, secret" : "  \(row.key.name): \(row.value.yaml)"
                 text += line + String(repeating: " ", count: max(1, 44 - line.count)) + "# \(row.origin)\n"
             }

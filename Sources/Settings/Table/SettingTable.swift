@@ -63,8 +63,15 @@ extension SettingTable {
     private static let postgres: [SettingKey] = [
         .string(
             "postgres.url", "", secret: true,
-            "libpq connection string or URL; empty: libpq's own defaults and PG… variables, under dev a private server."
+            "libpq connection string or URL; several hosts: the one that takes writes; empty: libpq's PG… variables."
         ),
+        .list(
+            "postgres.replicas", [], secret: true,
+            "Connection strings (without commas) of streaming replicas, on which workers run live queries again."),
+        .int("postgres.replicaConnections", 2, in: 1...64, "Pipelined connections to each replica."),
+        .duration(
+            "postgres.replicaWaitMs", 100, in: 0...minute,
+            "Time for which a re-run waits for a replica to have every event; then the primary runs it."),
         .int("postgres.readConnections", 1, in: 1...64, "Pipelined connections for queries and re-runs."),
         .int("postgres.writeConnections", 8, in: 1...256, "Connections for mutations, one transaction each at a time."),
         .int("postgres.sessionConnections", 4, in: 1...64, "Connections for slow statements and housekeeping."),
@@ -92,7 +99,8 @@ extension SettingTable {
         .string("redis.tls.caFile", "", "PEM file of the authorities to trust with rediss://; empty: the system's."),
         .string("redis.tls.certificateFile", "", "PEM file of this node's own certificate, shown to the server."),
         .string("redis.tls.keyFile", "", "PEM file of the key of redis.tls.certificateFile."),
-        .string("redis.tls.serverName", "", "Name that the server's certificate carries; empty: the host of its address."),
+        .string(
+            "redis.tls.serverName", "", "Name that the server's certificate carries; empty: the host of its address."),
         .bool("redis.tls.verify", true, "false: any server is believed; never in production."),
         .duration("redis.connectTimeoutMs", 1000, in: 10...minute, "Time limit of connecting to one server."),
         .duration("redis.reconnectMaxMs", 1000, in: 20...minute, "Longest pause before reconnecting."),

@@ -1,0 +1,46 @@
+import CLibpq
+
+/// The hosts of a connection string. libpq tries several by itself, but gives its non-blocking callers no time limit
+/// for each: one host that does not answer would use up the whole attempt. So a link tries one host at a time.
+struct ConnectionHosts: Sendable, Equatable {
+    /// Keywords that go above the connection string; empty when it names one host or none.
+    let choices: [[(keyword: String, value: String)]]
+    /// Several hosts, and no word on which of them will do: then only one that takes writes.
+    let needsWriter: Bool
+
+    /// What libpq cannot read has no choices; connecting then says what is wrong with it.
+    init(_ connectionString: String) {
+        var values: [String: String] = [:]
+        if let options = PQconninfoParse(connectionString, nil) {
+            var option = options
+            while let keyword = option.pointee.keyword {
+                if let value = option.pointee.val { values[String(cString: keyword)] = String(cString: value) }
+                option += 1
+            }
+            PQconninfoFree(options)
+        }
+        func list(_ keyword: String) -> [String]? {
+            values[keyword].map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
+        }
+        let lists = ["host", "hostaddr"].compactMap { keyword in list(keyword).map { (keyword, $0) } }
+        let count = lists.map(\.1.count).max() ?? 0
+        // A list of ports has one for each host, or one for all.
+        let ports = list("port") ?? []
+        guard count > 1, lists.allSatisfy({ $0.1.count == count }), ports.count <= 1 || ports.count == count else {
+            choices = [[]]
+            needsWriter = false
+            return
+        }
+        choices = (0..<count).map { index in
+            var choice = lists.map { (keyword: $0.0, value: $0.1[index]) }
+            if ports.count == count { choice.append((keyword: "port", value: ports[index])) }
+            return choice
+        }
+        needsWriter = values["target_session_attrs"] == nil
+    }
+
+    static func == (left: ConnectionHosts, right: ConnectionHosts) -> Bool {
+        left.needsWriter == right.needsWriter
+            && left.choices.elementsEqual(right.choices) { $0.elementsEqual($1) { $0 == $1 } }
+    }
+}

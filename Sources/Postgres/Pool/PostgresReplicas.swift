@@ -1,0 +1,106 @@
+package import Logging
+import Synchronization
+
+/// Read replicas for statements that may be as old as the moment they are asked for, and no older.
+///
+/// How that is sure: the primary's write-ahead position is asked for first, so it is behind everything committed by
+/// then. A replica is asked, *in one transaction with the statement and before it*, whether it has replayed that far.
+/// The statement's snapshot is taken after the answer, so a "yes" holds for it, whichever server answers. A replica that
+/// follows another timeline than the primary's is not believed: after a failover it can be further and yet lack what
+/// was committed since. (A replica learns of a new timeline with its next restart point; until then it is not used.)
+package final class PostgresReplicas: Sendable {
+    package struct Counts: Sendable, Hashable {
+        /// Statements that a replica answered.
+        package var answered = 0
+        /// Those that the primary had to, because no replica was there, or far enough in time.
+        package var missed = 0
+
+        package init() {}
+    }
+
+    private static let primaryPosition = Statement(
+        """
+        SELECT p.lsn::text, left(pg_walfile_name(p.lsn), 8)
+        FROM (SELECT pg_current_wal_insert_lsn() AS lsn) AS p
+        """)
+    private static let hasReplayed = Statement(
+        """
+        SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn
+          AND (SELECT timeline_id FROM pg_control_checkpoint()) = $2::int
+        """)
+    private static let pauseMinMs = 1
+    private static let pauseMaxMs = 20
+
+    private let primary: PostgresPool
+    private let pools: [PostgresPool]
+    private let waitMs: Int
+    private let state = Mutex((next: 0, counts: Counts()))
+
+    /// - Parameters:
+    ///   - configurations: one for each replica.
+    ///   - waitMs: how long a statement waits for a replica to catch up.
+    package init(
+        primary: PostgresPool, configurations: [PostgresConfiguration], waitMs: Int, logger: Logger
+    ) {
+        self.primary = primary
+        self.waitMs = waitMs
+        pools = configurations.map { configuration in
+            var configuration = configuration
+            // Each statement of a transaction must see what was committed before itself.
+            configuration.sessionSettings["default_transaction_isolation"] = "read committed"
+            return PostgresPool(configuration: configuration, logger: logger)
+        }
+    }
+
+    /// Connects in the background: a replica that is away keeps nobody from starting.
+    package func start() { for pool in pools { pool.startInBackground() } }
+    package func stop() async { for pool in pools { await pool.stop() } }
+    package var counts: Counts { state.withLock { $0.counts } }
+    package var connectedCount: Int { pools.count { $0.hasConnectedWriter } }
+
+    /// Runs a statement that only reads. Nil: ask the primary, whatever the reason.
+    package func query(_ statement: Statement, _ parameters: [Parameter]) async -> ResultSet? {
+        let result = await answer(statement, parameters)
+        state.withLock { state in
+            if result == nil { state.counts.missed += 1 } else { state.counts.answered += 1 }
+        }
+        return result
+    }
+
+    private func answer(_ statement: Statement, _ parameters: [Parameter]) async -> ResultSet? {
+        guard let pool = choose(), let position = try? await primary.query(Self.primaryPosition),
+            let row = position.rows.first, let lsn = row.string(0), let timeline = row.string(1),
+            let number = Int(timeline, radix: 16)
+        else { return nil }
+        let check: PostgresStep = (Self.hasReplayed, [.text(lsn), .text(String(number))])
+        let deadline = ContinuousClock.now + .milliseconds(waitMs)
+        var pauseMs = Self.pauseMinMs
+        var steps = [check, (statement, parameters)]
+        while true {
+            guard let results = try? await pool.transaction(steps), let answer = results.first?.rows.first else {
+                return nil
+            }
+            if answer.string(0) == "t" {
+                if results.count > 1 { return results[1] }
+                steps = [check, (statement, parameters)]
+                continue
+            }
+            // The statement goes along again when it can be of use.
+            steps = [check]
+            guard ContinuousClock.now < deadline, !Task.isCancelled else { return nil }
+            try? await Task.sleep(for: .milliseconds(pauseMs))
+            pauseMs = min(Self.pauseMaxMs, pauseMs * 2)
+        }
+    }
+
+    /// The connected ones in turn.
+    private func choose() -> PostgresPool? {
+        let connected = pools.filter(\.hasConnectedWriter)
+        guard !connected.isEmpty else { return nil }
+        let number = state.withLock { state in
+            state.next = (state.next + 1) % max(1, pools.count)
+            return state.next
+        }
+        return connected[number % connected.count]
+    }
+}

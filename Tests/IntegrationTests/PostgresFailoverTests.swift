@@ -1,0 +1,88 @@
+import FreshetClient
+import Foundation
+import JSON
+import LocalServers
+import Testing
+
+/// The whole service over a primary and a streaming replica of it.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct PostgresFailoverTests {
+    @Test func reRunsOnTheReplicaThenThePrimaryDies() async throws {
+        try await Cluster.with { cluster in
+            let primary = cluster.servers.postgres
+            var options = LocalPostgresOptions.forTests
+            options.primary = primary.connectionString
+            let standby = try await LocalPostgres.start(
+                dataDirectory: cluster.servers.folder + "/standby", options: options)
+            func hosts(_ servers: [LocalPostgres]) -> String {
+                "host=\(servers.map(\.socketDirectory).joined(separator: ",")) port=5432 user=\(LocalPostgres.user) "
+                    + "dbname=\(primary.databaseName)"
+            }
+            cluster.environment = [
+                "FRESHET_POSTGRES_URL": hosts([standby, primary]),
+                "FRESHET_POSTGRES_REPLICAS": standby.connectionString,
+            ]
+            do {
+                // A re-run that a paused replica holds up is the primary's after this long.
+                let settings = ["postgres.replicaWaitMs=200", "postgres.connectTimeoutMs=20000"]
+                let api = try await cluster.start(roles: "api", settings: settings).address
+                let worker = try await cluster.start(roles: "worker,admin", settings: settings)
+                let gateway = try await cluster.start(roles: "gateway", settings: settings)
+                let list = try JSONParser.parse(try await API.get(api, "ListMoviesByGenre", ["genre": "Sci-Fi"]).body)
+                let id = try #require(list["data"]?["movies"]?[0]?["id"]?.stringValue)
+                let subscriber = try await Subscriber.connect(gateway.address)
+                subscriber.subscribe("GetMovieById", ["id": .string(id)], id: "one")
+                _ = try await subscriber.data(id: "one")
+                func update(_ description: String) async throws -> Int {
+                    try await API.mutate(
+                        api, "UpdateMovie",
+                        ["id": .string(id), "genre": "Sci-Fi", "description": .string(description)]
+                    ).status
+                }
+                func shown(_ description: String) async throws {
+                    _ = try await subscriber.data(id: "one") {
+                        $0["movie"]?["description"]?.stringValue == description
+                    }
+                }
+                for number in 1...10 {
+                    #expect(try await update("number \(number)") == 200)
+                    try await shown("number \(number)")
+                }
+                _ = worker
+
+                // Paused: what was committed since is shown all the same.
+                let operators = try PostgresOperator(standby)
+                try operators.run("SELECT pg_wal_replay_pause()")
+                #expect(try await update("while paused") == 200)
+                try await shown("while paused")
+                try operators.run("SELECT pg_wal_replay_resume()")
+
+                await primary.crash()
+                try await standby.promote()
+                while try await update("after the promotion") != 200 {}
+                try await shown("after the promotion")
+            } catch {
+                await standby.stop()
+                throw error
+            }
+            await standby.stop()
+        }
+    }
+}
+
+/// `psql`, as an operator would.
+private struct PostgresOperator {
+    let connectionString: String
+
+    init(_ server: LocalPostgres) throws { connectionString = server.connectionString }
+
+    func run(_ sql: String) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/psql")
+        process.arguments = ["-X", "-v", "ON_ERROR_STOP=1", "-d", connectionString, "-c", sql]
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0)
+    }
+}
