@@ -4,7 +4,7 @@
 # browser that tests the page), `check` (make deploy-check).
 set -euo pipefail
 
-packages=(libhiredis-dev libpq-dev pkg-config postgresql redis-server)
+packages=(libhiredis-dev libpq-dev openssl pkg-config postgresql redis-server)
 for part in "$@"; do
     case "$part" in
         cluster) packages+=(haproxy) ;;

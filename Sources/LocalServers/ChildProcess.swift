@@ -34,6 +34,8 @@ final class ChildProcess: Sendable {
         var exit: Exit?
         var waiters: [(id: Int, CheckedContinuation<Exit?, Never>)] = []
         var idsGiven = 0
+        /// Those whose time was over before they came to wait.
+        var early: Set<Int> = []
     }
 
     let processID: pid_t
@@ -86,11 +88,14 @@ final class ChildProcess: Sendable {
         }
         defer { timer?.cancel() }
         return await withCheckedContinuation { continuation in
-            let exit = state.withLock { state in
-                if state.exit == nil { state.waiters.append((id, continuation)) }
-                return state.exit
+            let answer: Exit?? = state.withLock { state in
+                let isEarly = state.early.remove(id) != nil
+                if let exit = state.exit { return .some(exit) }
+                if isEarly { return .some(nil) }
+                state.waiters.append((id, continuation))
+                return nil
             }
-            if let exit { continuation.resume(returning: exit) }
+            if let answer { continuation.resume(returning: answer) }
         }
     }
 
@@ -105,8 +110,10 @@ final class ChildProcess: Sendable {
     }
 
     private func giveUp(_ id: Int) {
-        let waiter = state.withLock { state in
-            state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0).1 }
+        let waiter: CheckedContinuation<Exit?, Never>? = state.withLock { state in
+            if let index = state.waiters.firstIndex(where: { $0.id == id }) { return state.waiters.remove(at: index).1 }
+            if state.exit == nil { state.early.insert(id) }
+            return nil
         }
         waiter?.resume(returning: nil)
     }

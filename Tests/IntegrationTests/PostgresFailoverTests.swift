@@ -2,6 +2,7 @@ import FreshetClient
 import Foundation
 import JSON
 import LocalServers
+import NIOHTTP1
 import Testing
 
 /// The whole service over a primary and a streaming replica of it.
@@ -48,7 +49,12 @@ struct PostgresFailoverTests {
                     #expect(try await update("number \(number)") == 200)
                     try await shown("number \(number)")
                 }
-                _ = worker
+                let admin = try #require(worker.admin)
+                let metrics = String(
+                    decoding: try await HTTPCall.send(.GET, admin, path: "/metrics").body, as: UTF8.self)
+                let answered = metrics.split(separator: "\n").first { $0.hasPrefix("freshet_refresh_replica_answered") }
+                let answers = answered?.split(separator: " ").last.flatMap { Double($0) } ?? 0
+                #expect(answers >= 5, "\(answered ?? "no such metric")")
 
                 // Paused: what was committed since is shown all the same.
                 let operators = try PostgresOperator(standby)

@@ -2,6 +2,7 @@ import FreshetClient
 import Foundation
 import JSON
 import LocalServers
+import NIOHTTP1
 import Testing
 
 /// The whole service over Redis as it is run in production: a master that sentinels replace, and a Redis Cluster.
@@ -10,11 +11,14 @@ struct RedisFailoverTests {
     /// One movie, followed on a gateway, while an API node changes it.
     private struct Scene {
         let api: ServerAddress
+        let admin: ServerAddress
         let id: String
         let subscriber: Subscriber
 
         init(_ cluster: Cluster, settings: [String] = []) async throws {
-            api = try await cluster.start(roles: "api,admin", settings: settings).address
+            let first = try await cluster.start(roles: "api,admin", settings: settings)
+            api = first.address
+            admin = try #require(first.admin)
             _ = try await cluster.start(roles: "worker", settings: settings)
             _ = try await cluster.start(roles: "worker", settings: settings)
             let gateway = try await cluster.start(roles: "gateway", settings: settings)
@@ -29,6 +33,15 @@ struct RedisFailoverTests {
             let answer = try await API.mutate(
                 api, "UpdateMovie", ["id": .string(id), "genre": "Sci-Fi", "description": .string(description)])
             #expect(answer.status == 200, "\(answer.body)")
+        }
+
+        /// The addresses that the API node's readiness names.
+        func redisAddresses() async throws -> [String] {
+            let answer = try await HTTPCall.send(.GET, admin, path: "/readyz")
+            let servers = try JSONParser.parse(answer.body)["redis"]?["servers"]
+            var addresses: [String] = []
+            while let address = servers?[addresses.count]?.stringValue { addresses.append(address) }
+            return addresses
         }
 
         /// Waits for it, however long that takes within the test's time limit.
@@ -60,6 +73,7 @@ struct RedisFailoverTests {
                 try await scene.shown("without a master")
                 let second = try #require(await redis.master())
                 #expect(second !== redis.servers[0])
+                #expect(try await scene.redisAddresses() == ["redis://\(second.address)"])
                 try await scene.update("second master")
                 try await scene.shown("second master")
 
@@ -92,6 +106,9 @@ struct RedisFailoverTests {
                 let scene = try await Scene(cluster)
                 try await scene.update("first")
                 try await scene.shown("first")
+                #expect(
+                    try await Set(scene.redisAddresses())
+                        == Set(redis.nodes.prefix(LocalRedisCluster.primaryCount).map { "redis://\($0.address)" }))
 
                 // Every slot of one primary goes to another one.
                 try await moveEverySlot(of: 0, to: 1, redis)

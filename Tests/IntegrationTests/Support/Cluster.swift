@@ -38,7 +38,7 @@ final class Cluster {
     /// Starts one node and waits until it is ready.
     func start(
         roles: String, settings: [String] = []
-    ) async throws -> (process: FreshetProcess, address: ServerAddress) {
+    ) async throws -> (process: FreshetProcess, address: ServerAddress, admin: ServerAddress?) {
         var arguments = ["serve", Paths.movies, "--roles", roles, "--set", "http.port=0", "--set", "admin.port=0"]
         let quick = [
             "cluster.leaseTtlMs=1500", "cluster.leaseRenewMs=300", "cluster.nodeTtlMs=1500",
@@ -54,7 +54,8 @@ final class Cluster {
         nodes.append(process)
         let ready = try await process.line(containing: "ready http://")
         let parts = ready.split(separator: " ")
-        return (process, try ServerAddress(String(parts[1])))
+        let admin = try parts.firstIndex(of: "admin").map { try ServerAddress(String(parts[$0 + 1])) }
+        return (process, try ServerAddress(String(parts[1])), admin)
     }
 
     func stop() async {

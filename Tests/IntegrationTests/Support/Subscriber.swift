@@ -86,6 +86,8 @@ final class Subscriber: Sendable {
             case .some(.none): throw Closed(code: state.mutex.withLock { $0.closed?.code ?? nil })
             case .none: await wait()
             }
+            // The test's time limit: what the nodes logged is worth more than waiting on.
+            try Task.checkCancellation()
         }
     }
 
@@ -112,13 +114,17 @@ final class Subscriber: Sendable {
     var pendingMessages: Int { state.mutex.withLock { $0.messages.count } }
 
     private func wait() async {
-        await withCheckedContinuation { continuation in
-            let isReady = state.mutex.withLock { state in
-                if !state.messages.isEmpty || state.closed != nil { return true }
-                state.waiter = continuation
-                return false
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isReady = state.mutex.withLock { state in
+                    if !state.messages.isEmpty || state.closed != nil || Task.isCancelled { return true }
+                    state.waiter = continuation
+                    return false
+                }
+                if isReady { continuation.resume() }
             }
-            if isReady { continuation.resume() }
+        } onCancel: {
+            Self.wake(state) { _ in }
         }
     }
 
