@@ -66,7 +66,8 @@ let package = Package(
         module(
             "Broker",
             [
-                "CHiredis", "LiveModel", nio, nioPosix, .product(name: "NIOTLS", package: "swift-nio"),
+                "CHiredis", "LiveModel", nio, nioPosix, .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), logging,
             ]),
         module("Execution", ["Catalog", "GraphQLLanguage", "JSON", "LiveModel", "Postgres"]),

@@ -1,10 +1,8 @@
 internal import APINode
-internal import Broker
 internal import Endpoint
 internal import FanoutWorker
 internal import Gateway
 internal import HTTPServer
-internal import Postgres
 internal import Refresh
 internal import Sessions
 internal import Settings
@@ -30,48 +28,6 @@ extension ServiceNode {
         sweeper.alarmRows = settings.outbox.alarmRows
         sweeper.alarmAgeMs = Int64(settings.outbox.alarmAgeMs)
         return sweeper
-    }
-
-    func postgresConfiguration(_ url: String) -> PostgresConfiguration {
-        var configuration = PostgresConfiguration(connectionString: url)
-        configuration.readConnections = settings.postgres.readConnections
-        configuration.writeConnections = settings.postgres.writeConnections
-        configuration.sessionConnections = settings.postgres.sessionConnections
-        configuration.queueMax = settings.postgres.queueMax
-        configuration.statementTimeoutMs = settings.postgres.statementTimeoutMs
-        configuration.connectTimeoutMs = settings.postgres.connectTimeoutMs
-        configuration.reconnectBackoffMinMs = settings.postgres.reconnectMinMs
-        configuration.reconnectBackoffMaxMs = settings.postgres.reconnectMaxMs
-        configuration.applicationName = "freshet \(id)"
-        return configuration
-    }
-
-    func redisConfiguration() throws -> RedisConfiguration {
-        guard let url = settings.redis.url else { throw NodeError("redis.url is not set") }
-        var configuration = try RedisConfiguration(url: url)
-        configuration.commandTimeoutMs = settings.redis.commandTimeoutMs
-        configuration.connectTimeoutMs = settings.redis.connectTimeoutMs
-        configuration.reconnectMaxMs = settings.redis.reconnectMaxMs
-        configuration.queueRequestsMax = settings.redis.queueMax
-        let sentinels = try settings.redis.sentinelAddresses.map { address in
-            try RedisConfiguration.address(address, defaultPort: 26_379)
-        }
-        let nodes = try settings.redis.clusterAddresses.map { try RedisConfiguration.address($0) }
-        if !sentinels.isEmpty {
-            configuration.topology = .sentinel(
-                addresses: sentinels, master: settings.redis.sentinelMaster ?? "", user: settings.redis.sentinelUser,
-                password: settings.redis.sentinelPassword)
-        } else if !nodes.isEmpty {
-            configuration.topology = .cluster(addresses: nodes)
-        }
-        if configuration.tls != nil {
-            configuration.tls?.caFile = settings.redis.tlsCaFile
-            configuration.tls?.certificateFile = settings.redis.tlsCertificateFile
-            configuration.tls?.keyFile = settings.redis.tlsKeyFile
-            configuration.tls?.serverName = settings.redis.tlsServerName
-            configuration.tls?.isVerified = settings.redis.tlsVerify
-        }
-        return configuration
     }
 
     var interestSettings: InterestMachine.Settings {

@@ -34,7 +34,7 @@ package final class ServiceNode: Sendable {
     let settings: Settings
     private let clock: ServiceClock
     private let startedAtMs: Int64
-    private let logger: Logger
+    let logger: Logger
     private let metrics: PrometheusMetrics
     let page: [UInt8]?
     private let running = Mutex<Running?>(nil)
@@ -103,70 +103,6 @@ package final class ServiceNode: Sendable {
             await broker.close()
             await pool.stop()
             throw error
-        }
-    }
-
-    private func openPostgres() async throws(NodeError) -> PostgresPool {
-        guard let url = settings.postgres.url else { throw NodeError("postgres.url is not set") }
-        let configuration = postgresConfiguration(url)
-        let pool = PostgresPool(configuration: configuration, logger: logger)
-        do {
-            try await pool.start()
-            try await pool.script(ServiceSchema.sql)
-        } catch {
-            await pool.stop()
-            throw NodeError("Postgres: \(error) \(error.message)")
-        }
-        return pool
-    }
-
-    /// Only a worker runs things again.
-    private func openReplicas(_ pool: PostgresPool) -> PostgresReplicas? {
-        guard settings.cluster.roles.contains(.worker), !settings.postgres.replicas.isEmpty else { return nil }
-        let configurations = settings.postgres.replicas.map { url in
-            var configuration = postgresConfiguration(url)
-            configuration.readConnections = 1
-            configuration.writeConnections = settings.postgres.replicaConnections
-            configuration.sessionConnections = 1
-            return configuration
-        }
-        let replicas = PostgresReplicas(
-            primary: pool, configurations: configurations, waitMs: settings.postgres.replicaWaitMs, logger: logger)
-        replicas.start()
-        return replicas
-    }
-
-    private func openBroker() async throws(NodeError) -> any Broker {
-        do {
-            let configuration = try redisConfiguration()
-            let broker = try RedisBroker(
-                configuration, keys: try Keys(namespace: settings.cluster.namespace), name: "freshet-\(id)",
-                logger: logger)
-            let wanted = ClusterMeta(
-                shardCount: settings.cluster.shardCount, formatVersion: ClusterFormat.version,
-                incarnation: RandomIdentity.uuid())
-            let stored: ClusterMeta
-            do {
-                stored = try await broker.meta(initial: wanted)
-            } catch {
-                await broker.close()
-                throw error
-            }
-            guard stored.shardCount == wanted.shardCount else {
-                await broker.close()
-                throw NodeError(
-                    "cluster.shardCount is \(wanted.shardCount), but the cluster was made with \(stored.shardCount)")
-            }
-            guard stored.formatVersion == wanted.formatVersion else {
-                await broker.close()
-                throw NodeError(
-                    "this version speaks format \(wanted.formatVersion), the cluster format \(stored.formatVersion)")
-            }
-            return broker
-        } catch let error as NodeError {
-            throw error
-        } catch {
-            throw NodeError("Redis: \(error)")
         }
     }
 

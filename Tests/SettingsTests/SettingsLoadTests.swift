@@ -211,6 +211,20 @@ struct SettingsLoadTests {
             (["auth.mode=jwks"], "auth.mode jwks needs auth.jwksFile or auth.jwksUrl"),
             (["auth.jwksUrl=http://a"], "auth.jwksUrl must begin with https://"),
             (["auth.mode=hs256"], "auth.mode hs256 needs auth.hs256Secret of 32 bytes or more"),
+            (
+                ["redis.sentinel.addresses=a", "redis.sentinel.master=m", "redis.cluster.addresses=b"],
+                "redis.sentinel.addresses and redis.cluster.addresses are both set"
+            ),
+            (["redis.sentinel.addresses=a"], "redis.sentinel.addresses and redis.sentinel.master need each other"),
+            (
+                ["redis.cluster.addresses=a", "redis.url=unix:///s"],
+                "redis.url must begin with redis:// or rediss:// beside sentinel or cluster addresses"
+            ),
+            (
+                ["redis.url=rediss://a", "redis.tls.keyFile=k"],
+                "redis.tls.certificateFile and redis.tls.keyFile need each other"
+            ),
+            (["redis.tls.caFile=c"], "redis.tls is set, but redis.url does not begin with rediss://"),
             (["postgres.reconnectMinMs=9s"], "postgres.reconnectMaxMs is less than postgres.reconnectMinMs"),
             (["http.bodyBytesMax=1KiB"], "limits.variablesBytesMax is more than http.bodyBytesMax lets in"),
         ])

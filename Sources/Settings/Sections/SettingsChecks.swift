@@ -2,7 +2,8 @@
 extension Settings {
     /// One line for each that does not hold.
     package func contradictions() -> [SettingsError.Problem] {
-        (clusterContradictions() + portContradictions() + authContradictions() + flowContradictions() + redisContradictions())
+        (clusterContradictions() + portContradictions() + authContradictions() + flowContradictions()
+            + redisContradictions())
             .map { SettingsError.Problem(place: "", message: $0) }
     }
 

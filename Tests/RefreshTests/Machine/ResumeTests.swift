@@ -36,6 +36,14 @@ import Testing
         }
     }
 
+    @Test func nothingFromBeforeAnotherServerIsBelieved() throws {
+        for (trusted, runs) in [(position(Fixture.id(95)).epoch, 0), (position(Fixture.id(95)).epoch + 1, 1)] {
+            var bench = try owner()
+            bench.acquire(history: (90...100).map { (Fixture.id($0), Self.other) }, trustedEpoch: trusted)
+            #expect(bench.announce(known: known(position(Fixture.id(95)))).runs.count == runs)
+        }
+    }
+
     @Test func somethingRelevantSinceRunsWithTheKnownDigest() throws {
         for event in [Fixture.event("M"), Fixture.event("Other", keys: [Fixture.key("1")])] {
             var bench = try owner([96: event])

@@ -22,8 +22,11 @@ struct Bench {
         if isOwner { acquire() }
     }
 
-    mutating func acquire(epoch: UInt64 = Bench.epoch, history: [(StreamID, MutationEvent)] = []) {
-        machine.shardAcquired(Self.shard, epoch: epoch, lastEventID: lastID, history: history, nowMs: nowMs)
+    mutating func acquire(
+        epoch: UInt64 = Bench.epoch, history: [(StreamID, MutationEvent)] = [], trustedEpoch: UInt64 = 0
+    ) {
+        machine.shardAcquired(
+            Self.shard, epoch: epoch, lastEventID: lastID, history: history, trustedEpoch: trustedEpoch, nowMs: nowMs)
     }
 
     mutating func announce(

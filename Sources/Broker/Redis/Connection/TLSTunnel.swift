@@ -1,4 +1,5 @@
 import Glibc
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -73,34 +74,39 @@ enum TLSTunnel {
                     ])
                 }
             }
+        // Who closes the far end: this function until NIO has it, then NIO, whatever becomes of the channel.
+        let isHandedOver = NIOLockedValueBox(false)
         return bootstrap.connect(host: host, port: port)
             .flatMapError { error in
                 secured.fail(error)
                 return loop.makeFailedFuture(error)
             }
             .flatMap { server in
-                secured.futureResult.flatMap {
-                    // From here on NIO closes the far end.
-                    ClientBootstrap(group: loop)
-                        .channelInitializer { local in
-                            local.eventLoop.makeCompletedFuture {
-                                let here = TunnelHandler()
-                                let there = try server.pipeline.syncOperations.handler(type: TunnelHandler.self)
-                                here.partner = there
-                                there.partner = here
-                                try local.pipeline.syncOperations.addHandler(here)
+                secured.futureResult
+                    .flatMapThrowing {
+                        let there = try server.pipeline.syncOperations.handler(type: TunnelHandler.self)
+                        return NIOLoopBound(there, eventLoop: loop)
+                    }
+                    .flatMap { there in
+                        isHandedOver.withLockedValue { $0 = true }
+                        return ClientBootstrap(group: loop)
+                            .channelInitializer { local in
+                                local.eventLoop.makeCompletedFuture {
+                                    let here = TunnelHandler()
+                                    try here.join(there.value)
+                                    try local.pipeline.syncOperations.addHandler(here)
+                                }
                             }
-                        }
-                        .withConnectedSocket(far)
-                }
-                .map { _ in }
-                .flatMapErrorThrowing { error in
-                    server.close(promise: nil)
-                    throw error
-                }
+                            .withConnectedSocket(far)
+                    }
+                    .map { _ in }
+                    .flatMapErrorThrowing { error in
+                        server.close(promise: nil)
+                        throw error
+                    }
             }
             .flatMapErrorThrowing { error in
-                Glibc.close(far)
+                if !isHandedOver.withLockedValue({ $0 }) { Glibc.close(far) }
                 throw error
             }
     }
@@ -139,9 +145,16 @@ private final class TunnelHandler: ChannelDuplexHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    var partner: TunnelHandler?
+    private var partner: TunnelHandler?
     private var context: ChannelHandlerContext?
     private var wantsRead = false
+
+    /// - Throws: when the other side is over already, so that this one does not wait for it.
+    func join(_ other: TunnelHandler) throws {
+        guard other.context != nil else { throw ChannelError.eof }
+        partner = other
+        other.partner = self
+    }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
