@@ -107,12 +107,14 @@ let package = Package(
             "Admin",
             [
                 "APINode", "Broker", "Catalog", "Directory", "Endpoint", "Execution", "FanoutWorker", "Gateway",
-                "HTTPServer", "JSON", "LiveModel", "Observability", "Refresh", "Sharding", crypto, nio, nioHTTP, logging,
+                "HTTPServer", "JSON", "LiveModel", "Observability", "Refresh", "Sharding", crypto, nio, nioHTTP,
+                logging,
             ]),
         module(
             "Node",
             [
-                "APINode", "Admin", "Broker", "Catalog", "Directory", "Endpoint", "Execution", "FanoutWorker", "Gateway",
+                "APINode", "Admin", "Broker", "Catalog", "Directory", "Endpoint", "Execution", "FanoutWorker",
+                "Gateway",
                 "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh", "Sessions", "Settings", "Sharding",
                 "Tokens",
                 nio, nioPosix, logging,

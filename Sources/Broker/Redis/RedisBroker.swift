@@ -227,7 +227,7 @@ package final class RedisBroker: Broker {
     }
 
     package func orders() async throws(BrokerError) -> StoredOrders {
-        let flat = try await pipeline.value(CommandBuffer("HGETALL", keys.orders)).array ?? []
+        let flat = try await routes.value(CommandBuffer("HGETALL", keys.orders), key: keys.orders).array ?? []
         var stored = StoredOrders()
         for index in stride(from: 0, to: flat.count - 1, by: 2) {
             guard let field = flat[index].text, let text = flat[index + 1].text else {
@@ -245,7 +245,8 @@ package final class RedisBroker: Broker {
     }
 
     package func ordersGeneration() async throws(BrokerError) -> UInt64 {
-        let value = try await pipeline.value(CommandBuffer("HGET", keys.orders, Scripts.generationField))
+        let value = try await routes.value(
+            CommandBuffer("HGET", keys.orders, Scripts.generationField), key: keys.orders)
         return value.text.flatMap { UInt64($0) } ?? 0
     }
 
