@@ -82,12 +82,12 @@ package final class EventPublisher: Sendable {
             deferred.increment()
             return
         }
-        Task {
-            do {
-                _ = try await broker.append(appends(of: row, to: row.shards))
+        broker.append(appends(of: row, to: row.shards)) { [self] answer in
+            switch answer {
+            case .success:
                 published.increment()
                 finished(Published(row: row, mutation: mutation, generation: generation))
-            } catch {
+            case .failure(let error):
                 deferred.increment()
                 finished(nil)
                 // One line each would be a flood while the broker is away; the sweeper tells of the backlog.
@@ -101,10 +101,10 @@ package final class EventPublisher: Sendable {
 
     /// One entry per shard.
     func appends(of row: OutboxRow, to shards: some Sequence<ShardID>) -> [StreamAppend] {
-        shards.map { shard in
+        let fields = [(name: "e", value: row.event)]
+        return shards.map { shard in
             StreamAppend(
-                stream: broker.keys.events(shard: shard.number), fields: [("e", row.event)],
-                lengthMax: settings.eventsLengthMax)
+                stream: broker.keys.events(shard: shard.number), fields: fields, lengthMax: settings.eventsLengthMax)
         }
     }
 

@@ -27,8 +27,9 @@ package struct OutboxRow: Sendable, Hashable {
         (
             Self.insert,
             [
-                .text(id), .text(PostgresArray.literal(shards.map { String($0.number) })),
-                .text(String(decoding: event, as: UTF8.self)),
+                .text(id), .text("{" + shards.map { String($0.number) }.joined(separator: ",") + "}"),
+                // The binary format of a text is its bytes.
+                .binary(event),
             ]
         )
     }

@@ -74,7 +74,8 @@ extension ServiceNode {
     func postgresConfiguration(_ url: String) -> PostgresConfiguration {
         var configuration = PostgresConfiguration(connectionString: url)
         configuration.readConnections = settings.postgres.readConnections
-        configuration.writeConnections = settings.postgres.writeConnections
+        let isAPI = settings.cluster.roles.contains(.api)
+        configuration.writeConnections = isAPI ? settings.postgres.writeConnections : 1
         configuration.sessionConnections = settings.postgres.sessionConnections
         configuration.queueMax = settings.postgres.queueMax
         configuration.statementTimeoutMs = settings.postgres.statementTimeoutMs

@@ -3,16 +3,33 @@ package enum RandomIdentity {
     /// A version-4 UUID, 36 characters (RFC 9562 §5.4).
     package static func uuid() -> String {
         var generator = SystemRandomNumberGenerator()
-        let high = generator.next() & 0xffff_ffff_ffff_0fff | 0x4000
-        let low = generator.next() & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000
-        let digits = hex(high) + hex(low)
-        var text = ""
-        text.reserveCapacity(36)
-        for (index, digit) in digits.enumerated() {
-            if index == 8 || index == 12 || index == 16 || index == 20 { text.append("-") }
-            text.append(digit)
+        return text(generator.next() & 0xffff_ffff_ffff_0fff | 0x4000, generator.next())
+    }
+
+    /// A version-7 UUID (RFC 9562 §5.7): rows inserted one after the other stand together in their index, and the time
+    /// can be read from them.
+    package static func orderedUUID(nowMs: Int64) -> String {
+        var generator = SystemRandomNumberGenerator()
+        return text(UInt64(clamping: nowMs) << 16 | generator.next() & 0x0fff | 0x7000, generator.next())
+    }
+
+    /// - Parameter low: gets the variant's two bits.
+    private static func text(_ high: UInt64, _ low: UInt64) -> String {
+        let low = low & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000
+        return String(unsafeUninitializedCapacity: 36) { text in
+            var end = 0
+            for digit in 0..<32 {
+                if digit == 8 || digit == 12 || digit == 16 || digit == 20 {
+                    text[end] = UInt8(ascii: "-")
+                    end += 1
+                }
+                let word = digit < 16 ? high : low
+                let nibble = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (digit & 15))) & 15
+                text[end] = nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
+                end += 1
+            }
+            return end
         }
-        return text
     }
 
     /// A node name no other node has: ten random hexadecimal digits.

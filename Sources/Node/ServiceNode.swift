@@ -142,7 +142,7 @@ package final class ServiceNode: Sendable {
             catalog: catalog,
             executor: MutationExecutor(pool: pool, clock: clock, makeUUID: { RandomIdentity.uuid() }),
             publisher: publisher, directory: directory, inFlightMax: settings.api.requestsInFlightMax,
-            makeUUID: { RandomIdentity.uuid() }, logger: logger)
+            makeUUID: { [clock] in RandomIdentity.orderedUUID(nowMs: clock.nowMs()) }, logger: logger)
         let gateway: GatewayService? =
             roles.contains(.gateway)
             ? GatewayService(

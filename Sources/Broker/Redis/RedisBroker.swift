@@ -87,6 +87,11 @@ package final class RedisBroker: Broker {
         return try await routes.append(appends)
     }
 
+    package func append(_ appends: [StreamAppend], completion: @escaping AppendCompletion) {
+        if appends.isEmpty { return completion(.success([])) }
+        routes.append(appends, completion: completion)
+    }
+
     package func info(of stream: String) async throws(BrokerError) -> StreamInfo? {
         let values = try await routes.call(CommandBuffer("XINFO", "STREAM", stream), key: stream, isRepeatable: true)
         return try StreamInfo.decode(values[0])

@@ -24,6 +24,9 @@ package protocol Broker: Sendable {
 
     /// Appends in order and returns the ids in the same order. Concurrent callers share a flight.
     func append(_ appends: [StreamAppend]) async throws(BrokerError) -> [StreamID]
+    /// The same for hot paths. `completion` is called exactly once, perhaps before this returns, usually on the
+    /// connection's thread: it must be short and must not block.
+    func append(_ appends: [StreamAppend], completion: @escaping AppendCompletion)
     /// A reader for one consumer, with its own connection; `name` shows in the server's client list.
     func makeReader(name: String) -> any StreamReader
     /// Nil when the stream does not exist.
@@ -102,10 +105,22 @@ package protocol Broker: Sendable {
     func close() async
 }
 
+package typealias AppendCompletion = @Sendable (Result<[StreamID], BrokerError>) -> Void
+
 /// How far behind the end of its stream a checkpoint's lag is counted exactly.
 package let checkpointLagMax = 1000
 
 extension Broker {
+    package func append(_ appends: [StreamAppend], completion: @escaping AppendCompletion) {
+        Task {
+            do throws(BrokerError) {
+                completion(.success(try await append(appends)))
+            } catch {
+                completion(.failure(error))
+            }
+        }
+    }
+
     /// The last id the stream ever gave; `.zero` when it does not exist.
     package func lastID(of stream: String) async throws(BrokerError) -> StreamID {
         try await info(of: stream)?.lastID ?? .zero

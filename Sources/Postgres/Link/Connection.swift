@@ -1,12 +1,21 @@
 import CLibpq
 import Glibc
 
+/// A connection on its way from the thread that made it to the one that owns it from then on.
+struct OpenedConnection: @unchecked Sendable {
+    let connection: Connection?
+
+    init(_ connection: sending Connection?) {
+        self.connection = connection
+    }
+}
+
 /// One `PGconn`, confined to its connection's thread. Only this file and the result types call libpq.
 final class Connection {
     private let connection: OpaquePointer
     private var scratch = ParameterScratch()
 
-    /// Starts connecting without waiting (host names are resolved here, which can block). nil only without memory.
+    /// Starts connecting without waiting, except for the host's name to be resolved. nil only without memory.
     init?(configuration: PostgresConfiguration, role: LinkRole, hosts: ConnectionHosts, hostNumber: Int) {
         // Keywords before `dbname` are defaults, because the connection string in it overrides them; those behind it
         // override it.

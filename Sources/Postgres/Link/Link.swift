@@ -2,7 +2,7 @@ import Logging
 import Synchronization
 
 /// The face of one connection towards all other threads: a bounded inbox, a wake-up and a few counters. Everything
-/// else lives in `LinkLoop`, on a thread of its own that outlives the connections it makes one after another.
+/// else lives in `LinkLoop`, on a thread that outlives the connections it makes one after another.
 final class Link: Sendable {
     enum Message {
         case submit(Job)
@@ -12,6 +12,8 @@ final class Link: Sendable {
         case reconnect(generation: Int)
         /// Another server is to be looked for, once everything sent is answered.
         case leave(generation: Int)
+        /// A thread has begun a connection.
+        case opened(attempt: Int, OpenedConnection)
         case stop
     }
 
@@ -39,7 +41,7 @@ final class Link: Sendable {
     let configuration: PostgresConfiguration
     let logger: Logger
     let counters = LinkCounters()
-    let wakeup = Wakeup()
+    private let thread: LinkThread
     /// Called on the connection's thread whenever a connection is ready for use, and when an attempt fails.
     let onConnect: @Sendable (Result<Void, PostgresError>) -> Void
     /// Called on the connection's thread with the server's timeline whenever a connection is set up, and when the
@@ -49,11 +51,12 @@ final class Link: Sendable {
     private let life = Mutex(Life())
 
     init(
-        role: LinkRole, configuration: PostgresConfiguration, logger: Logger,
+        role: LinkRole, configuration: PostgresConfiguration, logger: Logger, thread: LinkThread,
         onServer: @escaping @Sendable (ServerNews) -> Void = { _ in },
         onConnect: @escaping @Sendable (Result<Void, PostgresError>) -> Void
     ) {
         self.role = role
+        self.thread = thread
         self.configuration = configuration
         self.logger = logger
         self.onConnect = onConnect
@@ -67,17 +70,12 @@ final class Link: Sendable {
             return life.stage == .new
         }
         guard isNew else { return false }
-        let isStarted =
-            wakeup.descriptor >= 0
-            && startThread {
-                LinkLoop(self).run()
-                self.endLife()
-            }
+        let isStarted = thread.serve(self)
         if !isStarted { endLife() }
         return isStarted
     }
 
-    private func endLife() {
+    func endLife() {
         let waiters = life.withLock { life in
             life.stage = .over
             defer { life.waiters = [] }
@@ -143,7 +141,7 @@ final class Link: Sendable {
             defer { inbox.isPolling = false }
             return (true, inbox.isPolling)
         }
-        if mustWake { wakeup.signal() }
+        if mustWake { thread.wakeup.signal() }
         return isAccepted
     }
 

@@ -9,7 +9,11 @@ extension LinkLoop {
     func advance(_ nowMs: Int) {
         switch phase {
         case .waiting(let untilMs):
-            if nowMs >= untilMs, !isStopping { beginConnecting(nowMs) }
+            if nowMs >= untilMs, !isStopping, !isOpenerOut { beginConnecting(nowMs) }
+        case .opening(let deadlineMs):
+            if nowMs >= deadlineMs {
+                connectFailed("the host's name was not resolved within \(configuration.connectTimeoutMs) ms")
+            }
         case .connecting(_, let deadlineMs):
             if nowMs >= deadlineMs { connectFailed("no answer within \(configuration.connectTimeoutMs) ms") }
         case .script(nil, let deadlineMs):
@@ -23,7 +27,7 @@ extension LinkLoop {
 
     func socketIsReady(_ events: Int16) {
         switch phase {
-        case .waiting:
+        case .waiting, .opening:
             break
         case .connecting(_, let deadlineMs):
             continueConnecting(deadlineMs)
@@ -39,15 +43,32 @@ extension LinkLoop {
         """
 
     private func beginConnecting(_ nowMs: Int) {
-        guard
+        openAttempt += 1
+        isOpenerOut = true
+        phase = .opening(deadlineMs: nowMs + configuration.connectTimeoutMs)
+        let (link, attempt, configuration, role, hosts, hostNumber) = (
+            link, openAttempt, configuration, role, hosts, hostNumber
+        )
+        let isStarted = startThread {
             let connection = Connection(configuration: configuration, role: role, hosts: hosts, hostNumber: hostNumber)
-        else {
-            return connectFailed("no memory for a connection")
+            link.post(.opened(attempt: attempt, OpenedConnection(connection)))
         }
-        self.connection = connection
-        if connection.isBad { return connectFailed(connection.errorMessage) }
+        if !isStarted {
+            isOpenerOut = false
+            connectFailed("no thread to connect")
+        }
+    }
+
+    /// An overdue attempt's connection is dropped.
+    func connectionIsOpen(_ attempt: Int, _ opened: Connection?, _ nowMs: Int) {
+        guard attempt == openAttempt else { return }
+        isOpenerOut = false
+        guard case .opening(let deadlineMs) = phase, !isStopping else { return }
+        guard let opened else { return connectFailed("no memory for a connection") }
+        connection = opened
+        if opened.isBad { return connectFailed(opened.errorMessage) }
         // libpq: behave as if polling had said "writing" before the first call.
-        phase = .connecting(PGRES_POLLING_WRITING, deadlineMs: nowMs + configuration.connectTimeoutMs)
+        phase = .connecting(PGRES_POLLING_WRITING, deadlineMs: deadlineMs)
     }
 
     private func continueConnecting(_ deadlineMs: Int) {

@@ -4,7 +4,7 @@ import Glibc
 import Logging
 import Synchronization
 
-/// One connection's thread: connect, send, receive, watch deadlines, connect again.
+/// One connection's part of its thread: connect, send, receive, watch deadlines, connect again.
 ///
 /// libpq's pipeline mode lets many calls travel before the first answer. What travels is remembered in `pipeline`, in
 /// order, and answers are matched from its front:
@@ -16,12 +16,14 @@ import Synchronization
 /// sync. So a write connection syncs after each transaction and reports it at its sync, where it commits; a read
 /// connection sends the innocent neighbours of a failed query once more, each with a sync of its own.
 ///
-/// Everything here runs on the one thread. The other halves are in `LinkLoop+Connect`, `+Send`, `+Receive` and
+/// Everything here runs on the one thread (`LinkThread`). The other halves are in `LinkLoop+Connect`, `+Send`, `+Receive` and
 /// `+Deadlines`.
 final class LinkLoop {
     enum Phase {
         /// Not connected; the next attempt begins at that time.
         case waiting(untilMs: Int)
+        /// A thread of its own begins to connect, because that resolves the host's name.
+        case opening(deadlineMs: Int)
         case connecting(PostgresPollingStatusType, deadlineMs: Int)
         /// Simple protocol: a caller's script, or (nil) the one that sets a new connection up.
         case script(Job?, deadlineMs: Int)
@@ -74,6 +76,9 @@ final class LinkLoop {
     /// Of the host to try next, or in use.
     var hostNumber = 0
     var connectAttempts = 0
+    /// Numbers the threads that begin to connect; at most one at a time, an overdue one included.
+    var openAttempt = 0
+    var isOpenerOut = false
     var connectedSinceMs = 0
     var lastConnectError: PostgresError?
     var nextScanMs = 0
@@ -96,19 +101,18 @@ final class LinkLoop {
     }
     var hasWork: Bool { inFlight > 0 || !pending.isEmpty }
 
-    func run() {
-        while true {
-            let nowMs = monotonicMs()
-            takeMessages(nowMs)
-            advance(nowMs)
-            if hasWork, nowMs >= nextScanMs {
-                nextScanMs = nowMs + Self.scanIntervalMs
-                scanDeadlines(nowMs)
-            }
-            if let stopDeadlineMs, inFlight == 0 || nowMs >= stopDeadlineMs { break }
-            waitForEvents(nowMs)
+    /// Does what is due now.
+    /// - Returns: true when the link is stopped and everything answered: the last turn.
+    func turn(_ nowMs: Int) -> Bool {
+        takeMessages(nowMs)
+        advance(nowMs)
+        if hasWork, nowMs >= nextScanMs {
+            nextScanMs = nowMs + Self.scanIntervalMs
+            scanDeadlines(nowMs)
         }
+        guard let stopDeadlineMs, inFlight == 0 || nowMs >= stopDeadlineMs else { return false }
         finishAll()
+        return true
     }
 
     private func takeMessages(_ nowMs: Int) {
@@ -139,6 +143,8 @@ final class LinkLoop {
             if isConnected(generation) { leave() }
         case .reconnect(let generation):
             if isConnected(generation) { connectionLost("a session could not be reset") }
+        case .opened(let attempt, let opened):
+            connectionIsOpen(attempt, opened.connection, nowMs)
         case .stop:
             beginStopping(nowMs)
         }
@@ -212,32 +218,24 @@ final class LinkLoop {
 
     // MARK: waiting
 
-    private func waitForEvents(_ nowMs: Int) {
-        var descriptors = [
-            pollfd(fd: link.wakeup.descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: connection?.socket ?? -1, events: interest, revents: 0),
-        ]
-        let mayBlock = link.prepareToPoll()
-        let result = poll(&descriptors, 2, mayBlock ? timeoutMs(nowMs) : 0)
-        if mayBlock { link.endPolling() }
-        guard result > 0 else { return }
-        if descriptors[0].revents != 0 { link.wakeup.drain() }
-        if descriptors[1].revents != 0 { socketIsReady(descriptors[1].revents) }
-    }
+    /// What to poll for.
+    var descriptor: pollfd { pollfd(fd: connection?.socket ?? -1, events: interest, revents: 0) }
 
     private var interest: Int16 {
         switch phase {
-        case .waiting: 0
+        case .waiting, .opening: 0
         case .connecting(PGRES_POLLING_WRITING, _): Int16(POLLOUT)
         case .connecting: Int16(POLLIN)
         case .script, .ready: Int16(mustFlush ? POLLIN | POLLOUT : POLLIN)
         }
     }
 
-    private func timeoutMs(_ nowMs: Int) -> Int32 {
+    /// -1: nothing is due until something arrives.
+    func timeoutMs(_ nowMs: Int) -> Int32 {
         var untilMs = Int.max
         switch phase {
-        case .waiting(let next): untilMs = next
+        case .waiting(let next): if !isOpenerOut { untilMs = next }
+        case .opening(let deadlineMs): untilMs = deadlineMs
         case .connecting(_, let deadlineMs), .script(nil, let deadlineMs): untilMs = deadlineMs
         case .script, .ready: break
         }

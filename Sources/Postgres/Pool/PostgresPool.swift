@@ -1,7 +1,7 @@
 package import Logging
 import Synchronization
 
-/// All connections of one program to one database, each on a thread of its own; no call blocks Swift's threads.
+/// All connections of one program to one database, on a few threads of their own; no call blocks Swift's threads.
 ///
 /// | call | connection | atomic | repeated by the pool |
 /// | --- | --- | --- | --- |
@@ -29,10 +29,13 @@ package final class PostgresPool: Sendable {
         let news = ServerNewsBoard()
         self.news = news
         func links(_ role: LinkRole, _ count: Int) -> [Link] {
-            (0..<max(1, count)).map { _ in
+            let thread = LinkThread()
+            return (0..<max(1, count)).map { _ in
                 let id = gate.add()
+                // Readers have much to copy each; the others mostly wait for the server.
                 return Link(
-                    role: role, configuration: configuration, logger: logger, onServer: { news.told($0) }
+                    role: role, configuration: configuration, logger: logger,
+                    thread: role == .read ? LinkThread() : thread, onServer: { news.told($0) }
                 ) { gate.report(id, $0) }
             }
         }

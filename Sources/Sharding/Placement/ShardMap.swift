@@ -39,10 +39,16 @@ package enum ShardMap {
     package static func shards(
         of queries: some Sequence<OperationReference>, shardCount: Int, orders: Orders = Orders(), nowMs: Int64 = 0
     ) -> [ShardID] {
-        var found: Set<ShardID> = []
+        // Mostly a few: an array is searched faster than a set is built.
+        var found: [ShardID] = []
+        func add(_ shard: ShardID) { if !found.contains(shard) { found.append(shard) } }
         for query in queries {
-            let splits = orders.splits[query]?.heard(nowMs: nowMs) ?? 1
-            found.formUnion(shards(of: query, splits: splits, shardCount: shardCount))
+            let splits = orders.splits.isEmpty ? 1 : orders.splits[query]?.heard(nowMs: nowMs) ?? 1
+            if splits <= 1 {
+                add(shard(of: query, shardCount: shardCount))
+            } else {
+                for shard in shards(of: query, splits: splits, shardCount: shardCount) { add(shard) }
+            }
         }
         return found.sorted()
     }

@@ -3,13 +3,14 @@ import Synchronization
 /// A request on its way to Redis.
 struct CommandRequest: Sendable {
     typealias Answer = Result<[RedisValue], BrokerError>
+    typealias Completion = @Sendable (Answer) -> Void
 
     let commands: CommandBuffer
     /// Executing it twice does no harm.
     let isRepeatable: Bool
     let deadlineNs: UInt64
     /// Nil: nobody waits for the answer.
-    let continuation: CheckedContinuation<Answer, Never>?
+    let completion: Completion?
 }
 
 /// Where callers leave requests for the connection's thread; bounded by number and bytes from acceptance to answer.
@@ -49,7 +50,7 @@ final class CommandInbox: Sendable {
 
     // MARK: Callers
 
-    /// Nil: accepted, and the continuation will be resumed. Else it is the caller's to resume.
+    /// Nil: accepted, and the completion will be called. Else that is the caller's to do.
     func submit(_ request: CommandRequest) -> BrokerError? {
         let size = request.commands.bytes.count
         var isFirst = false
@@ -113,7 +114,7 @@ final class CommandInbox: Sendable {
             shared.state.queuedBytes -= request.commands.bytes.count
             if case .failure(let error) = answer, error.code == .outcomeUnknown { shared.state.requestsUnknown += 1 }
         }
-        request.continuation?.resume(returning: answer)
+        request.completion?(answer)
     }
 
     /// The thread is about to end; returns what those who still wait are told.

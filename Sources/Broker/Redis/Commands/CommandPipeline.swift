@@ -31,12 +31,18 @@ final class CommandPipeline: Sendable {
         _ commands: CommandBuffer, isRepeatable: Bool, deadlineNs: UInt64? = nil
     ) async throws(BrokerError) -> [RedisValue] {
         let answer: CommandRequest.Answer = await withCheckedContinuation { continuation in
-            let request = request(commands, isRepeatable: isRepeatable, deadlineNs: deadlineNs, continuation)
-            if let refusal = inbox.submit(request) {
-                continuation.resume(returning: .failure(refusal))
-            }
+            call(commands, isRepeatable: isRepeatable, deadlineNs: deadlineNs) { continuation.resume(returning: $0) }
         }
         return try answer.get()
+    }
+
+    /// The same with a callback, called exactly once: on the connection's thread, or here when refused.
+    func call(
+        _ commands: CommandBuffer, isRepeatable: Bool, deadlineNs: UInt64? = nil,
+        completion: @escaping CommandRequest.Completion
+    ) {
+        let request = request(commands, isRepeatable: isRepeatable, deadlineNs: deadlineNs, completion)
+        if let refusal = inbox.submit(request) { completion(.failure(refusal)) }
     }
 
     /// Sends without caring for the answer; dropped when the queue is full.
@@ -58,11 +64,11 @@ final class CommandPipeline: Sendable {
 
     private func request(
         _ commands: CommandBuffer, isRepeatable: Bool, deadlineNs: UInt64?,
-        _ continuation: CheckedContinuation<CommandRequest.Answer, Never>?
+        _ completion: CommandRequest.Completion?
     ) -> CommandRequest {
         CommandRequest(
             commands: commands, isRepeatable: isRepeatable,
             deadlineNs: deadlineNs ?? addMs(timeoutMs, to: monotonicNs()),
-            continuation: continuation)
+            completion: completion)
     }
 }

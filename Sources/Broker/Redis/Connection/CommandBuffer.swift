@@ -49,6 +49,9 @@ struct CommandBuffer: Sendable {
 
     mutating func reserve(_ count: Int) { bytes.reserveCapacity(bytes.count + count) }
 
+    /// Copies what has been encoded before.
+    fileprivate mutating func encoded(_ encoded: [UInt8]) { bytes.append(contentsOf: encoded) }
+
     private mutating func line(_ number: Int) {
         bytes.append(contentsOf: String(number).utf8)
         endLine()
@@ -61,13 +64,33 @@ struct CommandBuffer: Sendable {
 }
 
 extension CommandBuffer {
-    /// `XADD` and, if the stream expires, `PEXPIRE` behind it.
-    mutating func append(_ append: StreamAppend) {
-        let bytesOfValues = append.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.count + 24 }
-        reserve(bytesOfValues + append.stream.utf8.count + 96)
-        begin(argumentCount: 3 + (append.lengthMax == nil ? 0 : 3) + 2 * append.fields.count)
-        argument("XADD")
-        argument(append.stream)
+    /// Each append: `XADD` and, if the stream expires, `PEXPIRE` behind it. What goes to several streams alike, as an
+    /// event does, is encoded once.
+    init(_ appends: [StreamAppend]) {
+        var rest: [UInt8] = []
+        var former: StreamAppend?
+        for append in appends {
+            if former?.isAlike(append) != true {
+                var buffer = CommandBuffer()
+                buffer.rest(of: append)
+                rest = buffer.bytes
+                // Once: each reservation takes exactly what it is told, and copies.
+                if former == nil { reserve((rest.count + append.stream.utf8.count + 48) * appends.count) }
+                former = append
+            }
+            begin(argumentCount: 3 + (append.lengthMax == nil ? 0 : 3) + 2 * append.fields.count)
+            argument("XADD")
+            argument(append.stream)
+            encoded(rest)
+            if let expireMs = append.expireMs {
+                add(["PEXPIRE", append.stream, String(expireMs)])
+            }
+        }
+    }
+
+    /// What stands behind the stream's name.
+    private mutating func rest(of append: StreamAppend) {
+        reserve(append.fields.reduce(64) { $0 + $1.name.utf8.count + $1.value.count + 24 })
         if let lengthMax = append.lengthMax {
             argument("MAXLEN")
             argument("~")
@@ -78,8 +101,13 @@ extension CommandBuffer {
             argument(field.name)
             argument(field.value)
         }
-        if let expireMs = append.expireMs {
-            add(["PEXPIRE", append.stream, String(expireMs)])
-        }
+    }
+}
+
+extension StreamAppend {
+    /// Differs in its stream at most. Contents are compared by length first, and mostly are the same memory.
+    fileprivate func isAlike(_ other: StreamAppend) -> Bool {
+        lengthMax == other.lengthMax && fields.count == other.fields.count
+            && zip(fields, other.fields).allSatisfy { $0.name == $1.name && $0.value == $1.value }
     }
 }

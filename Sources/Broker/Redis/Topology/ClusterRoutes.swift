@@ -132,7 +132,7 @@ final class ClusterRoutes: CommandRoutes {
         let isTransaction = appends.count > 1
         var commands = CommandBuffer()
         if isTransaction { commands.add(["MULTI"]) }
-        for append in appends { commands.append(append) }
+        commands = commands.followed(by: CommandBuffer(appends))
         if isTransaction { commands.add(["EXEC"]) }
         var values = try await call(commands, slot: slot, isRepeatable: false)
         if isTransaction {

@@ -6,6 +6,7 @@ protocol CommandRoutes: Sendable {
     func call(_ commands: CommandBuffer, key: String, isRepeatable: Bool) async throws(BrokerError) -> [RedisValue]
     /// Appends to streams of any slots.
     func append(_ appends: [StreamAppend]) async throws(BrokerError) -> [StreamID]
+    func append(_ appends: [StreamAppend], completion: @escaping AppendCompletion)
     func makeReader(name: String) throws(BrokerError) -> any OwnedReader
     var state: BrokerState { get }
     /// Finishes what was accepted, then ends its threads.
@@ -18,6 +19,16 @@ protocol OwnedReader: StreamReader, AnyObject {
 }
 
 extension CommandRoutes {
+    func append(_ appends: [StreamAppend], completion: @escaping AppendCompletion) {
+        Task {
+            do throws(BrokerError) {
+                completion(.success(try await append(appends)))
+            } catch {
+                completion(.failure(error))
+            }
+        }
+    }
+
     /// One command whose error reply is an error.
     func value(
         _ command: CommandBuffer, key: String, isRepeatable: Bool = true

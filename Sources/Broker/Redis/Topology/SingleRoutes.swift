@@ -27,9 +27,17 @@ final class SingleRoutes: CommandRoutes {
     }
 
     func append(_ appends: [StreamAppend]) async throws(BrokerError) -> [StreamID] {
-        var commands = CommandBuffer()
-        for append in appends { commands.append(append) }
-        let values = try await pipeline.call(commands, isRepeatable: false)
+        try SingleRoutes.ids(of: appends, try await pipeline.call(CommandBuffer(appends), isRepeatable: false))
+    }
+
+    func append(_ appends: [StreamAppend], completion: @escaping AppendCompletion) {
+        pipeline.call(CommandBuffer(appends), isRepeatable: false) { answer in
+            completion(
+                answer.flatMap { values in Result { () throws(BrokerError) in try Self.ids(of: appends, values) } })
+        }
+    }
+
+    private static func ids(of appends: [StreamAppend], _ values: [RedisValue]) throws(BrokerError) -> [StreamID] {
         var ids: [StreamID] = []
         ids.reserveCapacity(appends.count)
         var index = 0
