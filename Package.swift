@@ -174,6 +174,7 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
+        tests("EndpointTests", ["Endpoint", "JSON", "LiveModel"]),
         tests("NodeTests", ["Node"]),
         tests("FreshetClientTests", ["FreshetClient", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests("LoadDriverTests", ["FreshetClient", "HTTPServer", "JSON", "LoadDriver", nio, nioHTTP, logging]),

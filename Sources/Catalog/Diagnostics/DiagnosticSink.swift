@@ -9,6 +9,9 @@ package struct DiagnosticSink: Sendable {
     private var kept: [Diagnostic] = []
     private var seen: Set<Diagnostic> = []
     private var counts: [Diagnostic.Severity: Int] = [:]
+    /// Declared in the schema, but refused there.
+    private var lost: Set<String> = []
+    private var lostTypes: Set<String> = []
 
     package init() {}
 
@@ -40,6 +43,21 @@ package struct DiagnosticSink: Sendable {
         guard count(of: diagnostic.severity) <= Self.perSeverityMax else { return }
         seen.insert(diagnostic)
         kept.append(diagnostic)
+    }
+
+    /// The schema refused the declaration of this field: that nobody knows it is no further problem.
+    mutating func lose(field: String) { lost.insert(field) }
+
+    /// The schema refused this type, and with it every field and input type made of it.
+    mutating func lose(type: String) {
+        let singular = GeneratedNames.camelCase(type)
+        lostTypes.formUnion([type, singular, EnglishPlural.of(singular)])
+    }
+
+    /// Whether a name is unknown only because of a problem that was reported already.
+    func isLost(_ name: String) -> Bool {
+        if lost.contains(name) || lostTypes.contains(name) { return true }
+        return !lostTypes.isEmpty && name.split(separator: "_").contains { lostTypes.contains(String($0)) }
     }
 
     /// What was kept, ordered by file, line and column; a note at the end says how many errors were left out.

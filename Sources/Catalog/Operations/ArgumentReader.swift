@@ -50,7 +50,8 @@ extension OperationScope {
             guard offered.contains(field.name.value) else {
                 error(
                     "unknown-input-field", at: place, "\(typeName) has no field \"\(field.name.value)\"",
-                    help: Self.notOfferedHelp(field.name.value) ?? DidYouMean.help(field.name.value, among: offered))
+                    help: Self.notOfferedHelp(field.name.value) ?? DidYouMean.help(field.name.value, among: offered),
+                    unknown: field.name.value)
                 continue
             }
             guard seen.insert(field.name.value).inserted else {

@@ -86,7 +86,7 @@ struct ConnectorSources: Sendable {
                 "there is already a fragment \"\(name.value)\" in this connector")
             return
         }
-        if !api.outputTypes.contains(fragment.typeCondition.value) {
+        if !api.outputTypes.contains(fragment.typeCondition.value), !sink.isLost(fragment.typeCondition.value) {
             sink.report(
                 .error, rule: "unknown-type", at: fragment.typeCondition.range, in: file,
                 "unknown type \"\(fragment.typeCondition.value)\"",

@@ -58,7 +58,7 @@ extension OperationScope {
                 error(
                     "unknown-input-field", at: Place(range: field.name.range, file: file),
                     "\(type.nullable.text) has no field \"\(field.name.value)\"",
-                    help: DidYouMean.help(field.name.value, among: columns.map(\.field)))
+                    help: DidYouMean.help(field.name.value, among: columns.map(\.field)), unknown: field.name.value)
                 return nil
             }
             guard let constant = constant(field.value, as: InputType(column.type), in: file) else { return nil }

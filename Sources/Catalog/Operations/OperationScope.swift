@@ -22,6 +22,8 @@ final class OperationScope {
     var checkPrograms: [ExpressionProgram] = []
     /// The triggers of `@refresh` with the places where they name their mutation.
     var triggerTargets: [TriggerTargets.Target] = []
+    /// Problems not reported, because the schema's explain them; what was not looked at for that may be in use.
+    private(set) var hasFollowUps = false
     private var placeCount = 0
     private(set) var fieldCount = 0
 
@@ -47,7 +49,12 @@ final class OperationScope {
         self.sink = sink
     }
 
-    func error(_ rule: String, at place: Place, _ message: String, help: String? = nil) {
+    /// - Parameter unknown: the name that nobody knows; nothing is said where the schema's own errors explain that.
+    func error(_ rule: String, at place: Place, _ message: String, help: String? = nil, unknown: String? = nil) {
+        if let unknown, sink.isLost(unknown) {
+            hasFollowUps = true
+            return
+        }
         sink.report(.error, rule: rule, at: place.range, in: place.file, message, help: help)
     }
 

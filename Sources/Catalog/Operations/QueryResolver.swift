@@ -175,6 +175,6 @@ extension OperationScope {
         } else if name.hasSuffix("_similarity"), typeName == "Query" {
             help = "a type has it for each of its Vector fields: movies_<field>_similarity"
         }
-        error("unknown-field", at: field.place, "\"\(typeName)\" has no field \"\(name)\"", help: help)
+        error("unknown-field", at: field.place, "\"\(typeName)\" has no field \"\(name)\"", help: help, unknown: name)
     }
 }

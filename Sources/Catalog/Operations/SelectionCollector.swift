@@ -109,7 +109,7 @@ extension OperationScope {
         if !api.outputTypes.contains(condition.value) {
             error(
                 "unknown-type", at: place, "unknown type \"\(condition.value)\"",
-                help: DidYouMean.help(condition.value, among: api.outputTypes.sorted()))
+                help: DidYouMean.help(condition.value, among: api.outputTypes.sorted()), unknown: condition.value)
         } else {
             error(
                 "fragment-type", at: place,

@@ -47,7 +47,7 @@ extension OperationScope {
             } else {
                 error(
                     "unknown-type", at: place, "unknown type \"\(name)\"",
-                    help: DidYouMean.help(name, among: schema.inputTypeNames))
+                    help: DidYouMean.help(name, among: schema.inputTypeNames), unknown: name)
             }
             return nil
         }
@@ -167,6 +167,7 @@ extension OperationScope {
     }
 
     func warnAboutUnusedVariables() {
+        if hasFollowUps { return }
         for definition in operation.variables where !usedVariables.contains(definition.name.value) {
             warning(
                 "unused-variable", at: Place(range: definition.name.range, file: file),

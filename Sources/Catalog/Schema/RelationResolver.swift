@@ -94,6 +94,7 @@ struct RelationResolver {
             guard let columns = foreignKey(of: field, in: type, sink: &sink) else { return nil }
             if let column = columns.first(where: { $0.local.field == name.value }) { return [column.local] }
         }
+        guard !sink.isLost(name.value) else { return nil }
         sink.report(
             .error, rule: "unknown-field", at: name.range, in: file ?? type.file,
             "\"\(type.name)\" has no field \"\(name.value)\"",

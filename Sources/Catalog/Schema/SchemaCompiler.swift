@@ -10,7 +10,10 @@ package enum SchemaCompiler {
         var resolver = RelationResolver(declared)
         var schema = Schema(enums: declared.enums)
         for type in declared.types {
-            guard let table = TableBuilder.build(type, resolver: &resolver, sink: &sink) else { continue }
+            guard let table = TableBuilder.build(type, resolver: &resolver, sink: &sink) else {
+                sink.lose(type: type.name)
+                continue
+            }
             if type.isView {
                 schema.views.append(ViewBuilder.relations(of: table, type, resolver: &resolver, sink: &sink))
             } else {

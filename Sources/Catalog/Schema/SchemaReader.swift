@@ -184,6 +184,7 @@ struct SchemaReader {
                     .error, rule: "missing-table", at: node.name.range, in: file,
                     "type \"\(node.name.value)\" has no @table", help: "every type is a table or a view: add @table")
             }
+            sink.lose(type: node.name.value)
             return
         }
         schema.add(
@@ -198,6 +199,7 @@ struct SchemaReader {
         let directives = DirectiveChecker.check(node.directives, at: .fieldDefinition, in: file, sink: &sink)
         func refuse(_ rule: String, at range: SourceRange, _ message: String, help: String? = nil) -> DeclaredField? {
             sink.report(.error, rule: rule, at: range, in: file, message, help: help)
+            sink.lose(field: node.name.value)
             return nil
         }
         let name = node.name.value

@@ -198,6 +198,24 @@ import Testing
         #expect(CatalogHarness.errors(text).contains { $0.contains("operation-too-large") })
     }
 
+    /// What the schema's own problems explain is not said again of every operation; anything else is.
+    @Test func aRefusedFieldOrTypeIsReportedOnce() {
+        let operations = """
+            query Q($t: String) { movies(where: {title: {eq: $t}}, orderBy: [{title: ASC}]) { title ...F rating } }
+            mutation M($t: String!) { movie_insert(data: {title: $t}) }
+            query P($k: Gone_Key!, $u: Int) { gone(key: $k) { id } gones { id } movies { gones_on_movie { id } } }
+            fragment F on Movie { title reviews { x } }
+            """
+        let schema = """
+            type Movie @table @index(fields: ["title"]) { title: Strin! rating: Int }
+            type Gone { id: UUID! movie: Movie! }
+            """
+        let found = CatalogHarness.errors(operations, schema: schema).map { error in
+            error.split(separator: " ").prefix(2).joined(separator: " ")
+        }
+        #expect(found == ["4:29 unknown-field:", "1:54 unknown-type:", "2:6 missing-table:"])
+    }
+
     @Test func warnings() throws {
         #expect(
             try CatalogHarness.warnings("query Q($a: Int) { movies { id } } fragment F on Movie { id }").map {
