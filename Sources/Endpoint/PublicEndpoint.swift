@@ -107,7 +107,8 @@ package final class PublicEndpoint: HTTPHandler {
                 HTTPResponseStatus(statusCode: error.code.httpStatus),
                 body: ByteBuffer(bytes: ResultEnvelope.errors([error])))
         }
-        guard request.path == "/graphql", let gateway else {
+        let choice = WebSocketProtocol.choose(request, offered: offered)
+        guard let gateway, choice.isKnown else {
             return reject(RequestError(.notFound, "no WebSocket endpoint at this path"))
         }
         if let origin = request.header("origin"), !settings.corsOrigins.contains("*"),
@@ -119,19 +120,25 @@ package final class PublicEndpoint: HTTPHandler {
         guard sessions.count < settings.sessionsMax else {
             return reject(RequestError(.unavailable, "the node has its maximum of sessions"))
         }
-        let isSupported = offered.contains(GraphQLTransportWSMachine.subprotocol)
+        guard case .accepted(let spoken) = choice else {
+            return .accept(subprotocol: nil) {
+                RefusedWebSocket($0, code: 4406, reason: "Subprotocol not acceptable")
+            }
+        }
         let services = self.services
         let sessions = self.sessions
         let limits = settings.session
-        let bearer = request.header("authorization").flatMap { BearerToken.inHeader($0) }
+        let opening = SessionOpening(
+            bearer: request.header("authorization").flatMap { BearerToken.inHeader($0) },
+            operationsMax: limits.operationsMax)
         let peer = request.remoteAddress
-        return .accept(subprotocol: isSupported ? GraphQLTransportWSMachine.subprotocol : nil) { connection in
-            guard isSupported, let hub = gateway.hub(of: connection.eventLoop) else {
-                return RefusedWebSocket(connection, code: 4406, reason: "Subprotocol not acceptable")
+        return .accept(subprotocol: spoken.subprotocol) { connection in
+            guard let hub = gateway.hub(of: connection.eventLoop) else {
+                return RefusedWebSocket(connection, code: 1011, reason: "No gateway on this event loop")
             }
             let id = sessions.makeID()
-            let session = GraphQLWebSocketSession(
-                connection: connection, services: services, hub: hub, limits: limits, upgradeBearer: bearer,
+            let session = WebSocketSession(
+                connection: connection, machine: spoken.machine(opening), services: services, hub: hub, limits: limits,
                 onClosed: { sessions.remove(id) })
             sessions.insert(session, id: id, eventLoop: connection.eventLoop, peer: peer)
             return session

@@ -12,6 +12,11 @@ package struct ResolvedOperation: Sendable {
     /// What the client's text called it; nil without a text.
     package let wantedKind: OperationKind?
 
+    /// The same for another sender, who is yet to be authorized.
+    package func with(auth: Auth?) -> ResolvedOperation {
+        ResolvedOperation(operation: operation, variables: variables, auth: auth, wantedKind: wantedKind)
+    }
+
     /// The live query that this request belongs to.
     package var liveQuery: LiveQuery {
         LiveQuery(

@@ -68,6 +68,7 @@ extension ServiceNode {
         endpoint.session.operationsMax = settings.gateway.subscriptionsPerSessionMax
         endpoint.session.bytesMax = settings.gateway.sessionBytesMax
         endpoint.session.initTimeoutMs = Int64(settings.gateway.initTimeoutMs)
+        endpoint.session.keepAliveMs = Int64(settings.gateway.keepAliveMs)
         endpoint.page = page
         return endpoint
     }

@@ -110,7 +110,7 @@ extension PublicEndpoint {
         let exchange = call.exchange
         exchange.eventLoop.execute {
             EventStream.start(
-                resolved, known: known, expiresAtMs: identity.expiresAtMs, bytesMax: self.settings.session.bytesMax,
+                resolved, known: known, expiresAtMs: identity.expiresAtMs, limits: self.settings.session,
                 hub: hub, exchange: exchange, headers: call.headers, clock: self.services.clock,
                 register: { self.register($0, eventLoop: exchange.eventLoop, peer: call.request.remoteAddress) },
                 onClosed: { self.unregister($0) })

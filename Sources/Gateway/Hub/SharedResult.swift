@@ -1,14 +1,26 @@
 package import HTTPServer
 package import LiveModel
-package import NIOCore
+internal import NIOCore
 package import Sessions
 
 /// One result on one event loop, encoded once per protocol and shared by every session.
 package final class SharedResult {
     package let result: LiveResult
-    /// Frames by the id of the subscription: most clients of a kind number theirs alike. Bounded by `framesMax`.
-    private var frames: [String: EncodedTextFrame] = [:]
-    private var rest: ByteBuffer?
+    /// One for each protocol in use; mostly one.
+    private var encodings: [Encoding] = []
+
+    private final class Encoding {
+        let format: ResultFormat
+        let rest: ByteBuffer
+        /// Frames by the id of the subscription: most clients of a kind number theirs alike. Bounded by `framesMax`.
+        var frames: [String: EncodedTextFrame] = [:]
+
+        init(_ format: ResultFormat, _ result: LiveResult) {
+            self.format = format
+            rest = ByteBuffer(bytes: format.rest(of: result))
+        }
+    }
+
     private static let framesMax = 16
 
     package init(_ result: LiveResult) {
@@ -17,26 +29,32 @@ package final class SharedResult {
 
     package var byteCount: Int { result.body.count }
 
-    /// Sends as a `next` message of `graphql-transport-ws`.
-    package func sendNext(id: String, on connection: WebSocketConnection) {
-        if let frame = frames[id] {
+    /// Sends it as a message of the protocol.
+    package func send(id: String, as format: ResultFormat, on connection: WebSocketConnection) {
+        let encoding = encoding(format)
+        if let frame = encoding.frames[id] {
             connection.send(frame)
             return
         }
-        let rest = self.rest ?? ByteBuffer(bytes: GraphQLTransportWSMachine.nextRest(body: result.body))
-        self.rest = rest
-        let prefix = GraphQLTransportWSMachine.nextPrefix(id: id)
-        guard frames.count < Self.framesMax else {
-            connection.send(prefix: prefix, shared: rest)
+        let prefix = format.prefix(id: id)
+        guard encoding.frames.count < Self.framesMax else {
+            connection.send(prefix: prefix, shared: encoding.rest)
             return
         }
         var text = ByteBuffer()
-        text.reserveCapacity(prefix.count + rest.readableBytes)
+        text.reserveCapacity(prefix.count + encoding.rest.readableBytes)
         text.writeBytes(prefix)
-        text.writeImmutableBuffer(rest)
+        text.writeImmutableBuffer(encoding.rest)
         let frame = EncodedTextFrame(text: text)
-        frames[id] = frame
+        encoding.frames[id] = frame
         connection.send(frame)
+    }
+
+    private func encoding(_ format: ResultFormat) -> Encoding {
+        for encoding in encodings where encoding.format == format { return encoding }
+        let encoding = Encoding(format, result)
+        encodings.append(encoding)
+        return encoding
     }
 }
 

@@ -10,9 +10,7 @@ extension Drainable {
     package var subscriptionCount: Int { 1 }
 }
 
-extension GraphQLWebSocketSession: Drainable {
-    package var protocolName: String { "graphql-transport-ws" }
-}
+extension WebSocketSession: Drainable {}
 extension EventStream: Drainable {
     package var protocolName: String { "event-stream" }
 }

@@ -20,9 +20,6 @@ package final class EventStream: LiveSession {
     private var isOver = false
     private var onClosed: () -> Void = {}
 
-    /// Time between two comments that keep intermediaries from closing an idle stream.
-    package static let keepAliveMs: Int64 = 15_000
-
     private init(
         _ exchange: HTTPExchange, hub: LoopHub, resolved: ResolvedOperation, bytesMax: Int, clock: ServiceClock
     ) {
@@ -34,11 +31,11 @@ package final class EventStream: LiveSession {
     }
 
     package static func start(
-        _ resolved: ResolvedOperation, known: KnownResult?, expiresAtMs: Int64?, bytesMax: Int, hub: LoopHub,
+        _ resolved: ResolvedOperation, known: KnownResult?, expiresAtMs: Int64?, limits: SessionLimits, hub: LoopHub,
         exchange: HTTPExchange, headers: HTTPHeaders, clock: ServiceClock, register: (EventStream) -> UInt64,
         onClosed: @escaping (UInt64) -> Void
     ) {
-        let stream = EventStream(exchange, hub: hub, resolved: resolved, bytesMax: bytesMax, clock: clock)
+        let stream = EventStream(exchange, hub: hub, resolved: resolved, bytesMax: limits.bytesMax, clock: clock)
         let id = register(stream)
         stream.onClosed = { onClosed(id) }
         let bound = NIOLoopBound(stream, eventLoop: hub.eventLoop)
@@ -48,7 +45,7 @@ package final class EventStream: LiveSession {
         exchange.startStream(.ok, headers: headers)
         exchange.write(ByteBuffer(bytes: ServerSentEvent.keepAlive))
         stream.keepAlive = hub.eventLoop.scheduleRepeatedTask(
-            initialDelay: .milliseconds(keepAliveMs), delay: .milliseconds(keepAliveMs)
+            initialDelay: .milliseconds(limits.keepAliveMs), delay: .milliseconds(limits.keepAliveMs)
         ) { _ in
             let stream = bound.value
             if stream.exchange.pendingBytes == 0 { stream.exchange.write(ByteBuffer(bytes: ServerSentEvent.keepAlive)) }

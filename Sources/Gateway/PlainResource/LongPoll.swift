@@ -1,7 +1,7 @@
 package import HTTPServer
 package import LiveModel
 package import NIOCore
-package import Sessions
+internal import Sessions
 
 /// One long-poll exchange: a subscription that lives until its first news or the end of the wait.
 ///

@@ -32,6 +32,7 @@ extension Settings {
         package var initTimeoutMs: Int
         package var pingIntervalMs: Int
         package var pongTimeoutMs: Int
+        package var keepAliveMs: Int
         package var longPollMaxMs: Int
         package var lingerMs: Int
         package var announceRetryMs: Int
@@ -47,6 +48,7 @@ extension Settings {
             initTimeoutMs = values.int("gateway.initTimeoutMs")
             pingIntervalMs = values.int("gateway.pingIntervalMs")
             pongTimeoutMs = values.int("gateway.pongTimeoutMs")
+            keepAliveMs = values.int("gateway.keepAliveMs")
             longPollMaxMs = values.int("gateway.longPollMaxMs")
             lingerMs = values.int("gateway.lingerMs")
             announceRetryMs = values.int("gateway.announceRetryMs")

@@ -138,6 +138,10 @@ extension SettingTable {
             "gateway.initTimeoutMs", 10_000, in: 10...10 * minute, "Time in which a session must introduce itself."),
         .duration("gateway.pingIntervalMs", 25_000, in: 100...hour, "Interval of pings to an open session."),
         .duration("gateway.pongTimeoutMs", 10_000, in: 100...hour, "Time in which a ping must be answered."),
+        .duration(
+            "gateway.keepAliveMs", 15_000, in: 100...4 * minute,
+            "Interval of a protocol's own signs of life: ka messages, comments of event streams, empty multipart parts."
+        ),
         .duration("gateway.longPollMaxMs", 60_000, in: 100...10 * minute, "Longest wait that a long-poll may ask for."),
         .duration(
             "gateway.lingerMs", 30_000, in: 0...hour, "Time for which a live query outlives its last subscriber."),

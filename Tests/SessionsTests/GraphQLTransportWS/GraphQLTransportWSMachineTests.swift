@@ -6,34 +6,21 @@ import Testing
 /// The cases that the protocol's own test suites define, by their number in the table of edge cases, and every close
 /// code. Source: enisdenjo/graphql-ws PROTOCOL.md and its server tests.
 @Suite struct GraphQLTransportWSMachineTests {
-    private typealias Action = GraphQLTransportWSMachine.Action
     private static let ack = #"{"type":"connection_ack"}"#
 
     private func machine(operationsMax: Int = 10) -> GraphQLTransportWSMachine {
-        GraphQLTransportWSMachine(operationsMax: operationsMax)
+        GraphQLTransportWSMachine(SessionOpening(operationsMax: operationsMax))
     }
 
     private func ready(operationsMax: Int = 10) -> GraphQLTransportWSMachine {
         var machine = machine(operationsMax: operationsMax)
-        _ = machine.received(Array(#"{"type":"connection_init"}"#.utf8))
+        _ = machine.received(text: Array(#"{"type":"connection_init"}"#.utf8))
         _ = machine.authenticated()
         return machine
     }
 
-    private func texts(_ actions: [Action]) -> [String] {
-        actions.map { action in
-            switch action {
-            case .send(let bytes): String(decoding: bytes, as: UTF8.self)
-            case .close(let code, let reason): "close \(code) \(reason)"
-            case .authenticate(let payload): "authenticate \(JSONValue.object(payload).text)"
-            case .start(let id, let request): "start \(id) \(request.operationName ?? "-")"
-            case .stop(let id): "stop \(id)"
-            }
-        }
-    }
-
     private func receive(_ machine: inout GraphQLTransportWSMachine, _ text: String) -> [String] {
-        texts(machine.received(Array(text.utf8)))
+        actionTexts(machine.received(text: Array(text.utf8)))
     }
 
     private func subscribe(_ id: String) -> String {
@@ -50,29 +37,27 @@ import Testing
     @Test func case1AnAcceptedInitIsAcknowledgedWithoutPayload() {
         var machine = machine()
         #expect(
-            receive(&machine, #"{"type":"connection_init","payload":{"authToken":"t"}}"#) == [
-                #"authenticate {"authToken":"t"}"#
-            ])
-        #expect(texts(machine.authenticated()) == [Self.ack])
+            receive(&machine, #"{"type":"connection_init","payload":{"authToken":"t"}}"#) == ["authenticate t"])
+        #expect(actionTexts(machine.authenticated()) == [Self.ack])
         #expect(machine.authenticated().isEmpty, "exactly once")
     }
 
     @Test(arguments: ["", #","payload":{}"#, #","payload":null"#])
     func case36ApolloSendsAnEmptyPayloadOrNone(payload: String) {
         var machine = machine()
-        #expect(receive(&machine, "{\"type\":\"connection_init\"\(payload)}") == ["authenticate {}"])
+        #expect(receive(&machine, "{\"type\":\"connection_init\"\(payload)}") == ["authenticate -"])
     }
 
     @Test func case2ARefusedInitClosesWith4403() {
         var machine = machine()
         _ = receive(&machine, #"{"type":"connection_init"}"#)
-        #expect(texts(machine.rejected()) == ["close 4403 Forbidden"])
+        #expect(actionTexts(machine.rejected(RequestError(.unauthenticated, "no"))) == ["close 4403 Forbidden"])
         #expect(machine.authenticated().isEmpty)
     }
 
     @Test func case3NoInitInTimeClosesWith4408() {
         var machine = machine()
-        #expect(texts(machine.initTimedOut()) == ["close 4408 Connection initialisation timeout"])
+        #expect(actionTexts(machine.initTimedOut()) == ["close 4408 Connection initialisation timeout"])
         #expect(machine.initTimedOut().isEmpty)
     }
 
@@ -80,7 +65,7 @@ import Testing
         var machine = machine()
         _ = receive(&machine, #"{"type":"connection_init"}"#)
         #expect(machine.initTimedOut().isEmpty)
-        #expect(texts(machine.authenticated()) == [Self.ack])
+        #expect(actionTexts(machine.authenticated()) == [Self.ack])
         #expect(machine.initTimedOut().isEmpty)
     }
 
@@ -115,6 +100,21 @@ import Testing
         #expect(code(receive(&pending, subscribe("1"))) == 4401)
     }
 
+    @Test func aTokenOfTheUpgradeServesWithoutOneInThePayload() {
+        var machine = GraphQLTransportWSMachine(SessionOpening(bearer: "u", operationsMax: 1))
+        #expect(receive(&machine, #"{"type":"connection_init"}"#) == ["authenticate u"])
+        var other = GraphQLTransportWSMachine(SessionOpening(bearer: "u", operationsMax: 1))
+        #expect(
+            receive(&other, #"{"type":"connection_init","payload":{"Authorization":"Bearer p"}}"#)
+                == ["authenticate p"])
+    }
+
+    @Test func anExpiredTokenClosesWithTheCodeThatClientsRetry() {
+        var machine = ready()
+        _ = receive(&machine, subscribe("1"))
+        #expect(actionTexts(machine.expired(ids: ["1"])) == ["close 4403 Token expired"])
+    }
+
     // MARK: Operations
 
     @Test func case9AQueryIsOneNextAndOneComplete() {
@@ -122,7 +122,7 @@ import Testing
         #expect(receive(&machine, subscribe("1")) == ["start 1 A"])
         #expect(machine.isActive("1") && machine.operationCount == 1)
         #expect(
-            texts(machine.finished(id: "1", envelope: ResultEnvelope.data(Array(#"{"a":1}"#.utf8)))) == [
+            actionTexts(machine.finished(id: "1", envelope: ResultEnvelope.data(Array(#"{"a":1}"#.utf8)))) == [
                 #"{"id":"1","type":"next","payload":{"data":{"a":1}}}"#, #"{"id":"1","type":"complete"}"#,
             ])
         #expect(machine.operationCount == 0)
@@ -135,8 +135,9 @@ import Testing
         let id = "a\"b"
         _ = receive(&machine, #"{"id":"a\"b","type":"subscribe","payload":{"query":"{a}"}}"#)
         #expect(machine.isActive(id))
-        let text =
-            GraphQLTransportWSMachine.nextPrefix(id: id) + GraphQLTransportWSMachine.nextRest(body: Array("{}".utf8))
+        let result = LiveResult(position: Fixture.position(1), digest: Fixture.digest(1), body: Array("{}".utf8))
+        let format = GraphQLTransportWSMachine.format
+        let text = format.prefix(id: id) + format.rest(of: result)
         let message = try JSONValue(parsing: text)
         #expect(message["id"]?.stringValue == id && message["type"]?.stringValue == "next")
         #expect(message["payload"]?["data"]?.objectValue?.isEmpty == true)
@@ -157,7 +158,7 @@ import Testing
         var machine = ready()
         _ = receive(&machine, subscribe("1"))
         #expect(
-            texts(machine.failed(id: "1", [RequestError(.operationNotFound, "no such operation")])) == [
+            actionTexts(machine.failed(id: "1", [RequestError(.operationNotFound, "no such operation")])) == [
                 #"{"id":"1","type":"error","payload":[{"message":"no such operation","extensions":{"code":"OPERATION_NOT_FOUND"}}]}"#
             ])
         #expect(machine.failed(id: "1", []).isEmpty, "no complete and no second error")
@@ -174,10 +175,10 @@ import Testing
         var machine = ready()
         let id = String(repeating: "ü", count: 128)
         var other = ready()
-        #expect(other.received(Array(subscribe(id + "x").utf8)).count == 1)
+        #expect(other.received(text: Array(subscribe(id + "x").utf8)).count == 1)
         #expect(receive(&other, subscribe("1")).isEmpty, "closed for an id that is too long")
         _ = receive(&machine, subscribe(id))
-        let action = machine.received(Array(subscribe(id).utf8))
+        let action = machine.received(text: Array(subscribe(id).utf8))
         guard case .close(4409, let reason)? = action.first else { return #expect(Bool(false), "\(action)") }
         #expect(reason.utf8.count <= 123)
     }
@@ -185,7 +186,7 @@ import Testing
     @Test func case18AnErrorOfOneRefreshGoesOn() throws {
         var machine = ready()
         _ = receive(&machine, subscribe("1"))
-        let sent = texts(machine.refreshFailed(id: "1", [RequestError(.timeout, "slow")]))
+        let sent = actionTexts(machine.refreshFailed(id: "1", [RequestError(.timeout, "slow")]))
         #expect(
             sent.count == 1
                 && sent[0].hasPrefix(#"{"id":"1","type":"next","payload":{"data":null,"errors":[{"message":"slow""#))
@@ -195,11 +196,13 @@ import Testing
     @Test func case19And20NothingHappensAfterTheEnd() {
         var machine = ready()
         _ = receive(&machine, subscribe("1"))
-        #expect(texts(machine.close(1001, "Going away")) == ["close 1001 Going away"])
+        #expect(actionTexts(machine.close(1001, "Going away")) == ["close 1001 Going away"])
         #expect(machine.operationCount == 0)
         #expect(machine.close(1001, "again").isEmpty)
         #expect(receive(&machine, subscribe("2")).isEmpty && receive(&machine, "nonsense").isEmpty)
-        #expect(machine.finished(id: "1", envelope: []).isEmpty && machine.rejected().isEmpty)
+        #expect(
+            machine.finished(id: "1", envelope: []).isEmpty
+                && machine.rejected(RequestError(.unauthenticated, "no")).isEmpty)
     }
 
     @Test(arguments: [
@@ -245,8 +248,8 @@ import Testing
         var machine = ready()
         let text =
             #"{"id":"1","type":"subscribe","payload":{"query":"","operationName":"A","extensions":{"connector":"c"}}}"#
-        let actions = machine.received(Array(text.utf8))
-        #expect(actions == [.start(id: "1", OperationRequest(connector: "c", operationName: "A"))])
+        let actions = machine.received(text: Array(text.utf8))
+        #expect(actions == [.start(id: "1", OperationRequest(connector: "c", operationName: "A"), .byText)])
     }
 
     @Test func case36ApolloSaysGoodbyeWithTheOldMessage() {

@@ -1,0 +1,26 @@
+package import Execution
+package import LiveModel
+package import Sessions
+
+/// What the sessions of a node share.
+package protocol SessionServices: AnyObject, Sendable {
+    var clock: ServiceClock { get }
+    /// - Throws: `.operationNotFound`, `.invalidVariable`, `.permissionDenied`, …
+    func resolve(_ request: OperationRequest, auth: Auth?) throws(RequestError) -> ResolvedOperation
+    func authenticate(bearer: String?) async throws(RequestError) -> Identity
+    /// Runs a query or a mutation once; the whole answer, `{"data":…}`.
+    func runOnce(_ resolved: ResolvedOperation, traceID: String) async throws(RequestError) -> [UInt8]
+    func makeTraceID() -> String
+}
+
+/// Bounds of one session.
+package struct SessionLimits: Sendable {
+    package var operationsMax = 100
+    /// Results held for a client that does not read.
+    package var bytesMax = 1 << 20
+    package var initTimeoutMs: Int64 = 10_000
+    /// Between two signs of life of the protocol's own, where it has them.
+    package var keepAliveMs: Int64 = 15_000
+
+    package init() {}
+}

@@ -1,0 +1,242 @@
+internal import Catalog
+internal import Execution
+internal import GraphQLLanguage
+package import HTTPServer
+internal import LiveModel
+package import NIOCore
+package import Sessions
+
+/// One WebSocket of whatever protocol: performs what the protocol's machine asks for. Lives on the connection's event
+/// loop.
+package final class WebSocketSession: WebSocketHandler, LiveSession {
+    struct Live {
+        let handle: LoopHub.Handle
+        /// Kept where the authorization can change with time alone.
+        let rechecked: ResolvedOperation?
+        /// Kept where the session's token can change.
+        let judged: ResolvedOperation?
+    }
+
+    let connection: WebSocketConnection
+    let services: any SessionServices
+    let hub: LoopHub
+    var machine: any SessionMachine
+    private let format: ResultFormat
+    private let takesNewTokens: Bool
+    private var outbox: DeliveryOutbox<SharedResult>
+    var live: [String: Live] = [:]
+    /// The subscription that is being started: what is delivered meanwhile waits until its start was reported.
+    private var starting: (id: String, early: SessionDelivery?)?
+    /// One-shot operations under way. The number tells a reused id from its former use.
+    private var tasks: [String: (number: UInt64, task: Task<Void, Never>)] = [:]
+    private var startedCount: UInt64 = 0
+    var identity = Identity.signedOut
+    var initTimeout: Scheduled<Void>?
+    private var keepAlive: RepeatedTask?
+    var expiry: Scheduled<Void>?
+    private var isClosed = false
+    private let onClosed: () -> Void
+
+    package init(
+        connection: WebSocketConnection, machine: any SessionMachine, services: any SessionServices, hub: LoopHub,
+        limits: SessionLimits, onClosed: @escaping () -> Void
+    ) {
+        self.connection = connection
+        self.services = services
+        self.hub = hub
+        self.machine = machine
+        self.format = type(of: machine).format
+        self.takesNewTokens = type(of: machine).takesNewTokens
+        self.outbox = DeliveryOutbox(bytesMax: limits.bytesMax)
+        self.onClosed = onClosed
+        let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
+        initTimeout = connection.eventLoop.scheduleTask(in: .milliseconds(limits.initTimeoutMs)) {
+            let session = bound.value
+            session.initTimeout = nil
+            session.perform(session.machine.initTimedOut())
+        }
+        if type(of: machine).sendsKeepAlives {
+            let interval = TimeAmount.milliseconds(limits.keepAliveMs)
+            keepAlive = connection.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
+                let session = bound.value
+                // A client that does not read gets no more to read.
+                if session.connection.pendingBytes == 0 { session.perform(session.machine.keepAliveDue()) }
+            }
+        }
+        perform(self.machine.opened())
+    }
+
+    // MARK: WebSocketHandler
+
+    package func received(text: ByteBuffer) {
+        perform(machine.received(text: Array(text.readableBytesView)))
+    }
+
+    package func received(binary: ByteBuffer) {
+        perform(machine.received(binary: Array(binary.readableBytesView)))
+    }
+
+    package func closed(code: UInt16?) {
+        guard !isClosed else { return }
+        isClosed = true
+        initTimeout?.cancel()
+        keepAlive?.cancel()
+        expiry?.cancel()
+        initTimeout = nil
+        keepAlive = nil
+        expiry = nil
+        for entry in live.values { hub.unsubscribe(entry.handle) }
+        live = [:]
+        for entry in tasks.values { entry.task.cancel() }
+        tasks = [:]
+        onClosed()
+    }
+
+    package func writabilityChanged(pendingBytes: Int) {
+        guard pendingBytes == 0 else { return }
+        connection.gathered {
+            while connection.pendingBytes == 0, let (id, shared) = outbox.next() {
+                shared.send(id: id, as: format, on: connection)
+            }
+        }
+    }
+
+    package var subscriptionCount: Int { live.count }
+    package var protocolName: String { type(of: machine).protocolName }
+
+    /// The node drains: the client is to come back elsewhere.
+    package func goAway() {
+        perform(machine.close(1001, "Going away"))
+    }
+
+    // MARK: LiveSession
+
+    package func deliver(_ delivery: SessionDelivery, id: String) {
+        guard let entry = live[id] else {
+            if starting?.id == id { starting?.early = delivery }
+            return
+        }
+        if let resolved = entry.rechecked, let refusal = refusal(of: resolved) {
+            stop(id)
+            perform(machine.failed(id: id, [refusal]))
+            return
+        }
+        switch delivery {
+        case .result(let shared):
+            switch outbox.offer(
+                shared, id: id, bytes: shared.byteCount, unwrittenBytes: connection.pendingBytes)
+            {
+            case .write: shared.send(id: id, as: format, on: connection)
+            case .hold: break
+            case .close: perform(machine.close(1013, "The client reads too slowly, try again later"))
+            }
+        case .failed(let error):
+            outbox.discard(id: id)
+            perform(machine.refreshFailed(id: id, [error]))
+        }
+    }
+
+    func refusal(of resolved: ResolvedOperation) -> RequestError? {
+        resolved.operation.authorize(
+            auth: resolved.auth, variables: resolved.variables, nowMs: services.clock.nowMs())
+    }
+
+    // MARK: Actions
+
+    func perform(_ actions: [SessionAction]) {
+        for action in actions {
+            switch action {
+            case .send(let bytes): connection.send(text: ByteBuffer(bytes: bytes))
+            case .close(let code, let reason): connection.close(code: code, reason: reason)
+            case .authenticate(let bearer): authenticate(bearer)
+            case .start(let id, let request, let mode): start(id, request, mode)
+            case .stop(let id): stop(id)
+            }
+        }
+    }
+
+    private func start(_ id: String, _ request: OperationRequest, _ mode: StartMode) {
+        do throws(RequestError) {
+            guard !isExpired else { throw Self.expiredError }
+            let resolved = try services.resolve(request, auth: identity.auth)
+            if try Self.isFollowed(resolved, mode) {
+                try follow(id, resolved, known: request.known)
+            } else {
+                perform(machine.started(id: id))
+                runOnce(id, resolved)
+            }
+        } catch {
+            perform(machine.failed(id: id, [error]))
+        }
+    }
+
+    private static func isFollowed(_ resolved: ResolvedOperation, _ mode: StartMode) throws(RequestError) -> Bool {
+        switch (mode, resolved.operation.kind) {
+        case (.byText, .query): return resolved.wantedKind != .query
+        case (.follow, .query): return true
+        case (.follow, .mutation):
+            throw RequestError(.badRequest, "\"\(resolved.operation.reference.operation)\" is a mutation")
+        case (.byText, .mutation), (.once, _): return false
+        }
+    }
+
+    func follow(
+        _ id: String, _ resolved: ResolvedOperation, known: KnownResult?, isNew: Bool = true
+    ) throws(RequestError) {
+        starting = (id, nil)
+        defer { starting = nil }
+        let handle = try hub.subscribe(self, id: id, query: resolved.liveQuery, known: known)
+        live[id] = Live(
+            handle: handle, rechecked: resolved.operation.auth.readsRequestTime ? resolved : nil,
+            judged: takesNewTokens ? resolved : nil)
+        if isNew { perform(machine.started(id: id)) }
+        if let early = starting?.early { deliver(early, id: id) }
+    }
+
+    private func runOnce(_ id: String, _ resolved: ResolvedOperation) {
+        let services = self.services
+        let traceID = services.makeTraceID()
+        startedCount += 1
+        let number = startedCount
+        let task = onLoop(
+            { () async throws(RequestError) in try await services.runOnce(resolved, traceID: traceID) },
+            then: { session, outcome in
+                guard session.tasks[id]?.number == number else { return }
+                session.tasks[id] = nil
+                switch outcome {
+                case .success(let envelope): session.perform(session.machine.finished(id: id, envelope: envelope))
+                case .failure(let error): session.perform(session.machine.failed(id: id, [error]))
+                }
+            })
+        tasks[id] = (number, task)
+    }
+
+    func stop(_ id: String) {
+        outbox.discard(id: id)
+        if let entry = live.removeValue(forKey: id) { hub.unsubscribe(entry.handle) }
+        // A mutation that runs is not undone; only its answer is dropped.
+        tasks[id] = nil
+    }
+
+    /// Runs `work` in a task and hands its outcome to `then` on it, unless the connection is gone by then.
+    @discardableResult
+    func onLoop<Success: Sendable>(
+        _ work: @escaping @Sendable () async throws(RequestError) -> Success,
+        then: @escaping (WebSocketSession, Result<Success, RequestError>) -> Void
+    ) -> Task<Void, Never> {
+        let eventLoop = connection.eventLoop
+        let bound = NIOLoopBound((self, then), eventLoop: eventLoop)
+        return Task(executorPreference: connection.taskExecutor) {
+            let outcome: Result<Success, RequestError>
+            do throws(RequestError) {
+                outcome = .success(try await work())
+            } catch {
+                outcome = .failure(error)
+            }
+            eventLoop.execute {
+                let (session, then) = bound.value
+                if !session.isClosed { then(session, outcome) }
+            }
+        }
+    }
+}

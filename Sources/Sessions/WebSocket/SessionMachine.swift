@@ -1,0 +1,158 @@
+package import JSON
+package import LiveModel
+
+/// What a session's machine asks its shell to do.
+package enum SessionAction: Sendable, Hashable {
+    /// One text message.
+    case send([UInt8])
+    case close(code: UInt16, reason: String)
+    /// Judge this token, nil for a client that is signed out; answered with `authenticated` or `rejected`. One at a
+    /// time: the machine asks for no other before the answer.
+    case authenticate(bearer: String?)
+    /// Begin an operation; answered with `started` and then deliveries or `finished`, or with `failed`.
+    case start(id: String, OperationRequest, StartMode)
+    /// The client wants no more of it.
+    case stop(id: String)
+}
+
+/// How an operation is to be run.
+package enum StartMode: Sendable, Hashable {
+    /// A query is followed unless its text calls it `query`; a mutation is run once.
+    case byText
+    /// A query that is followed; a mutation is an error.
+    case follow
+    /// Run once, query or mutation.
+    case once
+}
+
+/// What a client said while it connected.
+package struct SessionOpening: Sendable, Hashable {
+    /// A token in the headers of the upgrade.
+    package var bearer: String?
+    /// Operations of the session at one time; one more is refused.
+    package var operationsMax: Int
+
+    package init(bearer: String? = nil, operationsMax: Int) {
+        self.bearer = bearer
+        self.operationsMax = operationsMax
+    }
+}
+
+/// One session of a client protocol over WebSocket: messages come in, actions come out. What is live, who may do what
+/// and when results arrive is decided elsewhere; one shell (`Gateway/WebSocket`) performs the actions of all machines.
+///
+/// Rules that the shell relies on, and that every machine is tested for: after `close` nothing comes out any more; for
+/// an operation that is not active nothing is sent; an id that was started is active until `finished`, `failed` or
+/// `stop`; results of live queries bypass the machine, in the form of `format`.
+package protocol SessionMachine: Sendable {
+    /// As operators see it.
+    static var protocolName: String { get }
+    /// How results of live queries are written.
+    static var format: ResultFormat { get }
+    /// New tokens may come in the middle of a session: live operations are then judged anew.
+    static var takesNewTokens: Bool { get }
+    /// Whether `keepAliveDue` has something to say.
+    static var sendsKeepAlives: Bool { get }
+
+    var operationCount: Int { get }
+    func isActive(_ id: String) -> Bool
+
+    // MARK: From the client
+
+    /// The connection is open. Some protocols have no introduction and begin at once.
+    mutating func opened() -> [SessionAction]
+    mutating func received(text: [UInt8]) -> [SessionAction]
+    mutating func received(binary: [UInt8]) -> [SessionAction]
+
+    // MARK: From the service
+
+    mutating func authenticated() -> [SessionAction]
+    mutating func rejected(_ error: RequestError) -> [SessionAction]
+    /// The time for the introduction is over. A slow judgement of one that came does not count.
+    mutating func initTimedOut() -> [SessionAction]
+    /// The operation runs or, if it is live, is registered; its results follow.
+    mutating func started(id: String) -> [SessionAction]
+    /// One result and no more. `envelope` is `{"data":…}`, with `errors` where there are any.
+    mutating func finished(id: String, envelope: [UInt8]) -> [SessionAction]
+    /// The operation ends with errors; nothing follows.
+    mutating func failed(id: String, _ errors: [RequestError]) -> [SessionAction]
+    /// Errors of one refresh; the operation lives on.
+    mutating func refreshFailed(id: String, _ errors: [RequestError]) -> [SessionAction]
+    /// The session's token ran out: its live operations, `ids`, have been ended and are to be told so, or the session
+    /// ends.
+    mutating func expired(ids: [String]) -> [SessionAction]
+    /// Time for the protocol's own sign of life.
+    mutating func keepAliveDue() -> [SessionAction]
+    /// For reasons of the server's own: 1001 when it goes away, 1013 for a client that reads too slowly.
+    mutating func close(_ code: UInt16, _ reason: String) -> [SessionAction]
+}
+
+extension SessionMachine {
+    package static var takesNewTokens: Bool { false }
+    package static var sendsKeepAlives: Bool { false }
+
+    package mutating func opened() -> [SessionAction] { [] }
+    package mutating func started(id: String) -> [SessionAction] { [] }
+    package mutating func keepAliveDue() -> [SessionAction] { [] }
+}
+
+/// Ids are kept per operation in several places; a longer one is refused like an empty one.
+package let operationIDBytesMax = 256
+
+/// What machines of JSON messages have in common.
+enum SessionMessage {
+    /// Nil: not a JSON object.
+    static func object(_ text: [UInt8]) -> JSONObject? {
+        guard case .object(let message)? = try? JSONValue(parsing: text) else { return nil }
+        return message
+    }
+
+    /// A non-empty string within bounds; nil otherwise.
+    static func id(of message: JSONObject) -> String? {
+        guard let id = message["id"]?.stringValue, !id.isEmpty, id.utf8.count <= operationIDBytesMax else {
+            return nil
+        }
+        return id
+    }
+
+    /// `payload`, which may be absent. Nil: present but not an object; `.some(nil)`: absent or null.
+    static func payload(of message: JSONObject) -> JSONObject?? {
+        switch message["payload"] {
+        case nil, .null?: .some(nil)
+        case .object(let object)?: .some(object)
+        default: nil
+        }
+    }
+
+    /// A message of the GraphQL family: `{"id"?, "type", "payload"?}`.
+    static func text(_ type: String, id: String? = nil, payload: JSONValue? = nil) -> [UInt8] {
+        var object = JSONObject()
+        if let id { object["id"] = .string(id) }
+        object["type"] = .string(type)
+        if let payload { object["payload"] = payload }
+        return JSONWriter.compact(.object(object))
+    }
+
+    /// The same with a payload that is text already.
+    static func text(_ type: String, id: String, payload: [UInt8]) -> [UInt8] {
+        var bytes = Array(#"{"id":"#.utf8)
+        JSONWriter.append(.string(id), to: &bytes)
+        bytes.append(contentsOf: ",\"type\":\"\(type)\",\"payload\":".utf8)
+        bytes.append(contentsOf: payload)
+        bytes.append(UInt8(ascii: "}"))
+        return bytes
+    }
+
+    /// A close frame's payload has at most 125 bytes, two of which are the code (RFC 6455 §5.5).
+    static func closing(_ code: UInt16, _ reason: String) -> SessionAction {
+        var bounded = reason
+        while bounded.utf8.count > 123 { bounded.removeLast() }
+        return .close(code: code, reason: bounded)
+    }
+}
+
+extension RequestError {
+    static func operationsMaximum(_ maximum: Int) -> RequestError {
+        RequestError(.limitExceeded, "this connection has its maximum of \(maximum) operations")
+    }
+}

@@ -1,0 +1,142 @@
+import JSON
+import LiveModel
+import Sessions
+import Testing
+
+/// What holds for every protocol over WebSocket: bounds, slow clients, expiry, drain, bad frames, and no word about an
+/// operation that is over.
+@Suite struct EveryMachineTests {
+    private static let envelope = ResultEnvelope.data(Array(#"{"a":1}"#.utf8))
+    private static let error = RequestError(.timeout, "slow")
+
+    private func receive(_ machine: inout any SessionMachine, _ text: String) -> [SessionAction] {
+        machine.received(text: Array(text.utf8))
+    }
+
+    private func isClose(_ action: SessionAction) -> Bool {
+        if case .close = action { true } else { false }
+    }
+
+    private func starts(_ actions: [SessionAction]) -> [String] {
+        actions.compactMap { if case .start(let id, _, _) = $0 { id } else { nil } }
+    }
+
+    @Test(arguments: MachineScript.all) func anOperationLivesFromStartToEnd(_ script: MachineScript) throws {
+        var machine = script.ready()
+        #expect(starts(receive(&machine, script.start("1"))) == ["1"])
+        #expect(machine.isActive("1") && machine.operationCount == 1)
+        _ = machine.started(id: "1")
+        let format = type(of: machine).format
+        let result = LiveResult(
+            position: Fixture.position(1), digest: Fixture.digest(1), body: Array(#"{"a":1}"#.utf8))
+        #expect(script.readings([.send(format.prefix(id: "1") + format.rest(of: result))]) == [.result("1")])
+        #expect(script.readings(machine.refreshFailed(id: "1", [Self.error])) == [.result("1")])
+        #expect(machine.isActive("1"))
+        #expect(script.readings(machine.finished(id: "1", envelope: Self.envelope)).first == .result("1"))
+        #expect(!machine.isActive("1") && machine.operationCount == 0)
+        #expect(machine.finished(id: "1", envelope: Self.envelope).isEmpty)
+        #expect(machine.failed(id: "1", [Self.error]).isEmpty && machine.refreshFailed(id: "1", [Self.error]).isEmpty)
+        #expect(starts(receive(&machine, script.start("1"))) == ["1"], "the id is free again")
+        #expect(script.readings(machine.failed(id: "1", [Self.error])).last == .end("1"))
+        #expect(machine.operationCount == 0)
+    }
+
+    @Test(arguments: MachineScript.all) func nothingFollowsAStop(_ script: MachineScript) {
+        var machine = script.ready()
+        for id in ["1", "2"] { _ = receive(&machine, script.start(id)) }
+        let stopped = receive(&machine, script.stop("1"))
+        #expect(stopped.contains(.stop(id: "1")))
+        #expect(!machine.isActive("1") && machine.isActive("2"))
+        #expect(machine.started(id: "1").isEmpty && machine.finished(id: "1", envelope: Self.envelope).isEmpty)
+        #expect(machine.failed(id: "1", [Self.error]).isEmpty && machine.refreshFailed(id: "1", [Self.error]).isEmpty)
+        for unknown in ["1", "9", "toString"] {
+            #expect(!receive(&machine, script.stop(unknown)).contains { isClose($0) || $0 == .stop(id: unknown) })
+        }
+    }
+
+    @Test(arguments: MachineScript.all) func operationsAreBounded(_ script: MachineScript) {
+        var machine = script.ready(operationsMax: 2)
+        for id in ["1", "2"] { #expect(starts(receive(&machine, script.start(id))) == [id]) }
+        let refused = receive(&machine, script.start("3"))
+        #expect(starts(refused).isEmpty && script.readings(refused) == [.end("3")])
+        #expect(machine.operationCount == 2)
+        _ = receive(&machine, script.stop("1"))
+        #expect(starts(receive(&machine, script.start("3"))) == ["3"])
+    }
+
+    @Test(arguments: MachineScript.all) func nobodyIsWaitedForForEver(_ script: MachineScript) {
+        guard !script.introduction.isEmpty else { return }
+        var machine = script.make(SessionOpening(operationsMax: 10))
+        #expect(machine.initTimedOut().filter(isClose).count == 1)
+        var ready = script.ready()
+        #expect(ready.initTimedOut().isEmpty)
+    }
+
+    @Test(arguments: MachineScript.all, [(1001, "Going away"), (1013, "too slow")])
+    func nothingFollowsTheEnd(_ script: MachineScript, _ end: (code: Int, reason: String)) {
+        var machine = script.ready()
+        _ = receive(&machine, script.start("1"))
+        let code = UInt16(end.code)
+        #expect(machine.close(code, end.reason).last == .close(code: code, reason: end.reason))
+        #expect(machine.operationCount == 0 && !machine.isActive("1"))
+        #expect(machine.close(code, "again").isEmpty)
+        for text in script.introduction + [script.start("2"), script.stop("1")] + script.badFrames {
+            #expect(receive(&machine, text).isEmpty)
+        }
+        #expect(machine.received(binary: [1]).isEmpty && machine.keepAliveDue().isEmpty)
+        #expect(machine.finished(id: "1", envelope: Self.envelope).isEmpty && machine.expired(ids: ["1"]).isEmpty)
+        #expect(machine.authenticated().isEmpty && machine.rejected(Self.error).isEmpty)
+    }
+
+    @Test(arguments: MachineScript.all) func longReasonsFitACloseFrame(_ script: MachineScript) {
+        var machine = script.ready()
+        guard case .close(_, let reason)? = machine.close(1013, String(repeating: "ü", count: 200)).last else {
+            return #expect(Bool(false), "did not close")
+        }
+        #expect(reason.utf8.count <= 123)
+    }
+
+    @Test(arguments: MachineScript.all) func anExpiredTokenEndsWhatItAllowed(_ script: MachineScript) {
+        var machine = script.ready()
+        for id in ["1", "2"] { _ = receive(&machine, script.start(id)) }
+        let actions = machine.expired(ids: ["1", "2"])
+        let toldEach = script.readings(actions).filter { $0 == .end("1") || $0 == .end("2") }.count == 2
+        #expect(toldEach || actions.contains(where: isClose))
+        #expect(machine.operationCount == 0)
+    }
+
+    @Test(arguments: MachineScript.all) func aRefusedTokenStartsNothing(_ script: MachineScript) {
+        var machine = script.make(SessionOpening(bearer: "forged", operationsMax: 10))
+        var actions = machine.opened()
+        for text in script.introduction { actions += receive(&machine, text) }
+        actions += machine.rejected(RequestError(.unauthenticated, "forged"))
+        actions += receive(&machine, script.start("1"))
+        #expect(actions.contains(where: isClose) || script.readings(actions).contains(.end("1")))
+        #expect(starts(actions).isEmpty && machine.operationCount == 0)
+    }
+
+    @Test(arguments: MachineScript.all) func badFramesAreAnsweredOrCloseAndStartNothing(_ script: MachineScript) {
+        for text in script.badFrames {
+            var fresh = script.make(SessionOpening(operationsMax: 10))
+            #expect(starts(receive(&fresh, text)).isEmpty)
+            var machine = script.ready()
+            _ = receive(&machine, script.start("live"))
+            let actions = receive(&machine, text)
+            #expect(starts(actions).isEmpty)
+            if actions.contains(where: isClose) {
+                #expect(receive(&machine, script.start("2")).isEmpty, "\(text)")
+            } else {
+                #expect(machine.isActive("live"), "\(text)")
+                #expect(starts(receive(&machine, script.start("2"))) == ["2"], "\(text)")
+            }
+        }
+    }
+
+    /// Random messages and events against a model of what is running.
+    @Test(arguments: MachineScript.all) func randomSequencesKeepTheRules(_ script: MachineScript) {
+        for seed in 0..<300 {
+            var run = RandomRun(script, seed: UInt64(seed))
+            run.go(steps: 120)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import JSON
+import LiveModel
+import Sessions
+import Testing
+
+/// Actions in short, for comparison and for messages of failing tests.
+func actionTexts(_ actions: [SessionAction]) -> [String] {
+    actions.map { action in
+        switch action {
+        case .send(let bytes): String(decoding: bytes, as: UTF8.self)
+        case .close(let code, let reason): "close \(code) \(reason)"
+        case .authenticate(let bearer): "authenticate \(bearer ?? "-")"
+        case .start(let id, let request, .byText): "start \(id) \(request.operationName ?? "-")"
+        case .start(let id, let request, let mode): "start \(id) \(request.operationName ?? "-") \(mode)"
+        case .stop(let id): "stop \(id)"
+        }
+    }
+}
+
+/// What the suite for all machines has to know of one protocol.
+struct MachineScript: Sendable, CustomTestStringConvertible {
+    /// What a text of the server says about an operation.
+    enum Reading: Hashable {
+        case result(String)
+        /// The last word on it.
+        case end(String)
+        case other
+    }
+
+    let name: String
+    let make: @Sendable (SessionOpening) -> any SessionMachine
+    /// The client's first messages; the service then accepts its token.
+    let introduction: [String]
+    let start: @Sendable (_ id: String) -> String
+    let stop: @Sendable (_ id: String) -> String
+    /// Frames that no client of the protocol sends.
+    let badFrames: [String]
+    let read: @Sendable (JSONValue) -> Reading
+
+    var testDescription: String { name }
+
+    static let all: [MachineScript] = [.transportWS]
+
+    static let transportWS = MachineScript(
+        name: "graphql-transport-ws", make: { GraphQLTransportWSMachine($0) },
+        introduction: [#"{"type":"connection_init"}"#],
+        start: { #"{"id":"\#($0)","type":"subscribe","payload":{"query":"","operationName":"A"}}"# },
+        stop: { #"{"id":"\#($0)","type":"complete"}"# },
+        badFrames: commonBadFrames + [#"{"type":"subscribe","id":"1"}"#, #"{"type":"next","id":"1"}"#],
+        read: { message in
+            let id = message["id"]?.stringValue ?? ""
+            return switch message["type"]?.stringValue {
+            case "next": .result(id)
+            case "complete", "error": .end(id)
+            default: .other
+            }
+        })
+
+    static let commonBadFrames = [
+        "", "nonsense", "[]", "1", "null", "{}", #"{"type":1}"#, #"{"type":"unknown"}"#, #"{"type":null,"id":{}}"#,
+        "\u{0}", #"{"type":"connection_init","payload":"x"}"#, String(repeating: "[", count: 5_000),
+        #"{"id":"toString","type":"__proto__","payload":{"__proto__":1}}"#,
+    ]
+
+    /// A machine whose client has been let in.
+    func ready(operationsMax: Int = 10) -> any SessionMachine {
+        var machine = make(SessionOpening(operationsMax: operationsMax))
+        var pending = machine.opened()
+        for text in introduction { pending += machine.received(text: Array(text.utf8)) }
+        #expect(pending.contains { if case .authenticate = $0 { true } else { false } })
+        _ = machine.authenticated()
+        return machine
+    }
+
+    func readings(_ actions: [SessionAction]) -> [Reading] {
+        actions.compactMap { action in
+            guard case .send(let bytes) = action else { return nil }
+            guard let message = try? JSONValue(parsing: bytes) else {
+                Issue.record("not JSON: \(String(decoding: bytes, as: UTF8.self))")
+                return nil
+            }
+            return read(message)
+        }
+    }
+}
