@@ -101,13 +101,12 @@ package final class PublicEndpoint: HTTPHandler {
     // MARK: WebSocket
 
     package func webSocket(_ request: HTTPRequest) -> WebSocketDecision {
-        let offered = request.headers[canonicalForm: "sec-websocket-protocol"].map(String.init)
         func reject(_ error: RequestError) -> WebSocketDecision {
             .reject(
                 HTTPResponseStatus(statusCode: error.code.httpStatus),
                 body: ByteBuffer(bytes: ResultEnvelope.errors([error])))
         }
-        let choice = WebSocketProtocol.choose(request, offered: offered)
+        let choice = WebSocketProtocol.choose(request)
         guard let gateway, choice.isKnown else {
             return reject(RequestError(.notFound, "no WebSocket endpoint at this path"))
         }

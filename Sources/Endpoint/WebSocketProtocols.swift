@@ -1,4 +1,5 @@
 internal import HTTPServer
+internal import NIOHTTP1
 internal import Sessions
 
 /// The protocols over WebSocket: which machine serves a connection is told by its path and by the subprotocol it offers.
@@ -23,22 +24,41 @@ struct WebSocketProtocol: Sendable {
     }
 
     /// The first of the path's protocols that the client offers: the server's preference counts.
-    static func choose(_ request: HTTPRequest, offered: [String]) -> Choice {
-        let spoken = protocols(request)
+    static func choose(_ request: HTTPRequest) -> Choice {
+        let offered = request.headers[canonicalForm: "sec-websocket-protocol"].map(String.init)
+        let spoken = protocols(request, offered: offered)
         if spoken.isEmpty { return .unknownPath }
         let chosen = spoken.first { spoken in spoken.subprotocol.map(offered.contains) ?? true }
         return chosen.map(Choice.accepted) ?? .noneOffered
     }
 
-    private static func protocols(_ request: HTTPRequest) -> [WebSocketProtocol] {
+    private static func protocols(_ request: HTTPRequest, offered: [String]) -> [WebSocketProtocol] {
         switch request.path {
+        // Clients that are told of a host alone come to the path of the rest of their requests.
+        case "/graphql" where request.query("header") != nil: [appSync(request, offered: offered)]
         case "/graphql":
             [
-                WebSocketProtocol(subprotocol: GraphQLTransportWSMachine.subprotocol) {
-                    GraphQLTransportWSMachine($0)
-                }
+                WebSocketProtocol(subprotocol: GraphQLTransportWSMachine.subprotocol) { GraphQLTransportWSMachine($0) },
+                WebSocketProtocol(subprotocol: GraphQLWSMachine.subprotocol) { GraphQLWSMachine($0) },
             ]
+        case "/graphql/realtime": [appSync(request, offered: offered)]
         default: []
+        }
+    }
+
+    /// The authorization is in the query, in a subprotocol beside the real one, or in the headers.
+    private static func appSync(_ request: HTTPRequest, offered: [String]) -> WebSocketProtocol {
+        let prefix = "header-"
+        let handshake: AppSyncAuthorization =
+            if let item = request.query("header") {
+                AppSyncAuthorization(base64: item)
+            } else if let item = offered.first(where: { $0.hasPrefix(prefix) }) {
+                AppSyncAuthorization(base64: item.dropFirst(prefix.count))
+            } else {
+                AppSyncAuthorization(authorization: request.header("authorization"))
+            }
+        return WebSocketProtocol(subprotocol: AppSyncMachine.subprotocol) {
+            AppSyncMachine($0, handshake: handshake)
         }
     }
 }

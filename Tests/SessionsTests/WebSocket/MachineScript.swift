@@ -39,7 +39,7 @@ struct MachineScript: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    static let all: [MachineScript] = [.transportWS]
+    static let all: [MachineScript] = [.transportWS, .graphQLWS, .appSync]
 
     static let transportWS = MachineScript(
         name: "graphql-transport-ws", make: { GraphQLTransportWSMachine($0) },
@@ -55,6 +55,37 @@ struct MachineScript: Sendable, CustomTestStringConvertible {
             default: .other
             }
         })
+
+    static let graphQLWS = MachineScript(
+        name: "graphql-ws", make: { GraphQLWSMachine($0) }, introduction: [#"{"type":"connection_init","payload":{}}"#],
+        start: { #"{"id":"\#($0)","type":"start","payload":{"query":"","operationName":"A"}}"# },
+        stop: { #"{"id":"\#($0)","type":"stop"}"# },
+        badFrames: commonBadFrames + [
+            #"{"type":"start","id":"9"}"#, #"{"type":"data","id":"9"}"#, #"{"type":"stop"}"#,
+        ],
+        read: readData)
+
+    static let appSync = MachineScript(
+        name: "appsync", make: { AppSyncMachine($0, handshake: AppSyncAuthorization(authorization: $0.bearer)) },
+        introduction: [#"{"type":"connection_init"}"#],
+        start: {
+            #"{"id":"\#($0)","type":"start","payload":{"data":"{\"query\":\"\",\"operationName\":\"A\"}","extensions":{"authorization":{"x-api-key":"k"}}}}"#
+        },
+        stop: { #"{"id":"\#($0)","type":"stop"}"# },
+        badFrames: commonBadFrames + [
+            #"{"type":"start","id":"9"}"#, #"{"type":"start","id":"9","payload":{"data":{}}}"#,
+            #"{"type":"start","id":"9","payload":{"data":"[]"}}"#, #"{"type":"stop"}"#,
+        ],
+        read: readData)
+
+    @Sendable private static func readData(_ message: JSONValue) -> Reading {
+        let id = message["id"]?.stringValue ?? ""
+        return switch message["type"]?.stringValue {
+        case "data": .result(id)
+        case "complete", "error": .end(id)
+        default: .other
+        }
+    }
 
     static let commonBadFrames = [
         "", "nonsense", "[]", "1", "null", "{}", #"{"type":1}"#, #"{"type":"unknown"}"#, #"{"type":null,"id":{}}"#,
