@@ -32,9 +32,10 @@ package final class NodeServices: SessionServices {
 
     package func resolve(_ request: OperationRequest, auth: Auth?) throws(RequestError) -> ResolvedOperation {
         try limits.check(request.variables)
+        if request.document == nil, let id = request.documentID, !resolver.knows(id.digest) { throw id.unknown }
         return try resolver.resolve(
             connector: request.connector, name: request.operationName, document: request.document,
-            variables: request.variables, auth: auth, nowMs: clock.nowMs())
+            digest: request.documentID?.digest, variables: request.variables, auth: auth, nowMs: clock.nowMs())
     }
 
     package func authenticate(bearer: String?) async throws(RequestError) -> Identity {

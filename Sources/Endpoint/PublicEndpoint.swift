@@ -23,6 +23,8 @@ package final class PublicEndpoint: HTTPHandler {
     /// Load balancers are told to send new clients; ends before `isReady` does when a node leaves.
     private let isAdvertised: @Sendable () -> Bool
     private let sessions: SessionRegistry
+    /// Bound: `sessionsMax`.
+    let sharedStreams = SharedStreams()
     private let requestsInFlight = Atomic<Int>(0)
     private let refused = Counter(label: "freshet_requests_refused_total")
 
@@ -90,7 +92,7 @@ package final class PublicEndpoint: HTTPHandler {
 
     private func preflight(_ call: Call) {
         var headers = call.headers
-        headers.replaceOrAdd(name: "access-control-allow-methods", value: "GET, POST, OPTIONS")
+        headers.replaceOrAdd(name: "access-control-allow-methods", value: "GET, POST, PUT, DELETE, OPTIONS")
         // Headers are echoed: every SDK has names of its own, and a header alone opens nothing.
         let wanted = call.request.header("access-control-request-headers") ?? "authorization, content-type"
         headers.replaceOrAdd(name: "access-control-allow-headers", value: wanted)
@@ -174,6 +176,12 @@ package final class PublicEndpoint: HTTPHandler {
         let id = sessions.makeID()
         sessions.insert(session, id: id, eventLoop: eventLoop, peer: peer)
         return id
+    }
+
+    func makeSessionID() -> UInt64 { sessions.makeID() }
+
+    func register(_ session: any Drainable, id: UInt64, eventLoop: any EventLoop, peer: SocketAddress?) {
+        sessions.insert(session, id: id, eventLoop: eventLoop, peer: peer)
     }
 
     func unregister(_ id: UInt64) { sessions.remove(id) }

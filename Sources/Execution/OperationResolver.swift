@@ -28,64 +28,98 @@ package struct ResolvedOperation: Sendable {
 /// Finds, coerces, authorizes: the same for every protocol.
 package struct OperationResolver: Sendable {
     package let catalog: Catalog
-    /// Canonical selections of every stored operation, to compare texts of clients with.
-    private let selections: [OperationReference: String]
+    private let texts: StoredTexts
 
     package init(catalog: Catalog) {
         self.catalog = catalog
-        var selections: [OperationReference: String] = [:]
-        for operation in catalog.connectors.values.flatMap(\.operations.values) {
-            let source = Source(name: operation.reference.description, text: operation.text)
-            guard let document = try? Parser.parseDocument(source), let definition = document.operations.first else {
-                continue
-            }
-            selections[operation.reference] = document.selectionText(of: definition)
-        }
-        self.selections = selections
+        texts = StoredTexts(catalog: catalog)
     }
 
     /// - Parameters:
-    ///   - connector: nil means the only one.
-    ///   - name: nil means the name in `document`.
+    ///   - connector: nil means any in which the operation is alone of its name or text.
+    ///   - name: nil means the one in `document`, or the one operation that `document` has the selections of.
     ///   - document: text that must have the stored operation's selections, if any.
+    ///   - digest: of the stored text, in place of name and text.
     /// - Throws: `.operationNotFound`, `.badRequest`, `.invalidVariable`, `.unauthenticated`, `.permissionDenied`.
     package func resolve(
-        connector: String?, name: String?, document: String?, variables: JSONObject, auth: Auth?, nowMs: Int64
+        connector: String?, name: String?, document: String?, digest: Digest? = nil, variables: JSONObject,
+        auth: Auth?, nowMs: Int64
     ) throws(RequestError) -> ResolvedOperation {
-        let connector = try self.connector(connector)
+        let connectors = try self.connectors(connector)
         let sent = try document.map { text throws(RequestError) in try SentText(text, name: name) }
-        guard let name = name ?? sent?.operation.name?.value else {
+        let operation: StoredOperation
+        if let digest, sent == nil {
+            operation = try find(digest, name: name, in: connectors)
+        } else if let name = name ?? sent?.operation.name?.value {
+            operation = try find(name, sent, in: connectors)
+        } else if let sent {
+            operation = try Self.only(texts.operations(selecting: sent.selections, sent.operation.kind, in: connectors))
+                .orThrow(RequestError(.operationNotFound, "no stored operation has these selections"))
+        } else {
             throw RequestError(.badRequest, "the request names no operation")
         }
-        guard let operation = connector.operations[name] else {
-            throw RequestError(.operationNotFound, "connector \"\(connector.id)\" has no operation \"\(name)\"")
-        }
-        try sent?.compare(with: operation, selections: selections[operation.reference])
         let coerced = try operation.coerce(variables)
         if let refusal = operation.authorize(auth: auth, variables: coerced, nowMs: nowMs) { throw refusal }
         return ResolvedOperation(
             operation: operation, variables: coerced, auth: auth, wantedKind: sent?.operation.kind)
     }
 
-    private func connector(_ id: String?) throws(RequestError) -> Connector {
-        if let id {
-            guard let connector = catalog.connectors[id] else {
-                throw RequestError(.operationNotFound, "no connector \"\(id)\"")
-            }
-            return connector
+    private func find(_ digest: Digest, name: String?, in connectors: [Connector]) throws(RequestError)
+        -> StoredOperation
+    {
+        let operation = try Self.only(texts.operations(digest, in: connectors))
+            .orThrow(RequestError(.operationNotFound, "no stored operation has a text with this digest"))
+        guard name == nil || name == operation.reference.operation else {
+            throw RequestError(.badRequest, "the text with this digest is not that of \"\(name ?? "")\"")
         }
-        guard catalog.connectors.count == 1, let only = catalog.connectors.values.first else {
-            let names = catalog.connectors.keys.sorted().joined(separator: ", ")
-            throw RequestError(.badRequest, "the service has several connectors, name one of: \(names)")
+        return operation
+    }
+
+    /// Clients run stored operations only: a text is accepted when its selections are those of a stored one. A client may
+    /// call a stored query `subscription`, and may call an operation what it likes where the selections tell which it is.
+    private func find(_ name: String, _ sent: SentText?, in connectors: [Connector]) throws(RequestError)
+        -> StoredOperation
+    {
+        if let operation = try Self.only(connectors.compactMap { $0.operations[name] }) {
+            try sent?.compare(with: operation, selections: texts.selections(of: operation))
+            return operation
         }
-        return only
+        let place = connectors.count == 1 ? "connector \"\(connectors[0].id)\" has" : "there is"
+        let unknown = RequestError(.operationNotFound, "\(place) no operation \"\(name)\"")
+        guard let sent else { throw unknown }
+        return try Self.only(texts.operations(selecting: sent.selections, sent.operation.kind, in: connectors))
+            .orThrow(unknown)
+    }
+
+    private static func only(_ operations: [StoredOperation]) throws(RequestError) -> StoredOperation? {
+        guard operations.count > 1 else { return operations.first }
+        let names = operations.map { "\($0.reference)" }.sorted().joined(separator: ", ")
+        throw RequestError(.badRequest, "several stored operations fit, name connector and operation: \(names)")
+    }
+
+    /// Whether a stored operation of any connector has a text with this digest.
+    package func knows(_ digest: Digest) -> Bool { texts.knows(digest) }
+
+    private func connectors(_ id: String?) throws(RequestError) -> [Connector] {
+        guard let id else { return catalog.connectors.values.sorted { $0.id < $1.id } }
+        guard let connector = catalog.connectors[id] else {
+            throw RequestError(.operationNotFound, "no connector \"\(id)\"")
+        }
+        return [connector]
+    }
+}
+
+extension StoredOperation? {
+    fileprivate func orThrow(_ error: RequestError) throws(RequestError) -> StoredOperation {
+        guard let self else { throw error }
+        return self
     }
 }
 
 /// A text that came with a request.
 private struct SentText {
-    let document: Document
     let operation: OperationDefinition
+    let selections: String
 
     init(_ text: String, name: String?) throws(RequestError) {
         let parsed: Document
@@ -99,19 +133,16 @@ private struct SentText {
         guard wanted.count == 1 else {
             throw RequestError(.badRequest, "\"query\" must hold exactly one operation of the name asked for")
         }
-        document = parsed
         operation = wanted[0]
+        selections = parsed.selectionText(of: operation)
     }
 
-    /// Clients run stored operations only: a text is accepted when its selections are those of the stored one. A client
-    /// may call a stored query `subscription`.
     func compare(with stored: StoredOperation, selections: String?) throws(RequestError) {
         let name = stored.reference.operation
-        switch (operation.kind, stored.kind) {
-        case (.query, .query), (.subscription, .query), (.mutation, .mutation): break
-        default: throw RequestError(.badRequest, "\"\(name)\" is not stored as a \(operation.kind.rawValue)")
+        guard StoredTexts.fits(operation.kind, stored.kind) else {
+            throw RequestError(.badRequest, "\"\(name)\" is not stored as a \(operation.kind.rawValue)")
         }
-        guard document.selectionText(of: operation) == selections else {
+        guard self.selections == selections else {
             throw RequestError(.operationNotFound, "the text of \"\(name)\" differs from the stored one")
         }
     }

@@ -68,6 +68,11 @@ package final class HTTPExchange: @unchecked Sendable {
         onLoop { $0.writeNow(chunk) }
     }
 
+    /// The same for a piece that begins with bytes of its own and goes on with bytes that many answers share.
+    package func write(prefix: [UInt8], shared: ByteBuffer) {
+        onLoop { $0.writeNow(prefix: prefix, shared) }
+    }
+
     package func end() {
         onLoop { $0.endNow() }
     }
@@ -120,15 +125,12 @@ package final class HTTPExchange: @unchecked Sendable {
         sendHead(status, headers, noBody ? .none : chunked ? .chunked : .untilClose, body: nil)
     }
 
-    private func writeNow(_ chunk: ByteBuffer) {
+    private func writeNow(prefix: [UInt8] = [], _ chunk: ByteBuffer) {
         guard case .streaming(let chunked) = phase else { return mistake("wrote outside a stream") }
-        if isHead || chunk.readableBytes == 0 { return }
-        if chunked {
-            let size = Array((String(chunk.readableBytes, radix: 16) + "\r\n").utf8)
-            size.withUnsafeBytes { transport.write(head: $0, shared: chunk, tail: [0x0D, 0x0A]) }
-        } else {
-            transport.write(chunk)
-        }
+        let length = prefix.count + chunk.readableBytes
+        if isHead || length == 0 { return }
+        let head = chunked ? Array((String(length, radix: 16) + "\r\n").utf8) + prefix : prefix
+        head.withUnsafeBytes { transport.write(head: $0, shared: chunk, tail: chunked ? [0x0D, 0x0A] : []) }
     }
 
     private func endNow() {

@@ -1,49 +1,89 @@
 internal import Catalog
 internal import Execution
 internal import GraphQLLanguage
+internal import Gateway
 internal import HTTPServer
 internal import JSON
 internal import LiveModel
+internal import NIOCore
 internal import NIOHTTP1
 internal import Sessions
 
-/// `/graphql` by GET or POST for stored operations. Source: GraphQL over HTTP; status codes as its audits want them: 200
-/// for `application/json`, 4xx for requests that fail before execution under `application/graphql-response+json`.
+/// `/graphql` by GET or POST for stored operations: one answer, or a stream of them (graphql-sse, Apollo's multipart
+/// subscriptions). Source: GraphQL over HTTP; status codes as its audits want them: 200 for `application/json`, 4xx for
+/// requests that fail before execution under `application/graphql-response+json`.
 extension PublicEndpoint {
     func graphQL(_ call: Call) {
-        guard settings.isAPI else {
-            return call.fail(RequestError(.notFound, "this node runs no operations (role api)"))
-        }
+        if sharedStream(call) { return }
         guard call.request.method == .GET || call.request.method == .POST else {
-            return call.methodNotAllowed("GET, POST")
+            return call.methodNotAllowed("GET, POST, PUT, DELETE")
         }
-        guard let type = ResponseType(accept: call.request.header("accept")) else {
+        let accepted = AcceptedAnswer(call.request.header("accept"))
+        guard accepted.single != nil || accepted.stream != nil else {
             return call.fail(
-                RequestError(.notAcceptable, "only application/json and application/graphql-response+json are produced")
-            )
+                RequestError(
+                    .notAcceptable,
+                    "only application/json, application/graphql-response+json, text/event-stream and "
+                        + "multipart/mixed;subscriptionSpec=1.0 are produced"))
         }
         perform(call) { identity in
+            let type = accepted.single ?? .json
             do throws(RequestError) {
-                let request = try Self.graphQLRequest(call.request)
-                let resolved = try self.services.resolve(request, auth: identity.auth)
-                if resolved.wantedKind == .subscription {
-                    throw RequestError(.notAcceptable, "subscriptions need a WebSocket or an event stream")
+                let (request, _) = try Self.graphQLRequest(call.request)
+                do throws(RequestError) {
+                    try await self.answer(call, request, identity, accepted)
+                } catch {
+                    if accepted.single == nil, let format = accepted.stream, format == .graphQLSSE {
+                        return Self.stream(call, format, format.failed([error]))
+                    }
+                    self.answer(call, type, error, status: type.status(of: error))
                 }
-                if call.request.method == .GET, resolved.operation.kind == .mutation {
-                    call.methodNotAllowed("POST")
-                    return
-                }
-                let envelope = try await self.services.runOnce(resolved, traceID: call.traceID)
-                self.answer(call, type, status: .ok, body: envelope)
             } catch {
-                var headers = call.headers
-                if let retryAfterMs = error.retryAfterMs {
-                    headers.replaceOrAdd(name: "retry-after", value: String((retryAfterMs + 999) / 1_000))
-                }
-                self.answer(
-                    call, type, status: type.status(of: error), body: ResultEnvelope.errors([error]), headers: headers)
+                // What is no GraphQL request at all is not 200 under any type.
+                self.answer(call, type, error, status: HTTPResponseStatus(statusCode: error.code.httpStatus))
             }
         }
+    }
+
+    private func answer(
+        _ call: Call, _ request: OperationRequest, _ identity: Identity, _ accepted: AcceptedAnswer
+    ) async throws(RequestError) {
+        let resolved = try services.resolve(request, auth: identity.auth)
+        if call.request.method == .GET, resolved.operation.kind == .mutation { return call.methodNotAllowed("POST") }
+        let isFollowed =
+            switch resolved.wantedKind {
+            case .subscription?: true
+            case .query?, .mutation?: false
+            case nil: resolved.operation.kind == .query && accepted.prefersStream
+            }
+        if isFollowed {
+            guard let format = accepted.stream else {
+                throw RequestError(
+                    .notAcceptable,
+                    "subscriptions need a WebSocket, text/event-stream or multipart/mixed;subscriptionSpec=1.0")
+            }
+            return try stream(call, resolved, identity, as: format, known: request.known)
+        }
+        guard settings.isAPI else { throw RequestError(.notFound, "this node runs no operations (role api)") }
+        let envelope = try await services.runOnce(resolved, traceID: call.traceID)
+        if accepted.single == nil, let format = accepted.stream, format == .graphQLSSE {
+            Self.stream(call, format, format.answer(envelope) + format.completed)
+        } else {
+            answer(call, accepted.single ?? .json, status: .ok, body: envelope)
+        }
+    }
+
+    /// A stream that ends at once.
+    private static func stream(_ call: Call, _ format: StreamFormat, _ text: [UInt8]) {
+        call.exchange.respond(.ok, headers: ResultStream.headers(call.headers, format), body: text)
+    }
+
+    private func answer(_ call: Call, _ type: ResponseType, _ error: RequestError, status: HTTPResponseStatus) {
+        var headers = call.headers
+        if let retryAfterMs = error.retryAfterMs {
+            headers.replaceOrAdd(name: "retry-after", value: String((retryAfterMs + 999) / 1_000))
+        }
+        answer(call, type, status: status, body: ResultEnvelope.errors([error]), headers: headers)
     }
 
     private func answer(
@@ -55,56 +95,38 @@ extension PublicEndpoint {
         call.exchange.respond(status, headers: headers, body: body)
     }
 
-    private static func graphQLRequest(_ request: HTTPRequest) throws(RequestError) -> OperationRequest {
-        if request.method == .POST { return try OperationRequest(graphQL: try request.jsonBody()) }
+    /// The request and its `extensions`.
+    /// - Throws: `.badRequest`, `.unsupportedMediaType`.
+    static func graphQLRequest(
+        _ request: HTTPRequest
+    ) throws(RequestError) -> (request: OperationRequest, extensions: JSONObject) {
         var object = JSONObject()
-        // Empty items count as absent.
-        for name in ["query", "operationName"] {
-            if let text = request.query(name), !text.isEmpty { object[name] = .string(text) }
+        if request.method == .POST {
+            object = try request.jsonBody()
+        } else {
+            // Empty items count as absent.
+            for name in ["query", "operationName", "documentId"] {
+                if let text = request.query(name), !text.isEmpty { object[name] = .string(text) }
+            }
+            object["variables"] = .object(try request.jsonObject(inQuery: "variables"))
+            object["extensions"] = .object(try request.jsonObject(inQuery: "extensions"))
         }
-        object["variables"] = .object(try request.jsonObject(inQuery: "variables"))
-        object["extensions"] = .object(try request.jsonObject(inQuery: "extensions"))
-        return try OperationRequest(graphQL: object)
+        let operation = try OperationRequest(graphQL: object)
+        guard operation.operationName != nil || operation.document != nil || operation.documentID != nil else {
+            throw RequestError(.badRequest, "\"query\", \"operationName\" or \"documentId\" is needed")
+        }
+        return (operation, object["extensions"]?.objectValue ?? JSONObject())
     }
 }
 
-/// What a GraphQL answer is sent as.
-enum ResponseType: String {
-    case json = "application/json"
-    case graphQLResponse = "application/graphql-response+json"
-
-    /// The first acceptable of the header in order of its weights; nil when none is.
-    init?(accept: String?) {
-        guard let accept, !accept.isEmpty else {
-            self = .json
-            return
-        }
-        var best: (weight: Double, type: ResponseType)?
-        for range in accept.split(separator: ",") {
-            let parts = range.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-            guard let essence = parts.first else { continue }
-            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) } ?? 1
-            let type: ResponseType? =
-                switch essence {
-                case "application/json", "*/*", "application/*": .json
-                case "application/graphql-response+json": .graphQLResponse
-                default: nil
-                }
-            guard let type, weight > 0 else { continue }
-            if weight > best?.weight ?? 0 { best = (weight, type) }
-        }
-        guard let best else { return nil }
-        self = best.type
-    }
-
-    /// A request that failed before execution.
+extension ResponseType {
+    /// Of a request that failed before execution.
     func status(of error: RequestError) -> HTTPResponseStatus {
         switch (self, error.code) {
         case (_, .unauthenticated), (_, .permissionDenied), (_, .unavailable), (_, .limitExceeded),
-            (_, .outcomeUnknown),
-            (_, .timeout), (_, .internalError), (_, .unsupportedMediaType), (_, .notAcceptable):
+            (_, .outcomeUnknown), (_, .timeout), (_, .internalError), (_, .notAcceptable), (_, .notFound):
             HTTPResponseStatus(statusCode: error.code.httpStatus)
-        case (_, .badRequest), (.graphQLResponse, _): .badRequest
+        case (.graphQLResponse, _): .badRequest
         case (.json, _): .ok
         }
     }

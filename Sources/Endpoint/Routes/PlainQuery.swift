@@ -102,15 +102,22 @@ extension PublicEndpoint {
     private func eventStream(
         _ call: Call, _ resolved: ResolvedOperation, _ identity: Identity
     ) throws(RequestError) {
+        let known = call.request.header("last-event-id").flatMap { EntityTag(bare: $0) }?.known
+        try stream(call, resolved, identity, as: .resource, known: known)
+    }
+
+    /// Follows a live query in an answer that stays open.
+    func stream(
+        _ call: Call, _ resolved: ResolvedOperation, _ identity: Identity, as format: StreamFormat, known: KnownResult?
+    ) throws(RequestError) {
         guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
             throw RequestError(.notFound, "this node serves no live queries (role gateway)")
         }
         try requireRoomForSession()
-        let known = call.request.header("last-event-id").flatMap { EntityTag(bare: $0) }?.known
         let exchange = call.exchange
         exchange.eventLoop.execute {
-            EventStream.start(
-                resolved, known: known, expiresAtMs: identity.expiresAtMs, limits: self.settings.session,
+            ResultStream.start(
+                resolved, as: format, known: known, expiresAtMs: identity.expiresAtMs, limits: self.settings.session,
                 hub: hub, exchange: exchange, headers: call.headers, clock: self.services.clock,
                 register: { self.register($0, eventLoop: exchange.eventLoop, peer: call.request.remoteAddress) },
                 onClosed: { self.unregister($0) })

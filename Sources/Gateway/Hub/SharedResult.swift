@@ -1,6 +1,6 @@
 package import HTTPServer
 package import LiveModel
-internal import NIOCore
+package import NIOCore
 package import Sessions
 
 /// One result on one event loop, encoded once per protocol and shared by every session.
@@ -8,6 +8,7 @@ package final class SharedResult {
     package let result: LiveResult
     /// One for each protocol in use; mostly one.
     private var encodings: [Encoding] = []
+    private var streamTexts: [(format: StreamFormat, text: ByteBuffer)] = []
 
     private final class Encoding {
         let format: ResultFormat
@@ -48,6 +49,19 @@ package final class SharedResult {
         let frame = EncodedTextFrame(text: text)
         encoding.frames[id] = frame
         connection.send(frame)
+    }
+
+    /// The same as a piece of a stream that carries several operations.
+    package func write(id: String, as format: ResultFormat, on exchange: HTTPExchange) {
+        exchange.write(prefix: format.prefix(id: id), shared: encoding(format).rest)
+    }
+
+    /// The same for a stream, where nothing differs between subscribers.
+    package func text(as format: StreamFormat) -> ByteBuffer {
+        for known in streamTexts where known.format == format { return known.text }
+        let text = ByteBuffer(bytes: format.result(result))
+        streamTexts.append((format, text))
+        return text
     }
 
     private func encoding(_ format: ResultFormat) -> Encoding {

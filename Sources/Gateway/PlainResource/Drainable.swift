@@ -11,9 +11,8 @@ extension Drainable {
 }
 
 extension WebSocketSession: Drainable {}
-extension EventStream: Drainable {
-    package var protocolName: String { "event-stream" }
-}
+extension ResultStream: Drainable {}
+extension SharedStreamSession: Drainable {}
 extension LongPoll {
     package var protocolName: String { "long-poll" }
 }

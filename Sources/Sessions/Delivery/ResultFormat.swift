@@ -8,14 +8,19 @@ package enum ResultFormat: Sendable, Hashable {
     case next
     /// `graphql-ws` (subscriptions-transport-ws) and AppSync: `{"id":…,"type":"data","payload":{"data":…}}`
     case data
+    /// graphql-sse, a connection for all operations: an event `next` with the data `{"id":…,"payload":{"data":…}}`
+    case event
 
     /// What stands before the body.
     package func prefix(id: String) -> [UInt8] {
-        var bytes = Array(#"{"id":"#.utf8)
+        var bytes: [UInt8] = []
+        if case .event = self { bytes.append(contentsOf: "event: next\ndata: ".utf8) }
+        bytes.append(contentsOf: #"{"id":"#.utf8)
         JSONWriter.append(.string(id), to: &bytes)
         switch self {
         case .next: bytes.append(contentsOf: #","type":"next","payload":{"data":"#.utf8)
         case .data: bytes.append(contentsOf: #","type":"data","payload":{"data":"#.utf8)
+        case .event: bytes.append(contentsOf: #","payload":{"data":"#.utf8)
         }
         return bytes
     }
@@ -24,6 +29,8 @@ package enum ResultFormat: Sendable, Hashable {
     package func rest(of result: LiveResult) -> [UInt8] {
         switch self {
         case .next, .data: result.body + Array("}}".utf8)
+        // A raw line break, which can only stand between tokens, would end the event.
+        case .event: result.body.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 } + Array("}}\n\n".utf8)
         }
     }
 }

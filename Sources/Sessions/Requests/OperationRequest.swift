@@ -9,14 +9,17 @@ package struct OperationRequest: Sendable, Hashable {
     package var operationName: String?
     /// Text that the client sent beside or in place of the name; empty counts as none.
     package var document: String?
+    /// Counts where there is no text.
+    package var documentID: DocumentID?
     package var variables: JSONObject
     /// What the client holds of it already.
     package var known: KnownResult?
 
     package init(
-        connector: String? = nil, operationName: String?, document: String? = nil, variables: JSONObject = JSONObject(),
-        known: KnownResult? = nil
+        connector: String? = nil, operationName: String?, document: String? = nil, documentID: DocumentID? = nil,
+        variables: JSONObject = JSONObject(), known: KnownResult? = nil
     ) {
+        self.documentID = documentID
         self.known = known
         self.connector = connector
         self.operationName = operationName
@@ -25,8 +28,8 @@ package struct OperationRequest: Sendable, Hashable {
     }
 
     /// From a GraphQL request's parameters (GraphQL over HTTP §5.1): `{query?, operationName?, variables?,
-    /// extensions?}`; other keys are ignored, null counts as absent. `extensions.connector` names the connector,
-    /// `extensions.resume` is the entity tag of the result that the client holds.
+    /// extensions?, documentId?}`; other keys are ignored, null counts as absent. `extensions.connector` names the
+    /// connector, `extensions.resume` is the entity tag of the result that the client holds.
     /// - Throws: `.badRequest` naming the field that has the wrong type.
     package init(graphQL object: JSONObject) throws(RequestError) {
         self.operationName = try Self.field("operationName", of: object, "a string") { $0.stringValue }
@@ -36,6 +39,12 @@ package struct OperationRequest: Sendable, Hashable {
         let extensions = try Self.field("extensions", of: object, "an object") { $0.objectValue }
         self.connector = try extensions.flatMap { extensions throws(RequestError) in
             try Self.field("connector", of: extensions, "a string") { $0.stringValue }
+        }
+        let persisted = extensions?["persistedQuery"]?["sha256Hash"]?.stringValue
+        if let id = try Self.field("documentId", of: object, "a string", { $0.stringValue }) {
+            documentID = try DocumentID(documentID: id)
+        } else {
+            documentID = try persisted.map { hash throws(RequestError) in try DocumentID(persistedQuery: hash) }
         }
         self.known = extensions?["resume"]?.stringValue.flatMap { EntityTag(bare: $0) }?.known
     }

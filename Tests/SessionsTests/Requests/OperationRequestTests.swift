@@ -36,3 +36,29 @@ import Testing
         }
     }
 }
+
+/// Stored texts by their digest. Source: GraphQL over HTTP, appendix on persisted documents, with its example.
+@Suite struct DocumentIDTests {
+    private static let hash = "71f7dc5758652baac68e4a10c50be732b741c892ade2883a99358f52b555286b"
+
+    @Test func theDigestIsOfTheExactText() throws {
+        let digest = Digest(of: "query($id:ID!){user(id:$id){name}}".utf8)
+        #expect(digest.hex == Self.hash)
+        for text in ["sha256:" + Self.hash, Self.hash] {
+            let request = try OperationRequest(graphQL: ["documentId": .string(text)])
+            #expect(request.documentID?.digest == digest && request.documentID?.isPersistedQuery == false)
+        }
+    }
+
+    @Test func apollosPersistedQueriesAreAnsweredInItsWords() throws {
+        let request = try OperationRequest(graphQL: [
+            "extensions": ["persistedQuery": ["version": 1, "sha256Hash": .string(Self.hash)]]
+        ])
+        #expect(request.documentID?.unknown.message == "PersistedQueryNotFound")
+    }
+
+    @Test(arguments: ["", "sha256:", "md5:0", "sha256:xyz", "x-other:1"])
+    func otherIdsAreRefused(text: String) {
+        #expect(throws: RequestError.self) { try OperationRequest(graphQL: ["documentId": .string(text)]) }
+    }
+}

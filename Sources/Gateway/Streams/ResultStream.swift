@@ -2,14 +2,15 @@ internal import Catalog
 package import Execution
 package import HTTPServer
 package import LiveModel
-package import NIOCore
+internal import NIOCore
 package import NIOHTTP1
 package import Sessions
 
-/// One `text/event-stream` answer: every result of a live query as an event `next`, its entity tag as the event's id, so
-/// that `Last-Event-ID` resumes on any gateway. A slow client holds one pending result, the newest.
-package final class EventStream: LiveSession {
+/// One HTTP answer that stays open and carries every result of a live query: an event stream or a multipart answer. A
+/// slow client holds one pending result, the newest.
+package final class ResultStream: LiveSession {
     private let exchange: HTTPExchange
+    private let format: StreamFormat
     private let hub: LoopHub
     private let resolved: ResolvedOperation
     private let clock: ServiceClock
@@ -21,34 +22,39 @@ package final class EventStream: LiveSession {
     private var onClosed: () -> Void = {}
 
     private init(
-        _ exchange: HTTPExchange, hub: LoopHub, resolved: ResolvedOperation, bytesMax: Int, clock: ServiceClock
+        _ exchange: HTTPExchange, format: StreamFormat, hub: LoopHub, resolved: ResolvedOperation, bytesMax: Int,
+        clock: ServiceClock
     ) {
         self.exchange = exchange
+        self.format = format
         self.hub = hub
         self.resolved = resolved
         self.clock = clock
         self.outbox = DeliveryOutbox(bytesMax: bytesMax)
     }
 
+    /// - Parameters:
+    ///   - known: what the client holds already.
+    ///   - headers: of the answer, besides its type.
     package static func start(
-        _ resolved: ResolvedOperation, known: KnownResult?, expiresAtMs: Int64?, limits: SessionLimits, hub: LoopHub,
-        exchange: HTTPExchange, headers: HTTPHeaders, clock: ServiceClock, register: (EventStream) -> UInt64,
-        onClosed: @escaping (UInt64) -> Void
+        _ resolved: ResolvedOperation, as format: StreamFormat, known: KnownResult?, expiresAtMs: Int64?,
+        limits: SessionLimits, hub: LoopHub, exchange: HTTPExchange, headers: HTTPHeaders, clock: ServiceClock,
+        register: (ResultStream) -> UInt64, onClosed: @escaping (UInt64) -> Void
     ) {
-        let stream = EventStream(exchange, hub: hub, resolved: resolved, bytesMax: limits.bytesMax, clock: clock)
+        let stream = ResultStream(
+            exchange, format: format, hub: hub, resolved: resolved, bytesMax: limits.bytesMax, clock: clock)
         let id = register(stream)
         stream.onClosed = { onClosed(id) }
         let bound = NIOLoopBound(stream, eventLoop: hub.eventLoop)
-        var headers = headers
-        headers.replaceOrAdd(name: "content-type", value: "text/event-stream")
-        headers.replaceOrAdd(name: "cache-control", value: "no-cache")
-        exchange.startStream(.ok, headers: headers)
-        exchange.write(ByteBuffer(bytes: ServerSentEvent.keepAlive))
+        exchange.startStream(.ok, headers: Self.headers(headers, format))
+        exchange.write(ByteBuffer(bytes: format.opening))
         stream.keepAlive = hub.eventLoop.scheduleRepeatedTask(
             initialDelay: .milliseconds(limits.keepAliveMs), delay: .milliseconds(limits.keepAliveMs)
         ) { _ in
             let stream = bound.value
-            if stream.exchange.pendingBytes == 0 { stream.exchange.write(ByteBuffer(bytes: ServerSentEvent.keepAlive)) }
+            if stream.exchange.pendingBytes == 0 {
+                stream.exchange.write(ByteBuffer(bytes: stream.format.keepAlive))
+            }
         }
         if let expiresAtMs {
             stream.expiry = hub.eventLoop.scheduleTask(in: .milliseconds(max(0, expiresAtMs - clock.nowMs()))) {
@@ -65,6 +71,15 @@ package final class EventStream: LiveSession {
         }
     }
 
+    /// Headers of an answer that no intermediary is to hold back.
+    package static func headers(_ headers: HTTPHeaders, _ format: StreamFormat) -> HTTPHeaders {
+        var headers = headers
+        headers.replaceOrAdd(name: "content-type", value: format.contentType)
+        headers.replaceOrAdd(name: "cache-control", value: "no-cache")
+        headers.replaceOrAdd(name: "x-accel-buffering", value: "no")
+        return headers
+    }
+
     package func deliver(_ delivery: SessionDelivery, id: String) {
         guard !isOver else { return }
         if resolved.operation.auth.readsRequestTime,
@@ -76,40 +91,34 @@ package final class EventStream: LiveSession {
         switch delivery {
         case .result(let shared):
             switch outbox.offer(shared, id: "", bytes: shared.byteCount, unwrittenBytes: exchange.pendingBytes) {
-            case .write: write(shared)
+            case .write: exchange.write(shared.text(as: format))
             case .hold: break
             case .close: fail(RequestError(.limitExceeded, "the client reads too slowly"))
             }
         case .failed(let error):
             outbox.discard(id: "")
-            exchange.write(
-                ByteBuffer(bytes: ServerSentEvent.event("error", id: nil, data: ResultEnvelope.errors([error]))))
+            exchange.write(ByteBuffer(bytes: format.refreshFailed([error])))
         }
     }
 
-    private func write(_ shared: SharedResult) {
-        let tag = EntityTag(KnownResult(digest: shared.result.digest, position: shared.result.position))
-        exchange.write(
-            ByteBuffer(
-                bytes: ServerSentEvent.event("next", id: tag.bare, data: ResultEnvelope.data(shared.result.body))))
-    }
-
     private func drained() {
-        while !isOver, exchange.pendingBytes == 0, let (_, shared) = outbox.next() { write(shared) }
+        while !isOver, exchange.pendingBytes == 0, let (_, shared) = outbox.next() {
+            exchange.write(shared.text(as: format))
+        }
     }
 
     private func fail(_ error: RequestError) {
-        guard !isOver else { return }
-        exchange.write(
-            ByteBuffer(bytes: ServerSentEvent.event("error", id: nil, data: ResultEnvelope.errors([error]))))
-        exchange.write(ByteBuffer(bytes: ServerSentEvent.event("complete", id: nil, data: [])))
-        exchange.end()
-        close()
+        end(with: format.failed([error]))
     }
 
-    /// The node drains: the client reconnects by itself, elsewhere, with the last event's id.
+    /// The node drains: the client comes back elsewhere.
     package func goAway() {
+        end(with: format.leaving)
+    }
+
+    private func end(with last: [UInt8]) {
         guard !isOver else { return }
+        exchange.write(ByteBuffer(bytes: last))
         exchange.end()
         close()
     }
@@ -124,5 +133,13 @@ package final class EventStream: LiveSession {
         if let handle { hub.unsubscribe(handle) }
         handle = nil
         onClosed()
+    }
+
+    package var protocolName: String {
+        switch format {
+        case .resource: "event-stream"
+        case .graphQLSSE: "graphql-sse"
+        case .multipart: "multipart"
+        }
     }
 }

@@ -1,0 +1,97 @@
+package import LiveModel
+
+/// How one operation's results are written into an HTTP answer that stays open.
+package enum StreamFormat: Sendable, Hashable {
+    /// The plain resource: events `next` with the result's entity tag as their id, so that `Last-Event-ID` resumes.
+    case resource
+    /// graphql-sse, a connection for each operation. Source: enisdenjo/graphql-sse PROTOCOL.md.
+    case graphQLSSE
+    /// Apollo's multipart subscriptions. Source: apollographql/router `protocols/multipart.rs`, and what its clients
+    /// read: unquoted `subscriptionSpec`, a line break before the first delimiter, each delimiter with the part before
+    /// it.
+    case multipart
+
+    package var contentType: String {
+        switch self {
+        case .resource, .graphQLSSE: "text/event-stream"
+        // gql wants the boundary without quotes, Apollo iOS the other parameter so; everybody reads both.
+        case .multipart: "multipart/mixed;boundary=graphql;subscriptionSpec=1.0"
+        }
+    }
+
+    /// Sent at once, so that the client knows that it is connected.
+    package var opening: [UInt8] {
+        switch self {
+        case .resource, .graphQLSSE: ServerSentEvent.keepAlive
+        case .multipart: Array("\r\n--graphql".utf8) + keepAlive
+        }
+    }
+
+    package var keepAlive: [UInt8] {
+        switch self {
+        case .resource, .graphQLSSE: ServerSentEvent.keepAlive
+        case .multipart: Self.part(Array("{}".utf8))
+        }
+    }
+
+    /// A result of a live query: the same for all its subscribers.
+    package func result(_ result: LiveResult) -> [UInt8] {
+        switch self {
+        case .resource:
+            let tag = EntityTag(KnownResult(digest: result.digest, position: result.position))
+            return ServerSentEvent.event("next", id: tag.bare, data: ResultEnvelope.data(result.body))
+        case .graphQLSSE, .multipart: return answer(ResultEnvelope.data(result.body))
+        }
+    }
+
+    /// A whole answer, `{"data":…}`.
+    package func answer(_ envelope: [UInt8]) -> [UInt8] {
+        switch self {
+        case .resource, .graphQLSSE: ServerSentEvent.event("next", id: nil, data: envelope)
+        case .multipart: Self.part(Array(#"{"payload":"#.utf8) + envelope + Array("}".utf8))
+        }
+    }
+
+    /// Errors of one refresh; the stream goes on.
+    package func refreshFailed(_ errors: [RequestError]) -> [UInt8] {
+        switch self {
+        case .resource: ServerSentEvent.event("error", id: nil, data: ResultEnvelope.errors(errors))
+        case .graphQLSSE, .multipart: answer(ResultEnvelope.errors(errors, body: Array("null".utf8)))
+        }
+    }
+
+    /// Errors, and the end.
+    package func failed(_ errors: [RequestError]) -> [UInt8] {
+        switch self {
+        case .resource: refreshFailed(errors) + completed
+        case .graphQLSSE: answer(ResultEnvelope.errors(errors)) + completed
+        case .multipart:
+            // Errors at the top end the subscription, which errors inside a payload do not.
+            Self.part(
+                Array(#"{"payload":null,"#.utf8) + ResultEnvelope.errors(errors).dropFirst()) + completed
+        }
+    }
+
+    /// No more results.
+    package var completed: [UInt8] {
+        switch self {
+        // Browsers drop an event without a data line.
+        case .resource, .graphQLSSE: ServerSentEvent.event("complete", id: nil, data: [])
+        case .multipart: Array("--\r\n".utf8)
+        }
+    }
+
+    /// The node goes away. Clients of event streams connect anew when the stream breaks off without `complete`; those of
+    /// multipart have to be told.
+    package var leaving: [UInt8] {
+        switch self {
+        case .resource, .graphQLSSE: []
+        case .multipart: failed([RequestError(.unavailable, "the node goes away, subscribe again")])
+        }
+    }
+
+    /// A part and the delimiter after it: clients hand out a part once they have read that.
+    private static func part(_ json: [UInt8]) -> [UInt8] {
+        Array("\r\ncontent-type: application/json\r\n\r\n".utf8) + json + Array("\r\n--graphql".utf8)
+    }
+}

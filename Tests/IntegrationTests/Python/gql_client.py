@@ -1,0 +1,162 @@
+"""PyPI's gql as a client of a Freshet node: each protocol it speaks, as an application would use it.
+
+    gql_client.py PROTOCOL http://HOST:PORT TOKEN
+
+Reads a list of movies, follows it, changes one of the movies and waits for the news. Then the errors. Prints what it
+has done line by line; any surprise ends it with exit code 1.
+"""
+
+import asyncio
+import json
+import sys
+
+from gql import Client, gql
+from gql.transport.aiohttp import AIOHTTPTransport
+from gql.transport.appsync_auth import AppSyncApiKeyAuthentication, AppSyncJWTAuthentication
+from gql.transport.appsync_websockets import AppSyncWebsocketsTransport
+from gql.transport.exceptions import TransportError, TransportQueryError
+from gql.transport.websockets import WebsocketsTransport
+
+LIST = """
+%s ListMoviesByGenre($genre: String, $offset: Int) {
+  # Layout and comments are the client's own.
+  movies(where: {genre: {eq: $genre}}, limit: 10, offset: $offset) { id title releaseYear genre description }
+}
+"""
+PROFILE = "%s GetExtendedProfileByUser { profile(key: {id_expr: \"auth.uid\"}) { id status photoUrl socialLink } }"
+UPDATE = """
+mutation UpdateMovie($id: UUID!, $genre: String!, $description: String!) {
+  movie_update(id: $id, data: {genre: $genre, description: $description})
+}
+"""
+GENRE = {"genre": "Horror"}
+
+
+def request(text, kind, variables=None):
+    document = gql(text % kind if "%s" in text else text)
+    document.variable_values = variables
+    return document
+
+
+def done(what):
+    print(what, flush=True)
+
+
+async def update(base, movie, description):
+    transport = AIOHTTPTransport(base + "/graphql")
+    async with Client(transport=transport) as session:
+        answer = await session.execute(
+            request(UPDATE, None, {"id": movie, "genre": GENRE["genre"], "description": description}))
+        assert answer["movie_update"]["id"].replace("-", "") == movie.replace("-", ""), answer
+
+
+async def news(base, client, name):
+    """Two subscriptions at once; one ends early and the other goes on."""
+    async with client as session:
+        brief = session.subscribe(request(LIST, "subscription", GENRE))
+        first = await anext(brief)
+        await brief.aclose()
+        stream = session.subscribe(request(LIST, "subscription", GENRE))
+        before = await anext(stream)
+        assert before == first, (before, first)
+        assert len(before["movies"]) == 10, before
+        movie = before["movies"][0]["id"]
+        for number in range(3):
+            description = "%s %d" % (name, number)
+            await update(base, movie, description)
+            async for result in stream:
+                if any(row["description"] == description for row in result["movies"]):
+                    break
+        done("news")
+        await stream.aclose()
+
+
+async def refused(client, text, kind, variables=None):
+    """The error of an operation that is refused."""
+    try:
+        async with client as session:
+            async for result in session.subscribe(request(text, kind, variables)):
+                raise SystemExit("refused operation gave %r" % result)
+    except TransportQueryError as error:
+        return json.dumps(error.errors)
+    except TransportError as error:
+        return repr(error)
+    raise SystemExit("refused operation ended without an error")
+
+
+def websocket(subprotocol):
+    def make(base, token=None):
+        payload = {"Authorization": "Bearer " + token} if token else {}
+        return WebsocketsTransport(
+            base.replace("http", "ws") + "/graphql", init_payload=payload, subprotocols=[subprotocol],
+            keep_alive_timeout=20 if subprotocol == WebsocketsTransport.APOLLO_SUBPROTOCOL else None)
+    return make
+
+
+def multipart(base, token=None):
+    return AIOHTTPTransport(base + "/graphql", headers={"authorization": "Bearer " + token} if token else {})
+
+
+def appsync(base, token=None):
+    host = base.split("//")[1]
+    auth = (AppSyncJWTAuthentication(host=host, jwt=token) if token
+            else AppSyncApiKeyAuthentication(host=host, api_key="da2-anything"))
+    return AppSyncWebsocketsTransport(
+        base.replace("http", "ws") + "/graphql/realtime", auth=auth, keep_alive_timeout=20)
+
+
+def client(transport):
+    return Client(transport=transport, fetch_schema_from_transport=False)
+
+
+async def subscriptions(make, base, token, name):
+    await news(base, client(make(base)), name)
+    wrong = LIST.replace("title ", "")
+    assert "differs from the stored one" in await refused(client(make(base)), wrong, "subscription", GENRE)
+    answer = await refused(client(make(base)), LIST, "subscription", {"genre": 1})
+    assert "genre" in answer, answer
+    done("errors")
+    answer = await refused(client(make(base)), PROFILE, "subscription")
+    assert "auth" in answer.lower(), answer
+    answer = await refused(client(make(base, "forged")), PROFILE, "subscription")
+    done("forged token: " + answer)
+    async with client(make(base, token)) as session:
+        result = await anext(session.subscribe(request(PROFILE, "subscription")))
+        assert "profile" in result, result
+    done("token")
+
+
+async def one_shot(make, base):
+    """Queries and mutations over the same connection."""
+    async with client(make(base)) as session:
+        found = await session.execute(request(LIST, "query", GENRE))
+        assert len(found["movies"]) == 10
+        try:
+            await session.execute(request(LIST, "query", {"genre": 1}))
+            raise SystemExit("a wrong variable was accepted")
+        except TransportQueryError as error:
+            assert "genre" in str(error), error
+    done("one-shot")
+
+
+async def http(base, token):
+    await one_shot(multipart, base)
+    async with client(multipart(base, token)) as session:
+        assert "profile" in await session.execute(request(PROFILE, "query"))
+    done("token")
+
+
+async def main(protocol, base, token):
+    if protocol == "http":
+        await http(base, token)
+    elif protocol == "multipart":
+        await subscriptions(multipart, base, token, protocol)
+    elif protocol == "appsync":
+        await subscriptions(appsync, base, token, protocol)
+    else:
+        await subscriptions(websocket(protocol), base, token, protocol)
+        await one_shot(websocket(protocol), base)
+    done("passed")
+
+
+asyncio.run(asyncio.wait_for(main(*sys.argv[1:4]), 60))

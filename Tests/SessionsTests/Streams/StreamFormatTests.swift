@@ -1,0 +1,69 @@
+import LiveModel
+import Sessions
+import Testing
+
+/// What stands on the wire of an answer that stays open. Sources: the tables for multipart subscriptions and graphql-sse.
+@Suite struct StreamFormatTests {
+    private static let result = LiveResult(
+        position: Fixture.position(1), digest: Fixture.digest(1), body: Array(#"{"a":1}"#.utf8))
+
+    private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    @Test func case35AMultipartAnswerIsByteForByteTheRouters() {
+        let format = StreamFormat.multipart
+        #expect(
+            text(format.opening) == "\r\n--graphql\r\ncontent-type: application/json\r\n\r\n{}\r\n--graphql",
+            "a line break before the first delimiter, or Apollo iOS loses the first part")
+        #expect(
+            text(format.result(Self.result))
+                == "\r\ncontent-type: application/json\r\n\r\n{\"payload\":{\"data\":{\"a\":1}}}\r\n--graphql")
+        #expect(text(format.keepAlive) == "\r\ncontent-type: application/json\r\n\r\n{}\r\n--graphql")
+        #expect(text(format.completed) == "--\r\n")
+        let failed = text(format.failed([RequestError(.permissionDenied, "no")]))
+        #expect(
+            failed
+                == "\r\ncontent-type: application/json\r\n\r\n"
+                + #"{"payload":null,"errors":[{"message":"no","extensions":{"code":"PERMISSION_DENIED"}}]}"#
+                + "\r\n--graphql--\r\n")
+        #expect(text(format.leaving).contains("UNAVAILABLE") && text(format.leaving).hasSuffix("--graphql--\r\n"))
+    }
+
+    @Test func theMultipartTypeHasSubscriptionSpecUnquotedAndLast() {
+        let fields = StreamFormat.multipart.contentType.split(separator: ";")
+        #expect(fields == ["multipart/mixed", "boundary=graphql", "subscriptionSpec=1.0"])
+    }
+
+    @Test func anErrorOfOneRefreshStaysInsideThePayload() {
+        let multipart = text(StreamFormat.multipart.refreshFailed([RequestError(.timeout, "slow")]))
+        #expect(multipart.contains(#"{"payload":{"data":null,"errors":[{"message":"slow""#))
+        #expect(multipart.hasSuffix("\r\n--graphql"))
+        let sse = text(StreamFormat.graphQLSSE.refreshFailed([RequestError(.timeout, "slow")]))
+        #expect(sse.hasPrefix("event: next\ndata: {\"data\":null,\"errors\":[{") && sse.hasSuffix("}\n\n"))
+    }
+
+    @Test func case34GraphqlSSEStreamsResultsErrorsAndTheEnd() {
+        let format = StreamFormat.graphQLSSE
+        #expect(format.contentType == "text/event-stream")
+        #expect(text(format.opening) == ":\n\n")
+        #expect(text(format.result(Self.result)) == "event: next\ndata: {\"data\":{\"a\":1}}\n\n")
+        #expect(text(format.completed) == "event: complete\ndata: \n\n", "empty, but present")
+        let failed = text(format.failed([RequestError(.operationNotFound, "none")]))
+        #expect(
+            failed.hasPrefix("event: next\ndata: {\"errors\":[{\"message\":\"none\"") && failed.hasSuffix("data: \n\n"))
+        #expect(format.leaving.isEmpty, "clients connect anew when there was no complete")
+    }
+
+    @Test func thePlainResourceHasTheEntityTagAsId() {
+        let event = text(StreamFormat.resource.result(Self.result))
+        let tag = EntityTag(KnownResult(digest: Self.result.digest, position: Self.result.position))
+        #expect(event == "id: \(tag.bare)\nevent: next\ndata: {\"data\":{\"a\":1}}\n\n")
+    }
+
+    @Test func lineBreaksBetweenTokensDoNotEndAnEvent() {
+        var result = Self.result
+        result.body = Array("{\"a\":\n1}".utf8)
+        let format = ResultFormat.event
+        let event = text(format.prefix(id: "x") + format.rest(of: result))
+        #expect(event == "event: next\ndata: {\"id\":\"x\",\"payload\":{\"data\":{\"a\": 1}}}\n\n")
+    }
+}
