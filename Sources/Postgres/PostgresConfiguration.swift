@@ -6,7 +6,7 @@ package struct PostgresConfiguration: Sendable {
     /// Shared, pipelined connections for `query`. One keeps two cores busy.
     package var readConnections = 1
     /// Connections for `transaction`, several transactions in flight on each.
-    package var writeConnections = 16
+    package var writeConnections = 12
     /// Connections for `withSession` and `script`, one user at a time.
     package var sessionConnections = 4
 

@@ -74,7 +74,7 @@ extension SettingTable {
             "Time for which a re-run waits for a replica to have every event; then the primary runs it."),
         .int("postgres.readConnections", 1, in: 1...64, "Pipelined connections for queries and re-runs."),
         .int(
-            "postgres.writeConnections", 16, in: 1...256,
+            "postgres.writeConnections", 12, in: 1...256,
             "Connections for mutations, one transaction each at a time. A node without the api role has one."),
         .int("postgres.sessionConnections", 4, in: 1...64, "Connections for slow statements and housekeeping."),
         .int("postgres.queueMax", 4096, in: 1...1_000_000, "Statements waiting per pool; more are refused."),
