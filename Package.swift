@@ -129,7 +129,8 @@ let package = Package(
         .executableTarget(
             name: "freshet",
             dependencies: [
-                "Catalog", "Execution", "FreshetClient", "JSON", "LoadDriver", "LocalServers", "Node", "Observability",
+                "Catalog", "Execution", "FreshetClient", "JSON", "LiveModel", "LoadDriver", "LocalServers", "Node",
+                "Observability",
                 "Postgres",
                 "ProjectFolder", "Settings", arguments, logging, metrics, nioHTTP,
             ],

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the build, `freshet dev` and the tests need. Does nothing when all are there.
 # Further arguments add what else is needed: `cluster` (freshet cluster, its test), `page` (the
-# browser that tests the page), `check` (make deploy-check).
+# browser that tests the page), `clients` (clients in Python that tests run), `check` (make deploy-check).
 set -euo pipefail
 
 packages=(libhiredis-dev libpq-dev openssl pkg-config postgresql redis-server)
@@ -9,8 +9,9 @@ for part in "$@"; do
     case "$part" in
         cluster) packages+=(haproxy) ;;
         page) packages+=(chromium) ;;
+        clients) packages+=(python3 python3-venv) ;;
         check) packages+=(haproxy nginx-light prometheus python3 python3-venv systemd) ;;
-        *) echo "error: setup.sh knows cluster, page and check, not $part" >&2; exit 2 ;;
+        *) echo "error: setup.sh knows cluster, page, clients and check, not $part" >&2; exit 2 ;;
     esac
 done
 missing=()

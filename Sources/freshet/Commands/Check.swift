@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Catalog
 internal import JSON
+internal import LiveModel
 
 struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -17,6 +18,9 @@ struct Check: ParsableCommand {
     @Option(help: "How problems are printed.")
     var format: Format = .text
 
+    @Flag(help: "Instead of a summary, one JSON line for each operation: name, kind, text and documentId.")
+    var documents = false
+
     func run() throws {
         var diagnostics: [Diagnostic] = []
         var summary = ""
@@ -25,6 +29,11 @@ struct Check: ParsableCommand {
             let catalog = try Catalog.compile(project, options: CatalogOptions())
             diagnostics = project.warnings + catalog.warnings
             let operations = catalog.connectors.values.flatMap(\.operations.values)
+            if self.documents {
+                for operation in operations.sorted(by: { $0.reference < $1.reference }) {
+                    Terminal.out(String(decoding: JSONWriter.compact(Self.document(operation)), as: UTF8.self))
+                }
+            }
             let queries = operations.count { $0.kind == .query }
             summary =
                 "\(catalog.schema.tables.count) tables, \(queries) queries, \(operations.count - queries) mutations"
@@ -39,8 +48,17 @@ struct Check: ParsableCommand {
             if !diagnostics.isEmpty {
                 Terminal.error(DiagnosticRenderer(usesColor: Terminal.usesColor).render(diagnostics))
             }
-            if errors == 0 { Terminal.out("ok: \(summary)") }
+            if errors == 0, !documents { Terminal.out("ok: \(summary)") }
         }
         if errors > 0 { throw ExitCode(1) }
+    }
+
+    /// What a client may send in place of the text.
+    private static func document(_ operation: StoredOperation) -> JSONValue {
+        [
+            "connector": .string(operation.reference.connector), "name": .string(operation.reference.operation),
+            "kind": .string(operation.kind.rawValue),
+            "documentId": .string("sha256:" + Digest(of: operation.text.utf8).hex), "text": .string(operation.text),
+        ]
     }
 }

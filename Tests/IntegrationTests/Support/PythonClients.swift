@@ -9,18 +9,26 @@ enum PythonClients {
         let description: String
     }
 
-    /// Runs a program to its end and returns what it printed.
-    static func run(_ program: String, _ arguments: [String]) async throws -> String {
+    /// Starts a program.
+    static func start(_ program: String, _ arguments: [String]) async throws -> FreshetProcess {
         let setup = try FreshetProcess([], executable: folder + "/setup.sh")
         guard await setup.waitForExit() == 0 else {
             throw Failure(description: "the Python clients could not be set up:\n\(setup.output)")
         }
-        let process = try FreshetProcess(
+        return try FreshetProcess(
             ["-I", "\(folder)/\(program)"] + arguments, executable: Paths.root + "/.venv-clients/bin/python")
+    }
+
+    /// Runs a program to its end and returns what it printed.
+    @discardableResult
+    static func run(_ program: String, _ arguments: [String]) async throws -> String {
+        try await output(of: start(program, arguments), "\(program) \(arguments.first ?? "")")
+    }
+
+    /// - Throws: what it printed, when it fails.
+    static func output(of process: FreshetProcess, _ name: String) async throws -> String {
         let code = await process.waitForExit()
-        guard code == 0 else {
-            throw Failure(description: "\(program) \(arguments.first ?? "") ended with \(code):\n\(process.output)")
-        }
+        guard code == 0 else { throw Failure(description: "\(name) ended with \(code):\n\(process.output)") }
         return process.output
     }
 }

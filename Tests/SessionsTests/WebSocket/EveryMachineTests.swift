@@ -139,4 +139,31 @@ import Testing
             run.go(steps: 120)
         }
     }
+
+    /// Well-formed messages with bytes changed, cut off or doubled: no trap, no start past the bound, silence after the end.
+    @Test(arguments: MachineScript.all) func damagedMessagesDoNoHarm(_ script: MachineScript) {
+        for seed in 0..<200 {
+            var random = SplitMix(state: UInt64(seed))
+            var machine = script.ready(operationsMax: 4)
+            var isClosed = false
+            for step in 0..<60 {
+                let messages = script.introduction + [script.start("\(step % 6)"), script.stop("\(step % 6)")]
+                var bytes = Array(messages.randomElement(using: &random)!.utf8)
+                for _ in 0..<Int.random(in: 0...3, using: &random) {
+                    let place = Int.random(in: 0..<bytes.count, using: &random)
+                    switch Int.random(in: 0..<4, using: &random) {
+                    case 0: bytes[place] = UInt8.random(in: .min ... .max, using: &random)
+                    case 1: bytes.removeSubrange(place...)
+                    case 2: bytes.insert(contentsOf: bytes[place...], at: place)
+                    default: bytes[place] = Array("{}[]\",:\\0".utf8).randomElement(using: &random)!
+                    }
+                    if bytes.isEmpty { break }
+                }
+                let actions = machine.received(text: bytes)
+                if isClosed { #expect(actions.isEmpty, "seed \(seed), step \(step)") }
+                isClosed = isClosed || actions.contains(where: isClose)
+                #expect(machine.operationCount <= 4, "seed \(seed), step \(step)")
+            }
+        }
+    }
 }
