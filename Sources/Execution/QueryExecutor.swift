@@ -6,8 +6,12 @@ package import Postgres
 /// Runs stored queries: one by one for requests, many variable sets in one statement for refreshes.
 package final class QueryExecutor: Sendable {
     package struct Result: Sendable {
+        /// JSON text of `data`.
         package let body: [UInt8]
+        /// Of the result as the database made it, ids of entities included.
         package let digest: Digest
+        /// JSON text of `extensions.dataConnect`, empty when there is nothing to say.
+        package var entities: [UInt8] = []
     }
 
     /// One live query of a batch.
@@ -58,16 +62,17 @@ package final class QueryExecutor: Sendable {
         let nowMs = clock.nowMs()
         let call = try operation.queryCall(variables: variables, auth: auth, nowMs: nowMs)
         let result = try await run(call)
-        guard operation.hasResponsePolicy else { return result }
+        guard operation.isFinished else { return result }
         return try Self.finish(result, operation, variables, auth, nowMs)
     }
 
-    /// `@check` and `@redact` of a query.
+    /// `@check` and `@redact` of a query, ids of entities.
     private static func finish(
         _ result: Result, _ operation: StoredOperation, _ variables: JSONObject, _ auth: Auth?, _ nowMs: Int64
     ) throws(RequestError) -> Result {
-        let body = try operation.finish(body: result.body, variables: variables, auth: auth, nowMs: nowMs)
-        return Result(body: body, digest: body == result.body ? result.digest : Digest(of: body))
+        let finished = try operation.finish(result.body, variables: variables, auth: auth, nowMs: nowMs)
+        let digest = finished.isRedacted ? Digest(of: finished.body + finished.entities) : result.digest
+        return Result(body: finished.body, digest: digest, entities: finished.entities)
     }
 
     private static func finish(
@@ -114,7 +119,7 @@ package final class QueryExecutor: Sendable {
         } catch {
             return Array(repeating: .failed(error), count: items.count)
         }
-        if operation.hasResponsePolicy {
+        if operation.isFinished {
             for (index, item) in items.enumerated() {
                 outcomes[index] = Self.finish(outcomes[index], operation, item, nowMs)
             }

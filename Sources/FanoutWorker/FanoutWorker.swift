@@ -345,10 +345,11 @@ package actor FanoutWorker {
             outcomes = await queries.run(operation, items: items).map { outcome in
                 switch outcome {
                 case .unchanged: .unchanged
-                case .result(let result) where result.body.count > settings.resultBytesMax:
+                case .result(let result) where result.body.count + result.entities.count > settings.resultBytesMax:
                     .failed(
                         RequestError(.payloadTooLarge, "the result is larger than \(settings.resultBytesMax) bytes"))
-                case .result(let result): .result(digest: result.digest, body: result.body)
+                case .result(let result): 
+                    .result(digest: result.digest, body: result.body, entities: result.entities)
                 case .failed(let error): .failed(error)
                 }
             }

@@ -56,8 +56,10 @@ private struct ProjectLoader {
         }
         for source in configuration.connectorFolders {
             guard let directory = directory(source, of: folder, in: file, what: "connector"),
-                let (id, connectorFile, node) = connectorID(in: directory)
+                let (configuration, connectorFile) = connectorConfiguration(in: directory)
             else { continue }
+            let id = configuration.connectorID
+            let node = configuration.identifierNode
             if connectors.contains(where: { $0.id == id }) {
                 sink.report(
                     .error, rule: "duplicate-connector",
@@ -70,7 +72,9 @@ private struct ProjectLoader {
                 sink.report(
                     .warning, rule: "no-operations", in: connectorFile, "connector \"\(id)\" has no .gql file")
             }
-            connectors.append(ConnectorSource(id: id, files: operations))
+            connectors.append(
+                ConnectorSource(
+                    id: id, files: operations, includesEntityIDs: configuration.hasClientCache))
         }
         return Project(
             serviceID: configuration.serviceID, location: configuration.location, schemaFiles: schemaFiles,
@@ -93,7 +97,7 @@ private struct ProjectLoader {
         return nil
     }
 
-    private mutating func connectorID(in directory: String) -> (String, SourceFile, ConfigurationNode)? {
+    private mutating func connectorConfiguration(in directory: String) -> (ConnectorConfiguration, SourceFile)? {
         let path = join(directory, ConnectorConfiguration.fileName)
         guard files.fileExists(atPath: path) else {
             report("no-configuration", path, "a connector's folder needs a \(ConnectorConfiguration.fileName)")
@@ -102,7 +106,7 @@ private struct ProjectLoader {
         guard let file = read(path), let root = YAMLReader.read(file, sink: &sink),
             let configuration = ConnectorConfiguration.read(root, in: file, sink: &sink)
         else { return nil }
-        return (configuration.connectorID, file, configuration.identifierNode)
+        return (configuration, file)
     }
 
     private mutating func directory(

@@ -18,63 +18,46 @@ enum JSONRedaction {
     }
 
     private struct Scanner {
-        let bytes: [UInt8]
-        var index = 0
+        var text: JSONTextScanner
         var output: [UInt8] = []
 
-        init(bytes: [UInt8]) { self.bytes = bytes }
-
-        var byte: UInt8 { index < bytes.count ? bytes[index] : 0 }
-
-        mutating func skipBlanks() {
-            while index < bytes.count, bytes[index] <= 0x20 { index += 1 }
-        }
+        init(bytes: [UInt8]) { text = JSONTextScanner(bytes) }
 
         mutating func copyValue(_ tree: Tree) {
-            skipBlanks()
-            switch byte {
+            text.skipBlanks()
+            switch text.byte {
             case UInt8(ascii: "{") where !tree.isEmpty: copyObject(tree)
             case UInt8(ascii: "[") where !tree.isEmpty: copyArray(tree)
-            default:
-                let start = index
-                skipValue()
-                output.append(contentsOf: bytes[start..<index])
+            default: output.append(contentsOf: text.takeValue())
             }
         }
 
         mutating func copyArray(_ tree: Tree) {
-            output.append(byte)
-            index += 1
-            skipBlanks()
-            while index < bytes.count, byte != UInt8(ascii: "]") {
+            output.append(text.take())
+            text.skipBlanks()
+            while !text.isAtEnd, text.byte != UInt8(ascii: "]") {
                 copyValue(tree)
-                skipBlanks()
-                if byte == UInt8(ascii: ",") {
-                    output.append(byte)
-                    index += 1
-                }
-                skipBlanks()
+                text.skipBlanks()
+                if text.byte == UInt8(ascii: ",") { output.append(text.take()) }
+                text.skipBlanks()
             }
             output.append(UInt8(ascii: "]"))
-            index += 1
+            _ = text.take()
         }
 
         mutating func copyObject(_ tree: Tree) {
-            output.append(byte)
-            index += 1
+            output.append(text.take())
             var isFirst = true
-            skipBlanks()
-            while index < bytes.count, byte != UInt8(ascii: "}") {
-                let start = index
-                skipValue()
+            text.skipBlanks()
+            while !text.isAtEnd, text.byte != UInt8(ascii: "}") {
+                let key = text.takeValue()
                 // Keys that matter are response keys, which hold no escapes.
-                let name = String(decoding: bytes[(start + 1)..<max(start + 1, index - 1)], as: UTF8.self)
-                let key = bytes[start..<index]
-                skipBlanks()
-                index += 1  // the colon
+                let name = String(decoding: key.dropFirst().dropLast(), as: UTF8.self)
+                text.skipBlanks()
+                _ = text.take()  // the colon
                 if tree.removed.contains(name) {
-                    skipBlanks()
-                    skipValue()
+                    text.skipBlanks()
+                    text.skipValue()
                 } else {
                     if !isFirst { output.append(UInt8(ascii: ",")) }
                     isFirst = false
@@ -82,45 +65,12 @@ enum JSONRedaction {
                     output.append(UInt8(ascii: ":"))
                     copyValue(tree.below[name] ?? Tree())
                 }
-                skipBlanks()
-                if byte == UInt8(ascii: ",") { index += 1 }
-                skipBlanks()
+                text.skipBlanks()
+                if text.byte == UInt8(ascii: ",") { _ = text.take() }
+                text.skipBlanks()
             }
             output.append(UInt8(ascii: "}"))
-            index += 1
-        }
-
-        /// Past one value, whatever it is.
-        mutating func skipValue() {
-            var depth = 0
-            repeat {
-                switch byte {
-                case UInt8(ascii: "\""): skipString()
-                case UInt8(ascii: "{"), UInt8(ascii: "["):
-                    depth += 1
-                    index += 1
-                case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                    depth -= 1
-                    index += 1
-                case UInt8(ascii: ","), UInt8(ascii: ":"): index += 1
-                case 0x01...0x20: index += 1
-                default: skipWord()
-                }
-            } while depth > 0 && index < bytes.count
-        }
-
-        mutating func skipString() {
-            index += 1
-            while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {
-                index += bytes[index] == UInt8(ascii: "\\") ? 2 : 1
-            }
-            index = min(index + 1, bytes.count)
-        }
-
-        /// A number or one of the three words.
-        mutating func skipWord() {
-            let ends: [UInt8] = [UInt8(ascii: ","), UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ":")]
-            repeat { index += 1 } while index < bytes.count && bytes[index] > 0x20 && !ends.contains(bytes[index])
+            _ = text.take()
         }
     }
 }

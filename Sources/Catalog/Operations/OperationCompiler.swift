@@ -19,7 +19,7 @@ struct ConnectorCompiler {
                 api: api, connector: source.id, fragments: sources.fragments, operation: operation.definition,
                 file: operation.file, sink: sink)
             let name = operation.name.value
-            operations[name] = compile(scope, name)
+            operations[name] = compile(scope, name, includesEntityIDs: source.includesEntityIDs)
             sink = scope.sink
             known[name] = TriggerTargets.Known(
                 kind: operation.definition.kind, variables: operation.definition.variables.map(\.name.value))
@@ -35,7 +35,9 @@ struct ConnectorCompiler {
         return Connector(id: source.id, operations: operations)
     }
 
-    private func compile(_ scope: OperationScope, _ name: String) -> StoredOperation? {
+    private func compile(
+        _ scope: OperationScope, _ name: String, includesEntityIDs: Bool
+    ) -> StoredOperation? {
         let errorsBefore = scope.sink.count(of: .error)
         let definition = scope.operation
         let variables = scope.resolveVariables()
@@ -45,6 +47,7 @@ struct ConnectorCompiler {
         var query: QueryPlan?
         var mutation: [MutationPlan] = []
         var policy: ResponsePolicy?
+        var entities = EntityTree()
         let rootPolicy = scope.rootPolicy()
         if definition.kind == .query {
             var fields = scope.queryFields(selection)
@@ -53,6 +56,8 @@ struct ConnectorCompiler {
                 fields = fields.withoutUnreadRedactions
             }
             policy = ResponsePolicy(root: rootPolicy, children: ResponsePolicy.children(of: fields))
+            if includesEntityIDs { fields = fields.withEntityIDs }
+            entities = EntityTree(fields)
             query = QueryPlan(fields, schema: api.schema, dynamicVariables: scope.dynamicVariables)
         } else {
             let fields = scope.mutationFields(selection)
@@ -67,14 +72,16 @@ struct ConnectorCompiler {
         var reads = refresh.authReads(of: "request")
         for expression in scope.expressions + scope.checkPrograms { reads.formUnion(expression.authReads) }
         let text = text(scope)
+        // Digests of results with and without ids have no order.
+        let form: [UInt8] = entities.isEmpty ? [] : [0, 1]
         return StoredOperation(
             StoredOperation.Parts(
                 reference: OperationReference(connector: scope.connector, operation: name),
                 kind: definition.kind == .query ? .query : .mutation,
-                version: Digest(of: Array(text.utf8) + [0] + schemaText), variables: variables, text: text, auth: auth,
+                version: Digest(of: Array(text.utf8) + [0] + schemaText + form), variables: variables, text: text, auth: auth,
                 authReads: reads, refresh: refresh,
                 isTransaction: definition.directives.first(named: "transaction") != nil,
-                schema: api.schema, query: query, mutation: mutation, policy: policy,
+                schema: api.schema, query: query, mutation: mutation, policy: policy, entities: entities,
                 readsResponse: scope.expressions.contains(where: \.readsResponse)))
     }
 

@@ -121,6 +121,8 @@ indirect enum OrderKey: Sendable {
 struct ObjectSelection: Sendable {
     let table: Table
     let fields: [ObjectField]
+    /// Each row comes with its entity id, see `EntityIDs`.
+    var hasEntityID = false
 }
 
 struct ObjectField: Sendable {

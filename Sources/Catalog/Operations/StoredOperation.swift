@@ -31,6 +31,7 @@ package final class StoredOperation: Sendable {
     private let query: QueryPlan?
     private let mutation: [MutationPlan]
     private let policy: ResponsePolicy?
+    private let entities: EntityTree
     /// Whether the fields of a mutation must run one after the other, because a value reads what an earlier one gave or
     /// a `@check` decides whether the next one runs.
     package let isStepwise: Bool
@@ -49,6 +50,7 @@ package final class StoredOperation: Sendable {
         var query: QueryPlan?
         var mutation: [MutationPlan]
         var policy: ResponsePolicy?
+        var entities: EntityTree
         /// A value reads `response`.
         var readsResponse: Bool
     }
@@ -69,6 +71,7 @@ package final class StoredOperation: Sendable {
         query = parts.query
         mutation = parts.mutation
         policy = parts.policy
+        entities = parts.entities
         isStepwise = parts.kind == .mutation && (parts.readsResponse || parts.policy != nil)
     }
 
@@ -148,24 +151,35 @@ package final class StoredOperation: Sendable {
     }
 
     /// Whether results of this query need `finish`.
-    package var hasResponsePolicy: Bool { kind == .query && policy != nil }
+    package var isFinished: Bool { kind == .query && (policy != nil || !entities.isEmpty) }
 
     /// Whether a `@check` of this query may fail by itself as time passes, though its result stays the same.
     package var hasChecksOfTime: Bool { policy?.readsRequestTime ?? false }
 
-    /// What of a query's result may be shown: every `@check` holds, and what is redacted is taken out.
+    /// What of a query's result may be shown: every `@check` holds, what is redacted is taken out, and the ids of
+    /// entities stand apart.
+    /// - Parameter text: the result as the database made it.
     /// - Throws: `.permissionDenied` with the message of the check that does not hold.
     package func finish(
-        body: [UInt8], variables: JSONObject, auth: Auth?, nowMs: Int64
-    ) throws(RequestError) -> [UInt8] {
-        guard let policy else { return body }
-        guard let result = try? JSONParser.parse(body) else {
-            throw RequestError(.internalError, "the result is not JSON")
+        _ text: [UInt8], variables: JSONObject, auth: Auth?, nowMs: Int64
+    ) throws(RequestError) -> FinishedResult {
+        var parts = entities.separate(text)
+        var isRedacted = false
+        if let policy {
+            guard let result = try? JSONParser.parse(parts.body) else {
+                throw RequestError(.internalError, "the result is not JSON")
+            }
+            var invocation = invocation(variables, auth, nowMs: nowMs)
+            invocation.response = result.objectValue ?? JSONObject()
+            if let failure = policy.failure(in: [result], path: [], invocation) { throw failure }
+            if policy.hasRedactions {
+                // Ids of what is taken out go with it.
+                let kept = JSONRedaction.strip(text, policy.redactions)
+                isRedacted = kept != text
+                if isRedacted { parts = entities.separate(kept) }
+            }
         }
-        var invocation = invocation(variables, auth, nowMs: nowMs)
-        invocation.response = result.objectValue ?? JSONObject()
-        if let failure = policy.failure(in: [result], path: [], invocation) { throw failure }
-        return policy.hasRedactions ? JSONRedaction.strip(body, policy.redactions) : body
+        return FinishedResult(body: parts.body, entities: parts.entities, isRedacted: isRedacted)
     }
 
     private func invocation(_ variables: JSONObject, _ auth: Auth?, nowMs: Int64) -> Invocation {
@@ -176,4 +190,14 @@ package final class StoredOperation: Sendable {
     package var statementEvictionCount: Int {
         (query?.evictionCount ?? 0) + mutation.reduce(0) { $0 + $1.evictionCount }
     }
+}
+
+/// A query's result as clients get it.
+package struct FinishedResult: Sendable {
+    /// JSON text of `data`.
+    package let body: [UInt8]
+    /// JSON text of `extensions.dataConnect`, empty when there is nothing to say.
+    package let entities: [UInt8]
+    /// Something was taken out, so the database's digest is not that of this result.
+    package let isRedacted: Bool
 }

@@ -32,9 +32,12 @@ package struct ConnectorSource: Sendable {
     package var id: String
     /// In the order of their paths.
     package var files: [SourceFile]
+    /// Results of queries carry the ids of their rows, for clients with a normalised cache.
+    package var includesEntityIDs: Bool
 
-    package init(id: String, files: [SourceFile]) {
+    package init(id: String, files: [SourceFile], includesEntityIDs: Bool = false) {
         self.id = id
         self.files = files
+        self.includesEntityIDs = includesEntityIDs
     }
 }

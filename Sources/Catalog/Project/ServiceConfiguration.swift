@@ -133,6 +133,8 @@ package struct ConnectorConfiguration: Sendable {
     package var connectorID: String
     /// Where the identifier stands, for diagnostics.
     package var identifierNode: ConfigurationNode
+    /// A client SDK is generated with `clientCache`.
+    package var hasClientCache = false
 
     /// Nil when the identifier is missing or wrong.
     package static func read(
@@ -140,8 +142,9 @@ package struct ConnectorConfiguration: Sendable {
     ) -> ConnectorConfiguration? {
         var reader = ConfigurationReader(root, in: file, sink: &sink)
         guard case .mapping = root.kind else { return nil }
-        // `generate` is for client SDK tools; `authMode` was replaced by @auth.
-        reader.ignore("generate", "authMode")
+        // `authMode` was replaced by @auth.
+        reader.ignore("authMode")
+        let generate = reader.node("generate")
         let id = reader.text("connectorId", isRequired: true, sink: &sink)
         let node = reader.node("connectorId")
         reader.finish(sink: &sink)
@@ -152,6 +155,20 @@ package struct ConnectorConfiguration: Sendable {
                 ServiceConfiguration.identifierMessage("connectorId"))
             return nil
         }
-        return ConnectorConfiguration(connectorID: id, identifierNode: node)
+        return ConnectorConfiguration(
+            connectorID: id, identifierNode: node, hasClientCache: generate.map(hasClientCache) ?? false)
+    }
+
+    /// `generate` is for the tools that make client SDKs; only this matters here: `generate.javascriptSdk.clientCache`,
+    /// of any SDK, a list of several of one kind included.
+    private static func hasClientCache(_ generate: ConfigurationNode) -> Bool {
+        guard case .mapping(let sdks) = generate.kind else { return false }
+        return sdks.contains { sdk in
+            let variants = if case .sequence(let items) = sdk.value.kind { items } else { [sdk.value] }
+            return variants.contains { variant in
+                guard case .mapping(let entries) = variant.kind else { return false }
+                return entries.contains { $0.key.scalar == "clientCache" && $0.value.scalar != "false" }
+            }
+        }
     }
 }

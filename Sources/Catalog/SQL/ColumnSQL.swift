@@ -36,6 +36,12 @@ enum ColumnSQL {
         return "\(SQLName.literal(table.typeName)) || json_build_array(\(parts))::text"
     }
 
+    /// The id of a row in the normalised caches of SQL Connect clients: the same in every query, different in every
+    /// table. A digest, because a query may show a row without its key.
+    static func entityID(_ table: Table, _ alias: String) -> String {
+        "encode(substr(sha256(convert_to(\(globalID(table, alias)), 'UTF8')), 1, 16), 'hex')"
+    }
+
     /// What stands in `FROM` for a table or a view.
     static func from(_ table: Table) -> String {
         switch table.view {

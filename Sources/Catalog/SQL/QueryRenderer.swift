@@ -60,6 +60,10 @@ extension TemplateBuilder {
     /// `SELECT …` with a column for each field, without `FROM`.
     mutating func select(_ object: ObjectSelection, from alias: String, _ scores: RowScores = RowScores()) -> [Piece] {
         var items: [[Piece]] = []
+        if object.hasEntityID {
+            items.append(
+                .text("\(ColumnSQL.entityID(object.table, alias)) AS \(SQLName.quoted(EntityTree.memberName))"))
+        }
         for field in object.fields {
             items.append(named(field.responseKey, field.inclusion, value(field.kind, object.table, alias, scores)))
         }

@@ -23,7 +23,7 @@ extension InboxMessage {
         }
     }
 
-    /// Fields of a stream entry: `m` a JSON object, `b` the result's body as it is.
+    /// Fields of a stream entry: `m` a JSON object, `b` the result's body as it is, `e` its entities if it has any.
     package var fields: [(String, [UInt8])] {
         switch self {
         case .result(let shard, let key, let result, let answers):
@@ -34,7 +34,7 @@ extension InboxMessage {
                     "trace": .string(result.traceID), "at": .int(result.committedAtMs),
                     "answers": .int(Int64(clamping: answers)),
                 ]), ("b", result.body),
-            ]
+            ] + (result.entities.isEmpty ? [] : [("e", result.entities)])
         case .unchanged(let shard, let key, let digest, let position, let answers):
             [
                 Self.header([
@@ -82,7 +82,8 @@ extension InboxMessage {
             self = .result(
                 shard: shard, key: key,
                 result: LiveResult(
-                    position: position, digest: digest, body: body, traceID: try object.string("trace"),
+                    position: position, digest: digest, body: body,
+                    entities: fields.first { $0.0 == "e" }?.1 ?? [], traceID: try object.string("trace"),
                     committedAtMs: try object.int("at")), answers: answers)
         case "unchanged":
             guard let digest = Digest(hex: try object.string("digest")) else { throw MessageError(field: "digest") }

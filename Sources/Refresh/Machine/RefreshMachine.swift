@@ -508,6 +508,7 @@ package struct RefreshMachine: Sendable {
     ) -> Bool {
         let digest: Digest
         var body: [UInt8]?
+        var entities: [UInt8] = []
         switch outcome {
         case .failed(let error):
             failed(item, error, state, &actions, nowMs: nowMs)
@@ -515,9 +516,10 @@ package struct RefreshMachine: Sendable {
         case .unchanged:
             guard let known = item.knownDigest else { return true }
             digest = known
-        case .result(let newDigest, let newBody):
+        case .result(let newDigest, let newBody, let newEntities):
             digest = newDigest
             body = newBody
+            entities = newEntities
         }
         states[item.slot]?.failures = 0
         states[item.slot]?.digest = digest
@@ -538,7 +540,7 @@ package struct RefreshMachine: Sendable {
                 }
             } else if let body {
                 let result = LiveResult(
-                    position: item.position, digest: digest, body: body, traceID: state.runningCause?.traceID ?? "",
+                    position: item.position, digest: digest, body: body, entities: entities, traceID: state.runningCause?.traceID ?? "",
                     committedAtMs: state.runningCause?.committedAtMs ?? 0)
                 actions.append(
                     .send(

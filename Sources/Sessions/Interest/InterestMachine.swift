@@ -354,7 +354,7 @@ package struct InterestMachine: Sendable {
     /// Bytes of the results kept.
     package var resultBytes: Int {
         entries.values.reduce(0) { sum, entry in
-            if case .result(let result) = entry.held { sum + result.body.count } else { sum }
+            if case .result(let result) = entry.held { sum + result.body.count + result.entities.count } else { sum }
         }
     }
 }
