@@ -7,6 +7,7 @@ package import LiveModel
 /// templates of SQL → `StoredOperation`.
 package struct Catalog: Sendable {
     package let serviceID: String
+    package let location: String
     package let schema: Schema
     /// By connector id.
     package let connectors: [String: Connector]
@@ -32,12 +33,15 @@ package struct Catalog: Sendable {
         }
         try sink.throwIfErrors()
         return Catalog(
-            serviceID: project.serviceID, schema: schema, connectors: connectors,
+            serviceID: project.serviceID, location: project.location, schema: schema, connectors: connectors,
             warnings: project.warnings + sink.diagnostics)
     }
 
-    private init(serviceID: String, schema: Schema, connectors: [String: Connector], warnings: [Diagnostic]) {
+    private init(
+        serviceID: String, location: String, schema: Schema, connectors: [String: Connector], warnings: [Diagnostic]
+    ) {
         self.serviceID = serviceID
+        self.location = location
         self.schema = schema
         self.connectors = connectors
         self.warnings = warnings

@@ -13,8 +13,22 @@ package struct EndpointSettings: Sendable {
     /// Requests being worked on at a time; more are refused.
     package var requestsInFlightMax = 2_048
     package var session = SessionLimits()
+    /// Under `freshet dev`, what SQL Connect's tools ask an emulator for; nil: 404.
+    package var emulator: EmulatorInfo?
     /// The page at `/`; nil: 404.
     package var page: [UInt8]?
 
     package init() {}
+}
+
+/// What `GET /emulator/info` tells. Source: SQL Connect wire §7.
+package struct EmulatorInfo: Sendable {
+    package var version: String
+    /// Of the database.
+    package var connectionString: String
+
+    package init(version: String, connectionString: String) {
+        self.version = version
+        self.connectionString = connectionString
+    }
 }

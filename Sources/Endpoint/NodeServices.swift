@@ -10,6 +10,8 @@ package import Sessions
 /// Finds, authenticates and runs operations for every route and session of a node.
 package final class NodeServices: SessionServices {
     package let clock: ServiceClock
+    /// What SQL Connect clients have to call this service.
+    package let serviceIdentity: ServiceIdentity
     private let resolver: OperationResolver
     private let authenticator: any Authenticator
     private let queries: QueryExecutor
@@ -22,6 +24,9 @@ package final class NodeServices: SessionServices {
         mutations: MutationService, isAPI: Bool, limits: VariableLimits
     ) {
         self.isAPI = isAPI
+        serviceIdentity = ServiceIdentity(
+            service: resolver.catalog.serviceID, location: resolver.catalog.location,
+            connectors: Set(resolver.catalog.connectors.keys))
         self.limits = limits
         self.clock = clock
         self.resolver = resolver
@@ -56,12 +61,20 @@ package final class NodeServices: SessionServices {
     }
 
     package func runOnce(_ resolved: ResolvedOperation, traceID: String) async throws(RequestError) -> [UInt8] {
+        try await answer(resolved, traceID: traceID).envelope
+    }
+
+    /// Runs a query or a mutation once.
+    package func answer(
+        _ resolved: ResolvedOperation, traceID: String
+    ) async throws(RequestError) -> OperationAnswer {
         switch resolved.operation.kind {
-        case .query: return ResultEnvelope.data(try await read(resolved).body)
+        case .query:
+            let result = try await read(resolved)
+            return OperationAnswer(body: result.body, entities: result.entities)
         case .mutation:
             let outcome = try await mutate(resolved, traceID: traceID)
-            return outcome.errors.isEmpty
-                ? ResultEnvelope.data(outcome.body) : ResultEnvelope.errors(outcome.errors, body: outcome.body)
+            return OperationAnswer(body: outcome.body, errors: outcome.errors)
         }
     }
 

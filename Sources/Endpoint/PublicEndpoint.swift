@@ -62,6 +62,10 @@ package final class PublicEndpoint: HTTPHandler {
             query(call, connector: parts[2], operation: parts[4])
         case (5, "v1") where parts[1] == "connectors" && parts[3] == "mutations":
             mutation(call, connector: parts[2], operation: parts[4])
+        case (2, "emulator") where settings.emulator != nil: emulator(call, parts[1])
+        case (9, "v1"):
+            guard let connectorCall = ConnectorCall(path: request.path) else { fallthrough }
+            sqlConnect(call, connectorCall)
         default: call.fail(RequestError(.notFound, "there is nothing at this path"))
         }
     }
@@ -159,7 +163,9 @@ package final class PublicEndpoint: HTTPHandler {
         }
         Task(executorPreference: call.exchange.taskExecutor) {
             do throws(RequestError) {
-                let bearer = call.request.header("authorization").flatMap { BearerToken.inHeader($0) }
+                let bearer =
+                    call.request.header("x-firebase-auth-token")
+                    ?? call.request.header("authorization").flatMap { BearerToken.inHeader($0) }
                 try await work(try await self.services.authenticate(bearer: bearer))
             } catch {
                 if error.code == .internalError {
@@ -202,9 +208,18 @@ struct Call: Sendable {
     /// Of every answer to it.
     let headers: HTTPHeaders
     let traceID: String
+    /// How a failed request is told.
+    var failureForm = FailureForm.graphQL
+
+    enum FailureForm {
+        case graphQL, sqlConnect
+    }
 
     func fail(_ error: RequestError) {
-        exchange.respond(error, headers: headers)
+        switch failureForm {
+        case .graphQL: exchange.respond(error, headers: headers)
+        case .sqlConnect: exchange.respond(error, headers: headers, body: SQLConnectFailure(error).json)
+        }
     }
 
     func methodNotAllowed(_ allowed: String) {

@@ -5,7 +5,10 @@ internal import NIOCore
 internal import NIOHTTP1
 
 extension HTTPExchange {
-    func respond(_ error: RequestError, headers: HTTPHeaders, contentType: String = "application/json") {
+    /// - Parameter body: nil writes GraphQL's form.
+    func respond(
+        _ error: RequestError, headers: HTTPHeaders, contentType: String = "application/json", body: [UInt8]? = nil
+    ) {
         var headers = headers
         if let retryAfterMs = error.retryAfterMs {
             headers.replaceOrAdd(name: "retry-after", value: String(max(1, (retryAfterMs + 999) / 1_000)))
@@ -14,7 +17,7 @@ extension HTTPExchange {
         headers.replaceOrAdd(name: "content-type", value: contentType)
         respond(
             HTTPResponseStatus(statusCode: error.code.httpStatus), headers: headers,
-            body: ResultEnvelope.errors([error]))
+            body: body ?? ResultEnvelope.errors([error]))
     }
 
     func respond(json body: [UInt8], status: HTTPResponseStatus = .ok, headers: HTTPHeaders) {

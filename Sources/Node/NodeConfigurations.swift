@@ -70,6 +70,10 @@ extension ServiceNode {
         endpoint.session.initTimeoutMs = Int64(settings.gateway.initTimeoutMs)
         endpoint.session.keepAliveMs = Int64(settings.gateway.keepAliveMs)
         endpoint.page = page
+        if isDevelopment {
+            endpoint.emulator = EmulatorInfo(
+                version: ClusterFormat.release, connectionString: settings.postgres.url ?? "")
+        }
         return endpoint
     }
 

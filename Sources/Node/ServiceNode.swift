@@ -37,6 +37,8 @@ package final class ServiceNode: Sendable {
     let logger: Logger
     private let metrics: PrometheusMetrics
     let page: [UInt8]?
+    /// A developer's own: answers what tools ask an emulator for.
+    let isDevelopment: Bool
     private let running = Mutex<Running?>(nil)
     private let isReady = Atomic<Bool>(false)
     /// Still serves, but says not ready: see `drain`.
@@ -66,8 +68,10 @@ package final class ServiceNode: Sendable {
     }
 
     package init(
-        settings: Settings, catalog: Catalog, metrics: PrometheusMetrics, page: [UInt8]? = nil, logger: Logger
+        settings: Settings, catalog: Catalog, metrics: PrometheusMetrics, page: [UInt8]? = nil,
+        isDevelopment: Bool = false, logger: Logger
     ) {
+        self.isDevelopment = isDevelopment
         self.settings = settings
         self.catalog = catalog
         self.metrics = metrics

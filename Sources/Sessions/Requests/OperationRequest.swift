@@ -49,6 +49,15 @@ package struct OperationRequest: Sendable, Hashable {
         self.known = extensions?["resume"]?.stringValue.flatMap { EntityTag(bare: $0) }?.known
     }
 
+    /// From the body of a SQL Connect call: `{name?, operationName, variables?}`; null counts as absent.
+    /// - Throws: `.badRequest` naming the field that has the wrong type.
+    package init(sqlConnect object: JSONObject, of connector: String) throws(RequestError) {
+        let name = try Self.field("operationName", of: object, "a string") { $0.stringValue }
+        guard let name, !name.isEmpty else { throw RequestError(.badRequest, "\"operationName\" is missing") }
+        let variables = try Self.field("variables", of: object, "an object") { $0.objectValue }
+        self.init(connector: connector, operationName: name, variables: variables ?? JSONObject())
+    }
+
     private static func field<Wanted>(
         _ name: String, of object: JSONObject, _ expected: String, _ read: (JSONValue) -> Wanted?
     ) throws(RequestError) -> Wanted? {

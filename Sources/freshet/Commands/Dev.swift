@@ -60,7 +60,8 @@ struct Dev: AsyncParsableCommand {
             let example = try await Database(url: postgres.connectionString, logger: logger)
                 .prepare(project, catalog, loadsSeed: !noSeed)
             let node = ServiceNode(
-                settings: settings, catalog: catalog, metrics: metrics, page: Array(DemoPage.html.utf8), logger: logger)
+                settings: settings, catalog: catalog, metrics: metrics, page: Array(DemoPage.html.utf8),
+                isDevelopment: true, logger: logger)
             let address = try await node.start()
             Self.welcome(settings, address, project, example: example)
             await Signals.waitForEnd()

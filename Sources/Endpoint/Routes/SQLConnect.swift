@@ -1,0 +1,83 @@
+internal import Catalog
+internal import Execution
+internal import HTTPServer
+internal import JSON
+internal import LiveModel
+internal import NIOHTTP1
+internal import Sessions
+
+/// `POST /v1/projects/P/locations/L/services/S/connectors/C:executeQuery` and `:executeMutation`, as the SQL Connect SDKs
+/// send them. Source: SQL Connect wire §1.
+///
+/// What an operation ends with, bad variables included, is 200 with `data` and `errors`; what fails as a request has a
+/// status of 400 or above and `{"code","message","details"}`.
+extension PublicEndpoint {
+    func sqlConnect(_ call: Call, _ wanted: ConnectorCall) {
+        var call = call
+        call.failureForm = .sqlConnect
+        guard settings.isAPI else {
+            return call.fail(RequestError(.notFound, "this node runs no operations (role api)"))
+        }
+        guard call.request.method == .POST else { return call.methodNotAllowed("POST") }
+        if let refusal = services.serviceIdentity.refusal(of: wanted.name) { return call.fail(refusal.error) }
+        perform(call) { [call] identity throws(RequestError) in
+            let request = try OperationRequest(sqlConnect: try call.request.jsonBody(), of: wanted.name.connector)
+            let answer: OperationAnswer
+            do throws(RequestError) {
+                let resolved = try self.services.resolve(request, auth: identity.auth)
+                try wanted.method.requireKind(of: resolved)
+                answer = try await self.answer(resolved, traceID: call.traceID)
+            } catch {
+                guard error.code == .invalidVariable else { throw error }
+                answer = OperationAnswer(failed: [error])
+            }
+            var headers = call.headers
+            headers.replaceOrAdd(name: "x-trace-id", value: call.traceID)
+            call.exchange.respond(json: answer.sqlConnectObject, headers: headers)
+        }
+    }
+
+    private func answer(
+        _ resolved: ResolvedOperation, traceID: String
+    ) async throws(RequestError) -> OperationAnswer {
+        do throws(RequestError) {
+            return try await services.answer(resolved, traceID: traceID)
+        } catch {
+            guard SQLConnectFailure.isOfExecution(error.code) else { throw error }
+            return OperationAnswer(failed: [error])
+        }
+    }
+
+    // MARK: Emulator (SQL Connect wire §7)
+
+    /// `GET /emulator/info` and `POST /emulator/configure`. The database of `freshet dev` is its own: a configuration is
+    /// accepted and changes nothing.
+    func emulator(_ call: Call, _ name: String) {
+        guard let emulator = settings.emulator else { return }
+        switch (name, call.request.method) {
+        case ("info", .GET):
+            let service: JSONValue = [
+                "serviceId": .string(services.serviceIdentity.service),
+                "connectionString": .string(emulator.connectionString),
+            ]
+            call.exchange.respond(
+                json: JSONWriter.compact(["version": .string(emulator.version), "services": [service]]),
+                headers: call.headers)
+        case ("configure", .POST): call.exchange.respond(json: Array("{}".utf8), headers: call.headers)
+        case ("info", _): call.methodNotAllowed("GET")
+        case ("configure", _): call.methodNotAllowed("POST")
+        default: call.fail(RequestError(.notFound, "there is nothing at this path"))
+        }
+    }
+}
+
+extension ConnectorCall.Method {
+    func requireKind(of resolved: ResolvedOperation) throws(RequestError) {
+        let name = resolved.operation.reference.operation
+        switch (self, resolved.operation.kind) {
+        case (.executeQuery, .query), (.executeMutation, .mutation): return
+        case (.executeQuery, .mutation): throw RequestError(.operationNotFound, "\"\(name)\" is a mutation, no query")
+        case (.executeMutation, .query): throw RequestError(.operationNotFound, "\"\(name)\" is a query, no mutation")
+        }
+    }
+}

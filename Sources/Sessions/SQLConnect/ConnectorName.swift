@@ -1,0 +1,83 @@
+internal import LiveModel
+
+/// What SQL Connect clients call a connector: `projects/P/locations/L/services/S/connectors/C`. Source: SQL Connect
+/// wire §1. The project is not looked at: it is no part of a service's configuration, and the audience of tokens tells
+/// projects apart.
+package struct ConnectorName: Sendable, Hashable {
+    package let location: String
+    package let service: String
+    package let connector: String
+
+    package init(location: String, service: String, connector: String) {
+        self.location = location
+        self.service = service
+        self.connector = connector
+    }
+
+    /// Nil for a text of another form.
+    package init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 8, parts[0] == "projects", parts[2] == "locations", parts[4] == "services",
+            parts[6] == "connectors", parts.allSatisfy({ !$0.isEmpty })
+        else { return nil }
+        self.init(location: String(parts[3]), service: String(parts[5]), connector: String(parts[7]))
+    }
+}
+
+/// A call of the REST surface: the path `/v1/projects/P/locations/L/services/S/connectors/C:METHOD`.
+package struct ConnectorCall: Sendable, Hashable {
+    package enum Method: String, Sendable, Hashable {
+        case executeQuery, executeMutation
+    }
+
+    package let name: ConnectorName
+    package let method: Method
+
+    /// Nil for other paths and other methods.
+    package init?(path: String) {
+        let prefix = "/v1/"
+        guard path.hasPrefix(prefix), let colon = path.lastIndex(of: ":"),
+            let method = Method(rawValue: String(path[path.index(after: colon)...])),
+            let name = ConnectorName(path[..<colon].dropFirst(prefix.count))
+        else { return nil }
+        self.name = name
+        self.method = method
+    }
+}
+
+/// The service of this node, as clients have to name it.
+package struct ServiceIdentity: Sendable, Hashable {
+    package let service: String
+    package let location: String
+    package let connectors: Set<String>
+
+    package init(service: String, location: String, connectors: Set<String>) {
+        self.service = service
+        self.location = location
+        self.connectors = connectors
+    }
+
+    /// Nil for a name that is served here; otherwise what a developer has to change.
+    package func refusal(of name: ConnectorName) -> SQLConnectFailure? {
+        if let refusal = refusal(location: name.location, service: name.service) { return refusal }
+        guard connectors.contains(name.connector) else {
+            return SQLConnectFailure(
+                .notFound,
+                "service \"\(service)\" has no connector \"\(name.connector)\" (it has "
+                    + connectors.sorted().map { "\"\($0)\"" }.joined(separator: ", ") + ")")
+        }
+        return nil
+    }
+
+    /// - Parameter service: nil where the path does not name it.
+    package func refusal(location: String, service: String?) -> SQLConnectFailure? {
+        if let service, service != self.service {
+            return SQLConnectFailure(.notFound, "no service \"\(service)\" here, but \"\(self.service)\"")
+        }
+        guard location == self.location else {
+            return SQLConnectFailure(
+                .notFound, "service \"\(self.service)\" is in location \"\(self.location)\", not in \"\(location)\"")
+        }
+        return nil
+    }
+}
