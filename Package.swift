@@ -12,6 +12,8 @@ let nio: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioWebSocket: Target.Dependency = .product(name: "NIOWebSocket", package: "swift-nio")
+let nioHTTP2: Target.Dependency = .product(name: "NIOHTTP2", package: "swift-nio-http2")
+let nioHPACK: Target.Dependency = .product(name: "NIOHPACK", package: "swift-nio-http2")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
@@ -42,6 +44,7 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     ],
     targets: [
@@ -72,6 +75,7 @@ let package = Package(
             ]),
         module("Execution", ["Catalog", "GraphQLLanguage", "JSON", "LiveModel", "Postgres"]),
         module("HTTPServer", [nio, nioPosix, nioHTTP, nioWebSocket, logging]),
+        module("GRPC", ["HTTPServer", nio, nioHTTP2, nioHPACK]),
         module("Observability", [logging, metrics]),
         module("Settings", [.product(name: "Configuration", package: "swift-configuration"), yams]),
         module(
@@ -93,15 +97,16 @@ let package = Package(
         module(
             "Gateway",
             [
-                "Broker", "Catalog", "Execution", "GraphQLLanguage", "HTTPServer", "JSON", "LiveModel", "Sessions", nio,
+                "Broker", "Catalog", "Execution", "GRPC", "GraphQLLanguage", "HTTPServer", "JSON", "LiveModel",
+                "Sessions", nio,
                 nioPosix,
                 nioHTTP, logging, metrics,
             ]),
         module(
             "Endpoint",
             [
-                "APINode", "Catalog", "Execution", "GraphQLLanguage", "Gateway", "HTTPServer", "JSON", "LiveModel",
-                "Observability", "Sessions", nio, nioHTTP, logging, metrics,
+                "APINode", "Catalog", "Execution", "GRPC", "GraphQLLanguage", "Gateway", "HTTPServer", "JSON",
+                "LiveModel", "Observability", "Sessions", nio, nioHTTP, nioHPACK, logging, metrics,
             ]),
         module(
             "Admin",
@@ -114,7 +119,7 @@ let package = Package(
             "Node",
             [
                 "APINode", "Admin", "Broker", "Catalog", "Directory", "Endpoint", "Execution", "FanoutWorker",
-                "Gateway",
+                "GRPC", "Gateway",
                 "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh", "Sessions", "Settings", "Sharding",
                 "Tokens",
                 nio, nioPosix, logging,

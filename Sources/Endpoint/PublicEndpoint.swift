@@ -22,7 +22,7 @@ package final class PublicEndpoint: HTTPHandler {
     private let isReady: @Sendable () -> Bool
     /// Load balancers are told to send new clients; ends before `isReady` does when a node leaves.
     private let isAdvertised: @Sendable () -> Bool
-    private let sessions: SessionRegistry
+    let sessions: SessionRegistry
     /// Bound: `sessionsMax`.
     let sharedStreams = SharedStreams()
     private let requestsInFlight = Atomic<Int>(0)
@@ -112,7 +112,7 @@ package final class PublicEndpoint: HTTPHandler {
                 HTTPResponseStatus(statusCode: error.code.httpStatus),
                 body: ByteBuffer(bytes: ResultEnvelope.errors([error])))
         }
-        let choice = WebSocketProtocol.choose(request)
+        let choice = WebSocketProtocol.choose(request, service: services.serviceIdentity)
         guard let gateway, choice.isKnown else {
             return reject(RequestError(.notFound, "no WebSocket endpoint at this path"))
         }
@@ -121,6 +121,7 @@ package final class PublicEndpoint: HTTPHandler {
         {
             return reject(RequestError(.permissionDenied, "this origin is not allowed"))
         }
+        if case .refused(let error) = choice { return reject(error) }
         guard isReady() else { return reject(RequestError(.unavailable, "the node is not ready")) }
         guard sessions.count < settings.sessionsMax else {
             return reject(RequestError(.unavailable, "the node has its maximum of sessions"))
@@ -134,7 +135,7 @@ package final class PublicEndpoint: HTTPHandler {
         let sessions = self.sessions
         let limits = settings.session
         let opening = SessionOpening(
-            bearer: request.header("authorization").flatMap { BearerToken.inHeader($0) },
+            bearer: BearerToken.inHeaders(of: request),
             operationsMax: limits.operationsMax)
         let peer = request.remoteAddress
         return .accept(subprotocol: spoken.subprotocol) { connection in
@@ -163,9 +164,7 @@ package final class PublicEndpoint: HTTPHandler {
         }
         Task(executorPreference: call.exchange.taskExecutor) {
             do throws(RequestError) {
-                let bearer =
-                    call.request.header("x-firebase-auth-token")
-                    ?? call.request.header("authorization").flatMap { BearerToken.inHeader($0) }
+                let bearer = BearerToken.inHeaders(of: call.request)
                 try await work(try await self.services.authenticate(bearer: bearer))
             } catch {
                 if error.code == .internalError {
@@ -177,6 +176,16 @@ package final class PublicEndpoint: HTTPHandler {
             self.requestsInFlight.wrappingSubtract(1, ordering: .relaxed)
         }
     }
+
+    /// Room for one more request in flight; `leave` gives it back.
+    func enter() -> Bool {
+        if requestsInFlight.wrappingAdd(1, ordering: .relaxed).newValue <= settings.requestsInFlightMax { return true }
+        leave()
+        refused.increment()
+        return false
+    }
+
+    func leave() { requestsInFlight.wrappingSubtract(1, ordering: .relaxed) }
 
     func register(_ session: any Drainable, eventLoop: any EventLoop, peer: SocketAddress? = nil) -> UInt64 {
         let id = sessions.makeID()
@@ -238,4 +247,11 @@ final class RefusedWebSocket: WebSocketHandler {
     func received(text: ByteBuffer) {}
     func received(binary: ByteBuffer) {}
     func closed(code: UInt16?) {}
+}
+
+extension BearerToken {
+    /// The bare token of Firebase's SDKs goes before `Authorization`.
+    static func inHeaders(of request: HTTPRequest) -> String? {
+        request.header("x-firebase-auth-token") ?? request.header("authorization").flatMap { inHeader($0) }
+    }
 }

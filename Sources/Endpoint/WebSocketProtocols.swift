@@ -1,4 +1,5 @@
 internal import HTTPServer
+internal import LiveModel
 internal import NIOHTTP1
 internal import Sessions
 
@@ -13,19 +14,30 @@ struct WebSocketProtocol: Sendable {
         case unknownPath
         /// Nothing that the client offers is spoken at this path.
         case noneOffered
+        /// The path names something that is not here.
+        case refused(RequestError)
         case accepted(WebSocketProtocol)
 
         var isKnown: Bool {
             switch self {
             case .unknownPath: false
-            case .noneOffered, .accepted: true
+            case .noneOffered, .refused, .accepted: true
             }
         }
     }
 
     /// The first of the path's protocols that the client offers: the server's preference counts.
-    static func choose(_ request: HTTPRequest) -> Choice {
+    static func choose(_ request: HTTPRequest, service: ServiceIdentity) -> Choice {
         let offered = request.headers[canonicalForm: "sec-websocket-protocol"].map(String.init)
+        if let path = ConnectorStreamPath(request.path) {
+            if let refusal = service.refusal(location: path.location, service: path.service) {
+                return .refused(refusal.error)
+            }
+            return .accepted(
+                WebSocketProtocol(subprotocol: nil) {
+                    ConnectorStreamMachine<StreamJSON>($0, service: service)
+                })
+        }
         let spoken = protocols(request, offered: offered)
         if spoken.isEmpty { return .unknownPath }
         let chosen = spoken.first { spoken in spoken.subprotocol.map(offered.contains) ?? true }

@@ -122,18 +122,28 @@ package final class GatewayService: Sendable {
     // MARK: Hubs
 
     func subscribed(
-        hub: Int, _ query: LiveQuery, known: KnownResult?
+        hub: Int, _ query: LiveQuery, known: KnownResult?, wantsTicks: Bool
     ) throws(RequestError) -> InterestMachine.Start {
         let nowMs = clock.nowMs()
         let outcome: Result<InterestMachine.Start, RequestError> = change { machine in
             do throws(RequestError) {
-                let start = try machine.subscribed(hub: hub, query, known: known, nowMs: nowMs)
+                let start = try machine.subscribed(
+                    hub: hub, query, known: known, wantsTicks: wantsTicks, nowMs: nowMs)
                 return (.success(start), start.actions)
             } catch {
                 return (.failure(error), [])
             }
         }
         return try outcome.get()
+    }
+
+    /// - Returns: the number of the announcement that asks for the run.
+    func rerun(_ key: LiveQueryKey) -> UInt64? {
+        let nowMs = clock.nowMs()
+        return change { machine in
+            guard let (ask, actions) = machine.rerun(key, nowMs: nowMs) else { return (nil, []) }
+            return (ask, actions)
+        }
     }
 
     func unsubscribed(hub: Int, _ key: LiveQueryKey) {

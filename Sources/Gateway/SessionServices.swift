@@ -8,8 +8,8 @@ package protocol SessionServices: AnyObject, Sendable {
     /// - Throws: `.operationNotFound`, `.invalidVariable`, `.permissionDenied`, …
     func resolve(_ request: OperationRequest, auth: Auth?) throws(RequestError) -> ResolvedOperation
     func authenticate(bearer: String?) async throws(RequestError) -> Identity
-    /// Runs a query or a mutation once; the whole answer, `{"data":…}`.
-    func runOnce(_ resolved: ResolvedOperation, traceID: String) async throws(RequestError) -> [UInt8]
+    /// Runs a query or a mutation once.
+    func answer(_ resolved: ResolvedOperation, traceID: String) async throws(RequestError) -> OperationAnswer
     func makeTraceID() -> String
 }
 
@@ -21,6 +21,8 @@ package struct SessionLimits: Sendable {
     package var initTimeoutMs: Int64 = 10_000
     /// Between two signs of life of the protocol's own, where it has them.
     package var keepAliveMs: Int64 = 15_000
+    /// A client that asks for a run is told when it takes longer; its subscription lives on.
+    package var rerunTimeoutMs: Int64 = 15_000
 
     package init() {}
 }

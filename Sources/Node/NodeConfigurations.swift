@@ -1,6 +1,7 @@
 internal import APINode
 internal import Endpoint
 internal import FanoutWorker
+internal import GRPC
 internal import Gateway
 internal import HTTPServer
 internal import Refresh
@@ -75,6 +76,15 @@ extension ServiceNode {
                 version: ClusterFormat.release, connectionString: settings.postgres.url ?? "")
         }
         return endpoint
+    }
+
+    var grpcConfiguration: GRPCConfiguration {
+        var grpc = GRPCConfiguration()
+        grpc.messageBytesMax = settings.http.bodyBytesMax
+        grpc.headerBytesMax = settings.http.headerBytesMax
+        grpc.pingIntervalMs = Int64(settings.gateway.pingIntervalMs)
+        grpc.pingTimeoutMs = Int64(settings.gateway.pongTimeoutMs)
+        return grpc
     }
 
     var httpConfiguration: HTTPServerConfiguration {

@@ -6,6 +6,7 @@ internal import Directory
 internal import Endpoint
 internal import Execution
 internal import FanoutWorker
+internal import GRPC
 internal import Gateway
 internal import HTTPServer
 package import LiveModel
@@ -60,6 +61,7 @@ package final class ServiceNode: Sendable {
         let gateway: GatewayService?
         let sessions: SessionRegistry
         let server: HTTPServer
+        let grpc: GRPCServer
         let admin: HTTPServer?
         let group: MultiThreadedEventLoopGroup
         let publicPort: Int
@@ -168,8 +170,9 @@ package final class ServiceNode: Sendable {
                     depthMax: settings.limits.variablesDepthMax, bytesMax: settings.limits.variablesBytesMax)),
             gateway: gateway, settings: endpointSettings, sessions: sessions, logger: logger,
             isReady: { [self] in isServing }, isAdvertised: { [self] in isAdvertised })
+        let grpc = GRPCServer(configuration: grpcConfiguration, handler: endpoint)
         let server = HTTPServer(
-            configuration: httpConfiguration, handler: endpoint, logger: logger, group: group)
+            configuration: httpConfiguration, handler: endpoint, logger: logger, group: group, http2: grpc.setup)
         let port: Int
         do {
             port = try await server.start()
@@ -209,7 +212,8 @@ package final class ServiceNode: Sendable {
         }
         var parts = Running(
             pool: pool, replicas: replicas, broker: broker, directory: directory, publisher: publisher,
-            sweeper: sweeper, worker: worker, gateway: gateway, sessions: sessions, server: server, admin: admin,
+            sweeper: sweeper, worker: worker, gateway: gateway, sessions: sessions, server: server, grpc: grpc,
+            admin: admin,
             group: group, publicPort: port, adminPort: adminPort, tasks: [])
         // A gateway is in the node list before it announces any interest: see FanoutWorker.start.
         await announce(parts, publicPort: port, adminPort: adminPort)
@@ -325,6 +329,7 @@ package final class ServiceNode: Sendable {
         await parts.worker?.drain()
         await parts.server.stopAccepting()
         parts.server.beginDraining()
+        parts.grpc.goAway()
         await parts.sessions.drain(overMs: parts.sessions.count > 0 ? sessionsOverMs : 0)
         await parts.gateway?.leave()
         await parts.server.shutdown(graceMs: graceMs)

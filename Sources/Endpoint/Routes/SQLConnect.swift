@@ -22,24 +22,27 @@ extension PublicEndpoint {
         if let refusal = services.serviceIdentity.refusal(of: wanted.name) { return call.fail(refusal.error) }
         perform(call) { [call] identity throws(RequestError) in
             let request = try OperationRequest(sqlConnect: try call.request.jsonBody(), of: wanted.name.connector)
-            let answer: OperationAnswer
-            do throws(RequestError) {
-                let resolved = try self.services.resolve(request, auth: identity.auth)
-                try wanted.method.requireKind(of: resolved)
-                answer = try await self.answer(resolved, traceID: call.traceID)
-            } catch {
-                guard error.code == .invalidVariable else { throw error }
-                answer = OperationAnswer(failed: [error])
-            }
+            let answer = try await self.sqlConnectAnswer(request, wanted.method, identity, traceID: call.traceID)
             var headers = call.headers
             headers.replaceOrAdd(name: "x-trace-id", value: call.traceID)
             call.exchange.respond(json: answer.sqlConnectObject, headers: headers)
         }
     }
 
-    private func answer(
-        _ resolved: ResolvedOperation, traceID: String
+    /// Runs an operation once. Bad variables, checks that do not hold and what the database refuses are the operation's
+    /// own outcome.
+    /// - Throws: what is a failure of the request.
+    func sqlConnectAnswer(
+        _ request: OperationRequest, _ method: ConnectorCall.Method, _ identity: Identity, traceID: String
     ) async throws(RequestError) -> OperationAnswer {
+        let resolved: ResolvedOperation
+        do throws(RequestError) {
+            resolved = try services.resolve(request, auth: identity.auth)
+        } catch {
+            guard error.code == .invalidVariable else { throw error }
+            return OperationAnswer(failed: [error])
+        }
+        try method.requireKind(of: resolved)
         do throws(RequestError) {
             return try await services.answer(resolved, traceID: traceID)
         } catch {

@@ -20,13 +20,16 @@ package final class LoopHub: @unchecked Sendable {
     }
 
     /// Begins a subscription. What the gateway has already is delivered before this returns.
+    /// - Parameter wantsTicks: each run of a timer is delivered, also when the result is the same.
     /// - Throws: `.limitExceeded` when the gateway can follow no further live query.
     package func subscribe(
-        _ session: any LiveSession, id: String, query: LiveQuery, known: KnownResult?
+        _ session: any LiveSession, id: String, query: LiveQuery, known: KnownResult?, wantsTicks: Bool = false
     ) throws(RequestError) -> Handle {
         eventLoop.assertInEventLoop()
-        let start = try service.subscribed(hub: index, query, known: known)
-        let handle = table.insert(session, id: id, key: query.key, known: known, fromAsk: start.fromAsk)
+        let start = try service.subscribed(hub: index, query, known: known, wantsTicks: wantsTicks)
+        let handle = table.insert(
+            session, id: id, key: query.key, known: known, fromAsk: start.fromAsk,
+            wantsTicks: wantsTicks)
         if let immediate = start.immediate, table.deliver(immediate, to: handle),
             let delivery = SessionDelivery(immediate)
         {
@@ -38,6 +41,15 @@ package final class LoopHub: @unchecked Sendable {
     package func unsubscribe(_ handle: Handle) {
         eventLoop.assertInEventLoop()
         if table.remove(handle) { service.unsubscribed(hub: index, handle.key) }
+    }
+
+    /// Has the live query run anew for this subscription; the answer is delivered also when it is the same.
+    /// - Returns: false when its first result is still to come and will do.
+    package func rerun(_ handle: Handle) -> Bool {
+        eventLoop.assertInEventLoop()
+        guard table.isServed(handle), let ask = service.rerun(handle.key) else { return false }
+        table.owe(handle, from: ask)
+        return true
     }
 
     package var subscriptionCount: Int { table.count }
@@ -58,7 +70,7 @@ extension SessionDelivery {
     /// Nil where a session has nothing to tell its client.
     init?(_ delivery: InterestMachine.Delivery) {
         switch delivery {
-        case .result(let result): self = .result(SharedResult(result))
+        case .result(let result), .again(let result): self = .result(SharedResult(result))
         case .failed(let error): self = .failed(error)
         case .unchanged: return nil
         }

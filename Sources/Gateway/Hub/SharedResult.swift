@@ -22,13 +22,18 @@ package final class SharedResult {
         }
     }
 
+    /// For connections that frame messages themselves: what is shared, and what goes before it.
+    package func parts(id: String, as format: ResultFormat) -> (prefix: [UInt8], rest: ByteBuffer) {
+        (format.prefix(id: id), encoding(format).rest)
+    }
+
     private static let framesMax = 16
 
     package init(_ result: LiveResult) {
         self.result = result
     }
 
-    package var byteCount: Int { result.body.count }
+    package var byteCount: Int { result.body.count + result.entities.count }
 
     /// Sends it as a message of the protocol.
     package func send(id: String, as format: ResultFormat, on connection: WebSocketConnection) {

@@ -144,7 +144,7 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         let task = Task {
             let outcome: Result<[UInt8], RequestError>
             do throws(RequestError) {
-                outcome = .success(try await services.runOnce(resolved, traceID: services.makeTraceID()))
+                outcome = .success(try await services.answer(resolved, traceID: services.makeTraceID()).envelope)
             } catch {
                 outcome = .failure(error)
             }

@@ -17,12 +17,13 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
         let judged: ResolvedOperation?
     }
 
-    let connection: WebSocketConnection
+    let connection: any SessionConnection
     let services: any SessionServices
     let hub: LoopHub
     var machine: any SessionMachine
     private let format: ResultFormat
     private let takesNewTokens: Bool
+    private let wantsTicks: Bool
     private var outbox: DeliveryOutbox<SharedResult>
     var live: [String: Live] = [:]
     /// The subscription that is being started: what is delivered meanwhile waits until its start was reported.
@@ -30,15 +31,19 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
     /// One-shot operations under way. The number tells a reused id from its former use.
     private var tasks: [String: (number: UInt64, task: Task<Void, Never>)] = [:]
     private var startedCount: UInt64 = 0
+    /// When a client that asked for a run is told that it takes too long. Bound: the live operations.
+    private var reruns: [String: Scheduled<Void>] = [:]
+    private let rerunTimeoutMs: Int64
     var identity = Identity.signedOut
     var initTimeout: Scheduled<Void>?
     private var keepAlive: RepeatedTask?
     var expiry: Scheduled<Void>?
     private var isClosed = false
+    private var inputHasEnded = false
     private let onClosed: () -> Void
 
     package init(
-        connection: WebSocketConnection, machine: any SessionMachine, services: any SessionServices, hub: LoopHub,
+        connection: any SessionConnection, machine: any SessionMachine, services: any SessionServices, hub: LoopHub,
         limits: SessionLimits, onClosed: @escaping () -> Void
     ) {
         self.connection = connection
@@ -47,6 +52,8 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
         self.machine = machine
         self.format = type(of: machine).format
         self.takesNewTokens = type(of: machine).takesNewTokens
+        self.wantsTicks = type(of: machine).wantsTicks
+        self.rerunTimeoutMs = limits.rerunTimeoutMs
         self.outbox = DeliveryOutbox(bytesMax: limits.bytesMax)
         self.onClosed = onClosed
         let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
@@ -87,6 +94,8 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
         expiry = nil
         for entry in live.values { hub.unsubscribe(entry.handle) }
         live = [:]
+        for timer in reruns.values { timer.cancel() }
+        reruns = [:]
         for entry in tasks.values { entry.task.cancel() }
         tasks = [:]
         onClosed()
@@ -96,9 +105,20 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
         guard pendingBytes == 0 else { return }
         connection.gathered {
             while connection.pendingBytes == 0, let (id, shared) = outbox.next() {
-                shared.send(id: id, as: format, on: connection)
+                connection.send(shared, id: id, as: format)
             }
         }
+    }
+
+    /// The client sends nothing more: the connection ends with its last operation.
+    package func inputEnded() {
+        inputHasEnded = true
+        endIfDone()
+    }
+
+    private func endIfDone() {
+        guard inputHasEnded, !isClosed, machine.operationCount == 0 else { return }
+        perform(machine.close(1000, ""))
     }
 
     package var subscriptionCount: Int { live.count }
@@ -121,12 +141,13 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
             perform(machine.failed(id: id, [refusal]))
             return
         }
+        reruns.removeValue(forKey: id)?.cancel()
         switch delivery {
         case .result(let shared):
             switch outbox.offer(
                 shared, id: id, bytes: shared.byteCount, unwrittenBytes: connection.pendingBytes)
             {
-            case .write: shared.send(id: id, as: format, on: connection)
+            case .write: connection.send(shared, id: id, as: format)
             case .hold: break
             case .close: perform(machine.close(1013, "The client reads too slowly, try again later"))
             }
@@ -146,13 +167,16 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
     func perform(_ actions: [SessionAction]) {
         for action in actions {
             switch action {
-            case .send(let bytes): connection.send(text: ByteBuffer(bytes: bytes))
+            case .send(let bytes): connection.send(message: ByteBuffer(bytes: bytes))
             case .close(let code, let reason): connection.close(code: code, reason: reason)
             case .authenticate(let bearer): authenticate(bearer)
             case .start(let id, let request, let mode): start(id, request, mode)
             case .stop(let id): stop(id)
+            case .rerun(let id): rerun(id)
+            case .end(let error): connection.end(error)
             }
         }
+        if inputHasEnded { endIfDone() }
     }
 
     private func start(_ id: String, _ request: OperationRequest, _ mode: StartMode) {
@@ -185,7 +209,9 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
     ) throws(RequestError) {
         starting = (id, nil)
         defer { starting = nil }
-        let handle = try hub.subscribe(self, id: id, query: resolved.liveQuery, known: known)
+        let handle = try hub.subscribe(
+            self, id: id, query: resolved.liveQuery, known: known,
+            wantsTicks: wantsTicks && resolved.operation.refresh.everyMs != nil)
         live[id] = Live(
             handle: handle, rechecked: resolved.operation.auth.readsRequestTime ? resolved : nil,
             judged: takesNewTokens ? resolved : nil)
@@ -199,20 +225,33 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
         startedCount += 1
         let number = startedCount
         let task = onLoop(
-            { () async throws(RequestError) in try await services.runOnce(resolved, traceID: traceID) },
+            { () async throws(RequestError) in try await services.answer(resolved, traceID: traceID) },
             then: { session, outcome in
                 guard session.tasks[id]?.number == number else { return }
                 session.tasks[id] = nil
                 switch outcome {
-                case .success(let envelope): session.perform(session.machine.finished(id: id, envelope: envelope))
+                case .success(let answer): session.perform(session.machine.finished(id: id, answer: answer))
                 case .failure(let error): session.perform(session.machine.failed(id: id, [error]))
                 }
             })
         tasks[id] = (number, task)
     }
 
+    /// The answer is the subscription's next result; a client must not wait for it for ever.
+    private func rerun(_ id: String) {
+        guard let entry = live[id], hub.rerun(entry.handle), reruns[id] == nil else { return }
+        let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
+        reruns[id] = connection.eventLoop.scheduleTask(in: .milliseconds(rerunTimeoutMs)) {
+            let session = bound.value
+            session.reruns[id] = nil
+            let error = RequestError(.unavailable, "the query could not be run again in time")
+            session.perform(session.machine.refreshFailed(id: id, [error]))
+        }
+    }
+
     func stop(_ id: String) {
         outbox.discard(id: id)
+        reruns.removeValue(forKey: id)?.cancel()
         if let entry = live.removeValue(forKey: id) { hub.unsubscribe(entry.handle) }
         // A mutation that runs is not undone; only its answer is dropped.
         tasks[id] = nil

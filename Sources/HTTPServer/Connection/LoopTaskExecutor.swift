@@ -5,7 +5,7 @@ package import NIOCore
 package final class LoopTaskExecutor: TaskExecutor {
     private let eventLoop: any EventLoop
 
-    init(_ eventLoop: any EventLoop) {
+    package init(_ eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
     }
 

@@ -20,10 +20,13 @@ package struct Ask: Sendable, Hashable {
     /// Only a run that starts after this announcement will do: what the gateway or a client holds comes from another
     /// shard or from nowhere known, so neither what the owner has nor a run in flight need be newer.
     package var isFresh: Bool
+    /// The gateway has sessions that want to hear of each run of an `every` rule, also when the result is the same.
+    package var wantsTicks: Bool
 
-    package init(number: UInt64 = 0, isFresh: Bool = false) {
+    package init(number: UInt64 = 0, isFresh: Bool = false, wantsTicks: Bool = false) {
         self.number = number
         self.isFresh = isFresh
+        self.wantsTicks = wantsTicks
     }
 }
 
@@ -42,6 +45,7 @@ extension ControlMessage {
                     "digest": .string(known?.digest.hex ?? ""),
                     "position": .string(known?.position?.description ?? ""),
                     "ask": .int(Int64(clamping: ask.number)), "fresh": .bool(ask.isFresh),
+                    "ticks": .bool(ask.wantsTicks),
                 ]
             case .withdraw(let gateway, let key):
                 ["type": "withdraw", "gateway": .string(gateway.name), "key": .string(key.digest.hex)]
@@ -72,7 +76,8 @@ extension ControlMessage {
                 KnownResult(digest: $0, position: Position(object["position"]?.stringValue ?? ""))
             }
             let ask = Ask(
-                number: UInt64(clamping: try object.int("ask")), isFresh: object["fresh"]?.boolValue ?? false)
+                number: UInt64(clamping: try object.int("ask")), isFresh: object["fresh"]?.boolValue ?? false,
+                wantsTicks: object["ticks"]?.boolValue ?? false)
             self = .announce(gateway: gateway, query: query, known: known, ask: ask)
         case "withdraw":
             guard let digest = Digest(hex: try object.string("key")) else { throw MessageError(field: "key") }

@@ -8,6 +8,8 @@ package enum InboxMessage: Sendable, Hashable {
     case result(shard: ShardID, key: LiveQueryKey, result: LiveResult, answers: UInt64 = 0)
     /// What the gateway said it holds is still the result, now known fresh up to `position`.
     case unchanged(shard: ShardID, key: LiveQueryKey, digest: Digest, position: Position, answers: UInt64 = 0)
+    /// A timer's run gave what the gateway holds once more; for gateways that want to hear of it (`Ask.wantsTicks`).
+    case ticked(shard: ShardID, key: LiveQueryKey, digest: Digest, position: Position, answers: UInt64 = 0)
     /// The run failed. The live query stays registered; a later refresh may succeed.
     case failed(shard: ShardID, key: LiveQueryKey, position: Position, error: RequestError, answers: UInt64 = 0)
     /// A worker took the shard under this epoch: announce everything that belongs to it.
@@ -18,7 +20,9 @@ extension InboxMessage {
     /// The live query it is about; nil when it is about a shard.
     package var key: LiveQueryKey? {
         switch self {
-        case .result(_, let key, _, _), .unchanged(_, let key, _, _, _), .failed(_, let key, _, _, _): key
+        case .result(_, let key, _, _), .unchanged(_, let key, _, _, _), .ticked(_, let key, _, _, _),
+            .failed(_, let key, _, _, _):
+            key
         case .announceAll: nil
         }
     }
@@ -36,13 +40,9 @@ extension InboxMessage {
                 ]), ("b", result.body),
             ] + (result.entities.isEmpty ? [] : [("e", result.entities)])
         case .unchanged(let shard, let key, let digest, let position, let answers):
-            [
-                Self.header([
-                    "type": "unchanged", "shard": .int(Int64(shard.number)), "key": .string(key.digest.hex),
-                    "digest": .string(digest.hex), "position": .string(position.description),
-                    "answers": .int(Int64(clamping: answers)),
-                ])
-            ]
+            [Self.same("unchanged", shard, key, digest, position, answers)]
+        case .ticked(let shard, let key, let digest, let position, let answers):
+            [Self.same("ticked", shard, key, digest, position, answers)]
         case .failed(let shard, let key, let position, let error, let answers):
             [
                 Self.header([
@@ -54,6 +54,16 @@ extension InboxMessage {
         case .announceAll(let shard, let epoch):
             [Self.header(["type": "announceAll", "shard": .int(Int64(shard.number)), "epoch": .string(String(epoch))])]
         }
+    }
+
+    private static func same(
+        _ type: String, _ shard: ShardID, _ key: LiveQueryKey, _ digest: Digest, _ position: Position, _ answers: UInt64
+    ) -> (String, [UInt8]) {
+        header([
+            "type": .string(type), "shard": .int(Int64(shard.number)), "key": .string(key.digest.hex),
+            "digest": .string(digest.hex), "position": .string(position.description),
+            "answers": .int(Int64(clamping: answers)),
+        ])
     }
 
     private static func header(_ object: JSONObject) -> (String, [UInt8]) {
@@ -85,9 +95,12 @@ extension InboxMessage {
                     position: position, digest: digest, body: body,
                     entities: fields.first { $0.0 == "e" }?.1 ?? [], traceID: try object.string("trace"),
                     committedAtMs: try object.int("at")), answers: answers)
-        case "unchanged":
+        case "unchanged", "ticked":
             guard let digest = Digest(hex: try object.string("digest")) else { throw MessageError(field: "digest") }
-            self = .unchanged(shard: shard, key: key, digest: digest, position: position, answers: answers)
+            self =
+                type == "ticked"
+                ? .ticked(shard: shard, key: key, digest: digest, position: position, answers: answers)
+                : .unchanged(shard: shard, key: key, digest: digest, position: position, answers: answers)
         case "failed":
             let code = ErrorCode(rawValue: try object.string("code")) ?? .internalError
             self = .failed(

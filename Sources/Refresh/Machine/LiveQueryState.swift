@@ -12,6 +12,8 @@ struct LiveQueryState: Sendable {
         var ask: UInt64
         /// Only runs of the shard after this one are for the gateway (`Ask.isFresh`).
         var afterRun: UInt64 = 0
+        /// Is told of runs of a timer that change nothing (`Ask.wantsTicks`).
+        var wantsTicks = false
     }
 
     /// At most one run in flight; a trigger meanwhile asks for one more.
@@ -59,6 +61,9 @@ struct LiveQueryState: Sendable {
     var lastTriggerMs: Int64 = 0
     var lastRunMs: Int64 = 0
     var intervalDueMs: Int64?
+    /// A timer is among the causes of the next run, of the run in flight.
+    var isTickDue = false
+    var isTickRunning = false
     var failures = 0
     /// When a run that failed for good is tried again.
     var retryDueMs: Int64?

@@ -217,6 +217,7 @@ package struct RefreshMachine: Sendable {
         let slotKey = SlotKey(shard: shard, key: query.key)
         var subscriber = LiveQueryState.Subscriber(digest: known?.digest, awaitsAnswer: true, ask: ask.number)
         if ask.isFresh { subscriber.afterRun = runs }
+        subscriber.wantsTicks = ask.wantsTicks
         if let slot = slots[slotKey], let state = states[slot] {
             if let former = state.subscribers[gateway] {
                 // A plain announcement does not take back that an earlier one wanted a later run.
@@ -426,6 +427,7 @@ package struct RefreshMachine: Sendable {
             case .interval:
                 guard state.intervalDueMs == entry.deadlineMs else { continue }
                 scheduleInterval(entry.slot, nowMs: nowMs)
+                states[entry.slot]?.isTickDue = true
                 trigger(entry.slot, cause: .none, nowMs: nowMs)
             }
         }
@@ -450,6 +452,8 @@ package struct RefreshMachine: Sendable {
                 states[slot]?.lastStartMs = nowMs
                 states[slot]?.runningCause = state.cause
                 states[slot]?.cause = nil
+                states[slot]?.isTickRunning = state.isTickDue
+                states[slot]?.isTickDue = false
                 items.append(
                     .init(
                         slot: slot, query: state.query, knownDigest: state.sharedDigest, position: position,
@@ -537,10 +541,18 @@ package struct RefreshMachine: Sendable {
                             .unchanged(
                                 shard: state.shard, key: state.query.key, digest: digest, position: item.position,
                                 answers: subscriber.ask)))
+                } else if state.isTickRunning, subscriber.wantsTicks {
+                    actions.append(
+                        .send(
+                            to: gateway,
+                            .ticked(
+                                shard: state.shard, key: state.query.key, digest: digest, position: item.position,
+                                answers: subscriber.ask)))
                 }
             } else if let body {
                 let result = LiveResult(
-                    position: item.position, digest: digest, body: body, entities: entities, traceID: state.runningCause?.traceID ?? "",
+                    position: item.position, digest: digest, body: body, entities: entities,
+                    traceID: state.runningCause?.traceID ?? "",
                     committedAtMs: state.runningCause?.committedAtMs ?? 0)
                 actions.append(
                     .send(

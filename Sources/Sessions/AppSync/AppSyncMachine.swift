@@ -180,10 +180,10 @@ package struct AppSyncMachine: SessionMachine {
         operations.contains(id) ? [.send(SessionMessage.text("start_ack", id: id))] : []
     }
 
-    package mutating func finished(id: String, envelope: [UInt8]) -> [SessionAction] {
+    package mutating func finished(id: String, answer: OperationAnswer) -> [SessionAction] {
         guard operations.remove(id) != nil else { return [] }
         return [
-            .send(SessionMessage.text("data", id: id, payload: envelope)),
+            .send(SessionMessage.text("data", id: id, payload: answer.envelope)),
             .send(SessionMessage.text("complete", id: id)),
         ]
     }

@@ -10,27 +10,41 @@ package enum ResultFormat: Sendable, Hashable {
     case data
     /// graphql-sse, a connection for all operations: an event `next` with the data `{"id":…,"payload":{"data":…}}`
     case event
+    /// SQL Connect over WebSocket: `{"result":{"requestId":…,"data":…,"extensions":…}}`
+    case sqlConnect
+    /// SQL Connect over gRPC: a `StreamResponse`.
+    case sqlConnectProtobuf
 
     /// What stands before the body.
     package func prefix(id: String) -> [UInt8] {
-        var bytes: [UInt8] = []
-        if case .event = self { bytes.append(contentsOf: "event: next\ndata: ".utf8) }
-        bytes.append(contentsOf: #"{"id":"#.utf8)
-        JSONWriter.append(.string(id), to: &bytes)
         switch self {
-        case .next: bytes.append(contentsOf: #","type":"next","payload":{"data":"#.utf8)
-        case .data: bytes.append(contentsOf: #","type":"data","payload":{"data":"#.utf8)
-        case .event: bytes.append(contentsOf: #","payload":{"data":"#.utf8)
+        case .next: Self.prefix(#"{"id":"#, id, #","type":"next","payload":{"data":"#)
+        case .data: Self.prefix(#"{"id":"#, id, #","type":"data","payload":{"data":"#)
+        case .event: Self.prefix("event: next\ndata: {\"id\":", id, #","payload":{"data":"#)
+        case .sqlConnect: Self.prefix(#"{"result":{"requestId":"#, id, #","data":"#)
+        case .sqlConnectProtobuf: StreamProtobuf.prefix(requestID: id)
         }
+    }
+
+    private static func prefix(_ before: String, _ id: String, _ after: String) -> [UInt8] {
+        var bytes = Array(before.utf8)
+        JSONWriter.append(.string(id), to: &bytes)
+        bytes.append(contentsOf: after.utf8)
         return bytes
     }
 
     /// The body and what follows it.
     package func rest(of result: LiveResult) -> [UInt8] {
         switch self {
-        case .next, .data: result.body + Array("}}".utf8)
+        case .next, .data: return result.body + Array("}}".utf8)
         // A raw line break, which can only stand between tokens, would end the event.
-        case .event: result.body.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 } + Array("}}\n\n".utf8)
+        case .event:
+            return result.body.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 } + Array("}}\n\n".utf8)
+        case .sqlConnect:
+            if result.entities.isEmpty { return result.body + Array("}}".utf8) }
+            return result.body + Array(#","extensions":{"dataConnect":"#.utf8) + result.entities + Array("}}}".utf8)
+        case .sqlConnectProtobuf:
+            return StreamProtobuf.rest(OperationAnswer(body: result.body, entities: result.entities))
         }
     }
 }

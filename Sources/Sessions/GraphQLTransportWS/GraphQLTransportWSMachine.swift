@@ -102,10 +102,10 @@ package struct GraphQLTransportWSMachine: SessionMachine {
     }
 
     /// `next`, then `complete`.
-    package mutating func finished(id: String, envelope: [UInt8]) -> [SessionAction] {
+    package mutating func finished(id: String, answer: OperationAnswer) -> [SessionAction] {
         guard operations.remove(id) != nil else { return [] }
         return [
-            .send(SessionMessage.text("next", id: id, payload: envelope)),
+            .send(SessionMessage.text("next", id: id, payload: answer.envelope)),
             .send(SessionMessage.text("complete", id: id)),
         ]
     }

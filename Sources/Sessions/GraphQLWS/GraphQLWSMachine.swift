@@ -115,10 +115,10 @@ package struct GraphQLWSMachine: SessionMachine {
         return close(4408, "Connection initialisation timeout")
     }
 
-    package mutating func finished(id: String, envelope: [UInt8]) -> [SessionAction] {
+    package mutating func finished(id: String, answer: OperationAnswer) -> [SessionAction] {
         guard operations.remove(id) != nil else { return [] }
         return [
-            .send(SessionMessage.text("data", id: id, payload: envelope)),
+            .send(SessionMessage.text("data", id: id, payload: answer.envelope)),
             .send(SessionMessage.text("complete", id: id)),
         ]
     }

@@ -16,6 +16,8 @@ struct InterestEntry: Sendable {
     var firstAsk: UInt64 = 0
     /// Number of the first announcement that only a later run can answer; nil once one has.
     var freshAsk: UInt64?
+    /// A session here wants to hear of each run of a timer. Stays while the live query lives: it costs little.
+    var wantsTicks = false
 
     enum Held: Sendable {
         case nothing

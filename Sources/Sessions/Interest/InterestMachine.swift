@@ -25,6 +25,8 @@ package struct InterestMachine: Sendable {
         case result(LiveResult)
         /// What the subscriber said it holds is the result; fresh up to the position.
         case unchanged(digest: Digest, position: Position)
+        /// A timer's run gave the same result once more; for subscriptions that want to hear of that.
+        case again(LiveResult)
         case failed(RequestError)
     }
 
@@ -75,9 +77,34 @@ package struct InterestMachine: Sendable {
     // MARK: Subscriptions
 
     /// One more subscription of `query` on `hub`.
-    /// - Parameter known: what the client says it holds.
+    /// - Parameters:
+    ///   - known: what the client says it holds.
+    ///   - wantsTicks: it is told of each run of a timer, also when the result is the same.
     package mutating func subscribed(
-        hub: Int, _ query: LiveQuery, known: KnownResult?, nowMs: Int64
+        hub: Int, _ query: LiveQuery, known: KnownResult?, wantsTicks: Bool = false, nowMs: Int64
+    ) throws(RequestError) -> Start {
+        let key = query.key
+        guard wantsTicks, let entry = entries[key], !entry.wantsTicks else {
+            return try join(hub: hub, query, known: known, wantsTicks: wantsTicks, nowMs: nowMs)
+        }
+        // The first who wants it here: the owner has to know.
+        entries[key]?.wantsTicks = true
+        var start = try join(hub: hub, query, known: known, wantsTicks: true, nowMs: nowMs)
+        if start.actions.isEmpty { start.actions = announce(key, nowMs: nowMs) }
+        return start
+    }
+
+    /// The owner is to run the live query anew, whatever is held of it.
+    /// - Returns: the number of the announcement that says so; nil when nobody subscribes to it.
+    package mutating func rerun(_ key: LiveQueryKey, nowMs: Int64) -> (ask: UInt64, actions: [Action])? {
+        guard let entry = entries[key], !entry.hubs.isEmpty else { return nil }
+        let ask = lastAsk + 1
+        entries[key]?.freshAsk = ask
+        return (ask, announce(key, nowMs: nowMs))
+    }
+
+    private mutating func join(
+        hub: Int, _ query: LiveQuery, known: KnownResult?, wantsTicks: Bool, nowMs: Int64
     ) throws(RequestError) -> Start {
         let key = query.key
         if entries[key] == nil {
@@ -87,6 +114,7 @@ package struct InterestMachine: Sendable {
             var entry = Entry(query: query, place: placeOf(query))
             if let known { entry.held = .claim(known) }
             entry.hubs[hub] = 1
+            entry.wantsTicks = wantsTicks
             entry.firstAsk = lastAsk + 1
             if let known, known.position?.placement != entry.place.version { entry.freshAsk = entry.firstAsk }
             entries[key] = entry
@@ -197,7 +225,7 @@ package struct InterestMachine: Sendable {
         guard let entry = entries[key] else { return [] }
         entries[key]?.announcedMs = nowMs
         lastAsk += 1
-        let ask = Ask(number: lastAsk, isFresh: entry.freshAsk != nil)
+        let ask = Ask(number: lastAsk, isFresh: entry.freshAsk != nil, wantsTicks: entry.wantsTicks)
         return [
             .tell(
                 entry.place.shard,
@@ -239,6 +267,14 @@ package struct InterestMachine: Sendable {
                 entries[key]?.held = .claim(KnownResult(digest: digest, position: position))
                 return deliver(entry, .unchanged(digest: digest, position: position), answers)
             }
+        case .ticked(let shard, let key, let digest, var position, let answers):
+            guard let entry = entry(key, of: shard, answers), case .result(var held) = entry.held, held.digest == digest
+            else { return [] }
+            position.placement = entry.place.version
+            if entry.isOlder(position) { return [] }
+            held.position = position
+            entries[key]?.held = .result(held)
+            return deliver(entry, .again(held), answers)
         case .failed(let shard, let key, let position, let error, let answers):
             guard let entry = entry(key, of: shard, answers) else { return [] }
             if entry.isOlder(position.at(placement: entry.place.version)) { return [] }
@@ -272,7 +308,8 @@ package struct InterestMachine: Sendable {
         let (shard, epoch): (ShardID, UInt64) =
             switch message {
             case .result(let shard, _, let result, _): (shard, result.position.epoch)
-            case .unchanged(let shard, _, _, let position, _), .failed(let shard, _, let position, _, _):
+            case .unchanged(let shard, _, _, let position, _), .ticked(let shard, _, _, let position, _),
+                .failed(let shard, _, let position, _, _):
                 (shard, position.epoch)
             case .announceAll(let shard, let epoch): (shard, epoch)
             }

@@ -14,6 +14,12 @@ package struct SubscriptionTable<Session> {
         var position: Position?
         /// Takes what answers this announcement of the gateway or a later one: `InterestMachine.Start`.
         var fromAsk: UInt64
+        /// Told of a timer's runs that change nothing.
+        var wantsTicks = false
+        /// Something was delivered.
+        var isServed = false
+        /// The client asked for a run: what answers this announcement or a later one is due though it be the same.
+        var owedFrom: UInt64?
     }
 
     /// Handle of a subscription in this table; never reused.
@@ -29,11 +35,13 @@ package struct SubscriptionTable<Session> {
     package init() {}
 
     package mutating func insert(
-        _ session: Session, id: String, key: LiveQueryKey, known: KnownResult?, fromAsk: UInt64 = 0
+        _ session: Session, id: String, key: LiveQueryKey, known: KnownResult?, fromAsk: UInt64 = 0,
+        wantsTicks: Bool = false
     ) -> Handle {
         nextNumber += 1
         queries[key, default: [:]][nextNumber] = Subscription(
-            session: session, id: id, digest: known?.digest, position: known?.position, fromAsk: fromAsk)
+            session: session, id: id, digest: known?.digest, position: known?.position, fromAsk: fromAsk,
+            wantsTicks: wantsTicks)
         count += 1
         return Handle(key: key, number: nextNumber)
     }
@@ -60,7 +68,9 @@ package struct SubscriptionTable<Session> {
         var index = subscriptions.values.startIndex
         let end = subscriptions.values.endIndex
         while index != end {
-            if answers >= subscriptions.values[index].fromAsk, Self.take(delivery, &subscriptions.values[index]) {
+            if answers >= subscriptions.values[index].fromAsk,
+                Self.take(delivery, &subscriptions.values[index], answers)
+            {
                 due.append((subscriptions.values[index], Handle(key: key, number: subscriptions.keys[index])))
             }
             subscriptions.values.formIndex(after: &index)
@@ -77,12 +87,34 @@ package struct SubscriptionTable<Session> {
     /// - Returns: whether it is to be handed over.
     package mutating func deliver(_ delivery: InterestMachine.Delivery, to handle: Handle) -> Bool {
         guard queries[handle.key]?[handle.number] != nil else { return false }
-        return Self.take(delivery, &queries[handle.key]![handle.number]!)
+        return Self.take(delivery, &queries[handle.key]![handle.number]!, 0)
     }
 
-    private static func take(_ delivery: InterestMachine.Delivery, _ subscription: inout Subscription) -> Bool {
+    /// Whether something was delivered to it; a client that asks for a run before gets its answer by the first result.
+    package func isServed(_ handle: Handle) -> Bool {
+        queries[handle.key]?[handle.number]?.isServed ?? false
+    }
+
+    /// What answers the announcement `ask` or a later one is due.
+    package mutating func owe(_ handle: Handle, from ask: UInt64) {
+        queries[handle.key]?[handle.number]?.owedFrom = ask
+    }
+
+    private static func take(
+        _ delivery: InterestMachine.Delivery, _ subscription: inout Subscription, _ answers: UInt64
+    ) -> Bool {
+        let isOwed = subscription.owedFrom.map { $0 <= answers } ?? false
+        guard isNews(delivery, &subscription, isOwed: isOwed) else { return false }
+        subscription.isServed = true
+        if isOwed { subscription.owedFrom = nil }
+        return true
+    }
+
+    private static func isNews(
+        _ delivery: InterestMachine.Delivery, _ subscription: inout Subscription, isOwed: Bool
+    ) -> Bool {
         switch delivery {
-        case .result(let result):
+        case .result(let result), .again(let result):
             // What has no order with the client's position was run after the client came: `fromAsk`.
             if let position = subscription.position, position.isOrdered(with: result.position),
                 result.position < position
@@ -91,7 +123,8 @@ package struct SubscriptionTable<Session> {
             }
             if subscription.digest == result.digest {
                 subscription.position = result.position
-                return false
+                if case .again = delivery { return subscription.wantsTicks || isOwed }
+                return isOwed
             }
             subscription.digest = result.digest
             subscription.position = result.position

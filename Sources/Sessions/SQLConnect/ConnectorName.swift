@@ -45,6 +45,32 @@ package struct ConnectorCall: Sendable, Hashable {
     }
 }
 
+/// Where a stream over WebSocket is opened. Clients before 12.18 of the web SDK use the second form. Source: SQL Connect
+/// wire §2.
+///
+///     /ws/google.firebase.dataconnect.v1.ConnectorStreamService.Connect/P/locations/L/services/S
+///     /ws/google.firebase.dataconnect.v1.ConnectorStreamService/Connect/locations/L
+package struct ConnectorStreamPath: Sendable, Hashable {
+    package let location: String
+    /// Nil where the first message alone names it.
+    package let service: String?
+
+    /// Nil for other paths.
+    package init?(_ path: String) {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        let rpc = "google.firebase.dataconnect.v1.ConnectorStreamService"
+        guard parts.first == "ws", parts.allSatisfy({ !$0.isEmpty }) else { return nil }
+        let rest = Array(parts.dropFirst())
+        switch rest.count {
+        case 6 where rest[0] == "\(rpc).Connect" && rest[2] == "locations" && rest[4] == "services":
+            (location, service) = (String(rest[3]), String(rest[5]))
+        case 4 where rest[0] == rpc && rest[1] == "Connect" && rest[2] == "locations":
+            (location, service) = (String(rest[3]), nil)
+        default: return nil
+        }
+    }
+}
+
 /// The service of this node, as clients have to name it.
 package struct ServiceIdentity: Sendable, Hashable {
     package let service: String

@@ -13,6 +13,10 @@ package enum SessionAction: Sendable, Hashable {
     case start(id: String, OperationRequest, StartMode)
     /// The client wants no more of it.
     case stop(id: String)
+    /// Run what this operation follows anew; the result is delivered also when it is the same.
+    case rerun(id: String)
+    /// The connection ends with this as its status; by a close code where it has none.
+    case end(RequestError)
 }
 
 /// How an operation is to be run.
@@ -53,6 +57,8 @@ package protocol SessionMachine: Sendable {
     static var takesNewTokens: Bool { get }
     /// Whether `keepAliveDue` has something to say.
     static var sendsKeepAlives: Bool { get }
+    /// Clients want to hear of each run of an `every` rule, also when the result is the same.
+    static var wantsTicks: Bool { get }
 
     var operationCount: Int { get }
     func isActive(_ id: String) -> Bool
@@ -72,8 +78,8 @@ package protocol SessionMachine: Sendable {
     mutating func initTimedOut() -> [SessionAction]
     /// The operation runs or, if it is live, is registered; its results follow.
     mutating func started(id: String) -> [SessionAction]
-    /// One result and no more. `envelope` is `{"data":…}`, with `errors` where there are any.
-    mutating func finished(id: String, envelope: [UInt8]) -> [SessionAction]
+    /// One result and no more.
+    mutating func finished(id: String, answer: OperationAnswer) -> [SessionAction]
     /// The operation ends with errors; nothing follows.
     mutating func failed(id: String, _ errors: [RequestError]) -> [SessionAction]
     /// Errors of one refresh; the operation lives on.
@@ -90,6 +96,7 @@ package protocol SessionMachine: Sendable {
 extension SessionMachine {
     package static var takesNewTokens: Bool { false }
     package static var sendsKeepAlives: Bool { false }
+    package static var wantsTicks: Bool { false }
 
     package mutating func opened() -> [SessionAction] { [] }
     package mutating func started(id: String) -> [SessionAction] { [] }

@@ -90,6 +90,7 @@ struct Asked {
             switch message {
             case .result(_, _, let result, _): "\(to):result \(String(decoding: result.body, as: UTF8.self))"
             case .unchanged: "\(to):unchanged"
+            case .ticked: "\(to):ticked"
             case .failed(_, _, _, let error, _): "\(to):failed \(error.code.rawValue)"
             case .announceAll(_, let epoch): "\(to):announceAll \(epoch)"
             }
@@ -100,7 +101,9 @@ struct Asked {
         sent.compactMap { _, message in
             switch message {
             case .result(_, _, let result, _): result.position
-            case .unchanged(_, _, _, let position, _), .failed(_, _, let position, _, _): position
+            case .unchanged(_, _, _, let position, _), .ticked(_, _, _, let position, _),
+                .failed(_, _, let position, _, _):
+                position
             case .announceAll: nil
             }
         }

@@ -122,11 +122,11 @@ import Testing
         #expect(receive(&machine, subscribe("1")) == ["start 1 A"])
         #expect(machine.isActive("1") && machine.operationCount == 1)
         #expect(
-            actionTexts(machine.finished(id: "1", envelope: ResultEnvelope.data(Array(#"{"a":1}"#.utf8)))) == [
+            actionTexts(machine.finished(id: "1", answer: OperationAnswer(body: Array(#"{"a":1}"#.utf8)))) == [
                 #"{"id":"1","type":"next","payload":{"data":{"a":1}}}"#, #"{"id":"1","type":"complete"}"#,
             ])
         #expect(machine.operationCount == 0)
-        #expect(machine.finished(id: "1", envelope: []).isEmpty)
+        #expect(machine.finished(id: "1", answer: OperationAnswer(body: [])).isEmpty)
         #expect(receive(&machine, subscribe("1")) == ["start 1 A"], "the id is free again")
     }
 
@@ -148,7 +148,7 @@ import Testing
         _ = receive(&machine, subscribe("1"))
         _ = receive(&machine, subscribe("2"))
         #expect(receive(&machine, #"{"id":"1","type":"complete"}"#) == ["stop 1"])
-        #expect(machine.finished(id: "1", envelope: []).isEmpty)
+        #expect(machine.finished(id: "1", answer: OperationAnswer(body: [])).isEmpty)
         #expect(machine.failed(id: "1", [RequestError(.timeout, "late")]).isEmpty)
         #expect(machine.refreshFailed(id: "1", [RequestError(.timeout, "late")]).isEmpty)
         #expect(!machine.isActive("1") && machine.isActive("2"))
@@ -201,7 +201,7 @@ import Testing
         #expect(machine.close(1001, "again").isEmpty)
         #expect(receive(&machine, subscribe("2")).isEmpty && receive(&machine, "nonsense").isEmpty)
         #expect(
-            machine.finished(id: "1", envelope: []).isEmpty
+            machine.finished(id: "1", answer: OperationAnswer(body: [])).isEmpty
                 && machine.rejected(RequestError(.unauthenticated, "no")).isEmpty)
     }
 

@@ -30,6 +30,7 @@ import Testing
         switch delivery {
         case .result(let result): "result \(String(decoding: result.body, as: UTF8.self))"
         case .unchanged(let digest, _): "unchanged \(name(digest))"
+        case .again(let result): "again \(String(decoding: result.body, as: UTF8.self))"
         case .failed(let error): "failed \(error.code.rawValue)"
         }
     }

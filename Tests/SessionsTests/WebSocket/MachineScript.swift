@@ -13,6 +13,8 @@ func actionTexts(_ actions: [SessionAction]) -> [String] {
         case .start(let id, let request, .byText): "start \(id) \(request.operationName ?? "-")"
         case .start(let id, let request, let mode): "start \(id) \(request.operationName ?? "-") \(mode)"
         case .stop(let id): "stop \(id)"
+        case .rerun(let id): "rerun \(id)"
+        case .end(let error): "end \(error.code.rawValue)"
         }
     }
 }
@@ -36,10 +38,12 @@ struct MachineScript: Sendable, CustomTestStringConvertible {
     /// Frames that no client of the protocol sends.
     let badFrames: [String]
     let read: @Sendable (JSONValue) -> Reading
+    /// Errors of a refresh look like those that end an operation.
+    var readsErrorsAsEnd = false
 
     var testDescription: String { name }
 
-    static let all: [MachineScript] = [.transportWS, .graphQLWS, .appSync]
+    static let all: [MachineScript] = [.transportWS, .graphQLWS, .appSync, .sqlConnect]
 
     static let transportWS = MachineScript(
         name: "graphql-transport-ws", make: { GraphQLTransportWSMachine($0) },
@@ -77,6 +81,27 @@ struct MachineScript: Sendable, CustomTestStringConvertible {
             #"{"type":"start","id":"9","payload":{"data":"[]"}}"#, #"{"type":"stop"}"#,
         ],
         read: readData)
+
+    static let sqlConnect = MachineScript(
+        name: "sql-connect",
+        make: {
+            ConnectorStreamMachine<StreamJSON>(
+                $0, service: ServiceIdentity(service: "s", location: "l", connectors: ["c"]))
+        },
+        introduction: [
+            #"{"name":"projects/p/locations/l/services/s/connectors/c","headers":{"X-Firebase-Auth-Token":"forged"}}"#
+        ],
+        start: { #"{"requestId":"\#($0)","subscribe":{"operationName":"A"}}"# },
+        stop: { #"{"requestId":"\#($0)","cancel":{}}"# },
+        badFrames: commonBadFrames + [
+            #"{"requestId":"9","subscribe":{}}"#, #"{"requestId":"9","subscribe":1}"#, #"{"requestId":9,"cancel":{}}"#,
+            #"{"requestId":"9","execute":{"operationName":"A","variables":[]}}"#, #"{"requestId":"9","resume":{}}"#,
+            #"{"requestId":"9","subscribe":{"operationName":"A"},"cancel":{}}"#, #"{"requestId":"9","headers":[]}"#,
+        ],
+        read: { message in
+            guard let result = message["result"], let id = result["requestId"]?.stringValue else { return .other }
+            return result["errors"] == nil ? .result(id) : .end(id)
+        }, readsErrorsAsEnd: true)
 
     @Sendable private static func readData(_ message: JSONValue) -> Reading {
         let id = message["id"]?.stringValue ?? ""

@@ -49,7 +49,10 @@ struct RandomRun {
             isAuthenticating = false
             check(machine.rejected(RequestError(.unauthenticated, "no")), about: nil, "rejected")
         case ..<80 where running.contains(id): check(machine.started(id: id), about: id, "started \(id)")
-        case ..<86: check(machine.finished(id: id, envelope: Array("{}".utf8)), about: id, "finished \(id)", ends: id)
+        case ..<86:
+            check(
+                machine.finished(id: id, answer: OperationAnswer(body: Array("{}".utf8))), about: id, "finished \(id)",
+                ends: id)
         case ..<92: check(machine.failed(id: id, [error]), about: id, "failed \(id)", ends: id)
         case ..<97: check(machine.refreshFailed(id: id, [error]), about: id, "refresh of \(id) failed")
         case ..<98: check(machine.keepAliveDue(), about: nil, "keep-alive")
@@ -72,7 +75,7 @@ struct RandomRun {
                 #expect(running.remove(id) != nil, "seed \(seed): \(event) stops \(id), which does not run")
             case .start(let id, _, _):
                 #expect(running.insert(id).inserted, "seed \(seed): \(event) starts \(id) twice")
-            case .send, .close, .authenticate: break
+            case .send, .close, .end, .authenticate, .rerun: break
             }
         }
         for reading in script.readings(actions) {
@@ -94,11 +97,11 @@ struct RandomRun {
         if isClosed { #expect(actions.isEmpty, "seed \(seed): \(event) after the end: \(actionTexts(actions))") }
         for action in actions {
             switch action {
-            case .close: isClosed = true
+            case .close, .end: isClosed = true
             case .authenticate:
                 #expect(!isAuthenticating, "seed \(seed): \(event) asks for a second judgement")
                 isAuthenticating = true
-            case .send, .start, .stop: break
+            case .send, .start, .stop, .rerun: break
             }
         }
     }

@@ -89,7 +89,7 @@ final class SimulatedClient {
         switch delivery {
         case .failed: isAtFault = true
         case .unchanged: break
-        case .result(let result):
+        case .result(let result), .again(let result):
             switch outbox.offer(result, id: "1", bytes: result.body.count, unwrittenBytes: isStalled ? 1 : 0) {
             case .write: receive(result)
             case .hold: break

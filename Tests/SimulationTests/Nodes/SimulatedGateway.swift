@@ -97,6 +97,8 @@ final class SimulatedGateway: Process {
             return .result(shard: shard, key: key, result: result, answers: answers)
         case .unchanged(let shard, let key, let digest, let position, let answers):
             return .unchanged(shard: shard, key: key, digest: digest, position: forged(position), answers: answers)
+        case .ticked(let shard, let key, let digest, let position, let answers):
+            return .ticked(shard: shard, key: key, digest: digest, position: forged(position), answers: answers)
         case .failed(let shard, let key, let position, let error, let answers):
             return .failed(shard: shard, key: key, position: forged(position), error: error, answers: answers)
         case .announceAll(let shard, _): return .announceAll(shard: shard, epoch: .max)

@@ -1,0 +1,107 @@
+internal import Execution
+package import GRPC
+internal import Gateway
+internal import JSON
+internal import LiveModel
+internal import NIOCore
+internal import NIOHPACK
+internal import Sessions
+
+/// The gRPC surface of SQL Connect, for Android and iOS. Source: SQL Connect wire §3.
+extension PublicEndpoint: GRPCHandler {
+    private static let package = "google.firebase.dataconnect.v1."
+
+    package func accept(_ head: GRPCCallHead) -> GRPCAcceptance {
+        switch head.path {
+        case "/\(Self.package)ConnectorService/ExecuteQuery": unary(.executeQuery)
+        case "/\(Self.package)ConnectorService/ExecuteMutation": unary(.executeMutation)
+        case "/\(Self.package)ConnectorStreamService/Connect": connect(head)
+        case "/google.firebase.dataconnect.emulator.EmulatorService/GetEmulatorInfo" where settings.emulator != nil:
+            .unary { [services, settings] _, call in
+                call.respond(
+                    StreamProtobuf.emulatorInfo(
+                        version: settings.emulator?.version ?? "", service: services.serviceIdentity.service,
+                        connectionString: settings.emulator?.connectionString ?? ""))
+            }
+        default: .refuse(GRPCStatus(code: RPCCode.unimplemented.rawValue, message: "there is no method \(head.path)"))
+        }
+    }
+
+    // MARK: ConnectorService
+
+    private func unary(_ method: ConnectorCall.Method) -> GRPCAcceptance {
+        guard settings.isAPI else {
+            return .refuse(GRPCStatus(SQLConnectFailure(.notFound, "this node runs no operations (role api)")))
+        }
+        return .unary { [self] message, call in
+            let sent: (name: String, wanted: StreamRequest.Execute)
+            do throws(ProtobufError) {
+                sent = try StreamProtobuf.unaryRequest(Array(message.readableBytesView))
+            } catch {
+                return call.finish(GRPCStatus(SQLConnectFailure(.badRequest, error.message)))
+            }
+            guard let name = ConnectorName(sent.name) else {
+                return call.finish(
+                    GRPCStatus(
+                        SQLConnectFailure(
+                            .badRequest, "\"name\" must be projects/P/locations/L/services/S/connectors/C")))
+            }
+            if let refusal = services.serviceIdentity.refusal(of: name) { return call.finish(GRPCStatus(refusal)) }
+            guard enter() else {
+                return call.finish(
+                    GRPCStatus(SQLConnectFailure(.unavailable, "the node has its maximum of requests in flight")))
+            }
+            let request = OperationRequest(
+                connector: name.connector, operationName: sent.wanted.operationName, variables: sent.wanted.variables)
+            Task(executorPreference: call.taskExecutor) {
+                do throws(RequestError) {
+                    let identity = try await self.services.authenticate(bearer: Self.bearer(call.head))
+                    let answer = try await self.sqlConnectAnswer(
+                        request, method, identity, traceID: self.services.makeTraceID())
+                    call.eventLoop.execute { call.respond(StreamProtobuf.unaryResponse(answer)) }
+                } catch {
+                    call.eventLoop.execute { call.finish(GRPCStatus(SQLConnectFailure(error))) }
+                }
+                self.leave()
+            }
+        }
+    }
+
+    private static func bearer(_ head: GRPCCallHead) -> String? {
+        head.metadata.first(name: "x-firebase-auth-token")
+            ?? head.metadata.first(name: "authorization").flatMap { BearerToken.inHeader($0) }
+    }
+
+    // MARK: ConnectorStreamService
+
+    private func connect(_ head: GRPCCallHead) -> GRPCAcceptance {
+        guard let gateway else {
+            return .refuse(GRPCStatus(SQLConnectFailure(.notFound, "this node serves no live queries (role gateway)")))
+        }
+        do throws(RequestError) {
+            try requireRoomForSession()
+        } catch {
+            return .refuse(GRPCStatus(SQLConnectFailure(error)))
+        }
+        guard let hub = gateway.hub(of: head.eventLoop) else {
+            return .refuse(GRPCStatus(SQLConnectFailure(.internalError, "no gateway on this event loop")))
+        }
+        let machine = ConnectorStreamMachine<StreamProtobuf>(
+            SessionOpening(bearer: Self.bearer(head), operationsMax: settings.session.operationsMax),
+            service: services.serviceIdentity)
+        return .stream { [self] call in
+            let id = sessions.makeID()
+            let session = WebSocketSession(
+                connection: GRPCSessionConnection(call), machine: machine, services: services, hub: hub,
+                limits: settings.session, onClosed: { [sessions] in sessions.remove(id) })
+            sessions.insert(session, id: id, eventLoop: call.eventLoop, peer: head.remoteAddress)
+            return GRPCSession(session)
+        }
+    }
+}
+
+extension GRPCStatus {
+    init(_ failure: SQLConnectFailure) {
+        self.init(code: failure.code.rawValue, message: failure.message)
+    }
+}

@@ -1,0 +1,69 @@
+package import HTTPServer
+internal import NIOCore
+internal import NIOHTTP2
+internal import Synchronization
+
+/// gRPC on the port of `HTTPServer`: takes over connections that begin with HTTP/2's preface.
+package final class GRPCServer: Sendable {
+    private let configuration: GRPCConfiguration
+    private let handler: any GRPCHandler
+    /// Bound: the HTTP server's `connectionsMax`.
+    private let connections = Mutex<[ObjectIdentifier: Entry]>([:])
+
+    private struct Entry: Sendable {
+        let eventLoop: any EventLoop
+        let connection: NIOLoopBound<GRPCConnection>
+    }
+
+    package init(configuration: GRPCConfiguration, handler: any GRPCHandler) {
+        self.configuration = configuration
+        self.handler = handler
+    }
+
+    package var connectionCount: Int { connections.withLock { $0.count } }
+
+    /// For `HTTPServer(http2:)`.
+    package var setup: HTTP2Setup {
+        { [self] channel in try install(on: channel) }
+    }
+
+    private func install(on channel: any Channel) throws {
+        let identity = ObjectIdentifier(channel)
+        let connection = GRPCConnection(configuration: configuration) { [self] in
+            _ = connections.withLock { $0.removeValue(forKey: identity) }
+        }
+        let taskExecutor = LoopTaskExecutor(channel.eventLoop)
+        let remoteAddress = channel.remoteAddress
+        let configuration = self.configuration
+        let handler = self.handler
+        var http2 = NIOHTTP2Handler.ConnectionConfiguration()
+        http2.initialSettings = [
+            HTTP2Setting(parameter: .maxConcurrentStreams, value: configuration.callsMax),
+            HTTP2Setting(parameter: .maxHeaderListSize, value: configuration.headerBytesMax),
+        ]
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(ActivityHandler(connection))
+        _ = try pipeline.configureHTTP2Pipeline(
+            mode: .server, connectionConfiguration: http2, streamConfiguration: .init(),
+            streamDelegate: CallCounter(connection, eventLoop: channel.eventLoop)
+        ) { stream in
+            stream.eventLoop.makeCompletedFuture {
+                try stream.pipeline.syncOperations.addHandler(
+                    GRPCStreamHandler(
+                        handler: handler, configuration: configuration, taskExecutor: taskExecutor,
+                        remoteAddress: remoteAddress))
+            }
+        }
+        try pipeline.addHandler(connection)
+        let entry = Entry(
+            eventLoop: channel.eventLoop, connection: NIOLoopBound(connection, eventLoop: channel.eventLoop))
+        connections.withLock { $0[identity] = entry }
+    }
+
+    /// Tells every client to make new calls elsewhere; calls that run end by themselves.
+    package func goAway() {
+        for entry in connections.withLock({ Array($0.values) }) {
+            entry.eventLoop.execute { entry.connection.value.goAway() }
+        }
+    }
+}

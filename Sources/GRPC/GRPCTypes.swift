@@ -1,0 +1,68 @@
+package import HTTPServer
+package import NIOCore
+package import NIOHPACK
+
+/// How a call ended. Source: gRPC over HTTP/2, "Status".
+package struct GRPCStatus: Sendable, Hashable {
+    /// `google.rpc.Code`.
+    package let code: Int
+    package let message: String
+
+    package init(code: Int, message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    package static let ok = GRPCStatus(code: 0, message: "")
+}
+
+/// What the server asks of the application. Comes on the event loop of the connection and must not block.
+package protocol GRPCHandler: AnyObject, Sendable {
+    /// The headers of a call have come.
+    func accept(_ head: GRPCCallHead) -> GRPCAcceptance
+}
+
+package struct GRPCCallHead: Sendable {
+    /// `/package.Service/Method`
+    package let path: String
+    package let metadata: HPACKHeaders
+    package let eventLoop: any EventLoop
+    package let remoteAddress: SocketAddress?
+}
+
+package enum GRPCAcceptance: Sendable {
+    case refuse(GRPCStatus)
+    /// One message in, one out: called when it has come; answered by `respond`.
+    case unary(@Sendable (_ message: ByteBuffer, _ call: GRPCCall) -> Void)
+    /// Messages in both directions.
+    case stream(@Sendable (_ call: GRPCCall) -> any GRPCStream)
+}
+
+/// The application's side of a call that streams. Every call comes on the connection's event loop.
+package protocol GRPCStream: AnyObject {
+    func received(_ message: ByteBuffer)
+    /// The client sends nothing more.
+    func inputEnded()
+    /// Messages that had to wait have gone out; `pendingBytes` still wait.
+    func writabilityChanged(pendingBytes: Int)
+    /// The last call, exactly once: the call is over, whoever ended it.
+    func closed()
+}
+
+package struct GRPCConfiguration: Sendable {
+    /// One message of a client; a longer one ends its call with RESOURCE_EXHAUSTED.
+    package var messageBytesMax = 1 << 20
+    /// Calls of one connection at a time (SETTINGS_MAX_CONCURRENT_STREAMS).
+    package var callsMax = 128
+    package var headerBytesMax = 16 << 10
+    /// Between two pings on a connection with calls; mobile networks forget silent connections.
+    package var pingIntervalMs: Int64 = 25_000
+    /// A peer that sends nothing for so long after a ping is cut off.
+    package var pingTimeoutMs: Int64 = 20_000
+    /// A connection without calls is told to go after this.
+    package var idleTimeoutMs: Int64 = 300_000
+    /// While more than this waits for a client, nothing more is read of its call.
+    package var readPauseBytes = 64 << 10
+
+    package init() {}
+}

@@ -1,0 +1,263 @@
+package import LiveModel
+
+/// One stream of a SQL Connect client: `ConnectorStreamService.Connect` over WebSocket or gRPC. Source: SQL Connect wire §2.
+///
+/// There is no introduction: requests come at once. The first message binds the connector; any message may bring a token,
+/// which counts from that message on, so what comes while a token is judged waits for the verdict. Whatever is wrong with
+/// one operation is told under its id, and the stream lives on. A subscription whose token ran out is told so and rests
+/// until the client brings a new one, since web clients bring it with their next message and do not subscribe again.
+package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine {
+    package static var protocolName: String { Encoding.protocolName }
+    package static var format: ResultFormat { Encoding.format }
+    package static var takesNewTokens: Bool { true }
+    package static var wantsTicks: Bool { true }
+
+    private enum Activity: Sendable {
+        case subscription(OperationRequest)
+        case once
+    }
+
+    private enum TokenState: Sendable {
+        /// Of this token, which is the last that came; nil: signed out.
+        case accepted
+        case judging
+        case refused(RequestError)
+    }
+
+    /// Messages that wait for a verdict on a token: more than a client sends in that time.
+    private static var waitingMax: Int { 256 }
+
+    private let service: ServiceIdentity
+    private let operationsMax: Int
+    private let openingBearer: String?
+    private var active: [String: Activity] = [:]
+    /// Subscriptions whose token ran out.
+    private var resting: [String: OperationRequest] = [:]
+    private var connector: Result<ConnectorName, SQLConnectFailure>?
+    private var tokenState = TokenState.accepted
+    private var lastToken: String?
+    private var waiting: [StreamRequest] = []
+    private var hasBegun = false
+    private var isClosed = false
+
+    package init(_ opening: SessionOpening, service: ServiceIdentity) {
+        self.service = service
+        operationsMax = opening.operationsMax
+        openingBearer = opening.bearer
+    }
+
+    package var operationCount: Int { active.count + waiting.count }
+    package func isActive(_ id: String) -> Bool { active[id] != nil }
+
+    // MARK: From the client
+
+    package mutating func opened() -> [SessionAction] {
+        openingBearer.map { judge($0) } ?? []
+    }
+
+    package mutating func received(text: [UInt8]) -> [SessionAction] { received(text) }
+    package mutating func received(binary: [UInt8]) -> [SessionAction] { received(binary) }
+
+    private mutating func received(_ bytes: [UInt8]) -> [SessionAction] {
+        guard !isClosed else { return [] }
+        let request: StreamRequest
+        do throws(StreamFrameError) {
+            request = try Encoding.decode(bytes)
+        } catch {
+            guard let id = error.requestID else { return close(1007, error.message) }
+            hasBegun = true
+            return [refusal(id, RequestError(.badRequest, error.message))]
+        }
+        return received(request)
+    }
+
+    package mutating func received(_ request: StreamRequest) -> [SessionAction] {
+        guard !isClosed else { return [] }
+        hasBegun = true
+        if case .judging = tokenState {
+            guard waiting.count < Self.waitingMax else {
+                return close(1008, "Too many messages before the token is judged")
+            }
+            waiting.append(request)
+            return []
+        }
+        return take(request)
+    }
+
+    private mutating func take(_ request: StreamRequest) -> [SessionAction] {
+        bind(request.name)
+        if let token = request.token, token != lastToken {
+            var rest = request
+            rest.headers = [:]
+            if rest.kind != nil { waiting.append(rest) }
+            return judge(token)
+        }
+        let id = request.requestID
+        switch request.kind {
+        case nil: return []
+        case .subscribe(let wanted): return start(id, wanted, .follow)
+        case .execute(let wanted): return start(id, wanted, .once)
+        case .resume: return resume(id)
+        case .cancel:
+            resting[id] = nil
+            return active.removeValue(forKey: id) == nil ? [] : [.stop(id: id)]
+        }
+    }
+
+    private mutating func judge(_ token: String) -> [SessionAction] {
+        tokenState = .judging
+        lastToken = token
+        return [.authenticate(bearer: token.isEmpty ? nil : token)]
+    }
+
+    /// The connector stays that of the first message that names one.
+    private mutating func bind(_ text: String) {
+        guard !text.isEmpty, connector == nil else { return }
+        guard let name = ConnectorName(text) else {
+            connector = .failure(
+                SQLConnectFailure(
+                    .badRequest, "\"name\" must be projects/P/locations/L/services/S/connectors/C"))
+            return
+        }
+        connector = service.refusal(of: name).map { .failure($0) } ?? .success(name)
+    }
+
+    private mutating func start(_ id: String, _ wanted: StreamRequest.Execute, _ mode: StartMode) -> [SessionAction] {
+        if case .refused(let error) = tokenState { return [refusal(id, error)] }
+        guard id.utf8.count <= operationIDBytesMax else {
+            return [refusal(id, RequestError(.badRequest, "\"requestId\" is longer than \(operationIDBytesMax) bytes"))]
+        }
+        let name: ConnectorName
+        switch connector {
+        case .success(let bound): name = bound
+        case .failure(let failure): return [refusal(id, failure.error)]
+        case nil: return [refusal(id, RequestError(.badRequest, "the first message must have a \"name\""))]
+        }
+        var actions: [SessionAction] = []
+        switch (active[id], mode) {
+        case (nil, _): break
+        // A client that subscribes again under an id wants it anew.
+        case (.subscription, .follow): actions.append(.stop(id: id))
+        case (.some, _): return [refusal(id, RequestError(.badRequest, "this \"requestId\" is in use"))]
+        }
+        resting[id] = nil
+        guard active[id] != nil || active.count + resting.count < operationsMax else {
+            return [refusal(id, .operationsMaximum(operationsMax))]
+        }
+        let request = OperationRequest(
+            connector: name.connector, operationName: wanted.operationName, variables: wanted.variables)
+        active[id] = mode == .follow ? .subscription(request) : .once
+        actions.append(.start(id: id, request, mode))
+        return actions
+    }
+
+    private mutating func resume(_ id: String) -> [SessionAction] {
+        switch active[id] {
+        case .subscription: return [.rerun(id: id)]
+        // Its answer is the next message under this id anyway.
+        case .once: return []
+        case nil:
+            if resting[id] != nil { return [refusal(id, Self.expiredError)] }
+            return [refusal(id, RequestError(.operationNotFound, "nothing is subscribed under this \"requestId\""))]
+        }
+    }
+
+    // MARK: From the service
+
+    package mutating func authenticated() -> [SessionAction] {
+        guard !isClosed, case .judging = tokenState else { return [] }
+        tokenState = .accepted
+        var actions: [SessionAction] = []
+        for (id, request) in resting.sorted(by: { $0.key < $1.key }) {
+            active[id] = .subscription(request)
+            actions.append(.start(id: id, request, .follow))
+        }
+        resting = [:]
+        return actions + takeWaiting()
+    }
+
+    /// What runs goes on under the token that allowed it.
+    package mutating func rejected(_ error: RequestError) -> [SessionAction] {
+        guard !isClosed, case .judging = tokenState else { return [] }
+        if Encoding.endsWhenUnauthenticated { return end(error) }
+        tokenState = .refused(error)
+        // The keys may be there when it comes again.
+        if error.code != .unauthenticated { lastToken = nil }
+        return takeWaiting()
+    }
+
+    private mutating func takeWaiting() -> [SessionAction] {
+        var actions: [SessionAction] = []
+        let messages = waiting
+        waiting = []
+        for (index, message) in messages.enumerated() {
+            actions += take(message)
+            if case .judging = tokenState {
+                waiting += messages[(index + 1)...]
+                break
+            }
+        }
+        return actions
+    }
+
+    package mutating func initTimedOut() -> [SessionAction] {
+        hasBegun ? [] : close(1008, "No message in time")
+    }
+
+    package mutating func finished(id: String, answer: OperationAnswer) -> [SessionAction] {
+        guard active.removeValue(forKey: id) != nil else { return [] }
+        return [.send(Encoding.encode(StreamResponse(requestID: id, answer: answer)))]
+    }
+
+    package mutating func failed(id: String, _ errors: [RequestError]) -> [SessionAction] {
+        guard active.removeValue(forKey: id) != nil else { return [] }
+        return [refusal(id, errors)]
+    }
+
+    package mutating func refreshFailed(id: String, _ errors: [RequestError]) -> [SessionAction] {
+        active[id] == nil ? [] : [refusal(id, errors)]
+    }
+
+    package mutating func expired(ids: [String]) -> [SessionAction] {
+        guard !isClosed else { return [] }
+        if Encoding.endsWhenUnauthenticated { return end(Self.expiredError) }
+        // The same token may be sent again, but it is not what is waited for.
+        tokenState = if case .judging = tokenState { .judging } else { .refused(Self.expiredError) }
+        var actions: [SessionAction] = []
+        for id in ids {
+            guard case .subscription(let request)? = active.removeValue(forKey: id) else { continue }
+            resting[id] = request
+            actions.append(refusal(id, Self.expiredError))
+        }
+        return actions
+    }
+
+    package mutating func close(_ code: UInt16, _ reason: String) -> [SessionAction] {
+        guard !isClosed else { return [] }
+        over()
+        return [SessionMessage.closing(code, reason)]
+    }
+
+    /// The stream ends with a status of its own.
+    private mutating func end(_ error: RequestError) -> [SessionAction] {
+        over()
+        return [.end(error)]
+    }
+
+    private mutating func over() {
+        isClosed = true
+        active = [:]
+        resting = [:]
+        waiting = []
+    }
+
+    // MARK: Texts
+
+    private static var expiredError: RequestError { RequestError(.unauthenticated, "the token has expired") }
+
+    private func refusal(_ id: String, _ error: RequestError) -> SessionAction { refusal(id, [error]) }
+
+    private func refusal(_ id: String, _ errors: [RequestError]) -> SessionAction {
+        .send(Encoding.encode(StreamResponse(requestID: id, answer: OperationAnswer(failed: errors))))
+    }
+}
