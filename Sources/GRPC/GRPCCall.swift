@@ -18,6 +18,10 @@ package final class GRPCCall: @unchecked Sendable {
     private var isWriting = false
     private var hasFallen = false
     var onFall: ((_ pendingBytes: Int) -> Void)?
+    /// Called on the loop's next turn after `finish`.
+    var onFinish: (() -> Void)?
+    /// From our last word to the end of a stream whose client goes on.
+    private static let lingerMs: Int64 = 5_000
 
     init(head: GRPCCallHead, channel: any Channel, taskExecutor: LoopTaskExecutor) {
         self.head = head
@@ -110,6 +114,13 @@ package final class GRPCCall: @unchecked Sendable {
         if !status.message.isEmpty { trailers.add(name: "grpc-message", value: Self.percentEncoded(status.message)) }
         channel.writeAndFlush(
             HTTP2Frame.FramePayload.headers(.init(headers: trailers, endStream: true)), promise: nil)
+        guard onFinish != nil else { return }
+        let loop = channel.eventLoop.assumeIsolated()
+        loop.execute { [self] in
+            onFinish?()
+            onFinish = nil
+        }
+        loop.scheduleTask(in: .milliseconds(Self.lingerMs)) { [channel] in channel.close(promise: nil) }
     }
 
     func lost() { isOver = true }

@@ -84,14 +84,13 @@ final class GRPCStreamHandler: ChannelInboundHandler {
                 stream.writabilityChanged(pendingBytes: bytes)
                 bound.value.regulate()
             }
+            call.onFinish = { bound.value.endOfStream() }
         }
     }
 
     private func refuse(_ status: GRPCStatus) {
-        if case .stream(let stream) = role { stream.closed() }
-        role = .over
-        buffer = ByteBuffer()
         call?.finish(status)
+        endOfStream()
     }
 
     /// Each message after its five bytes: whether it is compressed, and its length.
@@ -153,10 +152,20 @@ final class GRPCStreamHandler: ChannelInboundHandler {
 
     private func end() {
         call?.lost()
-        call?.onFall = nil
-        if case .stream(let stream) = role { stream.closed() }
-        role = .over
+        endOfStream()
         channel = nil
+    }
+
+    /// The application's part is over, though the client may go on sending for a while.
+    private func endOfStream() {
+        call?.onFall = nil
+        call?.onFinish = nil
+        if case .stream(let stream) = role {
+            role = .over
+            stream.closed()
+        }
+        role = .over
+        buffer = ByteBuffer()
     }
 }
 

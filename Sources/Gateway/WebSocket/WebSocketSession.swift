@@ -32,7 +32,7 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
     private var tasks: [String: (number: UInt64, task: Task<Void, Never>)] = [:]
     private var startedCount: UInt64 = 0
     /// When a client that asked for a run is told that it takes too long. Bound: the live operations.
-    private var reruns: [String: Scheduled<Void>] = [:]
+    private var reruns: [String: (timer: Scheduled<Void>, isWantedAgain: Bool)] = [:]
     private let rerunTimeoutMs: Int64
     var identity = Identity.signedOut
     var initTimeout: Scheduled<Void>?
@@ -94,7 +94,7 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
         expiry = nil
         for entry in live.values { hub.unsubscribe(entry.handle) }
         live = [:]
-        for timer in reruns.values { timer.cancel() }
+        for rerun in reruns.values { rerun.timer.cancel() }
         reruns = [:]
         for entry in tasks.values { entry.task.cancel() }
         tasks = [:]
@@ -141,7 +141,7 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
             perform(machine.failed(id: id, [refusal]))
             return
         }
-        reruns.removeValue(forKey: id)?.cancel()
+        defer { rerunAnswered(id) }
         switch delivery {
         case .result(let shared):
             switch outbox.offer(
@@ -237,21 +237,34 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
         tasks[id] = (number, task)
     }
 
-    /// The answer is the subscription's next result; a client must not wait for it for ever.
+    /// The answer is the subscription's next result; a client must not wait for it for ever. One at a time: what is
+    /// asked for meanwhile is one more afterwards.
     private func rerun(_ id: String) {
-        guard let entry = live[id], hub.rerun(entry.handle), reruns[id] == nil else { return }
+        guard let entry = live[id] else { return }
+        guard reruns[id] == nil else {
+            reruns[id]?.isWantedAgain = true
+            return
+        }
+        guard hub.rerun(entry.handle) else { return }
         let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
-        reruns[id] = connection.eventLoop.scheduleTask(in: .milliseconds(rerunTimeoutMs)) {
+        let timer = connection.eventLoop.scheduleTask(in: .milliseconds(rerunTimeoutMs)) {
             let session = bound.value
             session.reruns[id] = nil
             let error = RequestError(.unavailable, "the query could not be run again in time")
             session.perform(session.machine.refreshFailed(id: id, [error]))
         }
+        reruns[id] = (timer, false)
+    }
+
+    private func rerunAnswered(_ id: String) {
+        guard let answered = reruns.removeValue(forKey: id) else { return }
+        answered.timer.cancel()
+        if answered.isWantedAgain { rerun(id) }
     }
 
     func stop(_ id: String) {
         outbox.discard(id: id)
-        reruns.removeValue(forKey: id)?.cancel()
+        reruns.removeValue(forKey: id)?.timer.cancel()
         if let entry = live.removeValue(forKey: id) { hub.unsubscribe(entry.handle) }
         // A mutation that runs is not undone; only its answer is dropped.
         tasks[id] = nil

@@ -110,6 +110,8 @@ final class FreshetProcess: Sendable {
         }
     }
 
+    var processID: Int32 { process.processIdentifier }
+
     func signal(_ number: Int32) {
         if process.isRunning { kill(process.processIdentifier, number) }
     }

@@ -1,0 +1,505 @@
+"""What the SQL Connect SDKs put on the wire and rely on: REST and both WebSocket paths as the web and Flutter SDKs use
+them, gRPC as Android and iOS do.
+
+    sql_connect_client.py rest|stream|grpc|hostile|drain http://HOST:PORT TOKEN SECRET [PROCESS]
+"""
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import importlib
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+
+import aiohttp
+
+PROJECT = "projects/demo-proj/locations/us-central1/services/movies"
+NAME = PROJECT + "/connectors/movies"
+STREAM = "google.firebase.dataconnect.v1.ConnectorStreamService"
+NEW_PATH = "/ws/%s.Connect/demo-proj/locations/us-central1/services/movies" % STREAM
+OLD_PATH = "/ws/%s/Connect/locations/us-central1" % STREAM
+
+
+def expect(actual, wanted, what):
+    if actual != wanted:
+        raise SystemExit("%s: %r instead of %r" % (what, actual, wanted))
+
+
+def check(condition, what):
+    if not condition:
+        raise SystemExit(what)
+
+
+def signed(secret, uid, lifetime):
+    def encode(data):
+        return base64.urlsafe_b64encode(data).rstrip(b"=")
+
+    header = encode(json.dumps({"alg": "HS256", "typ": "JWT"}).encode())
+    payload = encode(json.dumps({
+        "sub": uid, "user_id": uid, "exp": int(time.time()) + lifetime,
+        "firebase": {"sign_in_provider": "password"}}).encode())
+    code = hmac.new(secret.encode(), header + b"." + payload, hashlib.sha256).digest()
+    return (header + b"." + payload + b"." + encode(code)).decode()
+
+
+class Rest:
+    def __init__(self, session, base):
+        self.session, self.base = session, base
+
+    async def call(self, method, operation, variables=None, token=None, name=NAME, key=""):
+        body = {"name": name, "operationName": operation}
+        if variables is not None:
+            body["variables"] = variables
+        headers = {"content-type": "application/json", "x-goog-api-client": "gl-js/ fire/12.18.0",
+                   "x-client-version": "web/12.18.0"}
+        if token:
+            headers["x-firebase-auth-token"] = token
+        url = "%s/v1/%s:%s%s" % (self.base, name, method, key)
+        async with self.session.post(url, json=body, headers=headers) as answer:
+            return answer.status, json.loads(await answer.read())
+
+    async def movie(self, genre="Drama"):
+        status, body = await self.call("executeQuery", "ListMoviesByGenre", {"genre": genre})
+        expect(status, 200, "list")
+        return body["data"]["movies"][0]["id"]
+
+    async def describe(self, movie, text, genre="Drama"):
+        status, body = await self.call(
+            "executeMutation", "UpdateMovie", {"id": movie, "genre": genre, "description": text})
+        expect((status, body["data"]["movie_update"]["id"]), (200, movie), "mutation")
+
+
+async def rest(base, token, secret):
+    async with aiohttp.ClientSession() as session:
+        client = Rest(session, base)
+        movie = await client.movie()
+        # Success, with ids for the cache.
+        status, body = await client.call("executeQuery", "GetMovieById", {"id": movie}, key="?key=abc")
+        expect((status, body["data"]["movie"]["id"]), (200, movie), "query")
+        (entity,) = body["extensions"]["dataConnect"]
+        expect(entity["path"], ["movie"], "path")
+        _, listed = await client.call("executeQuery", "ListMoviesByGenre", {"genre": "Drama"})
+        (entities,) = listed["extensions"]["dataConnect"]
+        expect(entities["path"], ["movies"], "path of a list")
+        ids = [row["id"] for row in listed["data"]["movies"]]
+        expect(entities["entityIds"][ids.index(movie)], entity["entityId"], "the id of a row in two queries")
+        # Without variables.
+        status, body = await client.call("executeQuery", "TopRatedMovies")
+        expect((status, "errors" in body), (200, False), "no variables")
+        # Bad variables are the operation's own outcome.
+        for variables in ({}, {"id": 7}, {"id": movie, "other": 1}):
+            status, body = await client.call("executeQuery", "GetMovieById", variables)
+            expect((status, body["data"]), (200, None), "bad variables")
+            for error in body["errors"]:
+                check(isinstance(error["message"], str) and isinstance(error["path"], list), "error %r" % error)
+            expect(body["errors"][0]["extensions"]["code"], "INVALID_ARGUMENT", "code")
+        # A constraint of the database.
+        status, body = await client.call(
+            "executeMutation", "AddReview", {"movieId": "0" * 32, "author": "x", "stars": 1})
+        expect((status, body["errors"][0]["path"]), (200, ["review_insert"]), "constraint")
+        # Failures of the request.
+        status, body = await client.call("executeQuery", "GetExtendedProfileByUser")
+        expect((status, body["code"], body["details"]), (401, 16, []), "signed out")
+        check(body["message"].startswith("unauthenticated: "), body["message"])
+        status, body = await client.call("executeQuery", "GetMovieById", {"id": movie}, token="forged")
+        expect((status, body["code"]), (401, 16), "forged token")
+        status, body = await client.call("executeQuery", "GetExtendedProfileByUser", token=token)
+        expect((status, "errors" in body), (200, False), "signed in")
+        update = {"id": movie, "genre": "Drama", "description": "x"}
+        status, body = await client.call("executeQuery", "UpdateMovie", update)
+        expect((status, body["code"]), (404, 5), "a mutation as a query")
+        for name, method, operation in (
+                (NAME, "executeQuery", "Nothing"), (NAME, "executeMutation", "ListMovies"), (PROJECT + "/connectors/none", "executeQuery", "ListMovies"),
+                (NAME.replace("us-central1", "eu"), "executeQuery", "ListMovies"),
+                (NAME.replace("services/movies", "services/films"), "executeQuery", "ListMovies")):
+            status, body = await client.call(method, operation, name=name)
+            expect((status, body["code"]), (404, 5), name + operation)
+            check(isinstance(body["message"], str), "message")
+        async with session.post("%s/v1/%s:executeQuery" % (base, NAME), data="{", headers={
+                "content-type": "application/json"}) as answer:
+            expect((answer.status, (await answer.json())["code"]), (400, 3), "no JSON")
+        # A browser asks first, for all headers of the SDK.
+        wanted = ("content-type,x-client-version,x-firebase-appcheck,x-firebase-auth-token,x-firebase-gmpid,"
+                  "x-goog-api-client")
+        async with session.options("%s/v1/%s:executeQuery" % (base, NAME), headers={
+                "origin": "http://localhost:5173", "access-control-request-method": "POST",
+                "access-control-request-headers": wanted}) as answer:
+            expect(answer.status, 204, "preflight")
+            expect(answer.headers["access-control-allow-headers"], wanted, "allowed headers")
+            expect(answer.headers["access-control-allow-origin"], "*", "allowed origin")
+        # Tools ask this of an emulator; only `freshet dev` is one.
+        async with session.get(base + "/emulator/info") as answer:
+            expect(answer.status, 404, "emulator")
+
+
+class Stream:
+    """One socket; answers are read one by one."""
+
+    def __init__(self, socket):
+        self.socket = socket
+
+    async def send(self, **message):
+        await self.socket.send_str(json.dumps(message))
+
+    async def next(self, within=10):
+        message = await asyncio.wait_for(self.socket.receive(), within)
+        expect(message.type, aiohttp.WSMsgType.TEXT, "frame type")
+        body = json.loads(message.data)
+        expect(list(body), ["result"], "members")
+        return body["result"]
+
+    async def quiet(self, seconds):
+        try:
+            message = await asyncio.wait_for(self.socket.receive(), seconds)
+        except asyncio.TimeoutError:
+            return
+        raise SystemExit("unexpected: %r" % (message,))
+
+
+async def stream(base, token, secret):
+    async with aiohttp.ClientSession() as session:
+        client = Rest(session, base)
+        movie = await client.movie("Western")
+        headers = {"x-firebase-gmpid": "1:123:web:abc", "X-Goog-Api-Client": "gl-js/ fire/12.18.0",
+                   "X-Firebase-Auth-Token": token, "X-Client-Version": "web/12.18.0"}
+        request = {"operationName": "GetMovieById", "variables": {"id": movie}}
+        for path in (NEW_PATH, OLD_PATH):
+            # The web SDK's first frame; the same id again on the next socket.
+            async with session.ws_connect(base + path) as socket:
+                web = Stream(socket)
+                await web.quiet(0.2)
+                await web.send(requestId="1", subscribe=request, name=NAME, headers=headers)
+                first = await web.next()
+                expect((first["requestId"], first["data"]["movie"]["id"]), ("1", movie), "first result")
+                expect(first["extensions"]["dataConnect"][0]["path"], ["movie"], "entities in a push")
+                await client.describe(movie, path, "Western")
+                pushed = await web.next()
+                expect((pushed["requestId"], pushed["data"]["movie"]["description"]), ("1", path), "push")
+                expect(pushed["extensions"], first["extensions"], "the same row")
+                # executeQuery of a subscribed query: the same result comes again.
+                await web.send(requestId="1", resume={}, headers={})
+                expect(await web.next(), pushed, "resume")
+                # Query and mutation over the socket.
+                await web.send(requestId="2", execute=request)
+                expect((await web.next())["requestId"], "2", "execute")
+                await web.send(requestId="3|0", execute={"operationName": "UpdateMovie", "variables": {
+                    "id": movie, "genre": "Western", "description": "by socket"}})
+                answers = {}
+                for _ in range(2):
+                    answer = await web.next()
+                    answers[answer["requestId"]] = answer
+                expect(answers["3|0"]["data"]["movie_update"]["id"], movie, "mutation")
+                expect(answers["1"]["data"]["movie"]["description"], "by socket", "push of the own mutation")
+                # Each bad one is told under its id; nobody is closed.
+                await web.send(requestId="4", subscribe={"operationName": "Nothing"})
+                await web.send(requestId="5", execute={"operationName": "GetMovieById"})
+                await web.send(requestId="6", resume={})
+                for id, code in (("4", "NOT_FOUND"), ("5", "INVALID_ARGUMENT"), ("6", "NOT_FOUND")):
+                    answer = await web.next()
+                    expect((answer["requestId"], answer["errors"][0]["extensions"]["code"]), (id, code), "error")
+                    check(isinstance(answer["errors"][0]["path"], list), "path")
+                await web.send(requestId="1", cancel={}, headers={})
+                await web.send(requestId="1", cancel={})
+                await client.describe(movie, "unseen", "Western")
+                await web.quiet(0.3)
+                await web.send(requestId="7", subscribe=request)
+                expect((await web.next())["data"]["movie"]["description"], "unseen", "after a cancel")
+        # Flutter: a first frame without a kind.
+        async with session.ws_connect(base + OLD_PATH) as socket:
+            flutter = Stream(socket)
+            await flutter.send(name=NAME, headers={"X-Firebase-Auth-Token": signed(secret, "ann", 4)})
+            await flutter.send(requestId="p_1", subscribe={"operationName": "GetExtendedProfileByUser"})
+            expect((await flutter.next())["requestId"], "p_1", "signed in")
+            await flutter.send(requestId="s_1", subscribe=request)
+            expect((await flutter.next())["requestId"], "s_1", "public")
+            # The token runs out: each is told so, and a new token brings them back.
+            told = {answer["requestId"]: answer for answer in [await flutter.next(), await flutter.next()]}
+            for id in ("p_1", "s_1"):
+                expect(told[id]["errors"][0]["extensions"]["code"], "UNAUTHENTICATED", "expiry of " + id)
+            await flutter.send(requestId="auth_x1", headers={"X-Firebase-Auth-Token": signed(secret, "ann", 60)})
+            back = sorted([(await flutter.next())["requestId"], (await flutter.next())["requestId"]])
+            expect(back, ["p_1", "s_1"], "subscriptions after a new token")
+        # Every tick of a timer, though nothing changes.
+        async with session.ws_connect(base + NEW_PATH) as socket:
+            timed = Stream(socket)
+            await timed.send(requestId="1", name=NAME, subscribe={"operationName": "TopRatedMovies"})
+            first = await timed.next()
+            expect(await timed.next(within=15), first, "tick")
+        # What is not here is refused at the handshake; what is no message ends the socket.
+        try:
+            await session.ws_connect(base + NEW_PATH.replace("services/movies", "services/films"))
+            raise SystemExit("a wrong service was accepted")
+        except aiohttp.WSServerHandshakeError as error:
+            expect(error.status, 404, "handshake")
+        async with session.ws_connect(base + NEW_PATH) as socket:
+            await socket.send_str("nonsense")
+            message = await asyncio.wait_for(socket.receive(), 10)
+            expect((message.type, message.data), (aiohttp.WSMsgType.CLOSE, 1007), "no message")
+
+
+def grpc_modules():
+    from grpc_tools import protoc
+    import grpc_tools
+    folder = tempfile.mkdtemp(prefix="freshet-proto-")
+    here = os.path.dirname(os.path.abspath(__file__))
+    bundled = os.path.join(os.path.dirname(grpc_tools.__file__), "_proto")
+    expect(protoc.main(["protoc", "-I" + here, "-I" + bundled, "--python_out=" + folder, "--grpc_python_out=" + folder,
+                        os.path.join(here, "connector_service.proto")]), 0, "protoc")
+    sys.path.insert(0, folder)
+    return (importlib.import_module("connector_service_pb2"), importlib.import_module("connector_service_pb2_grpc"))
+
+
+class Calls:
+    """Requests of a bidirectional call from a queue."""
+
+    def __init__(self):
+        self.queue = asyncio.Queue()
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        item = await self.queue.get()
+        if item is None:
+            raise StopAsyncIteration
+        return item
+
+
+async def grpc_client(base, token, secret):
+    import grpc
+    messages, services = grpc_modules()
+    from google.protobuf.json_format import MessageToDict
+    address = base.split("://")[1]
+    metadata = (("x-goog-request-params", "location=us-central1&frontend=data"),
+                ("x-client-version", "android/17.3.0"), ("x-firebase-gmpid", "1:123:android:abc"))
+    signed_in = metadata + (("x-firebase-auth-token", token),)
+    options = [("grpc.keepalive_time_ms", 1_000), ("grpc.keepalive_timeout_ms", 10_000),
+               ("grpc.http2.max_pings_without_data", 0)]
+
+    def text(response):
+        return MessageToDict(response.data)
+
+    async with aiohttp.ClientSession() as session, grpc.aio.insecure_channel(address, options=options) as channel:
+        rest = Rest(session, base)
+        movie = await rest.movie("Comedy")
+        unary = services.ConnectorServiceStub(channel)
+
+        def request(operation, **variables):
+            call = messages.ExecuteQueryRequest(name=NAME, operation_name=operation)
+            call.variables.update(variables)
+            return call
+
+        # Unary.
+        answer = await unary.ExecuteQuery(request("GetMovieById", id=movie), metadata=metadata)
+        expect(answer.data["movie"]["id"], movie, "query")
+        (entity,) = answer.extensions.data_connect
+        expect(([*entity.path], len(entity.entity_id)), (["movie"], 32), "entity")
+        _, other = await rest.call("executeQuery", "GetMovieById", {"id": movie})
+        expect(other["extensions"]["dataConnect"][0]["entityId"], entity.entity_id, "the same id by REST")
+        expect(other["data"], text(answer), "the same data by REST")
+        mutation = messages.ExecuteMutationRequest(name=NAME, operation_name="UpdateMovie")
+        mutation.variables.update({"id": movie, "genre": "Comedy", "description": "by gRPC"})
+        answer = await unary.ExecuteMutation(mutation, metadata=metadata)
+        expect(answer.data["movie_update"]["id"], movie, "mutation")
+        answer = await unary.ExecuteQuery(request("GetMovieById", id=7), metadata=metadata)
+        check(not answer.HasField("data") and answer.errors[0].extensions.code == 3, "bad variables: %r" % answer)
+        for call, meta, status in (
+                (request("GetExtendedProfileByUser"), metadata, grpc.StatusCode.UNAUTHENTICATED),
+                (request("GetMovieById", id=movie), metadata + (("x-firebase-auth-token", "forged"),),
+                 grpc.StatusCode.UNAUTHENTICATED),
+                (request("Nothing"), metadata, grpc.StatusCode.NOT_FOUND),
+                (messages.ExecuteQueryRequest(name="x", operation_name="A"), metadata,
+                 grpc.StatusCode.INVALID_ARGUMENT),
+                (messages.ExecuteQueryRequest(name=NAME.replace("/movies/", "/films/"), operation_name="A"), metadata,
+                 grpc.StatusCode.NOT_FOUND)):
+            try:
+                await unary.ExecuteQuery(call, metadata=meta)
+                raise SystemExit("no status for %r" % call)
+            except grpc.aio.AioRpcError as error:
+                expect(error.code(), status, str(call))
+                check(error.details(), "no details")
+        answer = await unary.ExecuteQuery(request("GetExtendedProfileByUser"), metadata=signed_in)
+        check(answer.HasField("data"), "signed in")
+        # Many calls at once on one connection.
+        many = [unary.ExecuteQuery(request("GetMovieById", id=movie), metadata=metadata) for _ in range(300)]
+        expect(len(await asyncio.gather(*many)), 300, "calls")
+        # An unknown method.
+        try:
+            await channel.unary_unary("/google.firebase.dataconnect.v1.ConnectorService/Other")(b"")
+            raise SystemExit("an unknown method was answered")
+        except grpc.aio.AioRpcError as error:
+            expect(error.code(), grpc.StatusCode.UNIMPLEMENTED, "unknown method")
+
+        # The stream: Android's first message has an id and no kind.
+        streams = services.ConnectorStreamServiceStub(channel)
+        calls = Calls()
+        call = streams.Connect(calls, metadata=signed_in)
+
+        def send(request_id, kind=None, operation=None, headers=None, name="", **variables):
+            message = messages.StreamRequest(request_id=request_id, name=name, headers=headers or {})
+            if kind in ("subscribe", "execute"):
+                body = getattr(message, kind)
+                body.operation_name = operation
+                body.variables.update(variables)
+            elif kind:
+                getattr(message, kind).SetInParent()
+            calls.queue.put_nowait(message)
+
+        async def receive(within=10):
+            return await asyncio.wait_for(call.read(), within)
+
+        send("init", name=NAME)
+        send("8F2A|0", "subscribe", "GetMovieById", id=movie)
+        first = await receive()
+        expect((first.request_id, text(first)["movie"]["description"]), ("8F2A|0", "by gRPC"), "first result")
+        expect(first.extensions.data_connect[0].entity_id, entity.entity_id, "entities in a push")
+        await rest.describe(movie, "pushed", "Comedy")
+        pushed = await receive()
+        expect((pushed.request_id, text(pushed)["movie"]["description"]), ("8F2A|0", "pushed"), "push")
+        send("8F2A|0", "resume")
+        expect(await receive(), pushed, "resume")
+        send("2", "execute", "GetExtendedProfileByUser")
+        expect((await receive()).request_id, "2", "execute")
+        send("3", "execute", "Nothing")
+        expect((await receive()).errors[0].extensions.code, 5, "unknown operation")
+        # Longer than the keep-alive: pings are answered on both sides.
+        await asyncio.sleep(3)
+        send("8F2A|0", "cancel")
+        send("auth1", headers={"x-firebase-auth-token": signed(secret, "ann", 60)})
+        send("4", "subscribe", "GetMovieById", id=movie)
+        expect((await receive()).request_id, "4", "after a new token")
+        # The client's half-close ends a stream that has nothing to say any more.
+        send("4", "cancel")
+        calls.queue.put_nowait(None)
+        expect(await receive(), grpc.aio.EOF, "end")
+        expect(await call.code(), grpc.StatusCode.OK, "status")
+
+        # A token that runs out ends the stream, as Android wants it; so does one that is refused.
+        for token_now, within in ((signed(secret, "ann", 2), 10), ("forged", 5)):
+            calls = Calls()
+            call = streams.Connect(calls, metadata=metadata + (("x-firebase-auth-token", token_now),))
+            send("init", name=NAME)
+            send("1", "subscribe", "GetMovieById", id=movie)
+            try:
+                while await receive(within) is not grpc.aio.EOF:
+                    pass
+            except grpc.aio.AioRpcError:
+                pass
+            expect(await call.code(), grpc.StatusCode.UNAUTHENTICATED, "expiry")
+
+        # A client that does not read holds up nobody, and then gets the newest.
+        narrow = grpc.aio.insecure_channel(
+            address, options=[("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 65_536)])
+        calls = Calls()
+        call = services.ConnectorStreamServiceStub(narrow).Connect(calls, metadata=metadata)
+        send("init", name=NAME)
+        send("slow", "subscribe", "ListMoviesByGenre", genre="Comedy")
+        await receive()
+        other_calls, calls = calls, Calls()
+        other, call = call, streams.Connect(calls, metadata=metadata)
+        send("init", name=NAME)
+        send("fast", "subscribe", "GetMovieById", id=movie)
+        await receive()
+        big = "x" * 30_000
+        for number in range(40):
+            await rest.describe(movie, big + str(number), "Comedy")
+            while text(await receive())["movie"]["description"] != big + str(number):
+                pass
+        seen = []
+        call = other
+        while not seen or not seen[-1].endswith("x39"):
+            rows = text(await receive())["movies"]
+            seen += [row["description"] for row in rows if row["id"] == movie]
+        check(len(seen) < 40, "a slow stream got %d results" % len(seen))
+        print("slow stream: %d of 40 results" % len(seen))
+        call.cancel()
+        await narrow.close()
+
+
+async def hostile(base, token, secret):
+    """Whoever speaks HTTP/2 badly harms nobody else."""
+    import grpc
+    messages, services = grpc_modules()
+    address = base.split("://")[1]
+    host, port = address.split(":")
+    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+    settings = b"\0\0\0\4\0\0\0\0\0"
+
+    async with aiohttp.ClientSession() as session, grpc.aio.insecure_channel(address) as channel:
+        movie = await Rest(session, base).movie()
+        calls = Calls()
+        call = services.ConnectorStreamServiceStub(channel).Connect(calls)
+        request = messages.StreamRequest(request_id="1", name=NAME)
+        request.subscribe.operation_name = "GetMovieById"
+        request.subscribe.variables.update({"id": movie})
+        calls.queue.put_nowait(request)
+        await asyncio.wait_for(call.read(), 10)
+        for bad in (b"", b"\xff" * 4096, settings + b"\0\0\x04\x08\0\0\0\0\0\0\0\0\0", settings + os.urandom(8192),
+                    settings + b"\0\0\1\1\5\0\0\0\1\xff", settings + (b"\0\0\x08\6\0\0\0\0\0" + b"p" * 8) * 5000,
+                    settings + b"\x7f\xff\xff\0\0\0\0\0\1"):
+            reader, writer = await asyncio.open_connection(host, int(port))
+            try:
+                writer.write(preface + bad)
+                await writer.drain()
+                await asyncio.wait_for(reader.read(64), 2)
+            except (ConnectionError, asyncio.TimeoutError):
+                pass
+            writer.close()
+        # Garbage inside of a call, and a message that is too large, end that call alone.
+        raw = channel.unary_unary("/google.firebase.dataconnect.v1.ConnectorService/ExecuteQuery")
+        for body, code in ((b"\xff\xff\xff", grpc.StatusCode.INVALID_ARGUMENT),
+                           (b"\0" * (2 << 20), grpc.StatusCode.RESOURCE_EXHAUSTED)):
+            try:
+                await raw(body)
+                raise SystemExit("garbage was answered")
+            except grpc.aio.AioRpcError as error:
+                expect(error.code(), code, "garbage")
+        stray = channel.stream_stream("/%s/Connect" % STREAM)(iter([b"\xff\xff"]))
+        try:
+            await asyncio.wait_for(stray.read(), 10)
+        except grpc.aio.AioRpcError:
+            pass
+        expect(await stray.code(), grpc.StatusCode.INVALID_ARGUMENT, "garbage on a stream")
+        await Rest(session, base).describe(movie, "still here")
+        while (await asyncio.wait_for(call.read(), 10)).data["movie"]["description"] != "still here":
+            pass
+
+
+async def drain(base, token, secret):
+    """The node is told to stop: sockets get 1001, gRPC a GOAWAY and UNAVAILABLE."""
+    import grpc
+    messages, services = grpc_modules()
+    async with aiohttp.ClientSession() as session, grpc.aio.insecure_channel(base.split("://")[1]) as channel:
+        movie = await Rest(session, base).movie()
+        async with session.ws_connect(base + NEW_PATH) as socket:
+            web = Stream(socket)
+            await web.send(requestId="1", name=NAME, subscribe={
+                "operationName": "GetMovieById", "variables": {"id": movie}})
+            await web.next()
+            calls = Calls()
+            call = services.ConnectorStreamServiceStub(channel).Connect(calls)
+            request = messages.StreamRequest(request_id="1", name=NAME)
+            request.subscribe.operation_name = "GetMovieById"
+            request.subscribe.variables.update({"id": movie})
+            calls.queue.put_nowait(request)
+            await asyncio.wait_for(call.read(), 10)
+            os.kill(int(sys.argv[5]), signal.SIGTERM)
+            message = await asyncio.wait_for(socket.receive(), 20)
+            expect((message.type, message.data), (aiohttp.WSMsgType.CLOSE, 1001), "WebSocket")
+            try:
+                expect(await asyncio.wait_for(call.read(), 20), grpc.aio.EOF, "stream")
+            except grpc.aio.AioRpcError:
+                pass
+            expect(await call.code(), grpc.StatusCode.UNAVAILABLE, "stream")
+
+
+TESTS = {"rest": rest, "stream": stream, "grpc": grpc_client, "hostile": hostile, "drain": drain}
+
+if __name__ == "__main__":
+    asyncio.run(TESTS[sys.argv[1]](*sys.argv[2:5]))
+    print(sys.argv[1], "passed")
