@@ -348,7 +348,7 @@ package actor FanoutWorker {
                 case .result(let result) where result.body.count + result.entities.count > settings.resultBytesMax:
                     .failed(
                         RequestError(.payloadTooLarge, "the result is larger than \(settings.resultBytesMax) bytes"))
-                case .result(let result): 
+                case .result(let result):
                     .result(digest: result.digest, body: result.body, entities: result.entities)
                 case .failed(let error): .failed(error)
                 }

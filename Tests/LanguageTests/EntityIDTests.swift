@@ -20,7 +20,8 @@ extension Language {
         }
 
         /// The result alone and in a statement for many, which must be the same.
-        private func run(_ operation: StoredOperation, _ variables: String = "{}") async throws -> QueryExecutor.Result {
+        private func run(_ operation: StoredOperation, _ variables: String = "{}") async throws -> QueryExecutor.Result
+        {
             let pool = try #require(LanguageServer.current).pool
             let executor = QueryExecutor(pool: pool, clock: fixedClock)
             let sent = try operation.coerced(LanguageSchema.expand(variables))
@@ -48,7 +49,8 @@ extension Language {
         }
 
         @Test func dataAreTheSameWithAndWithout() async throws {
-            for row in Language.Queries.rows where row.variables == "{}" && row.auth == nil && !row.result.hasPrefix("!") {
+            for row in Language.Queries.rows
+            where row.variables == "{}" && row.auth == nil && !row.result.hasPrefix("!") {
                 let result = try await run(try operation(row.operation))
                 #expect(String(decoding: result.body, as: UTF8.self) == row.result, "\(row.name)")
                 let without = try await run(try operation(row.operation, isIncluded: false))
@@ -87,12 +89,15 @@ extension Language {
             // Equal keys of different tables.
             let keys = try entities(
                 try await run(
-                    try operation(#"query Q { movieActor(movieId: "<m1>", actorId: "<p1>") { role } person(id: "<p1>") { name } movie(id: "<m1>") { title } }"#)))
+                    try operation(
+                        #"query Q { movieActor(movieId: "<m1>", actorId: "<p1>") { role } person(id: "<p1>") { name } movie(id: "<m1>") { title } }"#
+                    )))
             #expect(Set(keys.compactMap { $0["entityId"]?.stringValue }).count == 3)
         }
 
         @Test func noIdWhereAnAliasHasTheNameOfAnotherField() async throws {
-            let text = #"query Q { a: movie(id: "<m1>") { t: title } b: movie(id: "<m1>") { title: genre } c: movie(id: "<m1>") { director: title } }"#
+            let text =
+                #"query Q { a: movie(id: "<m1>") { t: title } b: movie(id: "<m1>") { title: genre } c: movie(id: "<m1>") { director: title } }"#
             #expect(try shape(try await run(try operation(text))) == [#"["a"]"#])
         }
 
@@ -107,14 +112,16 @@ extension Language {
         }
 
         @Test func whatIsRedactedKeepsNoId() async throws {
-            let text = #"query Q { movie(id: "<m1>") { title director @redact @check(expr: "this != null", message: "no") { name } } }"#
+            let text =
+                #"query Q { movie(id: "<m1>") { title director @redact @check(expr: "this != null", message: "no") { name } } }"#
             let result = try await run(try operation(text))
             #expect(String(decoding: result.body, as: UTF8.self) == #"{"movie":{"title":"Alpha"}}"#)
             #expect(try shape(result) == [#"["movie"]"#])
         }
 
         @Test func includedFieldsAndFilterVariables() async throws {
-            let text = #"query Q($s: Boolean!, $f: Movie_Filter) { movies(where: $f) { title @skip(if: $s) director @include(if: $s) { name } } }"#
+            let text =
+                #"query Q($s: Boolean!, $f: Movie_Filter) { movies(where: $f) { title @skip(if: $s) director @include(if: $s) { name } } }"#
             let result = try await run(try operation(text), #"{"s": true, "f": {"title": {"eq": "Alpha"}}}"#)
             #expect(try shape(result) == [#"["movies"] 1"#, #"["movies",0,"director"]"#])
         }

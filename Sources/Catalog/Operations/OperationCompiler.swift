@@ -78,7 +78,8 @@ struct ConnectorCompiler {
             StoredOperation.Parts(
                 reference: OperationReference(connector: scope.connector, operation: name),
                 kind: definition.kind == .query ? .query : .mutation,
-                version: Digest(of: Array(text.utf8) + [0] + schemaText + form), variables: variables, text: text, auth: auth,
+                version: Digest(of: Array(text.utf8) + [0] + schemaText + form), variables: variables, text: text,
+                auth: auth,
                 authReads: reads, refresh: refresh,
                 isTransaction: definition.directives.first(named: "transaction") != nil,
                 schema: api.schema, query: query, mutation: mutation, policy: policy, entities: entities,

@@ -57,7 +57,9 @@ extension EntityTree {
             body.append(scanner.take())
             let inside = entries
             entries = before
-            if !ids.isEmpty, ids.count == index { addEntry("entityIds", [0x5B] + ids.joined(separator: [0x2C]) + [0x5D]) }
+            if !ids.isEmpty, ids.count == index {
+                addEntry("entityIds", [0x5B] + ids.joined(separator: [0x2C]) + [0x5D])
+            }
             entries.append(contentsOf: inside)
         }
 

@@ -49,6 +49,7 @@ import Testing
             gateway: NodeID("g"), query: Fixture.query(auth: ["uid": "u"]),
             known: KnownResult(digest: Fixture.digest, position: Fixture.position),
             ask: Ask(number: 1_732_000_000_000 << 10, isFresh: true)),
+        .announce(gateway: NodeID("g"), query: Fixture.query(), known: nil, ask: Ask(number: 1, wantsTicks: true)),
         .withdraw(gateway: NodeID("g"), key: Fixture.query().key), .leave(gateway: NodeID("")),
         .summary(gateway: NodeID("g"), count: 3, fingerprint: .max),
     ]
@@ -81,6 +82,13 @@ import Testing
             result: LiveResult(
                 position: Fixture.position, digest: Fixture.digest, body: [0xff, 0, 10], traceID: "t", committedAtMs: 4)
         ),
+        .ticked(
+            shard: ShardID(3), key: Fixture.query().key, digest: Fixture.digest, position: Fixture.position, answers: 4),
+        .result(
+            shard: ShardID(3), key: Fixture.query().key,
+            result: LiveResult(
+                position: Fixture.position, digest: Fixture.digest, body: Array("{}".utf8),
+                entities: Array("[]".utf8))),
         .unchanged(
             shard: ShardID(3), key: Fixture.query().key, digest: Fixture.digest, position: Fixture.position,
             answers: 1_732_000_000_000 << 10),

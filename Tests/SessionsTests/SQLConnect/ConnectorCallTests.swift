@@ -77,10 +77,14 @@ import Testing
         }
         let full = try request(#"{"name":"x","operationName":"A","variables":{"id":"m1"}}"#)
         #expect(full == OperationRequest(connector: "c", operationName: "A", variables: ["id": "m1"]))
-        for text in [#"{"operationName":"A"}"#, #"{"operationName":"A","variables":{}}"#, #"{"operationName":"A","variables":null}"#] {
+        for text in [
+            #"{"operationName":"A"}"#, #"{"operationName":"A","variables":{}}"#,
+            #"{"operationName":"A","variables":null}"#,
+        ] {
             #expect(try request(text) == OperationRequest(connector: "c", operationName: "A"))
         }
-        for text in ["{}", #"{"operationName":""}"#, #"{"operationName":1}"#, #"{"operationName":"A","variables":[]}"#] {
+        for text in ["{}", #"{"operationName":""}"#, #"{"operationName":1}"#, #"{"operationName":"A","variables":[]}"#]
+        {
             #expect(throws: RequestError.self) { try request(text) }
         }
     }

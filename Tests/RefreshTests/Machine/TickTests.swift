@@ -1,0 +1,64 @@
+import LiveModel
+import Refresh
+import Testing
+
+/// Runs of a timer that change nothing are told to gateways that want to hear of them, and to no other.
+@Suite struct TickTests {
+    private static let everyMs: Int64 = 10_000
+
+    private func bench(wantsTicks: Bool) -> Bench {
+        var bench = Bench(["Q": Fixture.rules(everyMs: Self.everyMs)])
+        let first = bench.announce(ask: Ask(number: 1, wantsTicks: wantsTicks))
+        #expect(bench.finish(first.runs[0], Fixture.result(1)).summary == [#"g:result {"v":1}"#])
+        return bench
+    }
+
+    private func tick(_ bench: inout Bench) -> [RunBatch] {
+        bench.advance(Self.everyMs).runs
+    }
+
+    @Test func anUnchangedTickIsTold() throws {
+        var bench = bench(wantsTicks: true)
+        for _ in 0..<3 {
+            let runs = tick(&bench)
+            let answer = bench.finish(try #require(runs.first), .unchanged)
+            #expect(answer.summary == ["g:ticked"])
+        }
+    }
+
+    @Test func nobodyElseHearsOfIt() throws {
+        var bench = bench(wantsTicks: false)
+        bench.nowMs += 1_000
+        let second = bench.announce(from: "h", ask: Ask(number: 1, wantsTicks: true))
+        _ = bench.finish(try #require(second.runs.first), Fixture.result(1))
+        let runs = tick(&bench)
+        #expect(bench.finish(try #require(runs.first), .unchanged).summary == ["h:ticked"])
+    }
+
+    @Test func aChangeIsAResultAndNothingBesides() throws {
+        var bench = bench(wantsTicks: true)
+        let runs = tick(&bench)
+        #expect(bench.finish(try #require(runs.first), Fixture.result(2)).summary == [#"g:result {"v":2}"#])
+    }
+
+    @Test func runsOfEventsAreNoTicks() throws {
+        var bench = Bench([
+            "Q": Fixture.rules([try Fixture.trigger(nil)], everyMs: 1_000_000)
+        ])
+        let first = bench.announce(ask: Ask(number: 1, wantsTicks: true))
+        _ = bench.finish(first.runs[0], Fixture.result(1))
+        bench.nowMs += 5_000
+        let caused = bench.event()
+        #expect(bench.finish(try #require(caused.runs.first), .unchanged).isNothing)
+    }
+
+    @Test func entitiesTravelWithTheResult() throws {
+        var bench = Bench(["Q": Fixture.rules()])
+        let first = bench.announce()
+        let outcome = RunOutcome.result(digest: Fixture.digest(1), body: [1], entities: [2])
+        guard case .result(_, _, let result, _)? = bench.finish(first.runs[0], outcome).sent.first?.message else {
+            return #expect(Bool(false))
+        }
+        #expect(result.body == [1] && result.entities == [2])
+    }
+}

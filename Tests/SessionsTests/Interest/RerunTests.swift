@@ -1,0 +1,95 @@
+import JSON
+import LiveModel
+import Sessions
+import Testing
+
+/// Clients that ask for a run, and those that want to hear of each tick.
+@Suite struct RerunTests {
+    private let key = Fixture.query().key
+
+    private func machine() -> InterestMachine {
+        InterestMachine(gateway: NodeID("g"), settings: .init()) { _ in ShardPlace(Fixture.shard) }
+    }
+
+    private func asks(_ actions: [InterestMachine.Action]) -> [Ask] {
+        actions.compactMap { if case .tell(_, .announce(_, _, _, let ask)) = $0 { ask } else { nil } }
+    }
+
+    private func unchanged(_ run: UInt64, answers: UInt64) -> InboxMessage {
+        .unchanged(
+            shard: Fixture.shard, key: key, digest: Fixture.digest(1), position: Fixture.position(run), answers: answers
+        )
+    }
+
+    private func ticked(_ run: UInt64) -> InboxMessage {
+        .ticked(
+            shard: Fixture.shard, key: key, digest: Fixture.digest(1), position: Fixture.position(run), answers: .max)
+    }
+
+    @Test func aRunThatIsAskedForIsAFreshOne() throws {
+        var machine = machine()
+        let nobodys = machine.rerun(key, nowMs: 0)
+        #expect(nobodys == nil)
+        _ = try machine.subscribed(hub: 0, Fixture.query(), known: nil, nowMs: 0)
+        _ = machine.inboxArrived(Fixture.result(1, 1), nowMs: 1)
+        let rerun = machine.rerun(key, nowMs: 2)
+        let (ask, actions) = try #require(rerun)
+        #expect(asks(actions) == [Ask(number: ask, isFresh: true)])
+        #expect(machine.awaitingCount == 1)
+        // What answers an earlier announcement does not count.
+        _ = machine.inboxArrived(unchanged(2, answers: ask - 1), nowMs: 3)
+        #expect(machine.awaitingCount == 1)
+        _ = machine.inboxArrived(unchanged(3, answers: ask), nowMs: 4)
+        #expect(machine.awaitingCount == 0)
+    }
+
+    @Test func onlyWhoAskedGetsTheSameResultAgain() throws {
+        var table = SubscriptionTable<String>()
+        let asking = table.insert("asking", id: "1", key: key, known: nil)
+        _ = table.insert("other", id: "1", key: key, known: nil)
+        #expect(!table.isServed(asking))
+        _ = table.take(.result(Fixture.live(1, 1)), key: key, answers: 1)
+        #expect(table.isServed(asking))
+        table.owe(asking, from: 5)
+        func taken(_ run: UInt64, answers: UInt64) -> [String] {
+            table.take(.result(Fixture.live(1, run)), key: key, answers: answers).map(\.subscription.session).sorted()
+        }
+        #expect(taken(2, answers: 4) == [])
+        #expect(taken(3, answers: 5) == ["asking"])
+        #expect(taken(4, answers: 6) == [])
+    }
+
+    @Test func aChangeAnswersToo() {
+        var table = SubscriptionTable<String>()
+        let asking = table.insert("asking", id: "1", key: key, known: nil)
+        _ = table.take(.result(Fixture.live(1, 1)), key: key, answers: 1)
+        table.owe(asking, from: 5)
+        #expect(table.take(.result(Fixture.live(2, 2)), key: key, answers: 5).count == 1)
+        #expect(table.take(.result(Fixture.live(2, 3)), key: key, answers: 6).isEmpty)
+    }
+
+    @Test func ticksGoToThoseWhoWantThem() throws {
+        var table = SubscriptionTable<String>()
+        _ = table.insert("hears", id: "1", key: key, known: nil, wantsTicks: true)
+        _ = table.insert("not", id: "1", key: key, known: nil)
+        _ = table.take(.result(Fixture.live(1, 1)), key: key)
+        #expect(table.take(.again(Fixture.live(1, 2)), key: key).map(\.subscription.session) == ["hears"])
+        #expect(table.take(.again(Fixture.live(1, 1)), key: key).isEmpty, "older than what was shown")
+    }
+
+    @Test func theOwnerIsToldWhoWantsTicksOnceSomebodyDoes() throws {
+        var machine = machine()
+        let plain = try machine.subscribed(hub: 0, Fixture.query(), known: nil, nowMs: 0)
+        #expect(asks(plain.actions).map(\.wantsTicks) == [false])
+        _ = machine.inboxArrived(Fixture.result(1, 1), nowMs: 1)
+        let first = try machine.subscribed(hub: 0, Fixture.query(), known: nil, wantsTicks: true, nowMs: 2)
+        #expect(first.immediate != nil && asks(first.actions).map(\.wantsTicks) == [true])
+        let second = try machine.subscribed(hub: 1, Fixture.query(), known: nil, wantsTicks: true, nowMs: 3)
+        #expect(asks(second.actions).isEmpty)
+        let actions = machine.inboxArrived(ticked(2), nowMs: 4)
+        guard case .deliver(let hubs, _, .again(let result), _)? = actions.first else { return #expect(Bool(false)) }
+        #expect(hubs == [0, 1] && result.position == Fixture.position(2))
+        let late = machine.inboxArrived(ticked(1), nowMs: 5)
+        #expect(late.isEmpty)
+    }
+}
