@@ -28,6 +28,20 @@ struct SQLConnectTests {
         }
     }
 
+    @Test func limitsOfASession() async throws {
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(
+                roles: "api,worker,gateway",
+                settings: [
+                    "gateway.subscriptionsPerSessionMax=3", "gateway.initTimeoutMs=1500",
+                    "gateway.webSocketFrameBytesMax=262144",
+                ])
+            let url = "http://\(node.address.host):\(node.address.port)"
+            let output = try await PythonClients.run("sql_connect_client.py", ["limits", url, "", ""])
+            #expect(output.contains("limits passed"), "\(output)")
+        }
+    }
+
     /// What a page of another origin needs: the preflight for all headers of the web SDK, and the socket.
     @Test(.enabled(if: Browser.path != nil, "there is no Chromium on this machine"))
     func aBrowserOnAnotherOrigin() async throws {

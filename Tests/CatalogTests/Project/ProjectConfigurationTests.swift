@@ -105,4 +105,21 @@ struct ProjectConfigurationTests {
         #expect(read(mapping(("connectorId", .scalar("a b")))).1 == ["configuration-identifier"])
         #expect(read(ConfigurationNode(.null, line: 1, column: 1)).1 == ["configuration-type"])
     }
+
+    @Test func aClientCacheOfAnySDKWantsIDs() {
+        func wants(_ generate: ConfigurationNode) -> Bool? {
+            var sink = DiagnosticSink()
+            let root = mapping(("connectorId", .scalar("movies")), ("generate", generate.kind))
+            let file = SourceFile(path: "c", text: "")
+            return ConnectorConfiguration.read(root, in: file, sink: &sink)?.hasClientCache
+        }
+        let cache = mapping(("clientCache", mapping(("maxAge", .scalar("5s"))).kind))
+        let none = mapping(("outputDir", .scalar("x")))
+        #expect(wants(mapping(("swiftSdk", cache.kind))) == true)
+        #expect(wants(mapping(("swiftSdk", none.kind), ("javascriptSdk", .sequence([none, cache])))) == true)
+        #expect(wants(mapping(("swiftSdk", mapping(("clientCache", .null)).kind))) == true)
+        #expect(wants(mapping(("swiftSdk", none.kind), ("kotlinSdk", .null))) == false)
+        #expect(wants(mapping(("swiftSdk", mapping(("clientCache", .scalar("false"))).kind))) == false)
+        #expect(wants(ConfigurationNode(.null, line: 1, column: 1)) == false)
+    }
 }

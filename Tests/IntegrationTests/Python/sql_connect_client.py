@@ -1,7 +1,7 @@
 """What the SQL Connect SDKs put on the wire and rely on: REST and both WebSocket paths as the web and Flutter SDKs use
 them, gRPC as Android and iOS do.
 
-    sql_connect_client.py rest|stream|grpc|hostile|drain http://HOST:PORT TOKEN SECRET [PROCESS]
+    sql_connect_client.py rest|stream|grpc|hostile|limits|drain http://HOST:PORT TOKEN SECRET [PROCESS]
 """
 
 import asyncio
@@ -470,6 +470,47 @@ async def hostile(base, token, secret):
             pass
 
 
+async def limits(base, token, secret):
+    """A node with three operations for each session and 1.5 s for the first message."""
+    import grpc
+    messages, services = grpc_modules()
+    request = {"operationName": "ListMoviesByGenre", "variables": {"genre": "Drama"}}
+    async with aiohttp.ClientSession() as session, grpc.aio.insecure_channel(base.split("://")[1]) as channel:
+        async with session.ws_connect(base + NEW_PATH) as socket:
+            web = Stream(socket)
+            await web.send(name=NAME)
+            for id in "1234":
+                await web.send(requestId=id, subscribe=request)
+                answer = await web.next()
+                code = answer["errors"][0]["extensions"]["code"] if "errors" in answer else None
+                expect((answer["requestId"], code), (id, "RESOURCE_EXHAUSTED" if id == "4" else None), "operations")
+            await web.send(requestId="1", cancel={})
+            await web.send(requestId="4", subscribe=request)
+            expect("errors" in await web.next(), False, "room after a cancel")
+            # Variables that nobody needs, a message that is too large.
+            deep = {"genre": json.loads("[" * 80 + "]" * 80)}
+            await web.send(requestId="5", execute={"operationName": "ListMoviesByGenre", "variables": deep})
+            expect((await web.next())["requestId"], "5", "depth")
+            await socket.send_str("{" + " " * 400_000 + "}")
+            message = await asyncio.wait_for(socket.receive(), 10)
+            expect((message.type, message.data), (aiohttp.WSMsgType.CLOSE, 1009), "a large message")
+        # Nobody is waited for.
+        async with session.ws_connect(base + OLD_PATH) as socket:
+            message = await asyncio.wait_for(socket.receive(), 10)
+            expect((message.type, message.data), (aiohttp.WSMsgType.CLOSE, 1008), "silence")
+        silent = services.ConnectorStreamServiceStub(channel).Connect(Calls())
+        try:
+            await asyncio.wait_for(silent.read(), 10)
+        except grpc.aio.AioRpcError:
+            pass
+        expect(await silent.code(), grpc.StatusCode.RESOURCE_EXHAUSTED, "silence")
+        # More calls than a connection may have wait for their turn.
+        unary = services.ConnectorServiceStub(channel)
+        body = messages.ExecuteQueryRequest(name=NAME, operation_name="ListMoviesByGenre")
+        body.variables.update({"genre": "Drama"})
+        expect(len(await asyncio.gather(*[unary.ExecuteQuery(body) for _ in range(500)])), 500, "calls")
+
+
 async def drain(base, token, secret):
     """The node is told to stop: sockets get 1001, gRPC a GOAWAY and UNAVAILABLE."""
     import grpc
@@ -498,7 +539,8 @@ async def drain(base, token, secret):
             expect(await call.code(), grpc.StatusCode.UNAVAILABLE, "stream")
 
 
-TESTS = {"rest": rest, "stream": stream, "grpc": grpc_client, "hostile": hostile, "drain": drain}
+TESTS = {"rest": rest, "stream": stream, "grpc": grpc_client, "hostile": hostile, "limits": limits,
+         "drain": drain}
 
 if __name__ == "__main__":
     asyncio.run(TESTS[sys.argv[1]](*sys.argv[2:5]))
