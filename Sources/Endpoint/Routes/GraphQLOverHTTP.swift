@@ -62,7 +62,8 @@ extension PublicEndpoint {
                     .notAcceptable,
                     "subscriptions need a WebSocket, text/event-stream or multipart/mixed;subscriptionSpec=1.0")
             }
-            return try stream(call, resolved, identity, as: format, known: request.known)
+            return try stream(
+                call, resolved, identity, as: format, known: request.resume?.known(of: resolved.liveQuery.key))
         }
         guard settings.isAPI else { throw RequestError(.notFound, "this node runs no operations (role api)") }
         let envelope = try await services.runOnce(resolved, traceID: call.traceID)

@@ -26,7 +26,8 @@ extension PublicEndpoint {
                 try self.eventStream(call, resolved, identity)
                 return
             }
-            let known = call.request.header("if-none-match").flatMap { EntityTag(ifNoneMatch: $0) }?.known
+            let known = call.request.header("if-none-match").flatMap { EntityTag(ifNoneMatch: $0) }?
+                .known(of: resolved.liveQuery.key)
             let waitMs = call.request.header("prefer").flatMap {
                 Preferences.waitMs($0, maximumMs: self.settings.longPollMaxMs)
             }
@@ -42,7 +43,7 @@ extension PublicEndpoint {
         _ call: Call, _ resolved: ResolvedOperation, known: KnownResult?
     ) async throws(RequestError) {
         let result = try await services.read(resolved)
-        let tag = EntityTag(KnownResult(digest: result.digest, position: nil))
+        let tag = EntityTag(KnownResult(digest: result.digest, position: nil), of: resolved.liveQuery.key)
         answer(call, tag: tag, body: known?.digest == result.digest ? nil : result.body, resolved)
     }
 
@@ -82,7 +83,8 @@ extension PublicEndpoint {
                 }
                 switch ending {
                 case .result(let result):
-                    let tag = EntityTag(KnownResult(digest: result.digest, position: result.position))
+                    let tag = EntityTag(
+                        KnownResult(digest: result.digest, position: result.position), of: resolved.liveQuery.key)
                     self.answer(call, tag: tag, body: result.body, resolved)
                 case .waited:
                     // The owner may not have answered at all: the database decides what the client is told.
@@ -90,7 +92,8 @@ extension PublicEndpoint {
                         let result = try await self.services.read(resolved)
                         let isSame = known?.digest == result.digest
                         let position = isSame ? known?.position : nil
-                        let tag = EntityTag(KnownResult(digest: result.digest, position: position))
+                        let tag = EntityTag(
+                            KnownResult(digest: result.digest, position: position), of: resolved.liveQuery.key)
                         self.answer(call, tag: tag, body: isSame ? nil : result.body, resolved)
                     }
                 case .failed(let error): call.fail(error)
@@ -102,7 +105,8 @@ extension PublicEndpoint {
     private func eventStream(
         _ call: Call, _ resolved: ResolvedOperation, _ identity: Identity
     ) throws(RequestError) {
-        let known = call.request.header("last-event-id").flatMap { EntityTag(bare: $0) }?.known
+        let known = call.request.header("last-event-id").flatMap { EntityTag(bare: $0) }?
+            .known(of: resolved.liveQuery.key)
         try stream(call, resolved, identity, as: .resource, known: known)
     }
 

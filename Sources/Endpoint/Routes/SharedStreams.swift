@@ -131,7 +131,8 @@ extension PublicEndpoint {
             }
             let isFollowed = resolved.operation.kind == .query && resolved.wantedKind != .query
             stream.start(
-                id, resolved, follow: isFollowed, expiresAtMs: identity.expiresAtMs, known: request.known
+                id, resolved, follow: isFollowed, expiresAtMs: identity.expiresAtMs,
+                known: request.resume?.known(of: resolved.liveQuery.key)
             ) { start in
                 switch start {
                 case .started: call.exchange.respond(.accepted, headers: call.headers, body: [])

@@ -31,7 +31,7 @@ package final class LoopHub: @unchecked Sendable {
             session, id: id, key: query.key, known: known, fromAsk: start.fromAsk,
             wantsTicks: wantsTicks)
         if let immediate = start.immediate, table.deliver(immediate, to: handle),
-            let delivery = SessionDelivery(immediate)
+            let delivery = SessionDelivery(immediate, of: query.key)
         {
             session.deliver(delivery, id: id)
         }
@@ -56,7 +56,7 @@ package final class LoopHub: @unchecked Sendable {
 
     func deliver(_ delivery: InterestMachine.Delivery, key: LiveQueryKey, answers: UInt64) {
         eventLoop.assertInEventLoop()
-        let shared = SessionDelivery(delivery)
+        let shared = SessionDelivery(delivery, of: key)
         let due = table.take(delivery, key: key, answers: answers)
         guard let shared else { return }
         // A session that got it may have ended others on its way.
@@ -68,9 +68,9 @@ package final class LoopHub: @unchecked Sendable {
 
 extension SessionDelivery {
     /// Nil where a session has nothing to tell its client.
-    init?(_ delivery: InterestMachine.Delivery) {
+    init?(_ delivery: InterestMachine.Delivery, of key: LiveQueryKey) {
         switch delivery {
-        case .result(let result), .again(let result): self = .result(SharedResult(result))
+        case .result(let result), .again(let result): self = .result(SharedResult(result, of: key))
         case .failed(let error): self = .failed(error)
         case .unchanged: return nil
         }

@@ -6,6 +6,7 @@ package import Sessions
 /// One result on one event loop, encoded once per protocol and shared by every session.
 package final class SharedResult {
     package let result: LiveResult
+    private let key: LiveQueryKey
     /// One for each protocol in use; mostly one.
     private var encodings: [Encoding] = []
     private var streamTexts: [(format: StreamFormat, text: ByteBuffer)] = []
@@ -29,8 +30,9 @@ package final class SharedResult {
 
     private static let framesMax = 16
 
-    package init(_ result: LiveResult) {
+    package init(_ result: LiveResult, of key: LiveQueryKey) {
         self.result = result
+        self.key = key
     }
 
     package var byteCount: Int { result.body.count + result.entities.count }
@@ -64,7 +66,7 @@ package final class SharedResult {
     /// The same for a stream, where nothing differs between subscribers.
     package func text(as format: StreamFormat) -> ByteBuffer {
         for known in streamTexts where known.format == format { return known.text }
-        let text = ByteBuffer(bytes: format.result(result))
+        let text = ByteBuffer(bytes: format.result(result, of: key))
         streamTexts.append((format, text))
         return text
     }

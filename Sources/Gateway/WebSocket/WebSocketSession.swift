@@ -184,7 +184,7 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
             guard !isExpired else { throw Self.expiredError }
             let resolved = try services.resolve(request, auth: identity.auth)
             if try Self.isFollowed(resolved, mode) {
-                try follow(id, resolved, known: request.known)
+                try follow(id, resolved, known: request.resume?.known(of: resolved.liveQuery.key))
             } else {
                 perform(machine.started(id: id))
                 runOnce(id, resolved)

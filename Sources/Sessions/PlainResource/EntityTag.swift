@@ -1,22 +1,35 @@
 package import LiveModel
 
-/// The `ETag` of a query's result: the digest, and, where the result came from a shard, its position.
+/// The `ETag` of a query's result: the digest, and, where the result came from a shard, its position and the live query.
 ///
-///     "5d41…"                     one-shot read
-///     "5d41…@1732.17.1732000-4"   live result
+///     "5d41…"                                       one-shot read
+///     "5d41…@1732.17.1732000-4@0f3a66b1c94e7d28"    live result
 ///
-/// A later poll on any gateway is judged by the digest for equality and by the position for freshness. RFC 9110 §8.8.3.
+/// A later poll on any gateway is judged by the digest for equality and by the position for freshness. The position
+/// counts for its own live query only: the same URL asked by another user, or with other variables, is another one, and
+/// "nothing happened since" would leave the former user's result standing. RFC 9110 §8.8.3.
 package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
-    package let known: KnownResult
+    private let digest: Digest
+    private let position: Position?
+    /// First eight bytes of the live query's key; nil exactly without a position.
+    private let keyPrefix: UInt64?
 
-    package init(_ known: KnownResult) {
-        self.known = known
+    package init(_ known: KnownResult, of key: LiveQueryKey) {
+        digest = known.digest
+        position = known.position
+        keyPrefix = known.position == nil ? nil : key.digest.prefix
+    }
+
+    /// What the holder of this tag knows of a live query.
+    package func known(of key: LiveQueryKey) -> KnownResult {
+        KnownResult(digest: digest, position: keyPrefix == key.digest.prefix ? position : nil)
     }
 
     /// With the quotes, as it stands in the header.
     package var description: String {
-        guard let position = known.position else { return "\"\(known.digest.hex)\"" }
-        return "\"\(known.digest.hex)@\(position)\""
+        guard let position, let keyPrefix else { return "\"\(digest.hex)\"" }
+        let hex = String(keyPrefix, radix: 16)
+        return "\"\(digest.hex)@\(position)@\(String(repeating: "0", count: 16 - hex.utf8.count))\(hex)\""
     }
 
     /// The first tag of an `If-None-Match` header that is one of ours; weak ones count. Others are no error: they just
@@ -37,14 +50,18 @@ package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
 
     /// Without quotes: also what `Last-Event-ID` of an event stream carries.
     package init?(bare text: some StringProtocol) {
-        let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+        let parts = text.split(separator: "@", maxSplits: 2, omittingEmptySubsequences: false)
         guard let first = parts.first, let digest = Digest(hex: first) else { return nil }
-        var position: Position?
-        if parts.count == 2 {
-            guard let parsed = Position(parts[1]) else { return nil }
-            position = parsed
+        self.digest = digest
+        switch parts.count {
+        case 1: (position, keyPrefix) = (nil, nil)
+        case 3:
+            guard let position = Position(parts[1]), parts[2].utf8.count == 16,
+                let keyPrefix = UInt64(parts[2], radix: 16)
+            else { return nil }
+            (self.position, self.keyPrefix) = (position, keyPrefix)
+        default: return nil
         }
-        self.init(KnownResult(digest: digest, position: position))
     }
 
     package var bare: String { String(description.dropFirst().dropLast()) }

@@ -13,14 +13,14 @@ package struct OperationRequest: Sendable, Hashable {
     package var documentID: DocumentID?
     package var variables: JSONObject
     /// What the client holds of it already.
-    package var known: KnownResult?
+    package var resume: EntityTag?
 
     package init(
         connector: String? = nil, operationName: String?, document: String? = nil, documentID: DocumentID? = nil,
-        variables: JSONObject = JSONObject(), known: KnownResult? = nil
+        variables: JSONObject = JSONObject(), resume: EntityTag? = nil
     ) {
         self.documentID = documentID
-        self.known = known
+        self.resume = resume
         self.connector = connector
         self.operationName = operationName
         self.document = document
@@ -46,7 +46,7 @@ package struct OperationRequest: Sendable, Hashable {
         } else {
             documentID = try persisted.map { hash throws(RequestError) in try DocumentID(persistedQuery: hash) }
         }
-        self.known = extensions?["resume"]?.stringValue.flatMap { EntityTag(bare: $0) }?.known
+        self.resume = extensions?["resume"]?.stringValue.flatMap { EntityTag(bare: $0) }
     }
 
     /// From the body of a SQL Connect call: `{name?, operationName, variables?}`; null counts as absent.

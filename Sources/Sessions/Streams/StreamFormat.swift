@@ -35,10 +35,10 @@ package enum StreamFormat: Sendable, Hashable {
     }
 
     /// A result of a live query: the same for all its subscribers.
-    package func result(_ result: LiveResult) -> [UInt8] {
+    package func result(_ result: LiveResult, of key: LiveQueryKey) -> [UInt8] {
         switch self {
         case .resource:
-            let tag = EntityTag(KnownResult(digest: result.digest, position: result.position))
+            let tag = EntityTag(KnownResult(digest: result.digest, position: result.position), of: key)
             return ServerSentEvent.event("next", id: tag.bare, data: ResultEnvelope.data(result.body))
         case .graphQLSSE, .multipart: return answer(ResultEnvelope.data(result.body))
         }

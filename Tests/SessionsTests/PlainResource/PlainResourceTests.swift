@@ -4,16 +4,25 @@ import Testing
 
 @Suite struct EntityTagTests {
     private let digest = Fixture.digest(1)
+    private let key = LiveQueryKey(digest: Fixture.digest(7))
 
     @Test func textAndValueRoundTrip() {
         for position in [nil, Fixture.position(17, epoch: 1732)] {
-            let tag = EntityTag(KnownResult(digest: digest, position: position))
+            let tag = EntityTag(KnownResult(digest: digest, position: position), of: key)
             #expect(EntityTag(ifNoneMatch: tag.description) == tag)
             #expect(EntityTag(bare: tag.bare) == tag)
             #expect(tag.description == "\"\(tag.bare)\"")
         }
-        let tag = EntityTag(KnownResult(digest: digest, position: Fixture.position(17, epoch: 1732)))
-        #expect(tag.bare == "\(digest.hex)@1732.17.17-0")
+        let tag = EntityTag(KnownResult(digest: digest, position: Fixture.position(17, epoch: 1732)), of: key)
+        #expect(tag.bare == "\(digest.hex)@1732.17.17-0@\(key.digest.hex.prefix(16))")
+    }
+
+    /// Found by the simulation: a client that came back as another user kept the former user's result.
+    @Test func aPositionCountsForItsOwnLiveQuery() {
+        let known = KnownResult(digest: digest, position: Fixture.position(17))
+        let other = LiveQueryKey(digest: Fixture.digest(8))
+        #expect(EntityTag(known, of: key).known(of: key) == known)
+        #expect(EntityTag(known, of: key).known(of: other) == KnownResult(digest: digest, position: nil))
     }
 
     @Test func theFirstOfOursInAListCounts() {
@@ -22,14 +31,17 @@ import Testing
             mine, "W/\(mine)", "  \(mine) ", "\"other\", \(mine)", "\"\",W/ \"x\",\t\(mine)",
             "\(mine), \"\(Fixture.digest(2).hex)\"",
         ] {
-            #expect(EntityTag(ifNoneMatch: header)?.known == KnownResult(digest: digest, position: nil), "\(header)")
+            #expect(
+                EntityTag(ifNoneMatch: header)?.known(of: key) == KnownResult(digest: digest, position: nil),
+                "\(header)")
         }
     }
 
     @Test func everythingElseMatchesNothing() {
         for header in [
             "", "*", digest.hex, "\"\(digest.hex.dropLast())\"", "\"\(digest.hex)@\"", "\"\(digest.hex)@1.2\"",
-            "\"\(digest.hex)@1.2.3\"", "\"\(digest.hex)@1.2.3-4@5\"", "\"", "\"@1.2.3-4\"", "\"\(digest.hex)0\"",
+            "\"\(digest.hex)@1.2.3\"", "\"\(digest.hex)@1.2.3-4\"", "\"\(digest.hex)@1.2.3-4@5\"", "\"", "\"@1.2.3-4\"",
+            "\"\(digest.hex)0\"",
         ] {
             #expect(EntityTag(ifNoneMatch: header) == nil, "\(header)")
         }

@@ -7,6 +7,8 @@ import Testing
     private static let result = LiveResult(
         position: Fixture.position(1), digest: Fixture.digest(1), body: Array(#"{"a":1}"#.utf8))
 
+    private static let key = Fixture.query().key
+
     private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
     @Test func case35AMultipartAnswerIsByteForByteTheRouters() {
@@ -15,7 +17,7 @@ import Testing
             text(format.opening) == "\r\n--graphql\r\ncontent-type: application/json\r\n\r\n{}\r\n--graphql",
             "a line break before the first delimiter, or Apollo iOS loses the first part")
         #expect(
-            text(format.result(Self.result))
+            text(format.result(Self.result, of: Self.key))
                 == "\r\ncontent-type: application/json\r\n\r\n{\"payload\":{\"data\":{\"a\":1}}}\r\n--graphql")
         #expect(text(format.keepAlive) == "\r\ncontent-type: application/json\r\n\r\n{}\r\n--graphql")
         #expect(text(format.completed) == "--\r\n")
@@ -45,7 +47,7 @@ import Testing
         let format = StreamFormat.graphQLSSE
         #expect(format.contentType == "text/event-stream")
         #expect(text(format.opening) == ":\n\n")
-        #expect(text(format.result(Self.result)) == "event: next\ndata: {\"data\":{\"a\":1}}\n\n")
+        #expect(text(format.result(Self.result, of: Self.key)) == "event: next\ndata: {\"data\":{\"a\":1}}\n\n")
         #expect(text(format.completed) == "event: complete\ndata: \n\n", "empty, but present")
         let failed = text(format.failed([RequestError(.operationNotFound, "none")]))
         #expect(
@@ -54,8 +56,8 @@ import Testing
     }
 
     @Test func thePlainResourceHasTheEntityTagAsId() {
-        let event = text(StreamFormat.resource.result(Self.result))
-        let tag = EntityTag(KnownResult(digest: Self.result.digest, position: Self.result.position))
+        let event = text(StreamFormat.resource.result(Self.result, of: Self.key))
+        let tag = EntityTag(KnownResult(digest: Self.result.digest, position: Self.result.position), of: Self.key)
         #expect(event == "id: \(tag.bare)\nevent: next\ndata: {\"data\":{\"a\":1}}\n\n")
     }
 
