@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PROJECT ?= config/movies
 SWIFT_BUILD_FLAGS ?=
 
-.PHONY: help setup build run cluster test deploy-check lint format bench load clean release
+.PHONY: help setup build run cluster test simulate deploy-check lint format bench load clean release
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -40,6 +40,12 @@ bench: setup ## Benchmarks beside bare equivalents; BENCH_FLAGS="--quick --only 
 deploy-check: ## Everything in deploy/ against its schemas and programs, and against settings and metrics
 	@deploy/setup.sh check
 	@deploy/check/run.sh
+
+simulate: setup ## The whole system in one process, many seeds; SEEDS=n FIRST=k SEED=k TRACE=1 SABOTAGE=name|all
+	swift build -c release --product freshet-simulate $(SWIFT_BUILD_FLAGS)
+	@"$$(swift build -c release --show-bin-path $(SWIFT_BUILD_FLAGS))/freshet-simulate" --seeds $(or $(SEEDS),1000) \
+		$(if $(FIRST),--first $(FIRST)) $(if $(SEED),--seed $(SEED)) $(if $(TRACE),--trace) \
+		$(if $(SABOTAGE),--sabotage $(SABOTAGE))
 
 lint: ## swift format lint --strict
 	swift format lint --strict --configuration .swift-format -r Sources Tests Package.swift

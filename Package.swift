@@ -152,6 +152,11 @@ let package = Package(
                 "Refresh", "Settings", "Sharding", nio, nioPosix, nioHTTP, logging, metrics,
             ]),
         .executableTarget(name: "freshet-bench", dependencies: ["Benchmarks", arguments], swiftSettings: settings),
+        // Simulation: `make simulate`
+        module(
+            "Simulation",
+            ["APINode", "Broker", "CEL", "FanoutWorker", "JSON", "LiveModel", "Refresh", "Sessions", "Sharding"]),
+        .executableTarget(name: "freshet-simulate", dependencies: ["Simulation", arguments], swiftSettings: settings),
         // Tests mirror Sources
         tests("CELTests", ["CEL"]),
         tests("GraphQLLanguageTests", ["GraphQLLanguage", "JSON"]),
@@ -165,7 +170,8 @@ let package = Package(
         tests("ShardingTests", ["JSON", "LiveModel", "Sharding"]),
         tests("SessionsTests", ["JSON", "LiveModel", "Sessions"]),
         tests("ConformanceTests", ["CEL", "Catalog", "FanoutWorker", "JSON", "LiveModel", "Refresh"]),
-        tests("SimulationTests", ["CEL", "JSON", "LiveModel", "Refresh", "Sessions", "Sharding"]),
+        tests("SimulationTests", ["Simulation"]),
+        tests("APINodeTests", ["APINode"]),
         tests("ProjectFolderTests", ["Catalog", "ProjectFolder"]),
         tests("LocalServersTests", ["CLibpq", "LocalServers"]),
         tests("PostgresTests", ["LocalServers", "Postgres", logging]),

@@ -36,9 +36,7 @@ package final class EventPublisher: Sendable {
     }
 
     private struct State {
-        var inFlight = 0
-        var published: [Published] = []
-        var isRemoving = false
+        var publication: Publication<Published>
         var hasPublished = false
         /// Changes of the broker's servers that the shards have been told of.
         var serverChangesTold = 0
@@ -50,7 +48,7 @@ package final class EventPublisher: Sendable {
     private let directory: ClusterDirectory
     private let settings: Settings
     private let logger: Logger
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let published = Counter(label: "freshet_events_published_total")
     private let deferred = Counter(label: "freshet_events_deferred_total")
     private let republished = Counter(label: "freshet_events_republished_after_split_total")
@@ -67,14 +65,16 @@ package final class EventPublisher: Sendable {
         self.directory = directory
         self.settings = settings
         self.logger = logger
+        let publication = Publication<Published>(
+            inFlightMax: settings.inFlightMax, deleteBatchMax: settings.deleteBatchMax)
+        self.state = Mutex(State(publication: publication))
     }
 
     /// Publishes in the background; the caller's acknowledgement does not wait for it.
     /// - Parameter generation: of the orders by which the row's shards were found.
     package func publish(_ row: OutboxRow, of mutation: OperationReference, generation: UInt64) {
         let isAccepted = state.withLock { state in
-            guard state.inFlight < settings.inFlightMax else { return false }
-            state.inFlight += 1
+            guard state.publication.committed() else { return false }
             state.hasPublished = true
             return true
         }
@@ -143,26 +143,14 @@ package final class EventPublisher: Sendable {
     }
 
     private func finished(_ event: Published?) {
-        let startsRemoval = state.withLock { state in
-            state.inFlight -= 1
-            // Rows beyond the bound stay; the sweeper publishes them once more, which is harmless.
-            if let event, state.published.count < settings.inFlightMax { state.published.append(event) }
-            guard !state.isRemoving, !state.published.isEmpty else { return false }
-            state.isRemoving = true
-            return true
-        }
+        let startsRemoval = state.withLock { $0.publication.ended(published: event) }
         if startsRemoval { Task { await remove() } }
     }
 
     private func remove() async {
         while true {
             try? await Task.sleep(for: .milliseconds(settings.deleteBatchMs))
-            let batch: [Published] = state.withLock { state in
-                let batch = Array(state.published.prefix(settings.deleteBatchMax))
-                state.published.removeFirst(batch.count)
-                if batch.isEmpty { state.isRemoving = false }
-                return batch
-            }
+            let batch = state.withLock { $0.publication.nextRemoval() }
             if batch.isEmpty { return }
             do {
                 try await publishAdded(batch)
@@ -190,7 +178,7 @@ package final class EventPublisher: Sendable {
     package func drain(withinMs: Int64) async {
         let deadline = ContinuousClock.now + .milliseconds(withinMs)
         while ContinuousClock.now < deadline {
-            let isIdle = state.withLock { $0.inFlight == 0 && $0.published.isEmpty && !$0.isRemoving }
+            let isIdle = state.withLock { $0.publication.isIdle }
             if isIdle { return }
             try? await Task.sleep(for: .milliseconds(5))
         }

@@ -1,28 +1,37 @@
-internal import Broker
-internal import LiveModel
+package import Broker
+package import LiveModel
 
 /// The tail of a shard's event stream, read when the shard is taken.
-struct EventHistory {
+package struct EventHistory: Sendable {
     /// Oldest first, without a hole up to `lastID`; unreadable entries end the tail.
-    var entries: [(StreamID, MutationEvent)]
+    package private(set) var entries: [(StreamID, MutationEvent)] = []
     /// The last id the stream ever gave.
-    var lastID: StreamID
+    package let lastID: StreamID
 
-    /// Reads forward from a guess, since ids are times: where the last `countMax` entries should begin if they came
-    /// evenly. A guess too early is cut short; then the tail is empty, which costs refreshes and nothing else.
-    static func load(from broker: any Broker, stream: String, countMax: Int) async throws(BrokerError) -> EventHistory {
-        guard let info = try await broker.info(of: stream), let firstID = info.firstID else {
-            return EventHistory(entries: [], lastID: try await broker.lastID(of: stream))
-        }
+    /// Without a tail: nothing before `lastID` can be judged.
+    package init(lastID: StreamID) {
+        self.lastID = lastID
+    }
+
+    /// Where to read so as to get the last `countMax` entries: a guess, since ids are times, from where they should begin
+    /// if they came evenly. Nil: there is nothing to read.
+    package static func page(
+        of info: StreamInfo, countMax: Int
+    ) -> (after: StreamID, through: StreamID, limit: Int)? {
+        guard let firstID = info.firstID else { return nil }
         var after = StreamID.zero
         if info.length > countMax, info.lastID.ms > firstID.ms {
             let spanMs = (info.lastID.ms - firstID.ms) / UInt64(max(1, info.length / countMax))
             after = StreamID(ms: info.lastID.ms - spanMs, sequence: 0)
         }
-        let pageMax = countMax * 4
-        let page = try await broker.range(stream, after: after, through: info.lastID, limit: pageMax)
-        guard page.count < pageMax else { return EventHistory(entries: [], lastID: info.lastID) }
-        var entries: [(StreamID, MutationEvent)] = []
+        return (after, info.lastID, countMax * 4)
+    }
+
+    /// - Parameter page: what stands there. A guess too early is cut short; then the tail is empty, which costs refreshes
+    ///   and nothing else.
+    package init(of info: StreamInfo, page: [StreamEntry], countMax: Int) {
+        lastID = info.lastID
+        guard page.count < countMax * 4 else { return }
         for entry in page.suffix(countMax) {
             guard let event = entry["e"].flatMap({ try? MutationEvent(encoded: $0) }) else {
                 entries = []
@@ -30,6 +39,14 @@ struct EventHistory {
             }
             entries.append((entry.id, event))
         }
-        return EventHistory(entries: entries, lastID: info.lastID)
+    }
+
+    static func load(from broker: any Broker, stream: String, countMax: Int) async throws(BrokerError) -> EventHistory {
+        guard let info = try await broker.info(of: stream) else { return EventHistory(lastID: .zero) }
+        guard let (after, through, limit) = page(of: info, countMax: countMax) else {
+            return EventHistory(lastID: info.lastID)
+        }
+        let entries = try await broker.range(stream, after: after, through: through, limit: limit)
+        return EventHistory(of: info, page: entries, countMax: countMax)
     }
 }

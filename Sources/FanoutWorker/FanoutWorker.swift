@@ -36,7 +36,6 @@ package actor FanoutWorker {
         let gateway: NodeID
         let key: LiveQueryKey?
         let append: StreamAppend
-        let bytes: Int
     }
 
     private let node: NodeID
@@ -51,11 +50,11 @@ package actor FanoutWorker {
     private var leases: LeaseMachine
     private var gateways: Set<NodeID> = []
     private var shardOfStream: [String: (shard: ShardID, kind: StreamKind)] = [:]
-    private var outgoing: [Outgoing] = []
-    private var outgoingBytes = 0
-    private var isSending = false
+    private var outgoing: FlightQueue<Outgoing>
     private var timer: (deadlineMs: Int64, task: Task<Void, Never>)?
     private var checkpointed: [ShardID: StreamID] = [:]
+    /// Where shards stood that are being given back, if that is not recorded yet.
+    private var released: [ShardID: StreamID] = [:]
     private var lastTrimMs: Int64 = 0
     private var isDraining = false
     private var isCheckpointing = false
@@ -93,6 +92,7 @@ package actor FanoutWorker {
         self.clock = clock
         self.logger = logger
         self.reader = broker.makeReader(name: "worker-\(node)")
+        self.outgoing = FlightQueue(bytesMax: settings.outgoingBytesMax, flightBytesMax: settings.flightBytesMax)
         self.leases = LeaseMachine(me: node, shardCount: shardCount, settings: settings.lease)
         self.machine = RefreshMachine(settings: settings.refresh) { query throws(RequestError) in
             try catalog.queryRules(of: query)
@@ -133,7 +133,7 @@ package actor FanoutWorker {
         self.gateways = gateways
         guard !isDraining else { return }
         let actions = leases.workersChanged(workers, pins: pins, nowMs: clock.nowMs())
-        if !actions.isEmpty { Task { await self.perform(actions) } }
+        begin(actions)
     }
 
     private func keepLeases() async {
@@ -141,7 +141,7 @@ package actor FanoutWorker {
             // Nothing here waits for a shard to start or for a checkpoint: renewals must not be late.
             noticeServerChange()
             let actions = isDraining ? [] : leases.tick(nowMs: clock.nowMs())
-            if !actions.isEmpty { Task { await self.perform(actions) } }
+            begin(actions)
             if !isCheckpointing {
                 isCheckpointing = true
                 Task {
@@ -171,22 +171,39 @@ package actor FanoutWorker {
         toldTakeOver = counts
     }
 
-    /// What the former server acknowledged may be lost: committed rows, events, and results on their way to gateways.
-    /// So everything runs again, and the gateways say what they have.
     private func noticeServerChange() {
         let changes = broker.state.serverChanges + queries.databaseChanges
         guard changes != serverChanges else { return }
         logger.warning("another redis or postgres server answers, all shards run again")
         serverChanges = changes
-        let nowMs = clock.nowMs()
-        for shard in machine.ownedShards {
-            guard let epoch = machine.epoch(of: shard) else { continue }
-            perform(machine.eventsLost(shard, lastEventID: machine.lastEventID(of: shard) ?? .zero, nowMs: nowMs))
-            askAll(gateways, shard, epoch)
-        }
+        perform(machine.serverChanged(gateways: gateways, nowMs: clock.nowMs()))
+    }
+
+    private func begin(_ actions: [LeaseMachine.Action]) {
+        endServing(actions)
+        if !actions.isEmpty { Task { await self.tellBroker(actions) } }
     }
 
     private func perform(_ actions: [LeaseMachine.Action]) async {
+        endServing(actions)
+        await tellBroker(actions)
+    }
+
+    /// In the same breath as the machine decided it: from then on it does not watch over the lease, and a result that
+    /// comes in between would be used whenever it was read.
+    private func endServing(_ actions: [LeaseMachine.Action]) {
+        for action in actions {
+            switch action {
+            case .stop(let shard, let epoch): lost(shard, epoch)
+            case .release(let shard, let epoch):
+                released[shard] = unrecorded(of: shard)
+                stop(shard, epoch)
+            case .acquire, .renew, .start: break
+            }
+        }
+    }
+
+    private func tellBroker(_ actions: [LeaseMachine.Action]) async {
         // Renewals of many shards go out together: the broker puts concurrent calls into one flight.
         await withTaskGroup(of: Void.self) { group in
             for action in actions { group.addTask { await self.perform(action) } }
@@ -202,7 +219,9 @@ package actor FanoutWorker {
                 broker.keys.lease(shard: shard.number), owner: node.name, ttlMs: ttlMs)
             if let grant { grants[shard] = grant }
             let nowMs = clock.nowMs()
-            await perform(leases.leaseAnswered(shard, epoch: grant?.epoch, sentMs: sentMs, nowMs: nowMs))
+            let actions = leases.leaseAnswered(
+                shard, epoch: grant?.epoch, knownForMs: grant?.knownForMs ?? 0, sentMs: sentMs, nowMs: nowMs)
+            await perform(actions)
         case .renew(let shard, let epoch):
             let isHeld = try? await broker.renewLease(
                 broker.keys.lease(shard: shard.number), owner: node.name, epoch: epoch, ttlMs: ttlMs)
@@ -210,12 +229,9 @@ package actor FanoutWorker {
             await perform(
                 leases.renewalAnswered(shard, epoch: epoch, isHeld: isHeld, sentMs: sentMs, nowMs: nowMs))
         case .start(let shard, let epoch): await start(shard, epoch)
-        case .stop(let shard, let epoch):
-            stop(shard, epoch)
-            logger.warning("shard lost", metadata: ["shard": "\(shard)", "epoch": "\(epoch)"])
+        case .stop: break
         case .release(let shard, let epoch):
-            await checkpoint(shard)
-            stop(shard, epoch)
+            if let unrecorded = released.removeValue(forKey: shard) { await checkpoint(shard, epoch, unrecorded) }
             _ = try? await broker.releaseLease(
                 broker.keys.lease(shard: shard.number), owner: node.name, epoch: epoch)
             logger.info("shard released", metadata: ["shard": "\(shard)", "epoch": "\(epoch)"])
@@ -230,18 +246,18 @@ package actor FanoutWorker {
                 from: broker, stream: events, countMax: settings.refresh.historyMax)
             // What gateways announced before this point they announce again when asked below.
             let controlEnd = try await broker.lastID(of: control)
+            let gateways = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
+                .filter { $0.roles.contains("gateway") }.map(\.id)
             guard leases.held[shard] == epoch else { return }
             let grant = grants[shard].flatMap { $0.epoch == epoch ? $0 : nil }
-            machine.shardAcquired(
-                shard, epoch: epoch, lastEventID: history.lastID, history: history.entries,
-                trustedEpoch: grant?.trustedEpoch ?? epoch, nowMs: clock.nowMs())
+            let asks = machine.shardOpened(
+                shard, epoch: epoch, history: history, trustedEpoch: grant?.trustedEpoch ?? epoch, gateways: gateways,
+                nowMs: clock.nowMs())
             shardOfStream[events] = (shard, .events)
             shardOfStream[control] = (shard, .control)
             reader.follow(events, after: history.lastID, server: grant?.server)
             reader.follow(control, after: controlEnd, server: grant?.server)
-            let gateways = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
-                .filter { $0.roles.contains("gateway") }.map(\.id)
-            askAll(gateways, shard, epoch)
+            perform(asks)
             logger.info("shard taken", metadata: ["shard": "\(shard)", "epoch": "\(epoch)"])
         } catch {
             logger.warning("shard could not be started", metadata: ["shard": "\(shard)", "error": "\(error)"])
@@ -250,8 +266,9 @@ package actor FanoutWorker {
         }
     }
 
-    private func askAll(_ gateways: some Sequence<NodeID>, _ shard: ShardID, _ epoch: UInt64) {
-        perform(gateways.map { .send(to: $0, .announceAll(shard: shard, epoch: epoch)) })
+    private func lost(_ shard: ShardID, _ epoch: UInt64) {
+        stop(shard, epoch)
+        logger.warning("shard lost", metadata: ["shard": "\(shard)", "epoch": "\(epoch)"])
     }
 
     private func stop(_ shard: ShardID, _ epoch: UInt64) {
@@ -275,25 +292,16 @@ package actor FanoutWorker {
             if let signal = batch.signal {
                 logger.warning(
                     "events may be lost, the shard runs again", metadata: ["shard": "\(shard)", "signal": "\(signal)"])
-                let lastEventID: StreamID =
-                    if case .regressed = signal { .zero } else { machine.lastEventID(of: shard) ?? .zero }
-                perform(machine.eventsLost(shard, lastEventID: lastEventID, nowMs: nowMs))
             }
-            let entries = batch.entries.map { entry in
-                (entry.id, entry["e"].flatMap { try? MutationEvent(encoded: $0) })
-            }
-            eventsTotal.increment(by: Int64(entries.count))
-            perform(machine.eventsArrived(shard, entries, nowMs: nowMs))
+            eventsTotal.increment(by: Int64(batch.entries.count))
+            perform(machine.eventsRead(shard, signal: batch.signal, entries: batch.entries, nowMs: nowMs))
         case .control:
-            if batch.signal != nil, let epoch = machine.epoch(of: shard) { askAll(gateways, shard, epoch) }
-            for entry in batch.entries {
-                guard let message = try? ControlMessage(fields: entry.fields.map { ($0.name, $0.value) }) else {
-                    logger.warning(
-                        "unreadable control message", metadata: ["shard": "\(shard)", "entry": "\(entry.id)"])
-                    continue
-                }
-                perform(machine.controlArrived(shard, message, nowMs: nowMs))
+            let actions = machine.controlRead(
+                shard, signal: batch.signal, entries: batch.entries, gateways: gateways, nowMs: nowMs
+            ) { entry in
+                logger.warning("unreadable control message", metadata: ["shard": "\(shard)", "entry": "\(entry)"])
             }
+            perform(actions)
         }
     }
 
@@ -312,14 +320,22 @@ package actor FanoutWorker {
         }
     }
 
+    /// Up to where events are applied, if that is not recorded yet.
+    private func unrecorded(of shard: ShardID) -> StreamID? {
+        guard let id = machine.lastEventID(of: shard), id != .zero, checkpointed[shard] != id else { return nil }
+        return id
+    }
+
     private func checkpoint(_ shard: ShardID) async {
-        guard let id = machine.lastEventID(of: shard), let epoch = machine.epoch(of: shard), id != .zero,
-            checkpointed[shard] != id
-        else { return }
+        guard let id = unrecorded(of: shard), let epoch = machine.epoch(of: shard) else { return }
+        await checkpoint(shard, epoch, id)
+    }
+
+    private func checkpoint(_ shard: ShardID, _ epoch: UInt64, _ id: StreamID) async {
         let isDone = try? await broker.checkpoint(
             stream: broker.keys.events(shard: shard.number), group: Keys.workersGroup, id: id,
             lease: broker.keys.lease(shard: shard.number), epoch: epoch)
-        if isDone == true { checkpointed[shard] = id }
+        if isDone == true, machine.epoch(of: shard) == epoch { checkpointed[shard] = id }
     }
 
     // MARK: Actions
@@ -363,7 +379,9 @@ package actor FanoutWorker {
         runSeconds.record(duration: ContinuousClock.now - start)
         runsTotal.increment(by: Int64(batch.items.count))
         changedTotal.increment(by: Int64(outcomes.count { if case .result = $0 { true } else { false } }))
-        perform(machine.runFinished(batch, outcomes, nowMs: clock.nowMs()))
+        let nowMs = clock.nowMs()
+        for case .stop(let shard, let epoch) in leases.expired(nowMs: nowMs) { lost(shard, epoch) }
+        perform(machine.runFinished(batch, outcomes, nowMs: nowMs))
     }
 
     private func send(_ message: InboxMessage, to gateway: NodeID) {
@@ -373,29 +391,18 @@ package actor FanoutWorker {
             gateway: gateway, key: message.key,
             append: StreamAppend(
                 stream: broker.keys.inbox(gateway: gateway.name), fields: fields.map { (name: $0.0, value: $0.1) },
-                lengthMax: settings.inboxLengthMax, expireMs: settings.inboxExpireMs),
-            bytes: bytes)
-        guard outgoingBytes + bytes <= settings.outgoingBytesMax else {
-            perform(machine.sendFailed(gateway, [message.key].compactMap { $0 }, nowMs: clock.nowMs()))
-            return
+                lengthMax: settings.inboxLengthMax, expireMs: settings.inboxExpireMs))
+        switch outgoing.offer(item, bytes: bytes) {
+        case .begin: Task { await self.flush() }
+        case .queued: break
+        case .full: perform(machine.sendFailed(gateway, [message.key].compactMap { $0 }, nowMs: clock.nowMs()))
         }
-        outgoing.append(item)
-        outgoingBytes += bytes
-        guard !isSending else { return }
-        isSending = true
-        Task { await self.flush() }
     }
 
-    /// One flight at a time keeps the order; what comes meanwhile goes with the next.
     private func flush() async {
-        while !outgoing.isEmpty {
-            var flightBytes = 0
-            let count = outgoing.prefix { item in
-                defer { flightBytes += item.bytes }
-                return flightBytes < settings.flightBytesMax
-            }.count
-            let flight = Array(outgoing.prefix(count))
-            outgoing.removeFirst(count)
+        while true {
+            let flight = outgoing.nextFlight()
+            if flight.isEmpty { return }
             do {
                 _ = try await broker.append(flight.map(\.append))
             } catch {
@@ -404,9 +411,7 @@ package actor FanoutWorker {
                     perform(machine.sendFailed(gateway, items.compactMap(\.key), nowMs: clock.nowMs()))
                 }
             }
-            outgoingBytes -= flight.reduce(0) { $0 + $1.bytes }
         }
-        isSending = false
     }
 
     private func armTimer() {

@@ -14,9 +14,12 @@ internal import Synchronization
 package final class GatewayService: Sendable {
     private struct State {
         var machine: InterestMachine
-        var outgoing: [(shard: ShardID, message: ControlMessage)] = []
-        var isSending = false
+        /// Counted in messages.
+        var outgoing: FlightQueue<(shard: ShardID, message: ControlMessage)>
     }
+
+    /// Messages waiting per live query that a gateway may have: announce, withdraw, announce again, and one to spare.
+    private static let messagesPerLiveQueryMax = 4
 
     package let node: NodeID
     private let broker: any Broker
@@ -47,7 +50,9 @@ package final class GatewayService: Sendable {
         let firstAsk = UInt64(clamping: clock.nowMs()) << 10
         self.state = Mutex(
             State(
-                machine: InterestMachine(gateway: node, settings: settings, firstAsk: firstAsk, placeOf: placeOf)))
+                machine: InterestMachine(gateway: node, settings: settings, firstAsk: firstAsk, placeOf: placeOf),
+                outgoing: FlightQueue(
+                    bytesMax: Self.messagesPerLiveQueryMax * settings.liveQueriesMax, flightBytesMax: .max)))
         self.reader = broker.makeReader(name: "gateway-\(node)")
         let hubs = group.makeIterator().enumerated().map { index, eventLoop in
             LoopHub(index: index, eventLoop: eventLoop, service: self)
@@ -108,7 +113,7 @@ package final class GatewayService: Sendable {
     /// Withdraws all interest and stops reading.
     package func leave() async {
         change { $0.leave() }
-        while state.withLock({ $0.isSending }) { try? await Task.sleep(for: .milliseconds(2)) }
+        while state.withLock({ !$0.outgoing.isIdle }) { try? await Task.sleep(for: .milliseconds(2)) }
         reader.close()
         _ = try? await broker.delete(broker.keys.inbox(gateway: node.name))
     }
@@ -188,15 +193,16 @@ package final class GatewayService: Sendable {
         let (answer, deliveries, starts) = state.withLock { state in
             let (answer, actions) = body(&state.machine)
             var deliveries: [(hubs: [Int], key: LiveQueryKey, delivery: InterestMachine.Delivery, answers: UInt64)] = []
+            var starts = false
             for action in actions {
                 switch action {
-                case .tell(let shard, let message): state.outgoing.append((shard, message))
+                case .tell(let shard, let message):
+                    // One that finds no room is repeated as if its flight had failed.
+                    if state.outgoing.offer((shard, message), bytes: 1) == .begin { starts = true }
                 case .deliver(let hubs, let key, let delivery, let answers):
                     deliveries.append((hubs, key, delivery, answers))
                 }
             }
-            let starts = !state.isSending && !state.outgoing.isEmpty
-            if starts { state.isSending = true }
             return (answer, deliveries, starts)
         }
         if !deliveries.isEmpty {
@@ -217,15 +223,10 @@ package final class GatewayService: Sendable {
     }
 
     /// One flight at a time keeps the order within a shard's control stream. What fails is not repeated here: the
-    /// machine repeats announcements, and summaries find the rest. Bound: the live queries of this gateway.
+    /// machine repeats announcements, and summaries find the rest.
     private func flush() async {
         while true {
-            let flight = state.withLock { state in
-                let flight = state.outgoing
-                state.outgoing = []
-                if flight.isEmpty { state.isSending = false }
-                return flight
-            }
+            let flight = state.withLock { $0.outgoing.nextFlight() }
             if flight.isEmpty { return }
             do {
                 _ = try await broker.append(

@@ -50,6 +50,7 @@ extension ServiceNode {
         worker.refresh.pacedStatementsMax = settings.worker.pacedStatementsMax
         worker.lease.ttlMs = Int64(settings.cluster.leaseTtlMs)
         worker.lease.renewMs = Int64(settings.cluster.leaseRenewMs)
+        worker.lease.holdOffMs = settings.cluster.awaitFormerOwners ? worker.lease.ttlMs : 0
         worker.lease.marginMs = min(worker.lease.marginMs, worker.lease.ttlMs / 4)
         worker.checkpointMs = Int64(settings.worker.checkpointMs)
         worker.eventsAgeMaxMs = Int64(settings.redis.eventsAgeMaxMs)

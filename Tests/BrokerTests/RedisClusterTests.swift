@@ -28,8 +28,8 @@ struct RedisClusterTests {
         let reader = broker.makeReader(name: "r")
         reader.follow(stream, after: .zero)
         try await publish(1...3, broker, stream)
-        let grant = try #require(
-            try await broker.acquireLease(broker.keys.lease(shard: 0), owner: "a", ttlMs: 60_000))
+        let lease = broker.keys.lease(shard: 0)
+        var grant = try #require(try await broker.acquireLease(lease, owner: "a", ttlMs: 60_000))
         let publisher = Task {
             for step in 0..<300 { try await publish((4 + 3 * step)...(6 + 3 * step), broker, stream) }
         }
@@ -37,10 +37,15 @@ struct RedisClusterTests {
         let other = try #require(cluster.nodes.first { $0 !== home })
         for target in [other, home] {
             try await cluster.moveSlot(of: stream, to: target) {
-                // Half-way, a lease on its own is served by whichever side has it.
-                let lease = broker.keys.lease(shard: 0)
-                let isHeld = try await broker.renewLease(lease, owner: "a", epoch: grant.epoch, ttlMs: 60_000)
-                #expect(isHeld)
+                // Half-way, a lease on its own is served by whichever side has it. One that this side did not grant its
+                // holder takes anew; nobody else can.
+                #expect(try await broker.acquireLease(lease, owner: "b", ttlMs: 60_000) == nil)
+                if try await !broker.renewLease(lease, owner: "a", epoch: grant.epoch, ttlMs: 60_000) {
+                    let anew = try #require(try await broker.acquireLease(lease, owner: "a", ttlMs: 60_000))
+                    #expect(anew.epoch > grant.epoch && anew.server != grant.server)
+                    grant = anew
+                }
+                #expect(try await broker.renewLease(lease, owner: "a", epoch: grant.epoch, ttlMs: 60_000))
             }
             #expect(try cluster.owner(of: stream) === target)
         }
@@ -54,10 +59,10 @@ struct RedisClusterTests {
         }
         #expect(numbers == Array(1...903))
         // Another server grants: what the former one granted is doubted.
-        _ = try await broker.releaseLease(broker.keys.lease(shard: 0), owner: "a", epoch: grant.epoch)
+        grant = try #require(try await broker.acquireLease(lease, owner: "a", ttlMs: 60_000))
+        #expect(try await broker.releaseLease(lease, owner: "a", epoch: grant.epoch))
         try await cluster.moveSlot(of: stream, to: other)
-        let next = try #require(
-            try await broker.acquireLease(broker.keys.lease(shard: 0), owner: "a", ttlMs: 60_000))
+        let next = try #require(try await broker.acquireLease(lease, owner: "a", ttlMs: 60_000))
         #expect(next.epoch > grant.epoch && next.trustedEpoch == next.epoch && next.server != grant.server)
         await broker.close()
     }

@@ -66,6 +66,26 @@ struct RedisFailureTests {
         await broker.close()
     }
 
+    @Test("a restarted server does not renew what its predecessor granted, and knows since when it grants")
+    func leasesOverARestart() async throws {
+        let redis = try TestRedis(options: ["--appendonly", "yes", "--appendfsync", "always"])
+        let broker = try redis.broker()
+        let key = broker.keys.lease(shard: 0)
+        let old = try #require(try await broker.acquireLease(key, owner: "a", ttlMs: 60_000))
+        #expect(old.knownForMs == 0 && old.trustedEpoch == old.epoch)
+        #expect(try await broker.renewLease(key, owner: "a", epoch: old.epoch, ttlMs: 60_000))
+        redis.kill()
+        try redis.start()
+        #expect(try await !broker.renewLease(key, owner: "a", epoch: old.epoch, ttlMs: 60_000))
+        #expect(try await broker.acquireLease(key, owner: "b", ttlMs: 60_000) == nil, "it is still a's")
+        let new = try #require(try await broker.acquireLease(key, owner: "a", ttlMs: 60_000))
+        #expect(new.epoch > old.epoch && new.trustedEpoch == new.epoch && new.server != old.server)
+        #expect(try await broker.renewLease(key, owner: "a", epoch: new.epoch, ttlMs: 60_000))
+        let again = try #require(try await broker.acquireLease(key, owner: "a", ttlMs: 60_000))
+        #expect(again.trustedEpoch == new.epoch && again.epoch > new.epoch && again.server == new.server)
+        await broker.close()
+    }
+
     @Test("restart without data: told, although the new ids are greater")
     func restartWithoutData() async throws {
         let redis = try TestRedis()

@@ -32,7 +32,7 @@ enum Fixture {
     static func unchanged(_ number: Int, _ run: UInt64, epoch: UInt64 = 1) -> InboxMessage {
         .unchanged(
             shard: shard, key: query().key, digest: digest(number), position: position(run, epoch: epoch),
-            answers: .max)
+            epoch: epoch, answers: .max)
     }
 
     static func failed(_ run: UInt64, epoch: UInt64 = 1) -> InboxMessage {

@@ -43,11 +43,7 @@ package final class MemoryBroker: Broker {
     }
 
     package func makeReader(name: String) -> any StreamReader {
-        let number = store.withLock { store in
-            store.readersMade += 1
-            store.readers[store.readersMade] = MemoryStore.Reader()
-            return store.readersMade
-        }
+        let number = store.withLock { $0.makeReader() }
         return MemoryStreamReader(store, number: number, now: now)
     }
 
@@ -147,25 +143,16 @@ package final class MemoryBroker: Broker {
     ) async throws(BrokerError) -> Bool {
         try requireLeaseArguments(owner: owner, ttlMs: ttlMs)
         return try serve { store, nowMs in
-            guard store.holds(key, owner: owner, epoch: epoch, nowMs: nowMs) else { return false }
-            store.leases[key]?.untilMs = nowMs + UInt64(clamping: ttlMs)
-            return true
+            store.renew(key, owner: owner, epoch: epoch, ttlMs: ttlMs, nowMs: nowMs)
         }
     }
 
     package func releaseLease(_ key: String, owner: String, epoch: UInt64) async throws(BrokerError) -> Bool {
-        try serve { store, nowMs in
-            guard store.holds(key, owner: owner, epoch: epoch, nowMs: nowMs) else { return false }
-            store.leases[key]?.owner = nil
-            return true
-        }
+        try serve { store, nowMs in store.release(key, owner: owner, epoch: epoch, nowMs: nowMs) }
     }
 
     package func lease(_ key: String) async throws(BrokerError) -> LeaseState? {
-        try serve { store, nowMs in
-            guard let lease = store.leases[key], lease.isHeld(nowMs: nowMs), let owner = lease.owner else { return nil }
-            return LeaseState(owner: owner, epoch: lease.epoch, remainingMs: Int(clamping: lease.untilMs - nowMs))
-        }
+        try serve { store, nowMs in store.lease(key, nowMs: nowMs) }
     }
 
     package func appendFenced(
@@ -198,23 +185,15 @@ package final class MemoryBroker: Broker {
     // MARK: Nodes and cluster
 
     package func announceNode(_ id: String, payload: [UInt8], ttlMs: Int) async throws(BrokerError) {
-        try serve { store, nowMs in
-            store.nodes[id] = MemoryStore.Node(payload: payload, untilMs: nowMs + UInt64(clamping: ttlMs))
-        }
+        try serve { store, nowMs in store.announceNode(id, payload: payload, ttlMs: ttlMs, nowMs: nowMs) }
     }
 
     package func withdrawNode(_ id: String) async throws(BrokerError) {
-        try serve { store, _ in store.nodes[id] = nil }
+        try serve { store, _ in store.withdrawNode(id) }
     }
 
     package func nodes() async throws(BrokerError) -> [NodeRecord] {
-        try serve { store, nowMs in
-            store.nodes = store.nodes.filter { $0.value.untilMs > nowMs }
-            return store.nodes.map { id, node in
-                NodeRecord(id: id, payload: node.payload, remainingMs: Int(clamping: node.untilMs - nowMs))
-            }
-            .sorted { $0.id < $1.id }
-        }
+        try serve { store, nowMs in store.listNodes(nowMs: nowMs) }
     }
 
     package func meta(initial: ClusterMeta) async throws(BrokerError) -> ClusterMeta {
@@ -235,11 +214,7 @@ package final class MemoryBroker: Broker {
 
     package func changeOrders(_ changes: [(field: String, value: String?)]) async throws(BrokerError) -> UInt64 {
         try serve { store, nowMs in
-            store.orders.generation = max(store.orders.generation + 1, nowMs)
-            for change in changes {
-                store.orders.fields[change.field] = change.value.map { (store.orders.generation, $0) }
-            }
-            return store.orders.generation
+            store.changeOrders(changes, nowMs: nowMs)
         }
     }
 }

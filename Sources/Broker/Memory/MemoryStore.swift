@@ -1,7 +1,8 @@
-import LiveModel
+package import LiveModel
 
-/// Everything the in-memory broker holds; used under one lock. `nowMs` is the server's clock at the call.
-struct MemoryStore {
+/// Everything the in-memory broker holds; used under one lock, or by a simulation that is single-threaded. `nowMs` is
+/// the server's clock at the call.
+package struct MemoryStore {
     typealias Answer = Result<[StreamBatch], BrokerError>
 
     struct Lease {
@@ -40,10 +41,10 @@ struct MemoryStore {
     /// Streams without a `lengthMax` of their own keep at most this many entries.
     let entriesMax: Int
     private(set) var streams: [String: MemoryStream] = [:]
-    var leases: [String: Lease] = [:]
+    private(set) var leases: [String: Lease] = [:]
     var nodes: [String: Node] = [:]
     var meta: ClusterMeta?
-    var orders = StoredOrders()
+    package private(set) var orders = StoredOrders()
     /// By number, so that they wake in the order in which they were made.
     var readers: [Int: Reader] = [:]
     var readersMade = 0
@@ -55,7 +56,7 @@ struct MemoryStore {
     /// The next `append` ends with `.outcomeUnknown`, executed (true) or not.
     var nextAppendFault: Bool?
 
-    init(entriesMax: Int) { self.entriesMax = entriesMax }
+    package init(entriesMax: Int) { self.entriesMax = entriesMax }
 
     func requireService() throws(BrokerError) {
         if isClosed { throw BrokerError(.closed) }
@@ -64,12 +65,13 @@ struct MemoryStore {
 
     // MARK: Streams
 
-    mutating func stream(_ name: String, nowMs: UInt64) -> MemoryStream? {
+    package mutating func stream(_ name: String, nowMs: UInt64) -> MemoryStream? {
         if let expiresAtMs = streams[name]?.expiresAtMs, expiresAtMs <= nowMs { streams[name] = nil }
         return streams[name]
     }
 
-    mutating func append(_ append: StreamAppend, nowMs: UInt64) -> StreamID {
+    @discardableResult
+    package mutating func append(_ append: StreamAppend, nowMs: UInt64) -> StreamID {
         _ = stream(append.stream, nowMs: nowMs)
         let lengthMax = min(append.lengthMax ?? entriesMax, entriesMax)
         var changed = streams.removeValue(forKey: append.stream) ?? MemoryStream()
@@ -79,27 +81,27 @@ struct MemoryStore {
         return id
     }
 
-    mutating func trim(_ name: String, minimumID: StreamID, nowMs: UInt64) -> Int {
+    package mutating func trim(_ name: String, minimumID: StreamID, nowMs: UInt64) -> Int {
         guard stream(name, nowMs: nowMs) != nil else { return 0 }
         return streams[name]?.trim(minimumID: minimumID) ?? 0
     }
 
-    mutating func delete(_ name: String, nowMs: UInt64) -> Bool {
+    package mutating func delete(_ name: String, nowMs: UInt64) -> Bool {
         guard stream(name, nowMs: nowMs) != nil else { return false }
         streams[name] = nil
         return true
     }
 
-    mutating func checkpoint(_ name: String, group: String, id: StreamID, nowMs: UInt64) {
+    package mutating func checkpoint(_ name: String, group: String, id: StreamID, nowMs: UInt64) {
         _ = stream(name, nowMs: nowMs)
         streams[name, default: MemoryStream()].groups[group] = id
     }
 
     // MARK: Leases
 
-    var serverID: String { "memory-\(restarts)" }
+    package var serverID: String { "memory-\(restarts)" }
 
-    mutating func acquire(_ key: String, owner: String, ttlMs: Int, nowMs: UInt64) -> LeaseGrant? {
+    package mutating func acquire(_ key: String, owner: String, ttlMs: Int, nowMs: UInt64) -> LeaseGrant? {
         let lease = leases[key]
         if let lease, lease.isHeld(nowMs: nowMs), lease.owner != owner { return nil }
         let epoch = max((lease?.epoch ?? 0) + 1, nowMs)
@@ -110,15 +112,81 @@ struct MemoryStore {
         return LeaseGrant(epoch: epoch, trustedEpoch: trustedEpoch, server: serverID)
     }
 
-    func holds(_ key: String, owner: String? = nil, epoch: UInt64, nowMs: UInt64) -> Bool {
-        guard let lease = leases[key], lease.isHeld(nowMs: nowMs), lease.epoch == epoch else { return false }
+    package mutating func renew(_ key: String, owner: String, epoch: UInt64, ttlMs: Int, nowMs: UInt64) -> Bool {
+        guard holds(key, owner: owner, epoch: epoch, nowMs: nowMs) else { return false }
+        leases[key]?.untilMs = nowMs + UInt64(clamping: ttlMs)
+        return true
+    }
+
+    package mutating func release(_ key: String, owner: String, epoch: UInt64, nowMs: UInt64) -> Bool {
+        guard holds(key, owner: owner, epoch: epoch, nowMs: nowMs) else { return false }
+        leases[key]?.owner = nil
+        return true
+    }
+
+    package func lease(_ key: String, nowMs: UInt64) -> LeaseState? {
+        guard let lease = leases[key], lease.isHeld(nowMs: nowMs), let owner = lease.owner else { return nil }
+        return LeaseState(owner: owner, epoch: lease.epoch, remainingMs: Int(clamping: lease.untilMs - nowMs))
+    }
+
+    /// False also when another server process granted it: that one may have granted it to somebody else since.
+    package func holds(_ key: String, owner: String? = nil, epoch: UInt64, nowMs: UInt64) -> Bool {
+        guard let lease = leases[key], lease.isHeld(nowMs: nowMs), lease.epoch == epoch, lease.server == serverID
+        else { return false }
         return owner == nil || owner == lease.owner
+    }
+
+    // MARK: Nodes and orders
+
+    package mutating func announceNode(_ id: String, payload: [UInt8], ttlMs: Int, nowMs: UInt64) {
+        nodes[id] = Node(payload: payload, untilMs: nowMs + UInt64(clamping: ttlMs))
+    }
+
+    package mutating func withdrawNode(_ id: String) { nodes[id] = nil }
+
+    package mutating func listNodes(nowMs: UInt64) -> [NodeRecord] {
+        nodes = nodes.filter { $0.value.untilMs > nowMs }
+        return nodes.map { id, node in
+            NodeRecord(id: id, payload: node.payload, remainingMs: Int(clamping: node.untilMs - nowMs))
+        }
+        .sorted { $0.id < $1.id }
+    }
+
+    package mutating func changeOrders(_ changes: [(field: String, value: String?)], nowMs: UInt64) -> UInt64 {
+        orders.generation = max(orders.generation + 1, nowMs)
+        for change in changes {
+            orders.fields[change.field] = change.value.map { (orders.generation, $0) }
+        }
+        return orders.generation
     }
 
     // MARK: Readers
 
+    /// A reader by number, for `read`.
+    package mutating func makeReader() -> Int {
+        readersMade += 1
+        readers[readersMade] = Reader()
+        return readersMade
+    }
+
+    package mutating func dropReader(_ number: Int) { readers[number] = nil }
+
+    package mutating func follow(_ number: Int, _ stream: String, after cursor: StreamID, server: String? = nil) {
+        var followed = Followed(stream: stream, gap: GapCheck(cursor: cursor))
+        if let server, server != serverID { followed.serverChanged = true }
+        if let index = readers[number]?.followed.firstIndex(where: { $0.stream == stream }) {
+            readers[number]?.followed[index] = followed
+        } else {
+            readers[number]?.followed.append(followed)
+        }
+    }
+
+    package mutating func unfollow(_ number: Int, _ stream: String) {
+        readers[number]?.followed.removeAll { $0.stream == stream }
+    }
+
     /// What a reader gets now: signals and entries of the streams it follows.
-    mutating func read(_ number: Int, maxEntries: Int, nowMs: UInt64) -> [StreamBatch] {
+    package mutating func read(_ number: Int, maxEntries: Int, nowMs: UInt64) -> [StreamBatch] {
         guard isAvailable, let count = readers[number]?.followed.count else { return [] }
         var batches: [StreamBatch] = []
         for index in 0..<count {
@@ -158,16 +226,29 @@ struct MemoryStore {
 
     // MARK: Faults
 
-    mutating func restart(losingData: Bool) {
+    package mutating func restart(losingData: Bool) {
+        if losingData { flush() }
+        become(self)
+    }
+
+    /// Everything is deleted; the server process stays.
+    package mutating func flush() {
+        streams = [:]
+        leases = [:]
+        nodes = [:]
+        meta = nil
+        orders = StoredOrders()
+    }
+
+    /// A replica takes over with what had come to it; `replica` is this store as it was then.
+    package mutating func failOver(to replica: MemoryStore) {
+        become(replica)
+    }
+
+    private mutating func become(_ other: MemoryStore) {
+        (streams, leases, nodes, meta, orders) = (other.streams, other.leases, other.nodes, other.meta, other.orders)
         restarts += 1
         reconnects += 1
-        if losingData {
-            streams = [:]
-            leases = [:]
-            nodes = [:]
-            meta = nil
-            orders = StoredOrders()
-        }
         for number in readers.keys {
             guard let count = readers[number]?.followed.count else { continue }
             for index in 0..<count { readers[number]?.followed[index].serverChanged = true }

@@ -1,7 +1,7 @@
-import LiveModel
+package import LiveModel
 
 /// One stream of the in-memory broker, with the counters that a Redis stream keeps.
-struct MemoryStream {
+package struct MemoryStream {
     /// Entries before `head` are gone; they are cut off when they are half of the storage.
     private var storage: [StreamEntry] = []
     private var head = 0
@@ -10,11 +10,11 @@ struct MemoryStream {
     /// Nil: the stream stays.
     var expiresAtMs: UInt64?
     /// The id each consumer group has come to.
-    var groups: [String: StreamID] = [:]
+    package internal(set) var groups: [String: StreamID] = [:]
 
-    var entries: ArraySlice<StreamEntry> { storage[head...] }
+    package var entries: ArraySlice<StreamEntry> { storage[head...] }
 
-    var info: StreamInfo {
+    package var info: StreamInfo {
         StreamInfo(length: entries.count, firstID: entries.first?.id, lastID: lastID, entriesAdded: added)
     }
 
@@ -37,7 +37,7 @@ struct MemoryStream {
     }
 
     /// Entries with an id greater than `after`.
-    func range(after: StreamID, through: StreamID, limit: Int) -> [StreamEntry] {
+    package func range(after: StreamID, through: StreamID, limit: Int) -> [StreamEntry] {
         guard limit > 0, let from = after.successor else { return [] }
         return Array(storage[index(from: from)...].prefix(limit).prefix { $0.id <= through })
     }

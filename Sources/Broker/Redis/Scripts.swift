@@ -11,12 +11,22 @@ enum Scripts {
 
         """
 
-    /// Defines `holds(epoch)`: the epoch holds the lease `KEYS[1]` now.
+    /// Defines `server`: this process in its present role; empty when it does not say who it is.
+    private static let server = """
+        local info, server = redis.pcall('INFO', 'server', 'replication'), ''
+        if type(info) == 'string' then
+          server = (string.match(info, 'run_id:(%w+)') or '') .. '.' .. (string.match(info, 'master_replid:(%w+)') or '')
+        end
+
+        """
+
+    /// Defines `holds(epoch)`: the epoch holds the lease `KEYS[1]` now. Not when another server granted it: that one may
+    /// have granted it to somebody else since, who is forgotten here.
     private static let fence =
-        now + """
+        now + server + """
             local function holds(epoch)
-              local lease = redis.call('HMGET', KEYS[1], 'epoch', 'until')
-              return lease[1] == epoch and tonumber(lease[2]) > now
+              local lease = redis.call('HMGET', KEYS[1], 'epoch', 'until', 'server')
+              return lease[1] == epoch and tonumber(lease[2]) > now and lease[3] == server
             end
 
             """
@@ -24,14 +34,10 @@ enum Scripts {
     /// Arguments: owner, ttlMs. Returns epoch, trusted epoch and server; or nil. A server that does not say who it is
     /// trusts nothing from before the grant.
     static let acquireLease = Script(
-        now + """
+        now + server + """
             local lease = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'until', 'server', 'trusted')
             if lease[1] and lease[1] ~= '' and lease[1] ~= ARGV[1] and tonumber(lease[3]) > now then return false end
             local epoch = string.format('%.0f', math.max((tonumber(lease[2]) or 0) + 1, now))
-            local info, server = redis.pcall('INFO', 'server', 'replication'), ''
-            if type(info) == 'string' then
-              server = (string.match(info, 'run_id:(%w+)') or '') .. '.' .. (string.match(info, 'master_replid:(%w+)') or '')
-            end
             local trusted = lease[5]
             if not trusted or server == '' or lease[4] ~= server then trusted = epoch end
             redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'epoch', epoch, 'until', string.format('%.0f', now + ARGV[2]),

@@ -55,6 +55,9 @@ package protocol Broker: Sendable {
     /// Every grant has a new epoch, greater than all before: also for the same owner (a restarted process fences off
     /// its predecessor), after expiry, and, since it is at least the server's time in milliseconds, after a loss of
     /// the server's data.
+    ///
+    /// Whatever asks for an epoch that holds the lease is refused also when another server process granted that one: it
+    /// may have granted a later epoch since, which a restart or a failover forgot. The holder takes the lease anew.
     func acquireLease(_ key: String, owner: String, ttlMs: Int) async throws(BrokerError) -> LeaseGrant?
     /// Extends a lease that is held under this owner and epoch and has not expired; false otherwise: stop the work.
     func renewLease(_ key: String, owner: String, epoch: UInt64, ttlMs: Int) async throws(BrokerError) -> Bool

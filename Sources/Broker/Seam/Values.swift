@@ -75,6 +75,9 @@ package struct LeaseGrant: Sendable, Hashable {
     package var trustedEpoch: UInt64
     /// The server that granted it (`BrokerState.serverID`).
     package var server: String
+    /// How long ago that server first granted this lease; 0: just now. An owner whom only a former server knew, or
+    /// deleted data, may not know yet that it is none. Epochs are times of the server, or a little more.
+    package var knownForMs: Int64 { Int64(clamping: epoch - min(epoch, trustedEpoch)) }
 
     package init(epoch: UInt64, trustedEpoch: UInt64, server: String) {
         self.epoch = epoch

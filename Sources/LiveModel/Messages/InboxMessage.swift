@@ -6,8 +6,10 @@ package import JSON
 package enum InboxMessage: Sendable, Hashable {
     /// A new result.
     case result(shard: ShardID, key: LiveQueryKey, result: LiveResult, answers: UInt64 = 0)
-    /// What the gateway said it holds is still the result, now known fresh up to `position`.
-    case unchanged(shard: ShardID, key: LiveQueryKey, digest: Digest, position: Position, answers: UInt64 = 0)
+    /// What the gateway said it holds is still the result. `position` ranks as the run that read it, perhaps under a
+    /// former owner, and its `id` says up to where that is known fresh now; `epoch` is the sender's.
+    case unchanged(
+        shard: ShardID, key: LiveQueryKey, digest: Digest, position: Position, epoch: UInt64, answers: UInt64 = 0)
     /// A timer's run gave what the gateway holds once more; for gateways that want to hear of it (`Ask.wantsTicks`).
     case ticked(shard: ShardID, key: LiveQueryKey, digest: Digest, position: Position, answers: UInt64 = 0)
     /// The run failed. The live query stays registered; a later refresh may succeed.
@@ -20,7 +22,7 @@ extension InboxMessage {
     /// The live query it is about; nil when it is about a shard.
     package var key: LiveQueryKey? {
         switch self {
-        case .result(_, let key, _, _), .unchanged(_, let key, _, _, _), .ticked(_, let key, _, _, _),
+        case .result(_, let key, _, _), .unchanged(_, let key, _, _, _, _), .ticked(_, let key, _, _, _),
             .failed(_, let key, _, _, _):
             key
         case .announceAll: nil
@@ -39,10 +41,10 @@ extension InboxMessage {
                     "answers": .int(Int64(clamping: answers)),
                 ]), ("b", result.body),
             ] + (result.entities.isEmpty ? [] : [("e", result.entities)])
-        case .unchanged(let shard, let key, let digest, let position, let answers):
-            [Self.same("unchanged", shard, key, digest, position, answers)]
+        case .unchanged(let shard, let key, let digest, let position, let epoch, let answers):
+            [Self.same("unchanged", shard, key, digest, position, epoch, answers)]
         case .ticked(let shard, let key, let digest, let position, let answers):
-            [Self.same("ticked", shard, key, digest, position, answers)]
+            [Self.same("ticked", shard, key, digest, position, position.epoch, answers)]
         case .failed(let shard, let key, let position, let error, let answers):
             [
                 Self.header([
@@ -57,12 +59,13 @@ extension InboxMessage {
     }
 
     private static func same(
-        _ type: String, _ shard: ShardID, _ key: LiveQueryKey, _ digest: Digest, _ position: Position, _ answers: UInt64
+        _ type: String, _ shard: ShardID, _ key: LiveQueryKey, _ digest: Digest, _ position: Position, _ epoch: UInt64,
+        _ answers: UInt64
     ) -> (String, [UInt8]) {
         header([
             "type": .string(type), "shard": .int(Int64(shard.number)), "key": .string(key.digest.hex),
             "digest": .string(digest.hex), "position": .string(position.description),
-            "answers": .int(Int64(clamping: answers)),
+            "epoch": .string(String(epoch)), "answers": .int(Int64(clamping: answers)),
         ])
     }
 
@@ -97,10 +100,12 @@ extension InboxMessage {
                     committedAtMs: try object.int("at")), answers: answers)
         case "unchanged", "ticked":
             guard let digest = Digest(hex: try object.string("digest")) else { throw MessageError(field: "digest") }
+            guard let epoch = UInt64(try object.string("epoch")) else { throw MessageError(field: "epoch") }
             self =
                 type == "ticked"
                 ? .ticked(shard: shard, key: key, digest: digest, position: position, answers: answers)
-                : .unchanged(shard: shard, key: key, digest: digest, position: position, answers: answers)
+                : .unchanged(
+                    shard: shard, key: key, digest: digest, position: position, epoch: epoch, answers: answers)
         case "failed":
             let code = ErrorCode(rawValue: try object.string("code")) ?? .internalError
             self = .failed(

@@ -1,5 +1,9 @@
 /// Which run of a live query gave a result, and up to where that result is known to be fresh.
 ///
+/// Runs of one live query never overlap, and an owner uses nothing that it read after its lease, so (epoch, run) orders
+/// results as they were read. A result that a new owner finds still fresh keeps its rank: it was read before the owner
+/// came, and a newer one of the former owner must stay newer. Only `id` moves on.
+///
 /// `id`: every event of the shard's stream with an id not above it had committed before the query ran.
 /// `run` counts the shard's runs under one epoch, so two results of the same freshness still have an order. Positions of
 /// one live query compare by (epoch, run): this order fences old owners and keeps a session from going backwards.

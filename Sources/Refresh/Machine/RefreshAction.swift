@@ -13,6 +13,8 @@ package struct RunBatch: Sendable {
     package struct Item: Sendable {
         package let slot: Int32
         package let query: LiveQuery
+        /// Whose position it is.
+        package let shard: ShardID
         /// When the result has this digest, its body need not travel.
         package let knownDigest: Digest?
         /// Of the result to come.

@@ -227,16 +227,12 @@ package struct RefreshMachine: Sendable {
             }
             states[slot]?.subscribers[gateway] = subscriber
             if !ask.isFresh, case .idle = state.phase, let digest = state.digest, digest == known?.digest,
-                let position = state.position, position.run > subscriber.afterRun
+                let position = state.position, isAfter(subscriber.afterRun, position, in: shard)
             {
                 states[slot]?.subscribers[gateway]?.awaitsAnswer = false
                 shards[shard]?.takeOver.kept += 1
-                return [
-                    .send(
-                        to: gateway,
-                        .unchanged(
-                            shard: shard, key: query.key, digest: digest, position: position, answers: ask.number))
-                ]
+                let newer = newerRank(of: position, or: known, in: shard)
+                return [unchanged(query.key, digest, at: newer, in: shard, to: gateway, answers: ask.number)]
             }
             triggerUnlessPending(slot, isPaced: known != nil, nowMs: nowMs)
             return dispatch(nowMs: nowMs)
@@ -269,30 +265,56 @@ package struct RefreshMachine: Sendable {
         shards[shard]?.phases[state.phase.name] += 1
         index.insert(slot, rules: queryRules)
         scheduleInterval(slot, nowMs: nowMs)
-        if let known, !ask.isFresh, isStillFresh(known, rules: queryRules, in: shard) {
-            let position = takePosition(in: shard)
+        if let known, let read = known.position, !ask.isFresh, isStillFresh(known, rules: queryRules, in: shard) {
+            let position = Position(
+                epoch: read.epoch, run: read.run, id: shards[shard]?.lastEventID ?? read.id)
             states[slot]?.digest = known.digest
             states[slot]?.position = position
             states[slot]?.subscribers[gateway]?.awaitsAnswer = false
             shards[shard]?.takeOver.kept += 1
-            return [
-                .send(
-                    to: gateway,
-                    .unchanged(
-                        shard: shard, key: query.key, digest: known.digest, position: position, answers: ask.number))
-            ]
+            return [unchanged(query.key, known.digest, at: position, in: shard, to: gateway, answers: ask.number)]
         }
         // Somebody's screen is empty, or it shows what may be old: the first goes before the second.
         trigger(slot, cause: .none, isPaced: known != nil, nowMs: nowMs)
         return dispatch(nowMs: nowMs)
     }
 
+    private func unchanged(
+        _ key: LiveQueryKey, _ digest: Digest, at position: Position, in shard: ShardID, to gateway: NodeID,
+        answers: UInt64
+    ) -> RefreshAction {
+        .send(
+            to: gateway,
+            .unchanged(
+                shard: shard, key: key, digest: digest, position: position, epoch: shards[shard]?.epoch ?? 0,
+                answers: answers))
+    }
+
+    /// The same content may have been read twice; who holds the later reading must not be told of the earlier one.
+    private func newerRank(of position: Position, or known: KnownResult?, in shard: ShardID) -> Position {
+        guard let read = known?.position, isCredible(read, in: shard), read > position else { return position }
+        return Position(epoch: read.epoch, run: read.run, id: position.id)
+    }
+
+    /// Whether this owner or one before it can have given out the position. Clients bring them along, so they may be
+    /// forged, and one that is too high would silence a live query.
+    private func isCredible(_ position: Position, in shard: ShardID) -> Bool {
+        guard let shard = shards[shard] else { return false }
+        return position.epoch < shard.epoch || position.epoch == shard.epoch && position.run <= shard.runs
+    }
+
+    /// Whether what was read at `position` satisfies a subscriber that wants a run of this owner after `run`.
+    private func isAfter(_ run: UInt64, _ position: Position, in shard: ShardID) -> Bool {
+        run == 0 || position.epoch == shards[shard]?.epoch && position.run > run
+    }
+
     /// Whether nothing relevant happened since `known` was read. Any doubt says no: a run with the known digest is
     /// cheap, a stale screen is not.
     private func isStillFresh(_ known: KnownResult, rules: QueryRules, in shard: ShardID) -> Bool {
-        guard let position = known.position, rules.everyMs == nil, let shard = shards[shard] else { return false }
-        guard position.epoch >= shard.trustedEpoch, position.epoch <= shard.epoch, position.id >= shard.historyFloor,
-            position.id <= shard.lastEventID
+        guard let position = known.position, rules.everyMs == nil, isCredible(position, in: shard),
+            let shard = shards[shard]
+        else { return false }
+        guard position.epoch >= shard.trustedEpoch, position.id >= shard.historyFloor, position.id <= shard.lastEventID
         else { return false }
         return !shard.history.contains { $0.id > position.id && RuleIndex.concerns($0.event, rules: rules) }
     }
@@ -318,7 +340,7 @@ package struct RefreshMachine: Sendable {
     }
 
     /// Entries for live queries that are gone, which the due queue and the timers may hold.
-    static let leftoversMax = 1_024
+    package static let leftoversMax = 1_024
 
     private mutating func forgetInterest(of gateway: NodeID) {
         let count = (interestCounts[gateway] ?? 1) - 1
@@ -456,8 +478,8 @@ package struct RefreshMachine: Sendable {
                 states[slot]?.isTickDue = false
                 items.append(
                     .init(
-                        slot: slot, query: state.query, knownDigest: state.sharedDigest, position: position,
-                        traceID: state.cause?.traceID ?? ""))
+                        slot: slot, query: state.query, shard: state.shard, knownDigest: state.sharedDigest,
+                        position: position, traceID: state.cause?.traceID ?? ""))
             }
             if items.isEmpty { continue }
             runsInFlight += 1
@@ -536,11 +558,9 @@ package struct RefreshMachine: Sendable {
             if subscriber.digest == digest {
                 if subscriber.awaitsAnswer {
                     actions.append(
-                        .send(
-                            to: gateway,
-                            .unchanged(
-                                shard: state.shard, key: state.query.key, digest: digest, position: item.position,
-                                answers: subscriber.ask)))
+                        unchanged(
+                            state.query.key, digest, at: item.position, in: state.shard, to: gateway,
+                            answers: subscriber.ask))
                 } else if state.isTickRunning, subscriber.wantsTicks {
                     actions.append(
                         .send(
@@ -627,6 +647,11 @@ package struct RefreshMachine: Sendable {
     package var dueCount: Int { due.count }
     package var ownedShards: [ShardID] { shards.keys.sorted() }
     package var conditionErrorCounts: [Trigger.ID: UInt64] { conditionErrors }
+
+    /// Entries of the timers: at most three per live query, and some left over.
+    package var timerCount: Int { timers.count }
+    /// Events remembered for the shard that remembers most.
+    package var historyCountMax: Int { shards.values.map(\.history.count).max() ?? 0 }
 
     package func epoch(of shard: ShardID) -> UInt64? { shards[shard]?.epoch }
     package func lastEventID(of shard: ShardID) -> StreamID? { shards[shard]?.lastEventID }

@@ -249,7 +249,7 @@ package struct InterestMachine: Sendable {
             answered(key, answers)
             entries[key]?.held = .result(result)
             return deliver(entry, .result(result), answers)
-        case .unchanged(let shard, let key, let digest, var position, let answers):
+        case .unchanged(let shard, let key, let digest, var position, _, let answers):
             guard let entry = entry(key, of: shard, answers) else { return [] }
             position.placement = entry.place.version
             guard let known = entry.held.known, known.digest == digest else {
@@ -308,8 +308,8 @@ package struct InterestMachine: Sendable {
         let (shard, epoch): (ShardID, UInt64) =
             switch message {
             case .result(let shard, _, let result, _): (shard, result.position.epoch)
-            case .unchanged(let shard, _, _, let position, _), .ticked(let shard, _, _, let position, _),
-                .failed(let shard, _, let position, _, _):
+            case .unchanged(let shard, _, _, _, let epoch, _): (shard, epoch)
+            case .ticked(let shard, _, _, let position, _), .failed(let shard, _, let position, _, _):
                 (shard, position.epoch)
             case .announceAll(let shard, let epoch): (shard, epoch)
             }

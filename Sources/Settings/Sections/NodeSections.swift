@@ -12,6 +12,7 @@ extension Settings {
         package var nodeTtlMs: Int
         package var leaseTtlMs: Int
         package var leaseRenewMs: Int
+        package var awaitFormerOwners: Bool
 
         init(_ values: SettingValues) {
             namespace = values.string("cluster.namespace")
@@ -23,6 +24,7 @@ extension Settings {
             nodeTtlMs = values.int("cluster.nodeTtlMs")
             leaseTtlMs = values.int("cluster.leaseTtlMs")
             leaseRenewMs = values.int("cluster.leaseRenewMs")
+            awaitFormerOwners = values.bool("cluster.awaitFormerOwners")
         }
     }
 

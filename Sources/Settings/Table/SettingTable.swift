@@ -46,6 +46,9 @@ extension SettingTable {
         .duration("cluster.nodeTtlMs", 5000, in: 200...10 * minute, "Age at which a silent node counts as gone."),
         .duration("cluster.leaseTtlMs", 5000, in: 200...10 * minute, "Age at which a shard's lease ends by itself."),
         .duration("cluster.leaseRenewMs", 1000, in: 50...minute, "Interval at which a worker renews its leases."),
+        .bool(
+            "cluster.awaitFormerOwners", true, dev: false,
+            "Let a shard rest for one lease when Redis forgot its owner; false where one worker runs."),
     ]
 
     private static let http: [SettingKey] = [

@@ -4,6 +4,10 @@ package import LiveModel
 ///
 /// Safety does not rest on it: the epoch that the broker hands out fences whatever an old owner still sends. It keeps
 /// each shard with one worker, and it stops serving a shard *before* the lease can be taken by somebody else.
+///
+/// When Redis forgot who owned a shard (data lost, or a replica that lagged behind took over), the former owner may serve
+/// on until its own clock ends its lease. Whoever is granted the lease then lets the shard rest for so long, unless it
+/// was that owner itself: results of a later epoch are newer in any case.
 package struct LeaseMachine: Sendable {
     package struct Settings: Sendable {
         /// Life of a lease without renewal, by the broker's clock.
@@ -12,6 +16,8 @@ package struct LeaseMachine: Sendable {
         package var renewMs: Int64 = 1_000
         /// Serving stops this long before the lease could have run out: covers clock drift and a slow event loop.
         package var marginMs: Int64 = 500
+        /// How long a server process must know of a lease before a new owner serves; 0 where there is one worker only.
+        package var holdOffMs: Int64 = 5_000
 
         package init() {}
     }
@@ -30,9 +36,18 @@ package struct LeaseMachine: Sendable {
     }
 
     private enum State: Sendable {
-        case asked(sinceMs: Int64)
-        /// `renewedMs` is when the last successful renewal was *sent*.
-        case held(epoch: UInt64, renewedMs: Int64, renewSentMs: Int64?)
+        /// `wasMine`: served until now, and asked for again because the server does not know it.
+        case asked(sinceMs: Int64, wasMine: Bool)
+        case held(Lease)
+    }
+
+    private struct Lease: Sendable {
+        let epoch: UInt64
+        /// When the last successful renewal was *sent*.
+        var renewedMs: Int64
+        var renewSentMs: Int64?
+        /// When serving begins; nil once it did.
+        var startsMs: Int64?
     }
 
     private let settings: Settings
@@ -51,7 +66,7 @@ package struct LeaseMachine: Sendable {
 
     package var held: [ShardID: UInt64] {
         states.compactMapValues { state in
-            if case .held(let epoch, _, _) = state { epoch } else { nil }
+            if case .held(let lease) = state { lease.epoch } else { nil }
         }
     }
 
@@ -72,30 +87,62 @@ package struct LeaseMachine: Sendable {
         return tick(nowMs: nowMs)
     }
 
+    /// Shards whose lease may be somebody else's by now. To be asked before a result that was just read is used: what is
+    /// read under a lease is then read before anybody else could read under the next one, and results of a later epoch
+    /// are newer.
+    package mutating func expired(nowMs: Int64) -> [Action] {
+        var actions: [Action] = []
+        for shard in states.keys.sorted() {
+            guard case .held(let lease) = states[shard], isOver(lease, nowMs: nowMs) else { continue }
+            states[shard] = nil
+            actions.append(.stop(shard, epoch: lease.epoch))
+        }
+        return actions
+    }
+
+    /// Whether the shard may be served: its lease cannot be anybody else's.
+    package func isServing(_ shard: ShardID, nowMs: Int64) -> Bool {
+        guard case .held(let lease) = states[shard], lease.startsMs == nil else { return false }
+        return !isOver(lease, nowMs: nowMs)
+    }
+
+    private func isOver(_ lease: Lease, nowMs: Int64) -> Bool {
+        nowMs >= lease.renewedMs + settings.ttlMs - settings.marginMs
+    }
+
     /// Called every `renewMs` and whenever something changed.
     package mutating func tick(nowMs: Int64) -> [Action] {
         var actions: [Action] = []
         let wanted = isDraining ? [] : Placement.shards(of: me, among: workers, shardCount: shardCount, pins: pins)
         for shard in states.keys.sorted() {
             switch states[shard] {
-            case .held(let epoch, let renewedMs, let renewSentMs):
-                if nowMs >= renewedMs + settings.ttlMs - settings.marginMs {
+            case .held(var lease):
+                if isOver(lease, nowMs: nowMs) {
                     states[shard] = nil
-                    actions.append(.stop(shard, epoch: epoch))
-                } else if !wanted.contains(shard) {
-                    states[shard] = nil
-                    actions.append(.release(shard, epoch: epoch))
-                } else if nowMs >= (renewSentMs ?? renewedMs) + settings.renewMs {
-                    states[shard] = .held(epoch: epoch, renewedMs: renewedMs, renewSentMs: nowMs)
-                    actions.append(.renew(shard, epoch: epoch))
+                    actions.append(.stop(shard, epoch: lease.epoch))
+                    continue
                 }
-            case .asked(let sinceMs):
+                if !wanted.contains(shard) {
+                    states[shard] = nil
+                    actions.append(.release(shard, epoch: lease.epoch))
+                    continue
+                }
+                if nowMs >= (lease.renewSentMs ?? lease.renewedMs) + settings.renewMs {
+                    lease.renewSentMs = nowMs
+                    actions.append(.renew(shard, epoch: lease.epoch))
+                }
+                if let startsMs = lease.startsMs, nowMs >= startsMs {
+                    lease.startsMs = nil
+                    actions.append(.start(shard, epoch: lease.epoch))
+                }
+                states[shard] = .held(lease)
+            case .asked(let sinceMs, _):
                 if !wanted.contains(shard) || nowMs >= sinceMs + settings.ttlMs { states[shard] = nil }
             case nil: break
             }
         }
         for shard in wanted.sorted() where states[shard] == nil {
-            states[shard] = .asked(sinceMs: nowMs)
+            states[shard] = .asked(sinceMs: nowMs, wasMine: false)
             actions.append(.acquire(shard))
         }
         return actions
@@ -103,10 +150,13 @@ package struct LeaseMachine: Sendable {
 
     /// - Parameters:
     ///   - epoch: nil when another worker holds the lease or the broker could not be asked.
+    ///   - knownForMs: how long the server process that granted it knows of this lease.
     ///   - sentMs: when the request was sent, at or after the call that asked for it; the lease lives from then, not
     ///     from the answer.
-    package mutating func leaseAnswered(_ shard: ShardID, epoch: UInt64?, sentMs: Int64, nowMs: Int64) -> [Action] {
-        guard case .asked(let sinceMs) = states[shard], sinceMs <= sentMs else {
+    package mutating func leaseAnswered(
+        _ shard: ShardID, epoch: UInt64?, knownForMs: Int64, sentMs: Int64, nowMs: Int64
+    ) -> [Action] {
+        guard case .asked(let sinceMs, let wasMine) = states[shard], sinceMs <= sentMs else {
             // The wish is gone, or this answers an earlier one; so goes the lease, if it came.
             return epoch.map { [.release(shard, epoch: $0)] } ?? []
         }
@@ -114,13 +164,15 @@ package struct LeaseMachine: Sendable {
             states[shard] = nil
             return []
         }
-        states[shard] = .held(epoch: epoch, renewedMs: sentMs, renewSentMs: nil)
-        return [.start(shard, epoch: epoch)]
+        let restsMs = wasMine ? 0 : max(0, settings.holdOffMs - knownForMs)
+        states[shard] = .held(
+            Lease(epoch: epoch, renewedMs: sentMs, startsMs: restsMs == 0 ? nil : nowMs + restsMs))
+        return restsMs == 0 ? [.start(shard, epoch: epoch)] : []
     }
 
     /// A shard whose lease is held could not be served: it goes back, so that another worker may try.
     package mutating func startFailed(_ shard: ShardID, epoch: UInt64) -> [Action] {
-        guard case .held(epoch, _, _) = states[shard] else { return [] }
+        guard case .held(let lease) = states[shard], lease.epoch == epoch else { return [] }
         states[shard] = nil
         return [.release(shard, epoch: epoch)]
     }
@@ -129,14 +181,18 @@ package struct LeaseMachine: Sendable {
     package mutating func renewalAnswered(
         _ shard: ShardID, epoch: UInt64, isHeld: Bool?, sentMs: Int64, nowMs: Int64
     ) -> [Action] {
-        guard case .held(epoch, let renewedMs, _) = states[shard] else { return [] }
+        guard case .held(var lease) = states[shard], lease.epoch == epoch else { return [] }
+        lease.renewSentMs = nil
         switch isHeld {
-        case true: states[shard] = .held(epoch: epoch, renewedMs: max(renewedMs, sentMs), renewSentMs: nil)
+        case true: lease.renewedMs = max(lease.renewedMs, sentMs)
         case false:
-            states[shard] = nil
-            return [.stop(shard, epoch: epoch)]
-        case nil: states[shard] = .held(epoch: epoch, renewedMs: renewedMs, renewSentMs: nil)
+            // Another worker has it, or the server forgot. In the latter case nobody else can have served meanwhile.
+            let wasMine = lease.startsMs == nil && !isOver(lease, nowMs: nowMs)
+            states[shard] = wasMine ? .asked(sinceMs: nowMs, wasMine: true) : nil
+            return [.stop(shard, epoch: epoch)] + (wasMine ? [.acquire(shard)] : [])
+        case nil: break
         }
+        states[shard] = .held(lease)
         return []
     }
 }

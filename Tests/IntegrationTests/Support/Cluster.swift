@@ -42,7 +42,8 @@ final class Cluster {
         var arguments = ["serve", Paths.movies, "--roles", roles, "--set", "http.port=0", "--set", "admin.port=0"]
         let quick = [
             "cluster.leaseTtlMs=1500", "cluster.leaseRenewMs=300", "cluster.nodeTtlMs=1500",
-            "cluster.heartbeatMs=300", "cluster.shardCount=16", "http.eventLoops=1", "outbox.sweepMs=300",
+            "cluster.heartbeatMs=300", "cluster.shardCount=16", "cluster.awaitFormerOwners=false", "http.eventLoops=1",
+            "outbox.sweepMs=300",
             "outbox.sweepAgeMs=500",
         ]
         for setting in quick + settings { arguments += ["--set", setting] }

@@ -91,7 +91,7 @@ import Testing
                 entities: Array("[]".utf8))),
         .unchanged(
             shard: ShardID(3), key: Fixture.query().key, digest: Fixture.digest, position: Fixture.position,
-            answers: 1_732_000_000_000 << 10),
+            epoch: 1_732_000_000_009, answers: 1_732_000_000_000 << 10),
         .failed(
             shard: ShardID(3), key: Fixture.query().key, position: Fixture.position,
             error: RequestError(.timeout, "slow")),

@@ -22,7 +22,7 @@ import Testing
         #expect(runs.count == 1)
         let finished = bench.finish(runs[0], .unchanged)
         #expect(finished.summary == ["g3:unchanged"])
-        guard case .unchanged(_, _, _, _, 4)? = finished.sent.first?.message else { return #expect(Bool(false)) }
+        guard case .unchanged(_, _, _, _, _, 4)? = finished.sent.first?.message else { return #expect(Bool(false)) }
     }
 
     @Test func aRunInFlightDoesNotAnswerAFreshAnnouncement() throws {

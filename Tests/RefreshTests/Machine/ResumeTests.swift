@@ -31,7 +31,8 @@ import Testing
             var bench = try owner([90: Fixture.event("M")])
             let asked = bench.announce(known: known(position(Fixture.id(id))))
             #expect(asked.runs.isEmpty && asked.summary == ["g:unchanged"], "id \(id)")
-            #expect(asked.positions[0] > position(Fixture.id(id)) && asked.positions[0].id == Fixture.id(100))
+            // Ranks as what was read then, and is fresh up to now.
+            #expect(asked.positions == [position(Fixture.id(100))])
             #expect(bench.event(Fixture.event("M")).runs[0].items[0].knownDigest == Fixture.digest(1))
         }
     }
@@ -65,6 +66,28 @@ import Testing
         }
     }
 
+    /// What a former owner read later, of a commit whose event was yet to come, must stay newer.
+    @Test func whatIsFoundFreshDoesNotOutrankWhatWasReadLater() throws {
+        var bench = try owner()
+        let asked = bench.announce(known: known(position(Fixture.id(95), run: 4)))
+        #expect(asked.positions[0] < position(Fixture.id(95), run: 5))
+        // The same content, read later: who holds it is not told of the earlier reading.
+        let later = bench.announce(from: "h", known: known(position(Fixture.id(95), run: 6)))
+        #expect(later.positions == [position(Fixture.id(100), run: 6)])
+    }
+
+    @Test func aForgedRankIsNotPassedOn() throws {
+        var bench = try owner()
+        let asked = bench.announce(known: known(position(Fixture.id(95))))
+        #expect(asked.summary == ["g:unchanged"])
+        for forged in [position(Fixture.id(95), epoch: .max), position(Fixture.id(95), epoch: Bench.epoch, run: .max)] {
+            #expect(bench.announce(known: known(forged)).positions == asked.positions)
+        }
+        var other = try owner()
+        let forged = position(Fixture.id(95), epoch: Bench.epoch, run: .max)
+        #expect(other.announce(known: known(forged)).runs.count == 1)
+    }
+
     @Test func anIntervalRuns() throws {
         var bench = try owner(rules: Fixture.rules(everyMs: 60_000))
         #expect(bench.announce(known: known(position(Fixture.id(99)))).runs.count == 1)
@@ -87,7 +110,7 @@ import Testing
         let late = bench.announce(Fixture.query("Q", ["n": 1]), known: known(position(Fixture.id(95))))
         #expect(late.runs.count == 1, "nobody knows what the unreadable event meant")
         let fresh = bench.announce(
-            Fixture.query("Q", ["n": 2]), known: known(position(bench.lastID, epoch: Bench.epoch, run: 9)))
+            Fixture.query("Q", ["n": 2]), known: known(position(bench.lastID, epoch: Bench.epoch, run: 1)))
         #expect(fresh.summary == ["g:unchanged"])
     }
 
@@ -117,7 +140,7 @@ import Testing
         bench.lastID = Fixture.id(200)
         _ = bench.event(Self.other)
         #expect(bench.announce(known: known(position(Fixture.id(99)))).runs.count == 1)
-        let here = position(bench.lastID, epoch: Bench.epoch, run: 5)
+        let here = position(bench.lastID, epoch: Bench.epoch, run: 1)
         #expect(bench.announce(Fixture.query("Q", ["n": 1]), known: known(here)).summary == ["g:unchanged"])
     }
 

@@ -101,7 +101,7 @@ struct Asked {
         sent.compactMap { _, message in
             switch message {
             case .result(_, _, let result, _): result.position
-            case .unchanged(_, _, _, let position, _), .ticked(_, _, _, let position, _),
+            case .unchanged(_, _, _, let position, _, _), .ticked(_, _, _, let position, _),
                 .failed(_, _, let position, _, _):
                 position
             case .announceAll: nil

@@ -83,7 +83,7 @@ import Testing
         let answer = machine.inboxArrived(
             .unchanged(
                 shard: ShardID(3), key: Fixture.query().key, digest: Fixture.digest(1),
-                position: Fixture.position(1, epoch: 2), answers: ask), nowMs: 3)
+                position: Fixture.position(1, epoch: 2), epoch: 2, answers: ask), nowMs: 3)
         #expect(delivered(answer).first?.position == Fixture.position(1, epoch: 2).at(placement: 77))
         #expect(machine.awaitingCount == 0)
     }

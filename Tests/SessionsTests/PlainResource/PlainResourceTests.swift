@@ -17,7 +17,7 @@ import Testing
         #expect(tag.bare == "\(digest.hex)@1732.17.17-0@\(key.digest.hex.prefix(16))")
     }
 
-    /// Found by the simulation: a client that came back as another user kept the former user's result.
+    /// A client that came back as another user kept the former user's result.
     @Test func aPositionCountsForItsOwnLiveQuery() {
         let known = KnownResult(digest: digest, position: Fixture.position(17))
         let other = LiveQueryKey(digest: Fixture.digest(8))

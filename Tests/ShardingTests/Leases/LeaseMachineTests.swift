@@ -15,7 +15,7 @@ import Testing
     private func holding() -> LeaseMachine {
         var machine = machine()
         _ = machine.workersChanged([me], nowMs: 1_000)
-        _ = machine.leaseAnswered(zero, epoch: 5, sentMs: 1_000, nowMs: 1_010)
+        _ = machine.leaseAnswered(zero, epoch: 5, knownForMs: .max, sentMs: 1_000, nowMs: 1_010)
         return machine
     }
 
@@ -25,14 +25,19 @@ import Testing
         #expect(asked == (0..<4).map { .acquire(ShardID($0)) })
         #expect(machine.tick(nowMs: 1_001).isEmpty, "one request at a time")
         #expect(
-            machine.leaseAnswered(ShardID(2), epoch: 9, sentMs: 1_000, nowMs: 1_010) == [.start(ShardID(2), epoch: 9)])
+            machine.leaseAnswered(ShardID(2), epoch: 9, knownForMs: .max, sentMs: 1_000, nowMs: 1_010) == [
+                .start(ShardID(2), epoch: 9)
+            ])
         #expect(machine.held == [ShardID(2): 9])
     }
 
     @Test func aRequestMayBeSentALittleAfterItWasAskedFor() {
         var machine = machine()
         _ = machine.workersChanged([me], nowMs: 1_000)
-        #expect(machine.leaseAnswered(zero, epoch: 9, sentMs: 1_003, nowMs: 1_010) == [.start(zero, epoch: 9)])
+        #expect(
+            machine.leaseAnswered(zero, epoch: 9, knownForMs: .max, sentMs: 1_003, nowMs: 1_010) == [
+                .start(zero, epoch: 9)
+            ])
         // The lease counts from when it was sent.
         #expect(machine.tick(nowMs: 5_502).contains(.renew(zero, epoch: 9)))
         #expect(machine.tick(nowMs: 5_503).first == .stop(zero, epoch: 9))
@@ -41,7 +46,7 @@ import Testing
     @Test func aShardThatIsTakenIsAskedForAgain() {
         var machine = machine()
         _ = machine.workersChanged([me], nowMs: 1_000)
-        #expect(machine.leaseAnswered(zero, epoch: nil, sentMs: 1_000, nowMs: 1_010).isEmpty)
+        #expect(machine.leaseAnswered(zero, epoch: nil, knownForMs: .max, sentMs: 1_000, nowMs: 1_010).isEmpty)
         #expect(machine.tick(nowMs: 1_500) == [.acquire(zero)])
     }
 
@@ -51,8 +56,14 @@ import Testing
         #expect(machine.tick(nowMs: 5_999).isEmpty)
         #expect(machine.tick(nowMs: 6_000) == [.acquire(zero)])
         // The first answer comes after all: its lease is given back, the second counts.
-        #expect(machine.leaseAnswered(zero, epoch: 3, sentMs: 1_000, nowMs: 6_010) == [.release(zero, epoch: 3)])
-        #expect(machine.leaseAnswered(zero, epoch: 4, sentMs: 6_000, nowMs: 6_020) == [.start(zero, epoch: 4)])
+        #expect(
+            machine.leaseAnswered(zero, epoch: 3, knownForMs: .max, sentMs: 1_000, nowMs: 6_010) == [
+                .release(zero, epoch: 3)
+            ])
+        #expect(
+            machine.leaseAnswered(zero, epoch: 4, knownForMs: .max, sentMs: 6_000, nowMs: 6_020) == [
+                .start(zero, epoch: 4)
+            ])
     }
 
     @Test func renewalsAreRegularAndOneAtATime() {
@@ -92,10 +103,44 @@ import Testing
         _ = machine.tick(nowMs: 2_000)
         #expect(
             machine.renewalAnswered(zero, epoch: 5, isHeld: false, sentMs: 2_000, nowMs: 2_010) == [
-                .stop(zero, epoch: 5)
+                .stop(zero, epoch: 5), .acquire(zero),
             ])
         #expect(machine.renewalAnswered(zero, epoch: 5, isHeld: true, sentMs: 2_000, nowMs: 2_020).isEmpty)
         #expect(machine.held.isEmpty)
+    }
+
+    @Test func aLeaseThatTheServerDoesNotKnowYetRests() {
+        var machine = machine()
+        _ = machine.workersChanged([me], nowMs: 1_000)
+        #expect(machine.leaseAnswered(zero, epoch: 9, knownForMs: 2_000, sentMs: 1_000, nowMs: 1_010).isEmpty)
+        #expect(!machine.isServing(zero, nowMs: 1_010))
+        #expect(machine.tick(nowMs: 2_000) == [.renew(zero, epoch: 9)])
+        _ = machine.renewalAnswered(zero, epoch: 9, isHeld: true, sentMs: 2_000, nowMs: 2_010)
+        #expect(machine.tick(nowMs: 4_009) == [.renew(zero, epoch: 9)])
+        #expect(machine.tick(nowMs: 4_010) == [.start(zero, epoch: 9)])
+        #expect(machine.isServing(zero, nowMs: 4_010))
+    }
+
+    @Test func whoServedWhenTheServerForgotServesOn() {
+        var machine = holding()
+        #expect(
+            machine.renewalAnswered(zero, epoch: 5, isHeld: false, sentMs: 2_000, nowMs: 2_010) == [
+                .stop(zero, epoch: 5), .acquire(zero),
+            ])
+        #expect(
+            machine.leaseAnswered(zero, epoch: 6, knownForMs: 0, sentMs: 2_010, nowMs: 2_020) == [
+                .start(zero, epoch: 6)
+            ])
+    }
+
+    @Test func whoWasTooLateToServeOnRests() {
+        var machine = holding()
+        #expect(
+            machine.renewalAnswered(zero, epoch: 5, isHeld: false, sentMs: 5_000, nowMs: 5_600) == [
+                .stop(zero, epoch: 5)
+            ])
+        #expect(machine.tick(nowMs: 5_700) == [.acquire(zero)])
+        #expect(machine.leaseAnswered(zero, epoch: 6, knownForMs: 0, sentMs: 5_700, nowMs: 5_710).isEmpty)
     }
 
     @Test func anAnswerForAnOldEpochChangesNothing() {
@@ -116,14 +161,20 @@ import Testing
         var machine = holding()
         #expect(machine.drain(nowMs: 1_100) == [.release(zero, epoch: 5)])
         #expect(machine.workersChanged([me], nowMs: 1_200).isEmpty)
-        #expect(machine.leaseAnswered(zero, epoch: 6, sentMs: 1_000, nowMs: 1_300) == [.release(zero, epoch: 6)])
+        #expect(
+            machine.leaseAnswered(zero, epoch: 6, knownForMs: .max, sentMs: 1_000, nowMs: 1_300) == [
+                .release(zero, epoch: 6)
+            ])
     }
 
     @Test func aLeaseThatComesAfterTheWishIsGoneGoesBack() {
         var machine = machine()
         _ = machine.workersChanged([me], nowMs: 1_000)
         #expect(machine.workersChanged([], nowMs: 1_010).isEmpty)
-        #expect(machine.leaseAnswered(zero, epoch: 5, sentMs: 1_000, nowMs: 1_020) == [.release(zero, epoch: 5)])
+        #expect(
+            machine.leaseAnswered(zero, epoch: 5, knownForMs: .max, sentMs: 1_000, nowMs: 1_020) == [
+                .release(zero, epoch: 5)
+            ])
     }
 
     @Test func aShardThatCannotBeServedGoesBack() {

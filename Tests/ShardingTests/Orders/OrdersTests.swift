@@ -71,7 +71,7 @@ import Testing
         var machine = LeaseMachine(me: me, shardCount: 1, settings: settings)
         let mine = [ShardID(0): me]
         #expect(machine.workersChanged([me, other], pins: mine, nowMs: 1_000) == [.acquire(ShardID(0))])
-        _ = machine.leaseAnswered(ShardID(0), epoch: 7, sentMs: 1_000, nowMs: 1_001)
+        _ = machine.leaseAnswered(ShardID(0), epoch: 7, knownForMs: .max, sentMs: 1_000, nowMs: 1_001)
         #expect(
             machine.workersChanged([me, other], pins: [ShardID(0): other], nowMs: 1_100)
                 == [.release(ShardID(0), epoch: 7)])

@@ -4,11 +4,13 @@ import LiveModel
 import Refresh
 import Sharding
 
-/// The stored operations of the simulated service: one mutation, and one query per way of being refreshed.
+/// The stored operations of the simulated service: one mutation, and one query per way of being refreshed. They exist in
+/// two versions, of which each node knows one.
 struct Workload: Sendable {
     static let shardCount = 5
     static let mutation = operation("Set")
-    private static let version = Digest(of: [1])
+
+    static func version(_ release: Int) -> Digest { Digest(of: [UInt8(release)]) }
 
     private let join: Program
     private let failing: Program
@@ -25,25 +27,41 @@ struct Workload: Sendable {
         failing = try environment.compile("mutation.variables.absent == 1")
     }
 
-    static func query(_ name: String, _ variables: JSONObject = [:], auth: JSONValue? = nil) -> LiveQuery {
-        LiveQuery(operation: operation(name), version: version, variables: variables, auth: auth)
+    /// What a client wants, whichever release answers.
+    struct Wish: Hashable {
+        var operation: String
+        var variables: JSONObject = [:]
+        var uid: String?
+
+        func query(release: Int) -> LiveQuery {
+            LiveQuery(
+                operation: Workload.operation(operation), version: Workload.version(release), variables: variables,
+                auth: uid.map { ["uid": .string($0)] })
+        }
     }
 
-    static let queries: [LiveQuery] =
-        ["e0", "e1", "e2"].map { query("Lookup", ["id": .string($0)]) }
-        + ["a", "b"].map { query("Group", ["group": .string($0)]) }
-        + ["u0", "u1"].map { query("Mine", auth: ["uid": .string($0)]) }
-        + [query("All"), query("Doubt"), query("Timer")]
+    static let users = ["u0", "u1", "u2", "u3"]
+
+    static let wishes: [Wish] =
+        ["e0", "e1", "e2"].map { Wish(operation: "Lookup", variables: ["id": .string($0)]) }
+        + ["a", "b"].map { Wish(operation: "Group", variables: ["group": .string($0)]) }
+        + users.map { Wish(operation: "Mine", uid: $0) }
+        + ["All", "Doubt", "Timer"].map { Wish(operation: $0) }
 
     static func place(of query: LiveQuery, by orders: Orders) -> ShardPlace {
         ShardMap.place(of: query, shardCount: shardCount, orders: orders)
     }
 
-    static func eventShards(by orders: Orders, nowMs: Int64) -> [ShardID] {
-        ShardMap.shards(of: refreshed, shardCount: shardCount, orders: orders, nowMs: nowMs)
+    /// Without the time of grace after a change of splits: what must hold may not rest on it.
+    static func eventShards(by orders: Orders) -> [ShardID] {
+        ShardMap.shards(of: refreshed, shardCount: shardCount, orders: orders, nowMs: .max)
     }
 
-    func rules(of query: LiveQuery) -> QueryRules {
+    /// - Throws: `.unavailable` for a version that a node of this release does not know.
+    func rules(of query: LiveQuery, release: Int) throws(RequestError) -> QueryRules {
+        guard query.version == Self.version(release) else {
+            throw RequestError(.unavailable, "the operation is not known here in this version")
+        }
         func trigger(_ condition: Program?) -> [Trigger] {
             [
                 Trigger(
@@ -72,7 +90,7 @@ struct Workload: Sendable {
     static func event(_ id: String, entity: String, nowMs: Int64) -> MutationEvent {
         MutationEvent(
             id: id, operation: mutation,
-            variables: ["id": .string(entity), "group": .string(SimulatedDatabase.group(of: entity))], auth: .null,
+            variables: ["id": .string(entity), "group": .string(SimulatedPostgres.group(of: entity))], auth: .null,
             keysWritten: [EntityKey(table: "entity", values: [.string(entity)])], traceID: id, committedAtMs: nowMs)
     }
 }

@@ -1,0 +1,46 @@
+/// A deliberate mistake in the simulated shells or services, to prove that the checkers notice it. The machines of the
+/// product stay as they are.
+package enum Sabotage: String, Sendable, CaseIterable {
+    /// Gateways take whatever arrives for newer than what they have.
+    case gatewayFenceSkipped
+    /// Gateways compare runs and not epochs.
+    case epochIgnored
+    /// Redis lets anybody renew, checkpoint and trim.
+    case leaseFenceSkipped
+    /// Workers serve on when their lease may be somebody else's.
+    case serveAfterExpiry
+    /// Workers serve at once what Redis forgot the owner of.
+    case formerOwnersForgotten
+    /// Workers use what they read, also when the lease ended meanwhile.
+    case lateResultsUsed
+    /// API nodes append the event before the transaction commits.
+    case publishBeforeCommit
+    /// API nodes remove the outbox row without waiting for the streams.
+    case removeBeforePublish
+    /// API nodes acknowledge what is yet to commit.
+    case acknowledgeBeforeCommit
+    /// Nobody publishes what a dead API node left in its outbox.
+    case noSweeper
+    /// The sweeper goes by `created_at > last`.
+    case sweeperGoesByOrder
+    /// API nodes publish without a bound.
+    case unboundedPublishing
+    /// Workers read first and enter the rule index afterwards.
+    case queryBeforeRegister
+    /// An event that finds a run in flight counts as covered by it.
+    case noDirtyMark
+    /// Workers ignore that streams were cut or replaced.
+    case historyTrustedAfterLoss
+    /// Gateways do not announce their interest to a new owner.
+    case noReannouncement
+    /// Gateways do not withdraw interest.
+    case noWithdrawal
+    /// Sessions keep the oldest pending result.
+    case oldestPendingWins
+    /// Gateways compare and trust positions across shards.
+    case positionsTravel
+    /// A resume tag counts for any live query.
+    case tagTrustedForOthers
+    /// Workers hand the results of one statement to each other's live queries.
+    case swappedOutcomes
+}

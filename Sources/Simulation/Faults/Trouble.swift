@@ -1,0 +1,144 @@
+import Sharding
+
+/// What goes wrong, one thing at a time, drawn from the seed.
+enum Trouble: CaseIterable {
+    case workerDies, workerStops, workerDrains
+    case gatewayDies, gatewayStops, gatewayDrains
+    case apiNodeDies, apiNodeStops, apiNodeDrains
+    case cutFromRedis, cutFromPostgres
+    case redisRestarts, redisLosesAll, redisIsFlushed, redisFailsOver
+    case postgresFailsOver, postgresIsSlow
+    case connectionIsLost, clientStalls, clientLeaves
+    case splitsChange, rollOut
+}
+
+extension World {
+    func troubleAgain() {
+        timeline.after(timeline.pick(100...1_500)) { [self] in
+            guard isTrouble else { return }
+            trouble()
+            troubleAgain()
+        }
+    }
+
+    private func trouble() {
+        let worker = pick(workers)
+        let gateway = pick(gateways)
+        let node = pick(apiNodes)
+        let anybody = pick(processes)
+        let client = pick(clients)
+        let trouble = nextTrouble()
+        note("\(trouble) \(worker.name) \(gateway.name) \(node.name) \(anybody.name) client\(client.number)")
+        switch trouble {
+        case .workerDies: killAndRestart(worker)
+        case .workerStops: worker.pause(ms: timeline.pick(100...9_000))
+        case .workerDrains: drainAndRestart(worker)
+        case .gatewayDies: killAndRestart(gateway)
+        case .gatewayStops: gateway.pause(ms: timeline.pick(100...7_000))
+        case .gatewayDrains: drainAndRestart(gateway)
+        case .apiNodeDies: killAndRestart(node)
+        case .apiNodeStops: node.pause(ms: timeline.pick(100...4_000))
+        case .apiNodeDrains: drainAndRestart(node)
+        case .cutFromRedis: anybody.cutFromRedis(ms: timeline.pick(100...9_000))
+        case .cutFromPostgres: anybody.cutFromPostgres(ms: timeline.pick(100...5_000))
+        case .redisRestarts: redisAway(for: 20...4_000) { $0.redis.restart(losingData: false) }
+        case .redisLosesAll: redisAway(for: 20...4_000) { $0.redis.restart(losingData: true) }
+        case .redisIsFlushed: redis.flush()
+        // Detecting the failure takes longer than clocks differ.
+        case .redisFailsOver: redisAway(for: 1_000...4_000) { $0.redis.failOver(skewMs: $0.timeline.pick(-300...300)) }
+        case .postgresFailsOver:
+            postgres.goDown()
+            timeline.after(timeline.pick(50...3_000)) { [self] in postgres.comeUp() }
+        case .postgresIsSlow:
+            isDatabaseSlow = true
+            timeline.after(timeline.pick(500...4_000)) { [self] in isDatabaseSlow = false }
+        case .connectionIsLost: client.lose()
+        case .clientStalls: client.stall(ms: timeline.pick(100...5_000))
+        case .clientLeaves: client.disconnect()
+        case .splitsChange: changeSplits()
+        case .rollOut: rollOut()
+        }
+    }
+
+    private func nextTrouble() -> Trouble {
+        var left = Int(timeline.pick(0...Int64(max(1, weights.reduce(0, +)) - 1)))
+        for (trouble, weight) in zip(Trouble.allCases, weights) {
+            if left < weight { return trouble }
+            left -= weight
+        }
+        return .clientLeaves
+    }
+
+    private func pick<Thing>(_ things: [Thing]) -> Thing { things[Int(timeline.pick(0...Int64(things.count - 1)))] }
+
+    private func killAndRestart(_ process: Process) {
+        process.kill()
+        timeline.after(timeline.pick(50...6_000)) { process.start() }
+    }
+
+    private func drainAndRestart(_ process: Process) {
+        guard process.isUp else { return }
+        process.drain()
+        let incarnation = process.incarnation
+        timeline.after(timeline.pick(1_500...4_000)) {
+            // A stopped process does not hear the signal: its supervisor kills it.
+            if process.incarnation == incarnation { process.kill() }
+            process.start()
+        }
+    }
+
+    private func redisAway(for ms: ClosedRange<Int64>, _ comeBack: @escaping (World) -> Void) {
+        redis.goDown()
+        timeline.after(timeline.pick(ms)) { [self] in
+            if !redis.isUp { comeBack(self) }
+        }
+    }
+
+    private func changeSplits() {
+        guard redis.isUp, let operation = Workload.refreshed.randomElement(using: &timeline.random) else { return }
+        let splits = Int(timeline.pick(1...4))
+        redis.change(redis.orders.settingSplits(of: operation, to: splits, nowMs: timeline.nowMs))
+    }
+
+    /// Every entity is written once more while splits change: nothing comes after it to cover what it misses.
+    func sayLastWords() {
+        for (number, entity) in SimulatedPostgres.entities.enumerated() {
+            let atMs = Int64(number) * 800 + timeline.pick(0...300)
+            for _ in 0..<4 { timeline.after(atMs) { [self] in changeSplits() } }
+            timeline.after(atMs + timeline.pick(0...1_200)) { [self] in
+                pick(apiNodes).mutate(entity) { [self] in acknowledged($0) }
+            }
+        }
+    }
+
+    /// The replica lags by up to a second.
+    func replicateAgain() {
+        timeline.after(timeline.pick(50...1_000)) { [self] in
+            if redis.isUp { redis.replicate() }
+            replicateAgain()
+        }
+    }
+
+    /// Every node is drained and comes back with the other release, one after the other.
+    private func rollOut() {
+        release = 3 - release
+        for process in processes {
+            timeline.after(timeline.pick(0...6_000)) { [self] in
+                if process.release != release { drainAndRestart(process) }
+            }
+        }
+    }
+
+    /// All faults end, and everybody runs the release that was rolled out.
+    func makePeace() {
+        note("peace")
+        isTrouble = false
+        isDatabaseSlow = false
+        if !postgres.isUp { postgres.comeUp() }
+        if !redis.isUp { redis.restart(losingData: false) }
+        for process in processes {
+            process.heal()
+            if process.release != release { drainAndRestart(process) }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import LiveModel
+import Sessions
+
+/// One subscriber: comes and goes, changes gateways, brings along what it has seen, and checks every result that reaches
+/// it.
+final class ClientApp {
+    enum Style { case stream, poll }
+
+    private unowned let world: World
+    let number: Int
+    private(set) var wish: Workload.Wish
+    private let style: Style
+    private(set) var connection: Connection?
+    /// The last result, what it said, and its entity tag: a browser keeps both over a sign-in.
+    private(set) var body: [UInt8]?
+    private var tag: String?
+    private var seen: [String: Int] = [:]
+    private var lastPosition = ""
+    private(set) var isAtFault = false
+    /// Until then it reads nothing.
+    private(set) var stalledUntilMs: Int64 = 0
+    /// Past every result that the present session may have missed on purpose: see `connect`.
+    private(set) var answers = 0
+
+    init(_ number: Int, wish: Workload.Wish, style: Style, _ world: World) {
+        self.world = world
+        self.number = number
+        self.wish = wish
+        self.style = style
+    }
+
+    private var timeline: Timeline { world.timeline }
+
+    // MARK: Connections
+
+    func connect() {
+        guard world.isOpen, connection == nil else { return }
+        guard let gateway = world.anyGateway() else { return connectSoon(3_000) }
+        switch timeline.pick(0...11) {
+        case 0:
+            // A new session: nothing is remembered.
+            (tag, body, seen) = (nil, nil, [:])
+        case 1:
+            // It knows the content alone: what it gets is to be read after it came.
+            if let held = tag { tag = String(held.prefix(while: { $0 != "@" })) }
+        case 2, 3:
+            guard wish.uid != nil else { break }
+            // Another user signs in, and what was stored is still there.
+            wish.uid = Workload.users.randomElement(using: &timeline.random)
+            seen = [:]
+        default: break
+        }
+        let query = wish.query(release: gateway.release)
+        let connection = Connection(self, gateway, query)
+        self.connection = connection
+        isAtFault = false
+        gateway.accept(connection)
+        let known = tag.flatMap { self.known(in: $0, of: connection.query.key) }
+        gateway.later(world.networkDelay()) { [self] in
+            guard self.connection === connection, !connection.isOver else { return }
+            world.note("client\(number) subscribes \(connection.query.key.short) at \(gateway.name) with \(tag ?? "-")")
+            gateway.subscribe(connection, known: known)
+        }
+    }
+
+    private func known(in tag: String, of key: LiveQueryKey) -> KnownResult? {
+        if world.sabotage == .tagTrustedForOthers {
+            let parts = tag.split(separator: "@")
+            guard let digest = Digest(hex: parts[0]) else { return nil }
+            return KnownResult(digest: digest, position: parts.count > 1 ? Position(parts[1]) : nil)
+        }
+        return EntityTag(bare: tag)?.known(of: key)
+    }
+
+    func disconnect() {
+        guard let connection else { return }
+        if connection.cutUntilMs <= timeline.nowMs {
+            connection.gateway.later(world.networkDelay()) { connection.gateway.close(connection) }
+        }
+        connectionLost(connection)
+    }
+
+    /// Comes back after a while, as apps do.
+    func connectionLost(_ lost: Connection) {
+        guard connection === lost else { return }
+        world.note("client\(number) lost its connection")
+        connection = nil
+        stalledUntilMs = 0
+        connectSoon(style == .poll ? 60 : 3_000)
+    }
+
+    private func connectSoon(_ withinMs: Int64) {
+        timeline.after(timeline.pick(5...withinMs)) { [self] in connect() }
+    }
+
+    func stall(ms: Int64) { stalledUntilMs = max(stalledUntilMs, timeline.nowMs + ms) }
+
+    /// The network forgets the connection; both sides find out by their own time-outs.
+    func lose() {
+        guard let lost = connection else { return }
+        lost.cut(ms: 60_000)
+        timeline.after(timeline.pick(500...3_000)) { [self] in connectionLost(lost) }
+        lost.gateway.later(World.idleTimeoutMs) { lost.gateway.close(lost) }
+    }
+
+    // MARK: Results
+
+    func failed(through connection: Connection) {
+        guard self.connection === connection else { return }
+        world.note("client\(number) failed")
+        isAtFault = true
+    }
+
+    func receive(_ result: LiveResult, through connection: Connection) {
+        guard self.connection === connection else { return }
+        answers += 1
+        world.note("client\(number) got \(String(decoding: result.body, as: UTF8.self)) \(result.position)")
+        world.checks.received(result.body, identity: SimulatedPostgres.identity(of: connection.query), by: number)
+        for (entity, version) in SimulatedPostgres.versions(in: result.body).sorted(by: { $0.key < $1.key }) {
+            if let former = seen[entity], version < former {
+                world.violated(
+                    "no regress: client \(number) got \(entity)=\(version) at \(result.position) after \(entity)=\(former) at \(lastPosition)"
+                )
+            }
+            seen[entity] = version
+        }
+        lastPosition = result.position.description
+        body = result.body
+        let known = KnownResult(digest: result.digest, position: result.position)
+        tag = EntityTag(known, of: connection.query.key).bare
+        isAtFault = false
+        if style == .poll { disconnect() }
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import Synchronization
+
+/// Many seeds, several at a time; a world lives on one thread.
+package struct Campaign: Sendable {
+    package struct Failure: Sendable {
+        package let seed: UInt64
+        package let violation: String
+    }
+
+    package struct Report: Sendable {
+        package var seeds = 0
+        package var steps: UInt64 = 0
+        package var commits = 0
+        package var answers = 0
+        package var seconds = 0.0
+        /// In the order of their seeds.
+        package var failures: [Failure] = []
+
+        package var summary: String {
+            let perSecond = String(format: "%.1f", Double(seeds) / max(seconds, 0.001))
+            return """
+                simulation: \(seeds) seeds, \(failures.count) failed, \(steps) steps, \(commits) mutations, \
+                \(answers) results delivered, \(String(format: "%.0f", seconds)) s, \(perSecond) seeds/s
+                """
+        }
+    }
+
+    private let seeds: ClosedRange<UInt64>
+    private let jobs: Int
+    private let failuresMax: Int
+
+    /// - Parameter jobs: seeds at a time; 0: one per core.
+    package init(seeds: ClosedRange<UInt64>, jobs: Int, failuresMax: Int) {
+        self.seeds = seeds
+        self.jobs = jobs > 0 ? jobs : ProcessInfo.processInfo.activeProcessorCount
+        self.failuresMax = failuresMax
+    }
+
+    /// - Parameter progress: told a line now and then.
+    package func run(progress: @escaping @Sendable (String) -> Void) -> Report {
+        let start = ContinuousClock.now
+        let state = Mutex((next: seeds.lowerBound, report: Report()))
+        @Sendable func seconds() -> Double { (ContinuousClock.now - start) / .seconds(1) }
+        DispatchQueue.concurrentPerform(iterations: jobs) { _ in
+            while true {
+                let seed: UInt64? = state.withLock { state in
+                    guard state.next <= seeds.upperBound, state.report.failures.count < failuresMax else { return nil }
+                    state.next += 1
+                    return state.next - 1
+                }
+                guard let seed else { return }
+                let outcome = Self.run(seed, nil)
+                let line = state.withLock { state -> String? in
+                    state.report.seeds += 1
+                    state.report.steps += outcome.steps
+                    state.report.commits += outcome.commits
+                    state.report.answers += outcome.answers
+                    state.report.seconds = seconds()
+                    if let violation = outcome.violation {
+                        state.report.failures.append(Failure(seed: seed, violation: violation))
+                    }
+                    return state.report.seeds % 20 == 0 ? state.report.summary : nil
+                }
+                if let line { progress(line) }
+            }
+        }
+        return state.withLock { state in
+            state.report.failures.sort { $0.seed < $1.seed }
+            return state.report
+        }
+    }
+
+    /// The first seed under which the mistake is noticed.
+    package static func firstNoticed(_ sabotage: Sabotage, seeds: ClosedRange<UInt64>) -> Failure? {
+        for seed in seeds {
+            if let violation = run(seed, sabotage).violation { return Failure(seed: seed, violation: violation) }
+        }
+        return nil
+    }
+
+    /// One seed, with a line per event.
+    package static func trace(_ seed: UInt64, _ sabotage: Sabotage? = nil, _ line: @escaping (String) -> Void) throws {
+        let outcome = try World(seed: seed, sabotage: sabotage, trace: line).run()
+        line(outcome.violation ?? "all is well")
+    }
+
+    private static func run(_ seed: UInt64, _ sabotage: Sabotage?) -> World.Outcome {
+        do {
+            return try World(seed: seed, sabotage: sabotage).run()
+        } catch {
+            return World.Outcome(violation: "the world could not be made: \(error)", steps: 0, commits: 0, answers: 0)
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import JSON
+import LiveModel
+
+/// Postgres in the simulation: entities with a version, queries over them, and the outbox.
+///
+/// A result is a text that names the live query and the versions read: `op|variables|auth|e0=3,e1=7`. A failover ends every
+/// connection and loses no commit, as with a synchronous standby.
+final class SimulatedPostgres {
+    struct OutboxRow {
+        let id: String
+        let shards: [ShardID]
+        let event: [UInt8]
+        /// When the transaction began to write; it may have committed much later.
+        let createdMs: Int64
+        /// Of the orders by which the shards were found.
+        let generation: UInt64
+        /// The sweep that has it locked.
+        var lockedBy: Sweep?
+    }
+
+    /// One sweeper's transaction; its end releases the locks.
+    final class Sweep {
+        var isOver = false
+    }
+
+    static let entities = ["e0", "e1", "e2", "e3", "u0", "u1", "u2", "u3"]
+
+    private(set) var versions: [String: Int] = [:]
+    private(set) var committed: Set<String> = []
+    private(set) var outbox: [String: OutboxRow] = [:]
+    private(set) var isUp = true
+    /// Connections made before do not survive.
+    private(set) var generation = 0
+    private var sweeps: [Sweep] = []
+
+    static func group(of entity: String) -> String {
+        switch entity {
+        case "e0", "e1": "a"
+        case "e2", "e3": "b"
+        default: "users"
+        }
+    }
+
+    // MARK: Faults
+
+    func goDown() {
+        isUp = false
+        generation += 1
+        for sweep in sweeps { sweep.isOver = true }
+        sweeps = []
+    }
+
+    func comeUp() { isUp = true }
+
+    // MARK: Statements
+
+    /// One transaction: the entity's next version and the outbox row.
+    func commit(_ entity: String, _ row: OutboxRow) {
+        versions[entity, default: 0] += 1
+        outbox[row.id] = row
+        committed.insert(row.id)
+    }
+
+    func remove(_ ids: [String]) {
+        for id in ids { outbox[id] = nil }
+    }
+
+    /// `FOR UPDATE SKIP LOCKED`.
+    func take(olderThanMs: Int64, limit: Int, after lastMs: Int64? = nil) -> (sweep: Sweep, rows: [OutboxRow]) {
+        let sweep = Sweep()
+        sweeps.removeAll(where: \.isOver)
+        sweeps.append(sweep)
+        let rows = outbox.values.filter { row in
+            row.createdMs < olderThanMs && row.lockedBy?.isOver != false && lastMs.map { row.createdMs > $0 } != false
+        }
+        .sorted { ($0.createdMs, $0.id) < ($1.createdMs, $1.id) }.prefix(limit)
+        for row in rows { outbox[row.id]?.lockedBy = sweep }
+        return (sweep, Array(rows))
+    }
+
+    func result(of query: LiveQuery) -> [UInt8] {
+        let read: [String] =
+            switch query.operation.operation {
+            case "Lookup": [query.variables["id"]?.stringValue ?? ""]
+            case "Group": Self.entities.filter { Self.group(of: $0) == query.variables["group"]?.stringValue }
+            case "Mine": [query.projectedAuth?.uid ?? ""]
+            default: Self.entities
+            }
+        let text = read.map { "\($0)=\(versions[$0] ?? 0)" }.joined(separator: ",")
+        return Array((Self.identity(of: query) + text).utf8)
+    }
+
+    /// What the text of every result of a live query begins with.
+    static func identity(of query: LiveQuery) -> String {
+        "\(query.operation.operation)|\(JSONValue.object(query.variables).text)|\(query.auth?.text ?? "")|"
+    }
+
+    static func versions(in body: [UInt8]) -> [String: Int] {
+        let text = String(decoding: body, as: UTF8.self).split(separator: "|").last ?? ""
+        var versions: [String: Int] = [:]
+        for pair in text.split(separator: ",") {
+            let parts = pair.split(separator: "=")
+            if parts.count == 2 { versions[String(parts[0])] = Int(parts[1]) }
+        }
+        return versions
+    }
+}

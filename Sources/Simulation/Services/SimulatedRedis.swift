@@ -1,0 +1,138 @@
+import Broker
+import LiveModel
+import Sharding
+
+/// Redis in the simulation: the in-memory broker's store, which passes the same suite as the real one, with a replica that
+/// lags behind it and a clock of its own.
+final class SimulatedRedis {
+    let keys: Keys
+    private let timeline: Timeline
+    private let sabotage: Sabotage?
+    private var store = MemoryStore(entriesMax: 100_000)
+    /// The store as it had come to the replica.
+    private var replica: MemoryStore
+    private(set) var isUp = true
+    private var skewMs: Int64 = 0
+    /// Told of streams that have something new; nil: any may.
+    var changed: (String?) -> Void = { _ in }
+    /// Told of every lease granted, and of everything done under one.
+    var granted: (ShardID, UInt64, NodeID) -> Void = { _, _, _ in }
+    var didUnderLease: (ShardID, UInt64) -> Void = { _, _ in }
+
+    init(timeline: Timeline, sabotage: Sabotage?) throws {
+        self.timeline = timeline
+        self.sabotage = sabotage
+        keys = try Keys(namespace: "simulation")
+        replica = store
+    }
+
+    private var nowMs: UInt64 { UInt64(timeline.nowMs + skewMs) }
+
+    // MARK: Faults
+
+    func goDown() { isUp = false }
+
+    /// The same data and another process; or nothing is left.
+    func restart(losingData: Bool) {
+        isUp = true
+        store.restart(losingData: losingData)
+        changed(nil)
+    }
+
+    func flush() {
+        store.flush()
+        changed(nil)
+    }
+
+    func replicate() { replica = store }
+
+    /// The replica takes over. Its clock may differ.
+    func failOver(skewMs: Int64) {
+        isUp = true
+        self.skewMs = skewMs
+        store.failOver(to: replica)
+        changed(nil)
+    }
+
+    // MARK: Streams
+
+    func append(_ stream: String, _ fields: [(String, [UInt8])], lengthMax: Int) {
+        var append = StreamAppend(stream: stream, fields: fields.map { (name: $0.0, value: $0.1) })
+        append.lengthMax = lengthMax
+        store.append(append, nowMs: nowMs)
+        changed(stream)
+    }
+
+    func info(_ stream: String) -> StreamInfo? { store.stream(stream, nowMs: nowMs)?.info }
+
+    func range(_ stream: String, after: StreamID, through: StreamID, limit: Int) -> [StreamEntry] {
+        store.stream(stream, nowMs: nowMs)?.range(after: after, through: through, limit: limit) ?? []
+    }
+
+    func makeReader() -> Int { store.makeReader() }
+    func dropReader(_ reader: Int) { store.dropReader(reader) }
+    func follow(_ reader: Int, _ stream: String, after cursor: StreamID, server: String?) {
+        store.follow(reader, stream, after: cursor, server: server)
+    }
+    func unfollow(_ reader: Int, _ stream: String) { store.unfollow(reader, stream) }
+    func read(_ reader: Int) -> [StreamBatch] { store.read(reader, maxEntries: 8, nowMs: nowMs) }
+
+    // MARK: Leases
+
+    func acquire(_ shard: ShardID, owner: NodeID, ttlMs: Int64) -> LeaseGrant? {
+        let grant = store.acquire(
+            keys.lease(shard: shard.number), owner: owner.name, ttlMs: Int(ttlMs), nowMs: nowMs)
+        if let grant { granted(shard, grant.epoch, owner) }
+        return grant
+    }
+
+    func renew(_ shard: ShardID, owner: NodeID, epoch: UInt64, ttlMs: Int64) -> Bool {
+        if sabotage == .leaseFenceSkipped { return true }
+        return store.renew(
+            keys.lease(shard: shard.number), owner: owner.name, epoch: epoch, ttlMs: Int(ttlMs), nowMs: nowMs)
+    }
+
+    func release(_ shard: ShardID, owner: NodeID, epoch: UInt64) {
+        _ = store.release(keys.lease(shard: shard.number), owner: owner.name, epoch: epoch, nowMs: nowMs)
+    }
+
+    private func holds(_ shard: ShardID, _ epoch: UInt64) -> Bool {
+        guard sabotage == .leaseFenceSkipped || store.holds(keys.lease(shard: shard.number), epoch: epoch, nowMs: nowMs)
+        else { return false }
+        didUnderLease(shard, epoch)
+        return true
+    }
+
+    func checkpoint(_ shard: ShardID, epoch: UInt64, id: StreamID) -> Bool {
+        guard holds(shard, epoch) else { return false }
+        store.checkpoint(keys.events(shard: shard.number), group: Keys.workersGroup, id: id, nowMs: nowMs)
+        return true
+    }
+
+    func trim(_ shard: ShardID, epoch: UInt64, minimumID: StreamID) {
+        guard holds(shard, epoch) else { return }
+        for stream in [keys.events(shard: shard.number), keys.control(shard: shard.number)] {
+            _ = store.trim(stream, minimumID: minimumID, nowMs: nowMs)
+        }
+    }
+
+    // MARK: Orders
+
+    var orders: Orders { Orders(generation: store.orders.generation, fields: store.orders.fields) }
+
+    func change(_ change: OrderChange) {
+        _ = store.changeOrders([(field: change.field, value: change.value)], nowMs: nowMs)
+    }
+
+    // MARK: Nodes
+
+    func announce(_ node: NodeRecordPayload, ttlMs: Int64) {
+        store.announceNode(node.id.name, payload: node.payload, ttlMs: Int(ttlMs), nowMs: nowMs)
+    }
+
+    func withdraw(_ id: NodeID) { store.withdrawNode(id.name) }
+
+    func nodes() -> [NodeRecordPayload] {
+        store.listNodes(nowMs: nowMs).compactMap { NodeRecordPayload(payload: $0.payload) }
+    }
+}
