@@ -135,6 +135,10 @@ package struct InterestMachine: Sendable {
             // The client has seen newer than this gateway: ask rather than go backwards. A run has to tell: an owner
             // that has not heard of the newer one's cause yet would say that what is held here still holds.
             if seen > result.position {
+                // What comes from a new place has no order with what the client saw, and may have been run before it.
+                guard seen.placement == entry.place.version else {
+                    return joinUnordered(key, entry, known, nowMs: nowMs)
+                }
                 if entry.freshAsk == nil { entries[key]?.freshAsk = lastAsk + 1 }
                 return Start(actions: announce(key, nowMs: nowMs))
             }

@@ -129,6 +129,19 @@ import Testing
         #expect(started.ask.isFresh && started.known == Fixture.known(2))
     }
 
+    /// What is held comes from the former place, and so does what the client saw at a gateway that was ahead.
+    @Test func whoSawMoreAtTheFormerPlaceWaitsForARunThatStartsAfterwards() throws {
+        var (machine, ask) = try moved()
+        let ahead = Fixture.known(2, Fixture.position(51, epoch: 9))
+        let start = try machine.subscribed(hub: 1, Fixture.query(), known: ahead, nowMs: 3)
+        let later = try announced(start.actions).ask
+        #expect(start.immediate == nil && later.isFresh && later.number > ask && start.fromAsk == later.number)
+        // Who saw less gets what is held; whatever the new place sends was read after that.
+        let behind = Fixture.known(0, Fixture.position(49, epoch: 9))
+        let second = try machine.subscribed(hub: 1, Fixture.query(), known: behind, nowMs: 4)
+        #expect(second.immediate != nil && second.fromAsk == 0)
+    }
+
     @Test func asksOfALaterProcessComeAfterThoseOfAnEarlier() throws {
         var machine = InterestMachine(gateway: NodeID("g"), settings: .init(), firstAsk: 1_000) { _ in
             ShardPlace(Fixture.shard)
