@@ -42,6 +42,7 @@ import Simulation
             let range = seed.map { $0...$0 } ?? first...(first + max(1, seeds) - 1)
             let noticed = Campaign.firstNoticed(sabotage, seeds: range)
             print("\(sabotage.rawValue): \(noticed.map { "seed \($0.seed): \($0.violation)" } ?? "not noticed")")
+            fflush(nil)
             if noticed == nil { isAnyUnnoticed = true }
         }
         if isAnyUnnoticed { throw ExitCode.failure }

@@ -78,8 +78,8 @@ final class Checks {
 
     // MARK: Results
 
-    /// A gateway took a result for its newest, or was told that what it holds still is. Ranks must be in the order of reading, over all owners: else whoever
-    /// changes gateways may go backwards.
+    /// A gateway took a result for its newest, or was told that what it holds still is. Ranks must be in the order of
+    /// reading, over all owners: else whoever changes gateways may go backwards.
     func accepted(_ key: LiveQueryKey, _ result: LiveResult) {
         let content = Self.content(result.body)
         for other in ranks[key] ?? [] where other.position.isOrdered(with: result.position) {

@@ -13,6 +13,8 @@ package final class World {
     static let sessionBytesMax = 400
     static let idleTimeoutMs: Int64 = 4_000
     static let troubleMs: Int64 = 16_000
+    /// Trouble may go on for so long after the last mutation: nothing later covers what it spoils.
+    static let quietMaxMs: Int64 = 4_000
     /// The longest that anything may take to come right: a lease runs out, is taken, interest is announced again.
     static let settleMs: Int64 = 24_000
     static let calmMs: Int64 = 8_000
@@ -130,7 +132,7 @@ package final class World {
         replicateAgain()
         for _ in 0..<Self.rounds where violations.isEmpty {
             isTrouble = true
-            mutateAgain()
+            mutateAgain(untilMs: timeline.nowMs + Self.troubleMs - timeline.pick(0...Self.quietMaxMs))
             troubleAgain()
             phase(Self.troubleMs)
             makePeace()
@@ -157,14 +159,14 @@ package final class World {
         }
     }
 
-    private func mutateAgain() {
+    private func mutateAgain(untilMs: Int64) {
         timeline.after(timeline.pick(20...400)) { [self] in
-            guard isTrouble else { return }
+            guard timeline.nowMs < untilMs else { return }
             let entity = SimulatedPostgres.entities.randomElement(using: &timeline.random) ?? "e0"
             if let node = apiNodes.filter(\.isUp).randomElement(using: &timeline.random) {
                 node.later(networkDelay()) { [self] in node.mutate(entity) { [self] in acknowledged($0) } }
             }
-            mutateAgain()
+            mutateAgain(untilMs: untilMs)
         }
     }
 }
