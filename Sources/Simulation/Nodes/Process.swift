@@ -20,6 +20,9 @@ class Process {
     private var requestAtMs: Int64 = 0
     private var answerAtMs: Int64 = 0
     private var redisCutUntilMs: Int64 = 0
+    private var serverID = ""
+    /// Answers that came from another Redis server than the one before, since the start.
+    private(set) var serverChanges = 0
     private var postgresCutUntilMs: Int64 = 0
 
     /// After which a request to Redis is given up.
@@ -49,6 +52,7 @@ class Process {
         incarnation += 1
         release = world.release
         pausedUntilMs = 0
+        (serverID, serverChanges) = ("", 0)
         startedMs = timeline.nowMs
         offsetMs = timeline.pick(-60_000...60_000)
         driftPerThousand = timeline.pick(-5...5)
@@ -122,13 +126,22 @@ class Process {
         timeline.at(requestAtMs) { [self] in
             if isCutFromRedis { return giveUp() }
             let answer = request(world.redis)
+            let server = world.redis.serverID
             if world.isTrouble, timeline.chance(1) { return giveUp() }
             answerAtMs = max(answerAtMs, timeline.nowMs + world.networkDelay())
             timeline.at(answerAtMs) { [self] in
                 if isCutFromRedis { return giveUp() }
-                wake(incarnation) { then(answer) }
+                wake(incarnation) { [self] in
+                    answered(by: server)
+                    then(answer)
+                }
             }
         }
+    }
+
+    private func answered(by server: String) {
+        if !serverID.isEmpty, server != serverID { serverChanges += 1 }
+        serverID = server
     }
 
     // MARK: Postgres

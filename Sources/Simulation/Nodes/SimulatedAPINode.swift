@@ -14,14 +14,30 @@ final class SimulatedAPINode: Process {
     private(set) var publication = Publication<SimulatedPostgres.OutboxRow>(inFlightMax: 0, deleteBatchMax: 0)
     private var orders = Orders()
     private var count = 0
+    private var serverChangesTold = 0
 
     override func started() {
         publication = Publication(
             inFlightMax: world.sabotage == .unboundedPublishing ? 1_000 : Self.inFlightMax, deleteBatchMax: 4)
         orders = Orders()
+        serverChangesTold = 0
         readOrders()
         every(1_000) { [self] in readOrders() }
         if world.sabotage != .noSweeper { later(Self.sweepMs) { [self] in sweep() } }
+        if world.noticesServers { every(Self.sweepMs) { [self] in tellServerChanges() } }
+    }
+
+    /// Every shard runs again: what the former server acknowledged may be lost. An entry without an event says so.
+    private func tellServerChanges() {
+        let changes = serverChanges
+        guard changes != serverChangesTold else { return }
+        call { redis in
+            for shard in 0..<Workload.shardCount {
+                redis.append(redis.keys.events(shard: shard), [("doubt", [])], lengthMax: World.eventsLengthMax)
+            }
+        } then: { [self] answer in
+            if answer != nil { serverChangesTold = changes }
+        }
     }
 
     private func readOrders() {

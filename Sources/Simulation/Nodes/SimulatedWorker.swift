@@ -23,6 +23,7 @@ final class SimulatedWorker: Process {
     private var timerAtMs: Int64?
     private var isDraining = false
     private var lastTrimMs: Int64 = 0
+    private var serverChangesKnown = 0
     private var released: [ShardID: StreamID] = [:]
     private var grants: [ShardID: LeaseGrant] = [:]
     /// Live queries whose statement is under way.
@@ -46,10 +47,11 @@ final class SimulatedWorker: Process {
         follower = StreamFollower(self) { [unowned self] in arrived($0) }
         outgoing = FlightQueue(bytesMax: Self.outgoingBytesMax, flightBytesMax: 4_000)
         (gateways, shardOfStream, running, released, grants) = ([], [:], [], [:], [:])
-        (timerAtMs, isDraining, lastTrimMs) = (nil, false, 0)
+        (timerAtMs, isDraining, lastTrimMs, serverChangesKnown) = (nil, false, 0, 0)
         heartbeat()
         every(1_000) { [self] in heartbeat() }
         every(500) { [self] in
+            noticeServerChange()
             if !isDraining { perform(leases.tick(nowMs: nowMs)) }
             checkpoint()
         }
@@ -86,6 +88,12 @@ final class SimulatedWorker: Process {
             let workers = nodes.filter { $0.roles.contains("worker") && !$0.isDraining }.map(\.id)
             perform(leases.workersChanged(workers, nowMs: nowMs))
         }
+    }
+
+    private func noticeServerChange() {
+        guard world.noticesServers, serverChanges != serverChangesKnown else { return }
+        serverChangesKnown = serverChanges
+        perform(machine.serverChanged(gateways: gateways.sorted(), nowMs: nowMs))
     }
 
     // MARK: Leases

@@ -50,6 +50,9 @@ package final class World {
     var isDatabaseSlow = false
     /// How long a committed event may wait before it is sent to the streams, under this seed.
     let publishLagMaxMs: Int64
+    /// Whether nodes notice under this seed that another Redis server answers; the gap detection of streams and leases
+    /// has to do alone, too.
+    let noticesServers: Bool
     /// How often each kind of trouble comes under this seed, relative to the others: some seeds dwell on a few.
     let weights: [Int]
     /// Of the newest outbox row that a sweep published: what must not be relied on.
@@ -72,6 +75,7 @@ package final class World {
         timeline = Timeline(seed: seed)
         startMs = timeline.nowMs
         publishLagMaxMs = [0, 5, 5, 2_500][Int(timeline.pick(0...3))]
+        noticesServers = timeline.chance(50) && sabotage != .historyTrustedAfterLoss
         weights = Trouble.allCases.map { [timeline] _ in [0, 1, 1, 2, 6][Int(timeline.pick(0...4))] }
         workload = try Workload()
         redis = try SimulatedRedis(timeline: timeline, sabotage: sabotage)

@@ -26,6 +26,9 @@ final class SimulatedRedis {
         replica = store
     }
 
+    /// Of the process that answers: another one after a restart or a failover.
+    var serverID: String { store.serverID }
+
     private var nowMs: UInt64 { UInt64(timeline.nowMs + skewMs) }
 
     // MARK: Faults
