@@ -22,11 +22,11 @@ import Testing
 
     /// Every deliberate mistake, and a seed that notices it; `make simulate SABOTAGE=all` counts from the first.
     static let noticedAt: [Sabotage: UInt64] = [
-        .gatewayFenceSkipped: 1, .epochIgnored: 1, .leaseFenceSkipped: 1, .serveAfterExpiry: 1,
-        .formerOwnersForgotten: 1, .lateResultsUsed: 120, .publishBeforeCommit: 3, .removeBeforePublish: 44,
-        .acknowledgeBeforeCommit: 1, .noSweeper: 1, .sweeperGoesByOrder: 2, .unboundedPublishing: 1,
-        .queryBeforeRegister: 1, .noDirtyMark: 1, .historyTrustedAfterLoss: 129, .noReannouncement: 1,
-        .noWithdrawal: 1, .oldestPendingWins: 22, .positionsTravel: 1, .tagTrustedForOthers: 9, .swappedOutcomes: 1,
+        .gatewayFenceSkipped: 1, .epochIgnored: 1, .leaseFenceSkipped: 2, .serveAfterExpiry: 12,
+        .formerOwnersForgotten: 1, .lateResultsUsed: 321, .publishBeforeCommit: 1, .removeBeforePublish: 165,
+        .acknowledgeBeforeCommit: 1, .noSweeper: 1, .sweeperGoesByOrder: 1, .unboundedPublishing: 1,
+        .queryBeforeRegister: 1, .noDirtyMark: 1, .historyTrustedAfterLoss: 206, .noReannouncement: 1,
+        .noWithdrawal: 1, .oldestPendingWins: 144, .positionsTravel: 1, .tagTrustedForOthers: 2, .swappedOutcomes: 1,
     ]
     /// Where the remembered seed does not notice it any more, so many from the first may be tried.
     private static let noticedWithin: UInt64 = 400

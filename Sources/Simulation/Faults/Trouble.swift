@@ -111,9 +111,8 @@ extension World {
         }
     }
 
-    /// The replica lags by up to a second.
     func replicateAgain() {
-        timeline.after(timeline.pick(50...1_000)) { [self] in
+        timeline.after(timeline.pick(50...replicaLagMaxMs)) { [self] in
             if redis.isUp { redis.replicate() }
             replicateAgain()
         }

@@ -53,6 +53,8 @@ package final class World {
     /// Whether nodes notice under this seed that another Redis server answers; the gap detection of streams and leases
     /// has to do alone, too.
     let noticesServers: Bool
+    /// How far the replica of Redis lags behind under this seed.
+    let replicaLagMaxMs: Int64
     /// How often each kind of trouble comes under this seed, relative to the others: some seeds dwell on a few.
     let weights: [Int]
     /// Of the newest outbox row that a sweep published: what must not be relied on.
@@ -75,6 +77,7 @@ package final class World {
         timeline = Timeline(seed: seed)
         startMs = timeline.nowMs
         publishLagMaxMs = [0, 5, 5, 2_500][Int(timeline.pick(0...3))]
+        replicaLagMaxMs = [300, 1_000, 5_000][Int(timeline.pick(0...2))]
         noticesServers = timeline.chance(50) && sabotage != .historyTrustedAfterLoss
         weights = Trouble.allCases.map { [timeline] _ in [0, 1, 1, 2, 6][Int(timeline.pick(0...4))] }
         workload = try Workload()
