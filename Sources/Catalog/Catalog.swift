@@ -65,23 +65,25 @@ package struct Catalog: Sendable {
         conditionReads[mutation] ?? .nothing
     }
 
-    private static func refreshed(_ operations: [StoredOperation]) -> [OperationReference: [OperationReference]] {
+    /// Of the operations of one catalog or of several versions together.
+    static func refreshed(_ operations: [StoredOperation]) -> [OperationReference: [OperationReference]] {
         var byTable: [String: Set<OperationReference>] = [:]
         var byTrigger: [OperationReference: Set<OperationReference>] = [:]
         for query in operations where query.kind == .query {
             for table in query.refresh.lookupTables { byTable[table, default: []].insert(query.reference) }
             for trigger in query.refresh.triggers { byTrigger[trigger.mutation, default: []].insert(query.reference) }
         }
-        var refreshed: [OperationReference: [OperationReference]] = [:]
+        var refreshed: [OperationReference: Set<OperationReference>] = [:]
         for mutation in operations where mutation.kind == .mutation {
-            var queries = byTrigger[mutation.reference] ?? []
-            for table in mutation.tablesWrittenByKey { queries.formUnion(byTable[table] ?? []) }
-            refreshed[mutation.reference] = queries.sorted()
+            refreshed[mutation.reference, default: []].formUnion(byTrigger[mutation.reference] ?? [])
+            for table in mutation.tablesWrittenByKey {
+                refreshed[mutation.reference, default: []].formUnion(byTable[table] ?? [])
+            }
         }
-        return refreshed
+        return refreshed.mapValues { $0.sorted() }
     }
 
-    private static func conditionReads(_ operations: [StoredOperation]) -> [OperationReference: AuthReads] {
+    static func conditionReads(_ operations: [StoredOperation]) -> [OperationReference: AuthReads] {
         var reads: [OperationReference: AuthReads] = [:]
         for query in operations {
             for mutation in Set(query.refresh.triggers.map(\.mutation)) {

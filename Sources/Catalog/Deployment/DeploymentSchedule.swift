@@ -1,0 +1,97 @@
+package import LiveModel
+
+/// One version of the project in the cluster's history.
+package struct Deployment: Sendable, Hashable {
+    package enum Origin: String, Sendable, Hashable {
+        /// `freshet deploy`.
+        case deploy
+        /// The project folder that a node was started with, while nothing had been deployed.
+        case folder
+    }
+
+    /// Grows with every deployment.
+    package var id: Int64
+    /// `ProjectArchive.version`.
+    package var version: Digest
+    package var origin: Origin
+    package var createdBy: String
+    // Milliseconds since 1970 by the database's clock.
+    package var createdAtMs: Int64
+    /// Nil while it is only announced: nodes load it, nobody gets it.
+    package var activeAtMs: Int64?
+    /// When a node that has this folder last said so.
+    package var seenAtMs: Int64
+
+    package init(
+        id: Int64, version: Digest, origin: Origin, createdBy: String = "", createdAtMs: Int64, activeAtMs: Int64?,
+        seenAtMs: Int64
+    ) {
+        self.id = id
+        self.version = version
+        self.origin = origin
+        self.createdBy = createdBy
+        self.createdAtMs = createdAtMs
+        self.activeAtMs = activeAtMs
+        self.seenAtMs = seenAtMs
+    }
+}
+
+/// Which versions a node serves: a pure function of the history and the time.
+///
+/// | version | is |
+/// | --- | --- |
+/// | announced | loaded; events are published for it; no request gets it yet |
+/// | current | the last one activated: new requests and sessions get it. Before the first: the node's own folder |
+/// | former | served for `keepMs` after another became current, for sessions that began with it |
+/// | moving | then its sessions are told to come back, over `moveMs` |
+/// | gone | after that, and some time for stragglers |
+package struct DeploymentSchedule: Sendable, Hashable {
+    package struct Settings: Sendable, Hashable {
+        package var keepMs: Int64 = 600_000
+        package var moveMs: Int64 = 30_000
+
+        package init() {}
+    }
+
+    /// An announcement that is not activated in this time is void; `freshet deploy` gives up earlier.
+    package static let announcedMaxMs: Int64 = 900_000
+    /// From the end of moving to the end of serving: live queries linger at gateways.
+    package static let stragglerMs: Int64 = 60_000
+
+    /// Nil when nothing was activated and the node has no folder.
+    package let current: Digest?
+    /// Without `current`, each once, youngest first.
+    package let others: [Digest]
+    /// Those of `others` whose sessions are to come back.
+    package let moving: Set<Digest>
+    /// The greatest id there is.
+    package let generation: Int64
+
+    package init(_ deployments: [Deployment], folder: Digest?, nowMs: Int64, settings: Settings) {
+        let active = deployments.filter { $0.origin == .deploy && $0.activeAtMs != nil }
+            .sorted { ($0.activeAtMs ?? 0, $0.id) < ($1.activeAtMs ?? 0, $1.id) }
+        let current = active.last?.version ?? folder
+        /// When moving begins; a version that several rows speak for takes the latest.
+        var movesAtMs: [Digest: Int64] = [:]
+        func serve(_ version: Digest, until: Int64) { movesAtMs[version] = max(movesAtMs[version] ?? 0, until) }
+        for (index, deployment) in active.enumerated() where index + 1 < active.count {
+            serve(deployment.version, until: (active[index + 1].activeAtMs ?? 0) + settings.keepMs)
+        }
+        for deployment in deployments.reversed() where deployment.origin == .folder {
+            // Nodes started with different folders share the work, too, while they live.
+            serve(deployment.version, until: (active.first?.activeAtMs ?? deployment.seenAtMs) + settings.keepMs)
+        }
+        for deployment in deployments where deployment.origin == .deploy && deployment.activeAtMs == nil {
+            guard nowMs < deployment.createdAtMs + Self.announcedMaxMs else { continue }
+            serve(deployment.version, until: .max)
+        }
+        if let current { movesAtMs[current] = nil }
+        let goneMs = 2 * settings.moveMs + Self.stragglerMs
+        let served = movesAtMs.filter { $0.value == .max || nowMs < $0.value + goneMs }
+        let lastID = Dictionary(deployments.map { ($0.version, $0.id) }, uniquingKeysWith: max)
+        self.current = current
+        self.others = served.keys.sorted { (lastID[$0] ?? 0) > (lastID[$1] ?? 0) }
+        self.moving = Set(served.filter { $0.value <= nowMs }.keys)
+        self.generation = deployments.map(\.id).max() ?? 0
+    }
+}

@@ -1,0 +1,93 @@
+import Catalog
+import LiveModel
+import Testing
+
+/// Several versions in service at one time.
+struct CatalogSetTests {
+    private static let old = """
+        query ByKey($id: UUID!) @auth(level: PUBLIC, insecureReason: "test") { movie(id: $id) { id title } }
+        query Told @auth(level: PUBLIC, insecureReason: "test")
+          @refresh(onMutationExecuted: {operation: "Rename", condition: "mutation.auth.uid == 'x'"}) { movies { id } }
+        mutation Rename($id: UUID!, $title: String!) @auth(level: USER) {
+          movie_updateMany(where: {id: {eq: $id}}, data: {title: $title})
+        }
+        """
+    private static let new = """
+        query ByKey($id: UUID!) @auth(level: PUBLIC, insecureReason: "test") { movie(id: $id) { id title rating } }
+        query Fresh @auth(level: PUBLIC, insecureReason: "test")
+          @refresh(onMutationExecuted: {operation: "Rename"}) { movies { id } }
+        mutation Rename($id: UUID!, $title: String!) @auth(level: USER) {
+          movie_updateMany(where: {id: {eq: $id}}, data: {title: $title})
+        }
+        mutation Rate($id: UUID!, $rating: Float!) @auth(level: USER) { movie_update(id: $id, data: {rating: $rating}) }
+        """
+
+    private func reference(_ name: String) -> OperationReference {
+        OperationReference(connector: "main", operation: name)
+    }
+
+    private func makeSet() throws -> (set: CatalogSet, old: Catalog, new: Catalog) {
+        let old = try CatalogHarness.compile(Self.old)
+        let new = try CatalogHarness.compile(Self.new)
+        let set = CatalogSet(
+            current: .init(version: Digest(of: "new".utf8), catalog: new),
+            others: [.init(version: Digest(of: "old".utf8), catalog: old)])
+        return (set, old, new)
+    }
+
+    @Test func eventsReachQueriesOfEveryVersion() throws {
+        let (set, old, new) = try makeSet()
+        #expect(set.queriesRefreshed(by: reference("Rename")) == [reference("Fresh"), reference("Told")])
+        #expect(new.queriesRefreshed(by: reference("Rename")) == [reference("Fresh")])
+        // A mutation that only the new version has writes a row that a query of the old one looks up.
+        #expect(old.queriesRefreshed(by: reference("Rate")) == [])
+        #expect(set.queriesRefreshed(by: reference("Rate")) == [reference("ByKey")])
+        // And what conditions of the old version read goes along.
+        #expect(new.authReadsOfConditions(on: reference("Rename")) == .nothing)
+        #expect(
+            set.authReadsOfConditions(on: reference("Rename")) == old.authReadsOfConditions(on: reference("Rename")))
+        #expect(set.authReadsOfConditions(on: reference("Rename")) != .nothing)
+    }
+
+    @Test func operationsAreFoundByVersion() throws {
+        let (set, old, new) = try makeSet()
+        let oldVersion = try #require(old.operation(reference("ByKey"))?.version)
+        let newVersion = try #require(new.operation(reference("ByKey"))?.version)
+        #expect(oldVersion != newVersion)
+        #expect(set.operation(reference("ByKey"), version: oldVersion) === old.operation(reference("ByKey")))
+        #expect(set.operation(reference("ByKey"), version: newVersion) === new.operation(reference("ByKey")))
+        #expect(set.operation(reference("ByKey"), version: Digest(of: "none".utf8)) == nil)
+        #expect(set.operation(reference("ByKey")) === new.operation(reference("ByKey")))
+        #expect(set.operation(reference("Told")) === old.operation(reference("Told")))
+    }
+}
+
+struct ProjectArchiveTests {
+    private func project(in folder: String, title: String = "title") -> Project {
+        Project(
+            serviceID: "s", schemaFiles: [SourceFile(path: folder + "schema/s.gql", text: "type \"é\" \(title)\n")],
+            connectors: [
+                ConnectorSource(id: "c", files: [SourceFile(path: folder + "connector/q.gql", text: "query Q { q }")])
+            ], seedSQL: "SELECT 1")
+    }
+
+    @Test func placeDoesNotCount() throws {
+        let archive = ProjectArchive(project(in: "config/movies/"))
+        #expect(archive.version == ProjectArchive(project(in: "")).version)
+        #expect(archive.version == ProjectArchive(project(in: "/somewhere/else/")).version)
+        #expect(archive.version != ProjectArchive(project(in: "", title: "titles")).version)
+        #expect(archive.project.schemaFiles.map(\.path) == ["schema/s.gql"])
+    }
+
+    @Test func storedTextIsReadBack() throws {
+        let archive = ProjectArchive(project(in: "x/"))
+        let back = try ProjectArchive(parsing: archive.text)
+        #expect(back.version == archive.version)
+        #expect(back.text == archive.text)
+        #expect(back.project.connectors.map(\.id) == ["c"])
+        #expect(back.project.schemaFiles.map(\.text) == archive.project.schemaFiles.map(\.text))
+        for text in ["", "[]", #"{"serviceId":"s"}"#] {
+            #expect(throws: ProjectArchive.Failure.self) { try ProjectArchive(parsing: text) }
+        }
+    }
+}
