@@ -74,6 +74,7 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), logging,
             ]),
         module("Execution", ["Catalog", "GraphQLLanguage", "JSON", "LiveModel", "Postgres"]),
+        module("Deployments", ["Catalog", "Execution", "LiveModel", "Postgres", logging, metrics]),
         module("HTTPServer", [nio, nioPosix, nioHTTP, nioWebSocket, logging]),
         module("GRPC", ["HTTPServer", nio, nioHTTP2, nioHPACK]),
         module("Observability", [logging, metrics]),
@@ -118,9 +119,9 @@ let package = Package(
         module(
             "Node",
             [
-                "APINode", "Admin", "Broker", "Catalog", "Directory", "Endpoint", "Execution", "FanoutWorker",
-                "GRPC", "Gateway",
-                "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh", "Sessions", "Settings", "Sharding",
+                "APINode", "Admin", "Broker", "Catalog", "Deployments", "Directory", "Endpoint", "Execution",
+                "FanoutWorker", "GRPC", "Gateway", "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh",
+                "Sessions", "Settings", "Sharding",
                 "Tokens",
                 nio, nioPosix, logging,
             ]),
@@ -134,9 +135,8 @@ let package = Package(
         .executableTarget(
             name: "freshet",
             dependencies: [
-                "Catalog", "Execution", "FreshetClient", "JSON", "LiveModel", "LoadDriver", "LocalServers", "Node",
-                "Observability",
-                "Postgres",
+                "Broker", "Catalog", "Deployments", "Execution", "FreshetClient", "JSON", "LiveModel", "LoadDriver",
+                "LocalServers", "Node", "Observability", "Postgres",
                 "ProjectFolder", "Settings", arguments, logging, metrics, nioHTTP,
             ],
             swiftSettings: settings),

@@ -1,5 +1,5 @@
 package import Broker
-package import Catalog
+internal import Catalog
 package import Directory
 package import Execution
 package import LiveModel
@@ -33,6 +33,8 @@ package final class EventPublisher: Sendable {
         let mutation: OperationReference
         /// Of the orders by which the row's shards were found.
         let generation: UInt64
+        /// Of the catalogs by which they were found.
+        let catalogGeneration: Int64
     }
 
     private struct State {
@@ -44,7 +46,7 @@ package final class EventPublisher: Sendable {
 
     private let broker: any Broker
     private let pool: PostgresPool
-    private let catalog: Catalog
+    private let catalogs: ServedCatalogs
     private let directory: ClusterDirectory
     private let settings: Settings
     private let logger: Logger
@@ -53,15 +55,28 @@ package final class EventPublisher: Sendable {
     private let deferred = Counter(label: "freshet_events_deferred_total")
     private let republished = Counter(label: "freshet_events_republished_after_split_total")
 
-    private static let removal = Statement("DELETE FROM freshet.outbox WHERE id = ANY($1::uuid[])")
+    /// Removes published rows, unless there is a deployment that the publisher had not loaded: the sweeper of a node
+    /// that has it publishes them once more.
+    static let removal = Statement(
+        """
+        DELETE FROM freshet.outbox WHERE id = ANY($1::uuid[])
+        AND NOT EXISTS (SELECT FROM freshet.deployments WHERE id > $2::bigint)
+        RETURNING id
+        """)
+
+    /// - Parameter catalogGeneration: loaded before the rows were published for the last time.
+    static func removal(of ids: [String], catalogGeneration: Int64) -> PostgresStep {
+        (removal, [.text(PostgresArray.literal(ids)), .text(String(catalogGeneration))])
+    }
 
     package init(
-        broker: any Broker, pool: PostgresPool, catalog: Catalog, directory: ClusterDirectory, settings: Settings,
+        broker: any Broker, pool: PostgresPool, catalogs: ServedCatalogs, directory: ClusterDirectory,
+        settings: Settings,
         logger: Logger
     ) {
         self.broker = broker
         self.pool = pool
-        self.catalog = catalog
+        self.catalogs = catalogs
         self.directory = directory
         self.settings = settings
         self.logger = logger
@@ -71,8 +86,12 @@ package final class EventPublisher: Sendable {
     }
 
     /// Publishes in the background; the caller's acknowledgement does not wait for it.
-    /// - Parameter generation: of the orders by which the row's shards were found.
-    package func publish(_ row: OutboxRow, of mutation: OperationReference, generation: UInt64) {
+    /// - Parameters:
+    ///   - generation: of the orders by which the row's shards were found.
+    ///   - catalogGeneration: of the catalogs by which they were found.
+    package func publish(
+        _ row: OutboxRow, of mutation: OperationReference, generation: UInt64, catalogGeneration: Int64
+    ) {
         let isAccepted = state.withLock { state in
             guard state.publication.committed() else { return false }
             state.hasPublished = true
@@ -86,7 +105,9 @@ package final class EventPublisher: Sendable {
             switch answer {
             case .success:
                 published.increment()
-                finished(Published(row: row, mutation: mutation, generation: generation))
+                finished(
+                    Published(
+                        row: row, mutation: mutation, generation: generation, catalogGeneration: catalogGeneration))
             case .failure(let error):
                 deferred.increment()
                 finished(nil)
@@ -115,8 +136,10 @@ package final class EventPublisher: Sendable {
             // Nobody can tell whom it concerns.
             return Set((0..<directory.shardCount).map { ShardID($0) })
         }
-        return Set(row.shards).union(directory.shards(of: catalog.queriesRefreshed(by: mutation), by: orders))
+        return Set(row.shards).union(directory.shards(of: catalogs.set.queriesRefreshed(by: mutation), by: orders))
     }
+
+    var catalogGeneration: Int64 { catalogs.snapshot.generation }
 
     /// Tells the shards when another server answers than the one that events went to: what that acknowledged last, as
     /// a primary that did not yet know of its successor, may be lost although its rows are removed. An entry without
@@ -153,9 +176,10 @@ package final class EventPublisher: Sendable {
             let batch = state.withLock { $0.publication.nextRemoval() }
             if batch.isEmpty { return }
             do {
-                try await publishAdded(batch)
+                let catalogGeneration = catalogs.snapshot.generation
+                try await publishAdded(batch, catalogGeneration: catalogGeneration)
                 _ = try await pool.transaction([
-                    (Self.removal, [.text(PostgresArray.literal(batch.map(\.row.id)))])
+                    Self.removal(of: batch.map(\.row.id), catalogGeneration: catalogGeneration)
                 ])
             } catch {
                 logger.warning("outbox rows not removed", metadata: ["rows": "\(batch.count)", "error": "\(error)"])
@@ -164,9 +188,10 @@ package final class EventPublisher: Sendable {
     }
 
     /// Tells shards that became responsible between the choice of the shards and now.
-    private func publishAdded(_ batch: [Published]) async throws {
+    private func publishAdded(_ batch: [Published], catalogGeneration: Int64) async throws {
         let orders = try await directory.confirmed()
-        for event in batch where event.generation != orders.generation {
+        for event in batch
+        where event.generation != orders.generation || event.catalogGeneration != catalogGeneration {
             let added = shards(of: event.row, mutation: event.mutation, by: orders).subtracting(event.row.shards)
             if added.isEmpty { continue }
             _ = try await broker.append(appends(of: event.row, to: added.sorted()))

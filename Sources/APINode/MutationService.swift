@@ -1,4 +1,4 @@
-package import Catalog
+internal import Catalog
 package import Directory
 package import Execution
 package import JSON
@@ -12,7 +12,7 @@ internal import Synchronization
 ///
 /// Bound: `inFlightMax` mutations at a time; more are refused with `.unavailable`.
 package final class MutationService: Sendable {
-    private let catalog: Catalog
+    private let catalogs: ServedCatalogs
     private let executor: MutationExecutor
     private let publisher: EventPublisher
     private let directory: ClusterDirectory
@@ -24,12 +24,12 @@ package final class MutationService: Sendable {
     private let refused = Counter(label: "freshet_mutations_refused_total")
 
     package init(
-        catalog: Catalog, executor: MutationExecutor, publisher: EventPublisher, directory: ClusterDirectory,
+        catalogs: ServedCatalogs, executor: MutationExecutor, publisher: EventPublisher, directory: ClusterDirectory,
         inFlightMax: Int,
         makeUUID: @escaping @Sendable () -> String, logger: Logger = Logger(label: "freshet.api")
     ) {
         self.logger = logger
-        self.catalog = catalog
+        self.catalogs = catalogs
         self.executor = executor
         self.publisher = publisher
         self.directory = directory
@@ -49,16 +49,19 @@ package final class MutationService: Sendable {
         defer { inFlight.wrappingSubtract(1, ordering: .relaxed) }
         let start = ContinuousClock.now
         let reference = resolved.operation.reference
+        let served = catalogs.begin()
+        defer { catalogs.ended(served) }
         let orders = directory.orders
-        let shards = directory.shards(of: catalog.queriesRefreshed(by: reference), by: orders)
+        let shards = directory.shards(of: served.set.queriesRefreshed(by: reference), by: orders)
         let outcome = try await executor.run(
             resolved.operation, variables: resolved.variables, auth: resolved.auth,
             envelope: .init(
                 eventID: makeUUID(), traceID: traceID, shards: shards,
-                authReads: catalog.authReadsOfConditions(on: reference)))
+                authReads: served.set.authReadsOfConditions(on: reference)))
         if let event = outcome.event {
             logger.debug("mutation committed", metadata: ["trace": "\(traceID)", "operation": "\(reference)"])
-            publisher.publish(event, of: reference, generation: orders.generation)
+            publisher.publish(
+                event, of: reference, generation: orders.generation, catalogGeneration: served.generation)
         }
         duration.record(duration: ContinuousClock.now - start)
         return outcome

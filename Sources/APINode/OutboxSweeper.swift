@@ -64,7 +64,6 @@ package final class OutboxSweeper: Sendable {
         WHERE created_at < clock_timestamp() - make_interval(secs => $1::double precision / 1000)
         ORDER BY created_at LIMIT $2::int FOR UPDATE SKIP LOCKED
         """)
-    private static let remove = Statement("DELETE FROM freshet.outbox WHERE id = ANY($1::uuid[])")
     /// Bounded, so that a large backlog does not make its own measuring slow.
     private static let measure = Statement(
         """
@@ -141,10 +140,13 @@ package final class OutboxSweeper: Sendable {
                 return 0
             }
             publisher.notePublished()
+            let catalogGeneration = publisher.catalogGeneration
             try await publish(rows)
-            _ = try await session.execute(Self.remove, [.text(PostgresArray.literal(rows.map(\.id)))])
+            let removal = EventPublisher.removal(of: rows.map(\.id), catalogGeneration: catalogGeneration)
+            let removed = try await session.execute(removal.0, removal.1)
             try await session.commit()
-            return rows.count
+            // None when a deployment has not been loaded here; another node or the next sweep removes them.
+            return removed.rows.isEmpty ? 0 : rows.count
         }
         if count > 0 {
             swept.increment(by: Int64(count))

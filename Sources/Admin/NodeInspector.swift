@@ -1,6 +1,6 @@
 package import APINode
 package import Broker
-package import Catalog
+internal import Catalog
 package import Directory
 package import Endpoint
 package import Execution
@@ -17,7 +17,7 @@ package struct NodeInspector: Sendable {
     private let node: NodeID
     private let roles: [String]
     private let broker: any Broker
-    private let catalog: Catalog
+    private let catalogs: ServedCatalogs
     private let worker: FanoutWorker?
     private let gateway: GatewayService?
     private let sweeper: OutboxSweeper
@@ -28,14 +28,14 @@ package struct NodeInspector: Sendable {
     package let isReady: @Sendable () -> Bool
 
     package init(
-        node: NodeID, roles: [String], broker: any Broker, catalog: Catalog, worker: FanoutWorker?,
+        node: NodeID, roles: [String], broker: any Broker, catalogs: ServedCatalogs, worker: FanoutWorker?,
         gateway: GatewayService?, sweeper: OutboxSweeper, sessions: SessionRegistry, directory: ClusterDirectory,
         clock: ServiceClock, metrics: PrometheusMetrics, isReady: @escaping @Sendable () -> Bool
     ) {
         self.node = node
         self.roles = roles
         self.broker = broker
-        self.catalog = catalog
+        self.catalogs = catalogs
         self.worker = worker
         self.gateway = gateway
         self.sweeper = sweeper
@@ -54,7 +54,8 @@ package struct NodeInspector: Sendable {
         let backlog = sweeper.backlog
         return [
             "node": .string(node.name), "roles": .array(roles.map(JSONValue.string)), "ready": .bool(isReady()),
-            "service": .string(catalog.serviceID), "shardCount": .int(Int64(directory.shardCount)),
+            "service": .string(catalogs.set.current.catalog.serviceID), "projects": projects,
+            "shardCount": .int(Int64(directory.shardCount)),
             "sessions": .int(Int64(sessions.count)), "ordersGeneration": .string(String(directory.orders.generation)),
             "gateway": counts.map {
                 [
@@ -69,6 +70,19 @@ package struct NodeInspector: Sendable {
                 "folded": .int(Int64(backlog.folded)), "problem": .string(backlog.problem),
             ],
         ]
+    }
+
+    /// The versions served, the current one first, and the sessions that began with each.
+    private var projects: JSONValue {
+        let set = catalogs.set
+        let counts = sessions.countsByVersion
+        return .array(
+            set.members.map { member in
+                [
+                    "version": .string(member.version.hex), "current": .bool(member.version == set.current.version),
+                    "sessions": .int(Int64(counts[member.version] ?? 0)),
+                ]
+            })
     }
 
     /// For probes: without a Redis a node stays ready, since mutations are committed and published later.
@@ -214,7 +228,7 @@ package struct NodeInspector: Sendable {
                     [
                         "id": .int(Int64(clamping: report.id)), "peer": .string(report.peer),
                         "protocol": .string(report.protocolName), "subscriptions": .int(Int64(report.subscriptions)),
-                        "sinceMs": .int(max(0, nowMs - report.sinceMs)),
+                        "sinceMs": .int(max(0, nowMs - report.sinceMs)), "project": .string(report.version.hex),
                     ]
                 }),
         ]
@@ -232,6 +246,8 @@ package struct NodeInspector: Sendable {
                         "id": .string(payload.id.name), "roles": .array(payload.roles.map(JSONValue.string)),
                         "address": .string(payload.address), "adminAddress": .string(payload.adminAddress),
                         "version": .string(payload.version), "draining": .bool(payload.isDraining),
+                        "project": .string(payload.project), "deployment": .int(payload.deployment),
+                        "deploymentProblem": .string(payload.deploymentProblem),
                         "sessions": .int(Int64(payload.load)), "upMs": .int(max(0, nowMs - payload.startedAtMs)),
                         "expiresInMs": .int(Int64(record.remainingMs)),
                     ]
@@ -264,7 +280,7 @@ package struct NodeInspector: Sendable {
     }
 
     private func rules(of reference: OperationReference) -> [String] {
-        guard let refresh = catalog.operation(reference)?.refresh else { return [] }
+        guard let refresh = catalogs.set.operation(reference)?.refresh else { return [] }
         var rules = refresh.lookupTables.map { "implicit: key of \($0)" }
         if let everyMs = refresh.everyMs { rules.append("every \(everyMs) ms") }
         for trigger in refresh.triggers {

@@ -1,5 +1,5 @@
 package import Broker
-package import Catalog
+internal import Catalog
 package import Directory
 package import Endpoint
 package import Execution
@@ -10,7 +10,7 @@ package import Sharding
 /// What an operator may do to the cluster through a node. Orders go to the broker, where every node reads them.
 package struct NodeOperator: Sendable {
     private let broker: any Broker
-    private let catalog: Catalog
+    private let catalogs: ServedCatalogs
     private let directory: ClusterDirectory
     private let sessions: SessionRegistry
     private let clock: ServiceClock
@@ -18,11 +18,11 @@ package struct NodeOperator: Sendable {
 
     /// - Parameter ordersChanged: called after an order was stored, so that this node acts on it at once.
     package init(
-        broker: any Broker, catalog: Catalog, directory: ClusterDirectory, sessions: SessionRegistry,
+        broker: any Broker, catalogs: ServedCatalogs, directory: ClusterDirectory, sessions: SessionRegistry,
         clock: ServiceClock, ordersChanged: @escaping @Sendable () async -> Void
     ) {
         self.broker = broker
-        self.catalog = catalog
+        self.catalogs = catalogs
         self.directory = directory
         self.sessions = sessions
         self.clock = clock
@@ -95,7 +95,7 @@ package struct NodeOperator: Sendable {
     }
 
     private func setSplits(of operation: OperationReference, to count: Int) async throws(RequestError) -> String {
-        guard let stored = catalog.operation(operation), stored.kind == .query else {
+        guard let stored = catalogs.set.operation(operation), stored.kind == .query else {
             throw RequestError(.notFound, "there is no stored query \"\(operation)\"")
         }
         let countMax = min(ShardMap.splitsMax, directory.shardCount)

@@ -1,18 +1,22 @@
 package import APINode
-package import Catalog
+internal import Catalog
 package import Execution
 package import Gateway
 package import JSON
 package import LiveModel
 internal import Observability
 package import Sessions
+internal import Synchronization
 
-/// Finds, authenticates and runs operations for every route and session of a node.
+/// Finds, authenticates and runs operations for every route and session of a node: for a request by the current catalog,
+/// for a session by the one that was current when it began.
 package final class NodeServices: SessionServices {
     package let clock: ServiceClock
-    /// What SQL Connect clients have to call this service.
-    package let serviceIdentity: ServiceIdentity
-    private let resolver: OperationResolver
+    private let catalogs: ServedCatalogs
+    /// What a session keeps; nil for requests.
+    private let pinned: OperationResolver?
+    /// One for all sessions that begin with the same catalog.
+    private let latest = Mutex<NodeServices?>(nil)
     private let authenticator: any Authenticator
     private let queries: QueryExecutor
     private let mutations: MutationService
@@ -20,19 +24,42 @@ package final class NodeServices: SessionServices {
     private let limits: VariableLimits
 
     package init(
-        clock: ServiceClock, resolver: OperationResolver, authenticator: any Authenticator, queries: QueryExecutor,
-        mutations: MutationService, isAPI: Bool, limits: VariableLimits
+        clock: ServiceClock, catalogs: ServedCatalogs, authenticator: any Authenticator, queries: QueryExecutor,
+        mutations: MutationService, isAPI: Bool, limits: VariableLimits, pinned: OperationResolver? = nil
     ) {
+        self.pinned = pinned
         self.isAPI = isAPI
-        serviceIdentity = ServiceIdentity(
-            service: resolver.catalog.serviceID, location: resolver.catalog.location,
-            connectors: Set(resolver.catalog.connectors.keys))
         self.limits = limits
         self.clock = clock
-        self.resolver = resolver
+        self.catalogs = catalogs
         self.authenticator = authenticator
         self.queries = queries
         self.mutations = mutations
+    }
+
+    private var resolver: OperationResolver { pinned ?? catalogs.snapshot.resolver }
+
+    /// What SQL Connect clients have to call this service.
+    package var serviceIdentity: ServiceIdentity {
+        let catalog = resolver.catalog
+        return ServiceIdentity(
+            service: catalog.serviceID, location: catalog.location, connectors: Set(catalog.connectors.keys))
+    }
+
+    /// Of the project that requests are resolved by.
+    var projectVersion: Digest { resolver.version }
+
+    /// For a session that begins now.
+    func forSession() -> NodeServices {
+        let current = catalogs.snapshot.resolver
+        return latest.withLock { latest in
+            if let latest, latest.projectVersion == current.version { return latest }
+            let services = NodeServices(
+                clock: clock, catalogs: catalogs, authenticator: authenticator, queries: queries,
+                mutations: mutations, isAPI: isAPI, limits: limits, pinned: current)
+            latest = services
+            return services
+        }
     }
 
     package func resolve(_ request: OperationRequest, auth: Auth?) throws(RequestError) -> ResolvedOperation {

@@ -143,10 +143,12 @@ package final class PublicEndpoint: HTTPHandler {
                 return RefusedWebSocket(connection, code: 1011, reason: "No gateway on this event loop")
             }
             let id = sessions.makeID()
+            let pinned = services.forSession()
             let session = WebSocketSession(
-                connection: connection, machine: spoken.machine(opening), services: services, hub: hub, limits: limits,
+                connection: connection, machine: spoken.machine(opening), services: pinned, hub: hub, limits: limits,
                 onClosed: { sessions.remove(id) })
-            sessions.insert(session, id: id, eventLoop: connection.eventLoop, peer: peer)
+            sessions.insert(
+                session, id: id, eventLoop: connection.eventLoop, peer: peer, version: pinned.projectVersion)
             return session
         }
     }
@@ -187,9 +189,11 @@ package final class PublicEndpoint: HTTPHandler {
 
     func leave() { requestsInFlight.wrappingSubtract(1, ordering: .relaxed) }
 
-    func register(_ session: any Drainable, eventLoop: any EventLoop, peer: SocketAddress? = nil) -> UInt64 {
+    func register(
+        _ session: any Drainable, eventLoop: any EventLoop, peer: SocketAddress? = nil, version: Digest
+    ) -> UInt64 {
         let id = sessions.makeID()
-        sessions.insert(session, id: id, eventLoop: eventLoop, peer: peer)
+        sessions.insert(session, id: id, eventLoop: eventLoop, peer: peer, version: version)
         return id
     }
 

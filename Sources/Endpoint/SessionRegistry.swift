@@ -1,4 +1,5 @@
 package import Gateway
+package import LiveModel
 package import NIOCore
 internal import Synchronization
 
@@ -9,6 +10,8 @@ package final class SessionRegistry: Sendable {
         let eventLoop: any EventLoop
         let peer: String
         let sinceMs: Int64
+        /// Of the project that its operations are resolved by.
+        let version: Digest
     }
 
     /// One session, as operators see it.
@@ -19,6 +22,7 @@ package final class SessionRegistry: Sendable {
         package let subscriptions: Int
         /// Milliseconds since 1970.
         package let sinceMs: Int64
+        package let version: Digest
     }
 
     private let entries = Mutex<[UInt64: Entry]>([:])
@@ -34,10 +38,10 @@ package final class SessionRegistry: Sendable {
 
     func makeID() -> UInt64 { nextID.wrappingAdd(1, ordering: .relaxed).newValue }
 
-    func insert(_ session: any Drainable, id: UInt64, eventLoop: any EventLoop, peer: SocketAddress?) {
+    func insert(_ session: any Drainable, id: UInt64, eventLoop: any EventLoop, peer: SocketAddress?, version: Digest) {
         let entry = Entry(
             session: NIOLoopBound(session, eventLoop: eventLoop), eventLoop: eventLoop,
-            peer: peer.map(Self.text) ?? "", sinceMs: nowMs())
+            peer: peer.map(Self.text) ?? "", sinceMs: nowMs(), version: version)
         entries.withLock { $0[id] = entry }
     }
 
@@ -54,7 +58,8 @@ package final class SessionRegistry: Sendable {
             let report = try? await entry.eventLoop.submit {
                 Report(
                     id: id, peer: entry.peer, protocolName: entry.session.value.protocolName,
-                    subscriptions: entry.session.value.subscriptionCount, sinceMs: entry.sinceMs)
+                    subscriptions: entry.session.value.subscriptionCount, sinceMs: entry.sinceMs,
+                    version: entry.version)
             }.get()
             if let report { reports.append(report) }
         }
@@ -75,7 +80,24 @@ package final class SessionRegistry: Sendable {
 
     /// Tells every session to come back elsewhere, spread over `overMs`, so that the others are not stormed.
     package func drain(overMs: Int64) async {
-        let all = entries.withLock { Array($0.values) }
+        await drain(entries.withLock { Array($0.values) }, overMs: overMs)
+    }
+
+    /// The same for sessions that began with one of these versions.
+    /// - Returns: how many there were.
+    @discardableResult
+    package func drain(versions: Set<Digest>, overMs: Int64) async -> Int {
+        let chosen = entries.withLock { $0.values.filter { versions.contains($0.version) } }
+        await drain(chosen, overMs: overMs)
+        return chosen.count
+    }
+
+    /// Sessions by the version that they began with.
+    package var countsByVersion: [Digest: Int] {
+        entries.withLock { $0.values.reduce(into: [:]) { $0[$1.version, default: 0] += 1 } }
+    }
+
+    private func drain(_ all: [Entry], overMs: Int64) async {
         let portions = max(1, min(all.count, Int(overMs / 20)))
         for portion in 0..<portions {
             for index in stride(from: portion, to: all.count, by: portions) {

@@ -11,10 +11,14 @@ package struct ResolvedOperation: Sendable {
     package let auth: Auth?
     /// What the client's text called it; nil without a text.
     package let wantedKind: OperationKind?
+    /// Of the project that the operation was found in.
+    package let projectVersion: Digest
 
     /// The same for another sender, who is yet to be authorized.
     package func with(auth: Auth?) -> ResolvedOperation {
-        ResolvedOperation(operation: operation, variables: variables, auth: auth, wantedKind: wantedKind)
+        ResolvedOperation(
+            operation: operation, variables: variables, auth: auth, wantedKind: wantedKind,
+            projectVersion: projectVersion)
     }
 
     /// The live query that this request belongs to.
@@ -28,10 +32,13 @@ package struct ResolvedOperation: Sendable {
 /// Finds, coerces, authorizes: the same for every protocol.
 package struct OperationResolver: Sendable {
     package let catalog: Catalog
+    /// Of the project.
+    package let version: Digest
     private let texts: StoredTexts
 
-    package init(catalog: Catalog) {
+    package init(catalog: Catalog, version: Digest) {
         self.catalog = catalog
+        self.version = version
         texts = StoredTexts(catalog: catalog)
     }
 
@@ -61,7 +68,8 @@ package struct OperationResolver: Sendable {
         let coerced = try operation.coerce(variables)
         if let refusal = operation.authorize(auth: auth, variables: coerced, nowMs: nowMs) { throw refusal }
         return ResolvedOperation(
-            operation: operation, variables: coerced, auth: auth, wantedKind: sent?.operation.kind)
+            operation: operation, variables: coerced, auth: auth, wantedKind: sent?.operation.kind,
+            projectVersion: version)
     }
 
     private func find(_ digest: Digest, name: String?, in connectors: [Connector]) throws(RequestError)

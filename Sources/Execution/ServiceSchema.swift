@@ -11,6 +11,16 @@ package enum ServiceSchema {
             event text NOT NULL
         );
         CREATE INDEX IF NOT EXISTS outbox_created_at ON freshet.outbox (created_at);
+        CREATE TABLE IF NOT EXISTS freshet.deployments (
+            id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            version text NOT NULL,
+            origin text NOT NULL,
+            project text NOT NULL,
+            created_by text NOT NULL,
+            created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+            active_at timestamptz,
+            seen_at timestamptz NOT NULL DEFAULT clock_timestamp()
+        );
         COMMIT;
         """
 }

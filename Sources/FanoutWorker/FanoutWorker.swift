@@ -1,5 +1,5 @@
 package import Broker
-package import Catalog
+internal import Catalog
 package import Execution
 package import LiveModel
 package import Logging
@@ -40,7 +40,7 @@ package actor FanoutWorker {
 
     private let node: NodeID
     private let broker: any Broker
-    private let catalog: Catalog
+    private let catalogs: ServedCatalogs
     private let queries: QueryExecutor
     private let settings: Settings
     private let clock: ServiceClock
@@ -81,12 +81,12 @@ package actor FanoutWorker {
     private var toldTakeOver = TakeOverCounts()
 
     package init(
-        node: NodeID, broker: any Broker, catalog: Catalog, queries: QueryExecutor, shardCount: Int,
+        node: NodeID, broker: any Broker, catalogs: ServedCatalogs, queries: QueryExecutor, shardCount: Int,
         settings: Settings, clock: ServiceClock, logger: Logger
     ) {
         self.node = node
         self.broker = broker
-        self.catalog = catalog
+        self.catalogs = catalogs
         self.queries = queries
         self.settings = settings
         self.clock = clock
@@ -95,7 +95,7 @@ package actor FanoutWorker {
         self.outgoing = FlightQueue(bytesMax: settings.outgoingBytesMax, flightBytesMax: settings.flightBytesMax)
         self.leases = LeaseMachine(me: node, shardCount: shardCount, settings: settings.lease)
         self.machine = RefreshMachine(settings: settings.refresh) { query throws(RequestError) in
-            try catalog.queryRules(of: query)
+            try catalogs.set.queryRules(of: query)
         }
     }
 
@@ -353,7 +353,7 @@ package actor FanoutWorker {
     private func run(_ batch: RunBatch) async {
         let start = ContinuousClock.now
         let outcomes: [RunOutcome]
-        if let operation = catalog.operation(batch.operation), operation.version == batch.version {
+        if let operation = catalogs.set.operation(batch.operation, version: batch.version) {
             let items = batch.items.map { item in
                 QueryExecutor.Item(
                     variables: item.query.variables, auth: item.query.projectedAuth, knownDigest: item.knownDigest)

@@ -1,4 +1,6 @@
 internal import APINode
+internal import Catalog
+internal import Deployments
 internal import Endpoint
 internal import FanoutWorker
 internal import GRPC
@@ -57,6 +59,16 @@ extension ServiceNode {
         worker.inboxLengthMax = settings.redis.inboxLengthMax
         worker.resultBytesMax = settings.gateway.resultBytesMax
         return worker
+    }
+
+    var deploymentSettings: DeploymentWatch.Settings {
+        var watch = DeploymentWatch.Settings()
+        watch.schedule.keepMs = Int64(settings.deploy.keepMs)
+        watch.schedule.moveMs = Int64(settings.deploy.moveMs)
+        watch.pollMs = settings.deploy.pollMs
+        watch.othersMax = settings.deploy.versionsMax
+        watch.options = CatalogOptions(everyMinimumMs: settings.worker.everyMinimumMs)
+        return watch
     }
 
     var endpointSettings: EndpointSettings {

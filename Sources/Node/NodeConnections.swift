@@ -1,9 +1,9 @@
-internal import Broker
+package import Broker
 internal import Execution
 internal import LiveModel
 internal import Logging
 internal import Postgres
-internal import Settings
+package import Settings
 
 /// How a node reaches Postgres and Redis, from its settings.
 extension ServiceNode {
@@ -39,7 +39,7 @@ extension ServiceNode {
 
     func openBroker() async throws(NodeError) -> any Broker {
         do {
-            let configuration = try redisConfiguration()
+            let configuration = try Self.redisConfiguration(settings)
             let broker = try RedisBroker(
                 configuration, keys: try Keys(namespace: settings.cluster.namespace), name: "freshet-\(id)",
                 logger: logger)
@@ -86,7 +86,8 @@ extension ServiceNode {
         return configuration
     }
 
-    func redisConfiguration() throws -> RedisConfiguration {
+    /// - Throws: `NodeError`, or what is wrong with an address.
+    package static func redisConfiguration(_ settings: Settings) throws -> RedisConfiguration {
         guard let url = settings.redis.url else { throw NodeError("redis.url is not set") }
         var configuration = try RedisConfiguration(url: url)
         configuration.commandTimeoutMs = settings.redis.commandTimeoutMs

@@ -2,6 +2,7 @@ internal import APINode
 internal import Admin
 internal import Broker
 package import Catalog
+internal import Deployments
 internal import Directory
 internal import Endpoint
 internal import Execution
@@ -31,7 +32,9 @@ package final class ServiceNode: Sendable {
     }
 
     package let id: NodeID
+    /// Of the folder it was started with.
     package let catalog: Catalog
+    private let folder: ProjectArchive?
     let settings: Settings
     private let clock: ServiceClock
     private let startedAtMs: Int64
@@ -66,16 +69,22 @@ package final class ServiceNode: Sendable {
         let group: MultiThreadedEventLoopGroup
         let publicPort: Int
         let adminPort: Int?
+        let catalogs: ServedCatalogs
+        /// Nil for a node that follows no deployments.
+        let deployments: DeploymentWatch?
         var tasks: [Task<Void, Never>]
     }
 
+    /// - Parameter folder: what `catalog` was compiled from: the node serves it until something is deployed, and follows
+    ///   deployments from then on. Nil: it serves `catalog`, whatever is deployed.
     package init(
-        settings: Settings, catalog: Catalog, metrics: PrometheusMetrics, page: [UInt8]? = nil,
-        isDevelopment: Bool = false, logger: Logger
+        settings: Settings, catalog: Catalog, folder: ProjectArchive? = nil, metrics: PrometheusMetrics,
+        page: [UInt8]? = nil, isDevelopment: Bool = false, logger: Logger
     ) {
         self.isDevelopment = isDevelopment
         self.settings = settings
         self.catalog = catalog
+        self.folder = folder
         self.metrics = metrics
         self.page = page
         self.id = NodeID(settings.cluster.nodeId ?? RandomIdentity.nodeName())
@@ -138,14 +147,16 @@ package final class ServiceNode: Sendable {
         } catch {
             throw NodeError("Redis: \(error)")
         }
+        let deployments = try await followDeployments(pool)
+        let catalogs = deployments?.catalogs ?? ServedCatalogs(catalog)
         let publisher = EventPublisher(
-            broker: broker, pool: pool, catalog: catalog, directory: directory, settings: publisherSettings,
+            broker: broker, pool: pool, catalogs: catalogs, directory: directory, settings: publisherSettings,
             logger: logger)
         let sweeper = OutboxSweeper(
             broker: broker, pool: pool, publisher: publisher, directory: directory, settings: sweeperSettings,
             makeUUID: { RandomIdentity.uuid() }, logger: logger)
         let mutations = MutationService(
-            catalog: catalog,
+            catalogs: catalogs,
             executor: MutationExecutor(pool: pool, clock: clock, makeUUID: { RandomIdentity.uuid() }),
             publisher: publisher, directory: directory, inFlightMax: settings.api.requestsInFlightMax,
             makeUUID: { [clock] in RandomIdentity.orderedUUID(nowMs: clock.nowMs()) }, logger: logger)
@@ -158,12 +169,12 @@ package final class ServiceNode: Sendable {
         let worker: FanoutWorker? =
             roles.contains(.worker)
             ? FanoutWorker(
-                node: id, broker: broker, catalog: catalog, queries: queries, shardCount: shardCount,
+                node: id, broker: broker, catalogs: catalogs, queries: queries, shardCount: shardCount,
                 settings: workerSettings, clock: clock, logger: logger) : nil
         let sessions = SessionRegistry(nowMs: { [clock] in clock.nowMs() })
         let endpoint = PublicEndpoint(
             services: NodeServices(
-                clock: clock, resolver: OperationResolver(catalog: catalog),
+                clock: clock, catalogs: catalogs,
                 authenticator: NodeAuthenticator(verifier: verifier, clock: clock), queries: queries,
                 mutations: mutations, isAPI: roles.contains(.api),
                 limits: VariableLimits(
@@ -181,7 +192,7 @@ package final class ServiceNode: Sendable {
             throw NodeError("cannot listen on \(settings.http.host):\(settings.http.port): \(Self.reason(error))")
         }
         let inspector = NodeInspector(
-            node: id, roles: roles.map(\.rawValue).sorted(), broker: broker, catalog: catalog, worker: worker,
+            node: id, roles: roles.map(\.rawValue).sorted(), broker: broker, catalogs: catalogs, worker: worker,
             gateway: gateway, sweeper: sweeper, sessions: sessions, directory: directory, clock: clock,
             metrics: metrics, isReady: { [self] in isAdvertised })
         var admin: HTTPServer?
@@ -196,7 +207,7 @@ package final class ServiceNode: Sendable {
                 handler: AdminEndpoint(
                     inspector: inspector,
                     operator: NodeOperator(
-                        broker: broker, catalog: catalog, directory: directory, sessions: sessions, clock: clock,
+                        broker: broker, catalogs: catalogs, directory: directory, sessions: sessions, clock: clock,
                         ordersChanged: { [self] in await ordersChanged() }),
                     token: settings.admin.token, logger: logger),
                 logger: logger, group: group)
@@ -213,10 +224,25 @@ package final class ServiceNode: Sendable {
         var parts = Running(
             pool: pool, replicas: replicas, broker: broker, directory: directory, publisher: publisher,
             sweeper: sweeper, worker: worker, gateway: gateway, sessions: sessions, server: server, grpc: grpc,
-            admin: admin,
-            group: group, publicPort: port, adminPort: adminPort, tasks: [])
+            admin: admin, group: group, publicPort: port, adminPort: adminPort, catalogs: catalogs,
+            deployments: deployments, tasks: [])
         // A gateway is in the node list before it announces any interest: see FanoutWorker.start.
         await announce(parts, publicPort: port, adminPort: adminPort)
+        if let deployments {
+            // Whoever announced a deployment before this node was in the list did not wait for it.
+            await deployments.poll()
+            let moveMs = Int64(settings.deploy.moveMs)
+            parts.tasks.append(
+                Task { [logger] in
+                    await deployments.run { versions in
+                        let count = await sessions.drain(versions: versions, overMs: moveMs)
+                        if count > 0 {
+                            logger.info(
+                                "sessions of former versions told to come back", metadata: ["sessions": "\(count)"])
+                        }
+                    }
+                })
+        }
         if let gateway {
             gateway.forgetFormer(shardCount: shardCount)
             parts.tasks.append(Task { await gateway.run() })
@@ -233,6 +259,17 @@ package final class ServiceNode: Sendable {
         running.withLock { $0 = parts }
         isReady.store(true, ordering: .releasing)
         return Address(publicPort: port, adminPort: adminPort)
+    }
+
+    private func followDeployments(_ pool: PostgresPool) async throws(NodeError) -> DeploymentWatch? {
+        guard let folder else { return nil }
+        do throws(DeploymentError) {
+            return try await DeploymentWatch.start(
+                store: DeploymentStore(pool: pool), folder: folder, catalog: catalog, node: id,
+                settings: deploymentSettings, logger: logger)
+        } catch {
+            throw NodeError("deployments: \(error)")
+        }
     }
 
     private var isAdvertised: Bool {
@@ -264,7 +301,10 @@ package final class ServiceNode: Sendable {
             id: id, roles: settings.cluster.roles.map(\.rawValue).sorted(), address: address,
             adminAddress: adminPort.map { "\(settings.admin.host):\($0)" } ?? "", version: ClusterFormat.release,
             startedAtMs: startedAtMs, isDraining: draining, load: parts.sessions.count,
-            shards: await parts.worker?.shardStatuses ?? [])
+            shards: await parts.worker?.shardStatuses ?? [],
+            project: parts.catalogs.set.current.version.hex,
+            deployment: parts.deployments == nil ? 0 : parts.catalogs.generationReached,
+            deploymentProblem: parts.deployments?.problem ?? "this node follows no deployments")
         do {
             try await parts.broker.announceNode(id.name, payload: payload.payload, ttlMs: settings.cluster.nodeTtlMs)
             let nodes = try await parts.broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }

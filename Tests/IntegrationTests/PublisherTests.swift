@@ -40,7 +40,8 @@ struct PublisherTests {
             directory = ClusterDirectory(
                 broker: broker, shardCount: PublisherTests.shardCount, nowMs: { Int64(PublisherTests.nowMs) })
             publisher = EventPublisher(
-                broker: broker, pool: pool, catalog: catalog, directory: directory, settings: .init(), logger: logger)
+                broker: broker, pool: pool, catalogs: ServedCatalogs(catalog), directory: directory, settings: .init(),
+                logger: logger)
             var settings = OutboxSweeper.Settings()
             settings.sweepAgeMs = 0
             settings.rowsMax = rowsMax
@@ -101,7 +102,9 @@ struct PublisherTests {
             let row = try await parts.commit()
             let split = try await parts.split(to: 8)
             #expect(!split.isSubset(of: row.shards))
-            parts.publisher.publish(row, of: Self.mutation, generation: parts.directory.orders.generation)
+            parts.publisher.publish(
+                row, of: Self.mutation, generation: parts.directory.orders.generation,
+                catalogGeneration: .max)
             await parts.publisher.drain(withinMs: 20_000)
             #expect(try await parts.rows() == 0)
             let heard = try await parts.heard()
@@ -116,7 +119,9 @@ struct PublisherTests {
         try await with { parts in
             let row = try await parts.commit()
             parts.broker.setAvailable(false)
-            parts.publisher.publish(row, of: Self.mutation, generation: parts.directory.orders.generation)
+            parts.publisher.publish(
+                row, of: Self.mutation, generation: parts.directory.orders.generation,
+                catalogGeneration: .max)
             await parts.publisher.drain(withinMs: 20_000)
             #expect(try await parts.rows() == 1)
             await #expect(throws: BrokerError.self) { _ = try await parts.sweeper.sweep() }

@@ -133,14 +133,15 @@ private struct WriterNode {
     init(_ servers: PrivateServers, _ pool: PostgresPool, _ broker: any Broker, shardCount: Int, id: String) throws {
         let directory = ClusterDirectory(
             broker: broker, shardCount: shardCount, nowMs: { ServiceClock.system().nowMs() })
+        let catalogs = ServedCatalogs(servers.catalog)
         service = MutationService(
-            catalog: servers.catalog,
+            catalogs: catalogs,
             executor: MutationExecutor(pool: pool, clock: .system(), makeUUID: { RandomIdentity.uuid() }),
             publisher: EventPublisher(
-                broker: broker, pool: pool, catalog: servers.catalog, directory: directory, settings: .init(),
+                broker: broker, pool: pool, catalogs: catalogs, directory: directory, settings: .init(),
                 logger: PrivateServers.quiet),
             directory: directory, inFlightMax: 16, makeUUID: { RandomIdentity.uuid() })
-        resolver = OperationResolver(catalog: servers.catalog)
+        resolver = catalogs.snapshot.resolver
         self.id = id
     }
 

@@ -98,7 +98,12 @@ struct OperationComparison {
             }
             let added = others.filter { other in other.isRequired && !members.contains { $0.name == other.name } }
             return added.isEmpty ? nil : "\(path).\(added[0].name) is new and required"
-        case (.scalar, _), (.word, _), (.list, _), (.object, _):
+        case (.filter(let type), .filter(let other)), (.order(let type), .order(let other)):
+            guard type == other else { return "\(path) is of another type" }
+            let fields = Set(newSchema.table(ofType: type)?.columns.map(\.field) ?? [])
+            let gone = (oldSchema.table(ofType: type)?.columns.map(\.field) ?? []).filter { !fields.contains($0) }
+            return gone.isEmpty ? nil : "\(path) may no longer name \(gone.joined(separator: ", "))"
+        case (.scalar, _), (.word, _), (.list, _), (.object, _), (.filter, _), (.order, _):
             return "\(path) has another shape"
         }
     }
@@ -194,6 +199,8 @@ struct ResultShape {
         for selection in set.selections {
             switch selection {
             case .field(let field):
+                // Asked for by the operation itself, kept from clients.
+                if field.directives.first(named: "redact") != nil { continue }
                 let path = prefix + field.responseKey
                 paths.insert(path)
                 if let inner = field.selectionSet { collect(inner, prefix: path + ".", fragments, open: open) }

@@ -72,7 +72,11 @@ extension PublicEndpoint {
         exchange.eventLoop.execute {
             LongPoll.wait(
                 resolved.liveQuery, known: known, waitMs: min(waitMs, untilExpiryMs), hub: hub, exchange: exchange,
-                register: { self.register($0, eventLoop: exchange.eventLoop, peer: call.request.remoteAddress) },
+                register: {
+                    self.register(
+                        $0, eventLoop: exchange.eventLoop, peer: call.request.remoteAddress,
+                        version: resolved.projectVersion)
+                },
                 onClosed: { self.unregister($0) }
             ) { ending in
                 // What was allowed when the wait began may not be now.
@@ -123,7 +127,11 @@ extension PublicEndpoint {
             ResultStream.start(
                 resolved, as: format, known: known, expiresAtMs: identity.expiresAtMs, limits: self.settings.session,
                 hub: hub, exchange: exchange, headers: call.headers, clock: self.services.clock,
-                register: { self.register($0, eventLoop: exchange.eventLoop, peer: call.request.remoteAddress) },
+                register: {
+                    self.register(
+                        $0, eventLoop: exchange.eventLoop, peer: call.request.remoteAddress,
+                        version: resolved.projectVersion)
+                },
                 onClosed: { self.unregister($0) })
         }
     }

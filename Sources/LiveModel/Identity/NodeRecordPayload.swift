@@ -15,10 +15,17 @@ package struct NodeRecordPayload: Sendable, Hashable {
     package var load: Int
     /// Those that a worker owns.
     package var shards: [ShardStatus]
+    /// Of the project that new requests and sessions get there; empty if not told.
+    package var project: String
+    /// The last deployment that is loaded there, with all before it, and by which every mutation under way is published.
+    package var deployment: Int64
+    /// Why a later one is not; empty if there is none.
+    package var deploymentProblem: String
 
     package init(
         id: NodeID, roles: [String], address: String, adminAddress: String, version: String, startedAtMs: Int64,
-        isDraining: Bool, load: Int, shards: [ShardStatus] = []
+        isDraining: Bool, load: Int, shards: [ShardStatus] = [], project: String = "", deployment: Int64 = 0,
+        deploymentProblem: String = ""
     ) {
         self.id = id
         self.roles = roles
@@ -29,6 +36,9 @@ package struct NodeRecordPayload: Sendable, Hashable {
         self.isDraining = isDraining
         self.load = load
         self.shards = shards
+        self.project = project
+        self.deployment = deployment
+        self.deploymentProblem = deploymentProblem
     }
 
     package var payload: [UInt8] {
@@ -36,6 +46,8 @@ package struct NodeRecordPayload: Sendable, Hashable {
             "id": .string(id.name), "roles": .array(roles.map(JSONValue.string)), "address": .string(address),
             "adminAddress": .string(adminAddress), "version": .string(version), "startedAt": .int(startedAtMs),
             "draining": .bool(isDraining), "load": .int(Int64(load)), "shards": .array(shards.map(\.json)),
+            "project": .string(project), "deployment": .int(deployment),
+            "deploymentProblem": .string(deploymentProblem),
         ]).compactBytes
     }
 
@@ -49,6 +61,8 @@ package struct NodeRecordPayload: Sendable, Hashable {
             adminAddress: object["adminAddress"]?.stringValue ?? "", version: object["version"]?.stringValue ?? "",
             startedAtMs: object["startedAt"]?.intValue ?? 0, isDraining: object["draining"]?.boolValue ?? false,
             load: Int(object["load"]?.intValue ?? 0),
-            shards: (object["shards"]?.arrayValue ?? []).compactMap(ShardStatus.init(json:)))
+            shards: (object["shards"]?.arrayValue ?? []).compactMap(ShardStatus.init(json:)),
+            project: object["project"]?.stringValue ?? "", deployment: object["deployment"]?.intValue ?? 0,
+            deploymentProblem: object["deploymentProblem"]?.stringValue ?? "")
     }
 }

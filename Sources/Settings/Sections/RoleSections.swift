@@ -131,4 +131,20 @@ extension Settings {
             graceMs = values.int("drain.graceMs")
         }
     }
+
+    package struct Deploy: Sendable, Hashable {
+        package var pollMs: Int
+        package var keepMs: Int
+        package var moveMs: Int
+        package var versionsMax: Int
+        package var historyMax: Int
+
+        init(_ values: SettingValues) {
+            pollMs = values.int("deploy.pollMs")
+            keepMs = values.int("deploy.keepMs")
+            moveMs = values.int("deploy.moveMs")
+            versionsMax = values.int("deploy.versionsMax")
+            historyMax = values.int("deploy.historyMax")
+        }
+    }
 }

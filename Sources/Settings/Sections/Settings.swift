@@ -13,6 +13,7 @@ package struct Settings: Sendable, Hashable {
     package var auth: Auth
     package var admin: Admin
     package var drain: Drain
+    package var deploy: Deploy
     package var log: Log
     package var dev: Dev
     package var limits: Limits
@@ -35,6 +36,7 @@ package struct Settings: Sendable, Hashable {
         auth = Auth(values)
         admin = Admin(values)
         drain = Drain(values)
+        deploy = Deploy(values)
         log = Log(values)
         dev = Dev(values)
         limits = Limits(values)

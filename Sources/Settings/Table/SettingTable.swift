@@ -2,7 +2,8 @@
 /// `config/freshet.yaml` all come from here; the struct `Settings` reads from here and a test compares the two.
 package enum SettingTable {
     package static let keys: [SettingKey] =
-        cluster + http + postgres + redis + worker + gateway + api + outbox + auth + admin + drain + log + dev + limits
+        cluster + http + postgres + redis + worker + gateway + api + outbox + auth + admin + drain + deploy + log + dev
+        + limits
 
     package static let byPath: [String: SettingKey] = Dictionary(
         keys.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
@@ -20,6 +21,7 @@ package enum SettingTable {
         ("auth", "How bearer tokens are verified."),
         ("admin", "Health, metrics and the admin page."),
         ("drain", "How a node leaves on SIGTERM. Whoever ends it must allow the sum of the three, and some seconds."),
+        ("deploy", "How a version of the project gives way to the next one; the same on all nodes."),
         ("log", "What is written to standard error."),
         ("dev", "Only for `freshet dev`."),
         ("limits", "What a single request may carry."),
@@ -200,6 +202,17 @@ extension SettingTable {
             "drain.sessionsMs", 1000, in: 0...10 * minute,
             "Time over which sessions are told to come back elsewhere."),
         .duration("drain.graceMs", 10_000, in: 0...10 * minute, "Time that work in flight may take after that."),
+    ]
+
+    private static let deploy: [SettingKey] = [
+        .duration("deploy.pollMs", 2000, in: 50...10 * minute, "Interval at which a node looks for new deployments."),
+        .duration(
+            "deploy.keepMs", 10 * minute, in: 0...168 * hour,
+            "Time for which a former version is served to sessions that began with it."),
+        .duration(
+            "deploy.moveMs", 30_000, in: 0...hour, "Time over which those sessions are then told to come back."),
+        .int("deploy.versionsMax", 4, in: 1...64, "Versions that a node serves beside the current one."),
+        .int("deploy.historyMax", 20, in: 1...400, "Deployments kept in the database."),
     ]
 
     private static let log: [SettingKey] = [

@@ -86,7 +86,10 @@ struct AdminCommand: AsyncParsableCommand {
         func run() async {
             await connection.show(
                 "/admin/nodes", rows: "nodes",
-                columns: ["id", "roles", "address", "version", "draining", "sessions", "upMs", "expiresInMs"])
+                columns: [
+                    "id", "roles", "address", "version", "project", "deployment", "draining", "sessions", "upMs",
+                    "expiresInMs",
+                ])
         }
     }
 

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Catalog
 internal import Logging
 internal import Node
 internal import Settings
@@ -8,7 +9,8 @@ struct Serve: AsyncParsableCommand {
         abstract: "Runs one node of a cluster.",
         discussion: """
             The database and Redis are given by settings (postgres.url, redis.url); the schema is put into the database \
-            by `freshet migrate`. SIGTERM drains: shards are handed over, sessions are told to come back elsewhere, work \
+            by `freshet migrate`. The folder is served until the first `freshet deploy`; from then on every node serves what \
+            was deployed last, also when it starts. SIGTERM drains: shards are handed over, sessions are told to come back elsewhere, work \
             in flight finishes.
             """)
 
@@ -27,7 +29,8 @@ struct Serve: AsyncParsableCommand {
         let project = ProjectLoading.project(at: project)
         let catalog = ProjectLoading.catalog(of: project, everyMinimumMs: settings.worker.everyMinimumMs)
         let node = ServiceNode(
-            settings: settings, catalog: catalog, metrics: metrics, logger: Logger(label: "freshet"))
+            settings: settings, catalog: catalog, folder: ProjectArchive(project), metrics: metrics,
+            logger: Logger(label: "freshet"))
         do throws(NodeError) {
             let address = try await node.start()
             let admin = address.adminPort.map { " admin http://\(settings.admin.host):\($0)" } ?? ""

@@ -11,7 +11,8 @@ struct Database: Sendable {
         var configuration = PostgresConfiguration(connectionString: url)
         configuration.readConnections = 1
         configuration.writeConnections = 1
-        configuration.sessionConnections = 1
+        // A deployment holds its lock while it migrates.
+        configuration.sessionConnections = 2
         pool = PostgresPool(configuration: configuration, logger: logger)
     }
 
