@@ -37,6 +37,8 @@ package final class DeploymentWatch: Sendable {
     private let settings: Settings
     private let logger: Logger
     private let state: Mutex<State>
+    /// Sessions are being told to come back; at most one such task at a time.
+    private let isMoving = Atomic<Bool>(false)
     private let versionsGauge = Gauge(label: "freshet_catalog_versions")
     private let swaps = Counter(label: "freshet_catalog_swaps_total")
 
@@ -54,6 +56,12 @@ package final class DeploymentWatch: Sendable {
             throw error
         } catch {
             throw DeploymentError(description: "the deployments cannot be read: \(error)")
+        }
+        let served = watch.catalogs.set.current.version
+        if served != folder.version {
+            logger.notice(
+                "the folder is not what is deployed and served",
+                metadata: ["deployed": "\(served.hex.prefix(12))", "folder": "\(folder.version.hex.prefix(12))"])
         }
         return watch
     }
@@ -82,8 +90,11 @@ package final class DeploymentWatch: Sendable {
             if Task.isCancelled { return }
             await poll()
             let moving = state.withLock { $0.moving }
-            // Polling goes on meanwhile only after the sessions were told: a move takes `moveMs` at most.
-            if !moving.isEmpty { await move(moving) }
+            guard !moving.isEmpty, !isMoving.exchange(true, ordering: .acquiringAndReleasing) else { continue }
+            Task {
+                await move(moving)
+                self.isMoving.store(false, ordering: .releasing)
+            }
         }
     }
 

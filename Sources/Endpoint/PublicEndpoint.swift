@@ -199,8 +199,10 @@ package final class PublicEndpoint: HTTPHandler {
 
     func makeSessionID() -> UInt64 { sessions.makeID() }
 
-    func register(_ session: any Drainable, id: UInt64, eventLoop: any EventLoop, peer: SocketAddress?) {
-        sessions.insert(session, id: id, eventLoop: eventLoop, peer: peer)
+    func register(
+        _ session: any Drainable, id: UInt64, eventLoop: any EventLoop, peer: SocketAddress?, version: Digest
+    ) {
+        sessions.insert(session, id: id, eventLoop: eventLoop, peer: peer, version: version)
     }
 
     func unregister(_ id: UInt64) { sessions.remove(id) }
