@@ -27,7 +27,7 @@ package final class DeploymentWatch: Sendable {
     private struct State {
         var compiled: [Digest: Catalog]
         var problem = ""
-        var moving: Set<Digest> = []
+        var staying: Set<Digest>
     }
 
     package let catalogs: ServedCatalogs
@@ -39,6 +39,7 @@ package final class DeploymentWatch: Sendable {
     private let state: Mutex<State>
     /// Sessions are being told to come back; at most one such task at a time.
     private let isMoving = Atomic<Bool>(false)
+    private let turns = Turns()
     private let versionsGauge = Gauge(label: "freshet_catalog_versions")
     private let swaps = Counter(label: "freshet_catalog_swaps_total")
 
@@ -75,7 +76,7 @@ package final class DeploymentWatch: Sendable {
         self.node = node.name
         self.settings = settings
         self.logger = logger
-        state = Mutex(State(compiled: [folder.version: catalog]))
+        state = Mutex(State(compiled: [folder.version: catalog], staying: [folder.version]))
         catalogs = ServedCatalogs(CatalogSet(current: .init(version: folder.version, catalog: catalog)), generation: 0)
     }
 
@@ -83,23 +84,28 @@ package final class DeploymentWatch: Sendable {
     package var problem: String { state.withLock { $0.problem } }
 
     /// Until its task is cancelled.
-    /// - Parameter move: tells the sessions of these versions to come back; called again while any are left.
-    package func run(move: @escaping @Sendable (Set<Digest>) async -> Void) async {
+    /// - Parameter move: tells all sessions but those of these versions to come back; called again after each look. It
+    ///   is not told which to move: a node that was suspended for long may have sessions of a version long gone.
+    package func run(move: @escaping @Sendable (_ staying: Set<Digest>) async -> Void) async {
         while !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(settings.pollMs))
             if Task.isCancelled { return }
             await poll()
-            let moving = state.withLock { $0.moving }
-            guard !moving.isEmpty, !isMoving.exchange(true, ordering: .acquiringAndReleasing) else { continue }
+            guard !isMoving.exchange(true, ordering: .acquiringAndReleasing) else { continue }
+            let staying = state.withLock { $0.staying }
             Task {
-                await move(moving)
+                await move(staying)
                 self.isMoving.store(false, ordering: .releasing)
             }
         }
     }
 
-    /// Looks now. What cannot be read stays as it is.
+    /// Looks now: returns when what was stored before the call is served. What cannot be read stays as it is.
     package func poll() async {
+        await turns.take { await self.look() }
+    }
+
+    private func look() async {
         do {
             try await follow()
         } catch {
@@ -149,7 +155,7 @@ package final class DeploymentWatch: Sendable {
         state.withLock { state in
             state.compiled = state.compiled.filter { served.contains($0.key) || $0.key == folder.version }
             state.problem = problem
-            state.moving = schedule.moving
+            state.staying = served.subtracting(schedule.moving)
         }
     }
 
@@ -189,5 +195,25 @@ package final class DeploymentWatch: Sendable {
             logger.error("deployment not loaded", metadata: ["problem": "\(problem)"])
             return nil
         }
+    }
+}
+
+/// One look after the other, so that an older answer never replaces a newer one. Bound: one under way, and one to come
+/// that all who ask meanwhile share.
+private actor Turns {
+    private var last: Task<Void, Never>?
+    private var waiting: Task<Void, Never>?
+
+    func take(_ look: @escaping @Sendable () async -> Void) async {
+        if let waiting { return await waiting.value }
+        let before = last
+        let task = Task {
+            await before?.value
+            waiting = nil
+            await look()
+        }
+        waiting = task
+        last = task
+        await task.value
     }
 }

@@ -83,11 +83,11 @@ package final class SessionRegistry: Sendable {
         await drain(entries.withLock { Array($0.values) }, overMs: overMs)
     }
 
-    /// The same for sessions that began with one of these versions.
+    /// The same for sessions that began with another version than these.
     /// - Returns: how many there were.
-    @discardableResult
-    package func drain(versions: Set<Digest>, overMs: Int64) async -> Int {
-        let chosen = entries.withLock { $0.values.filter { versions.contains($0.version) } }
+    package func drain(except versions: Set<Digest>, overMs: Int64) async -> Int {
+        let chosen = entries.withLock { $0.values.filter { !versions.contains($0.version) } }
+        if chosen.isEmpty { return 0 }
         await drain(chosen, overMs: overMs)
         return chosen.count
     }

@@ -41,6 +41,7 @@ package actor FanoutWorker {
     private let node: NodeID
     private let broker: any Broker
     private let catalogs: ServedCatalogs
+    private let loadCatalogs: @Sendable () async -> Void
     private let queries: QueryExecutor
     private let settings: Settings
     private let clock: ServiceClock
@@ -80,10 +81,13 @@ package actor FanoutWorker {
     private let lossesTotal = Counter(label: "freshet_takeover_event_losses_total")
     private var toldTakeOver = TakeOverCounts()
 
+    /// - Parameter loadCatalogs: returns when the versions that are in service now are in `catalogs`.
     package init(
         node: NodeID, broker: any Broker, catalogs: ServedCatalogs, queries: QueryExecutor, shardCount: Int,
-        settings: Settings, clock: ServiceClock, logger: Logger
+        settings: Settings, clock: ServiceClock, logger: Logger,
+        loadCatalogs: @escaping @Sendable () async -> Void = {}
     ) {
+        self.loadCatalogs = loadCatalogs
         self.node = node
         self.broker = broker
         self.catalogs = catalogs
@@ -241,6 +245,8 @@ package actor FanoutWorker {
     private func start(_ shard: ShardID, _ epoch: UInt64) async {
         let events = broker.keys.events(shard: shard.number)
         let control = broker.keys.control(shard: shard.number)
+        // No deployment waits for a worker that was suspended or cut off; it would refuse the new version's queries.
+        await loadCatalogs()
         do {
             let history = try await EventHistory.load(
                 from: broker, stream: events, countMax: settings.refresh.historyMax)

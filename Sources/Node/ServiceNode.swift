@@ -170,7 +170,8 @@ package final class ServiceNode: Sendable {
             roles.contains(.worker)
             ? FanoutWorker(
                 node: id, broker: broker, catalogs: catalogs, queries: queries, shardCount: shardCount,
-                settings: workerSettings, clock: clock, logger: logger) : nil
+                settings: workerSettings, clock: clock, logger: logger,
+                loadCatalogs: { await deployments?.poll() }) : nil
         let sessions = SessionRegistry(nowMs: { [clock] in clock.nowMs() })
         let endpoint = PublicEndpoint(
             services: NodeServices(
@@ -234,8 +235,8 @@ package final class ServiceNode: Sendable {
             let moveMs = Int64(settings.deploy.moveMs)
             parts.tasks.append(
                 Task { [logger] in
-                    await deployments.run { versions in
-                        let count = await sessions.drain(versions: versions, overMs: moveMs)
+                    await deployments.run { staying in
+                        let count = await sessions.drain(except: staying, overMs: moveMs)
                         if count > 0 {
                             logger.info(
                                 "sessions of former versions told to come back", metadata: ["sessions": "\(count)"])

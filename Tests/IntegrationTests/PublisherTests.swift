@@ -25,6 +25,7 @@ struct PublisherTests {
         let pool: PostgresPool
         let broker: MemoryBroker
         let catalog: Catalog
+        let catalogs: ServedCatalogs
         let directory: ClusterDirectory
         let publisher: EventPublisher
         let sweeper: OutboxSweeper
@@ -37,10 +38,12 @@ struct PublisherTests {
             try await pool.script(ServiceSchema.sql)
             broker = MemoryBroker(keys: try Keys(namespace: "test"), now: { PublisherTests.nowMs })
             catalog = try Catalog.compile(try ProjectFolder.load(Paths.movies))
+            let member = CatalogSet.Member(version: Digest(of: "folder".utf8), catalog: catalog)
+            catalogs = ServedCatalogs(CatalogSet(current: member), generation: 0)
             directory = ClusterDirectory(
                 broker: broker, shardCount: PublisherTests.shardCount, nowMs: { Int64(PublisherTests.nowMs) })
             publisher = EventPublisher(
-                broker: broker, pool: pool, catalogs: ServedCatalogs(catalog), directory: directory, settings: .init(),
+                broker: broker, pool: pool, catalogs: catalogs, directory: directory, settings: .init(),
                 logger: logger)
             var settings = OutboxSweeper.Settings()
             settings.sweepAgeMs = 0
@@ -104,7 +107,7 @@ struct PublisherTests {
             #expect(!split.isSubset(of: row.shards))
             parts.publisher.publish(
                 row, of: Self.mutation, generation: parts.directory.orders.generation,
-                catalogGeneration: .max)
+                catalogGeneration: 0)
             await parts.publisher.drain(withinMs: 20_000)
             #expect(try await parts.rows() == 0)
             let heard = try await parts.heard()
@@ -121,7 +124,7 @@ struct PublisherTests {
             parts.broker.setAvailable(false)
             parts.publisher.publish(
                 row, of: Self.mutation, generation: parts.directory.orders.generation,
-                catalogGeneration: .max)
+                catalogGeneration: 0)
             await parts.publisher.drain(withinMs: 20_000)
             #expect(try await parts.rows() == 1)
             await #expect(throws: BrokerError.self) { _ = try await parts.sweeper.sweep() }
@@ -130,6 +133,25 @@ struct PublisherTests {
             #expect(try await parts.sweeper.sweep() == 1)
             #expect(try await parts.rows() == 0)
             #expect(Set(try await parts.heard().keys) == split.union(row.shards))
+        }
+    }
+
+    /// A node that was not asked when a version became current, since it was suspended, knows fewer rules.
+    @Test func theRowStaysWhileADeploymentIsNotLoaded() async throws {
+        try await with { parts in
+            let row = try await parts.commit()
+            try await parts.pool.script(
+                "INSERT INTO freshet.deployments (version, origin, project, created_by) VALUES ('x', 'deploy', '{}', 'x')"
+            )
+            parts.publisher.publish(
+                row, of: Self.mutation, generation: parts.directory.orders.generation, catalogGeneration: 0)
+            await parts.publisher.drain(withinMs: 20_000)
+            #expect(try await parts.rows() == 1)
+            #expect(try await parts.sweeper.sweep() == 0)
+            #expect(try await parts.rows() == 1)
+            parts.catalogs.replace(parts.catalogs.set, generation: 1)
+            #expect(try await parts.sweeper.sweep() == 1)
+            #expect(try await parts.rows() == 0)
         }
     }
 

@@ -55,7 +55,7 @@ struct RolloutTests {
         }
     }
 
-    private static func number(_ data: JSONValue) -> Int {
+    static func number(_ data: JSONValue) -> Int {
         data["movie"]?["description"]?.stringValue.flatMap(Int.init) ?? 0
     }
 
@@ -82,7 +82,7 @@ struct RolloutTests {
     }
 
     /// The sample project with some texts replaced, in a folder of its own.
-    private static func project(
+    static func project(
         _ cluster: Cluster, _ name: String, _ changes: [(file: String, from: String, to: String)]
     )
         throws -> String
@@ -99,20 +99,26 @@ struct RolloutTests {
         return folder
     }
 
-    private static func deploy(_ cluster: Cluster, _ arguments: [String]) async throws -> (code: Int32, output: String)
-    {
-        let process = try FreshetProcess(
-            ["deploy"] + arguments,
-            environment: [
-                "FRESHET_POSTGRES_URL": cluster.servers.postgres.connectionString,
-                "FRESHET_REDIS_URL": cluster.servers.redis.url,
-            ])
+    static func deploy(_ cluster: Cluster, _ arguments: [String]) async throws -> (code: Int32, output: String) {
+        let process = try deploying(cluster, arguments)
         let code = await process.waitForExit()
         return (code, process.output)
     }
 
+    /// Under way.
+    static func deploying(_ cluster: Cluster, _ arguments: [String]) throws -> FreshetProcess {
+        try FreshetProcess(
+            ["deploy"] + arguments,
+            environment: [
+                "FRESHET_POSTGRES_URL": cluster.servers.postgres.connectionString,
+                "FRESHET_REDIS_URL": cluster.servers.redis.url,
+                // As the nodes have it.
+                "FRESHET_CLUSTER_NODE_TTL_MS": "1500", "FRESHET_CLUSTER_HEARTBEAT_MS": "300",
+            ])
+    }
+
     /// A column, a field of a query and a mutation more.
-    private static let second: [(file: String, from: String, to: String)] = [
+    static let second: [(file: String, from: String, to: String)] = [
         ("schema/schema.gql", "  title: String! @index\n", "  title: String! @index\n  tagline: String\n"),
         (
             "connector/queries.gql", "  movie(id: $id) {\n    id\n    title\n    releaseYear",
@@ -130,7 +136,7 @@ struct RolloutTests {
         ),
     ]
 
-    private static func aMovie(_ address: ServerAddress) async throws -> String {
+    static func aMovie(_ address: ServerAddress) async throws -> String {
         let list = try JSONParser.parse(try await API.get(address, "ListMoviesByGenre", ["genre": "Sci-Fi"]).body)
         return try #require(list["data"]?["movies"]?[0]?["id"]?.stringValue)
     }

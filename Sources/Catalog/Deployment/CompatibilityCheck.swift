@@ -1,5 +1,5 @@
 internal import GraphQLLanguage
-package import LiveModel
+internal import LiveModel
 
 /// Whether clients of a served version can go on with a new one: compares two catalogs, operation by operation.
 ///

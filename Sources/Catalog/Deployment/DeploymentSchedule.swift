@@ -68,8 +68,9 @@ package struct DeploymentSchedule: Sendable, Hashable {
     package let generation: Int64
 
     package init(_ deployments: [Deployment], folder: Digest?, nowMs: Int64, settings: Settings) {
-        let active = deployments.filter { $0.origin == .deploy && $0.activeAtMs != nil }
-            .sorted { ($0.activeAtMs ?? 0, $0.id) < ($1.activeAtMs ?? 0, $1.id) }
+        // One at a time is announced and activated: the order of ids is that of activation. Clocks are not asked, since
+        // another primary's may be behind.
+        let active = deployments.filter { $0.origin == .deploy && $0.activeAtMs != nil }.sorted { $0.id < $1.id }
         let current = active.last?.version ?? folder
         /// When moving begins; a version that several rows speak for takes the latest.
         var movesAtMs: [Digest: Int64] = [:]

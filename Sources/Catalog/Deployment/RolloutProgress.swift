@@ -28,3 +28,42 @@ package struct RolloutProgress: Sendable, Hashable {
         switching = waiting { $0.project != version.hex }
     }
 }
+
+/// The nodes that a rollout waits for, by repeated looks at the list of nodes.
+///
+/// A Redis that loses its data loses the list, too, and would make a cluster look empty or small. So a list counts only
+/// after it was looked at for some time, in which every living node renews its entry, and whoever was once in it is
+/// waited for until its entry would have ended.
+package struct RolloutRoster: Sendable {
+    private let settleMs: Int64
+    private let ttlMs: Int64
+    private var firstMs: Int64?
+    private var seen: [NodeID: (record: NodeRecordPayload, atMs: Int64)] = [:]
+
+    /// - Parameters:
+    ///   - heartbeatMs: in which every node renews its entry.
+    ///   - ttlMs: after which an entry ends that is not renewed.
+    package init(heartbeatMs: Int64, ttlMs: Int64) {
+        self.settleMs = 2 * heartbeatMs
+        self.ttlMs = ttlMs
+    }
+
+    /// - Parameter records: nil when the list could not be read.
+    package mutating func looked(_ records: [NodeRecordPayload]?, nowMs: Int64) {
+        guard let records else {
+            firstMs = nil
+            return
+        }
+        if firstMs == nil {
+            // Nobody's entry grew old while nobody could look.
+            firstMs = nowMs
+            seen = seen.mapValues { ($0.record, nowMs) }
+        }
+        for record in records { seen[record.id] = (record, nowMs) }
+        seen = seen.filter { nowMs - $0.value.atMs < ttlMs }
+    }
+
+    package var nodes: [NodeRecordPayload] { seen.values.map(\.record).sorted { $0.id < $1.id } }
+
+    package func isSettled(nowMs: Int64) -> Bool { firstMs.map { nowMs - $0 >= settleMs } ?? false }
+}

@@ -49,6 +49,8 @@ package struct MigrationPlan: Sendable {
         package let message: String
         /// What could be run by hand, if there is something.
         package let suggestion: String?
+        /// Operations over the schema fail as long as it is so.
+        package var isHarmful = false
     }
 
     /// To be run in order; each does nothing when its work is done already.

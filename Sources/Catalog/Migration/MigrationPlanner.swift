@@ -103,7 +103,8 @@ struct MigrationPlanner {
                     + (blocks ? "; it is required and has no default, so inserts will fail" : ""),
                 suggestion: blocks
                     ? "ALTER TABLE \(sql.qualified(table.name)) ALTER COLUMN \(SQLName.quoted(extra.name)) DROP NOT NULL"
-                    : nil)
+                    : nil,
+                isHarmful: blocks)
         }
     }
 
@@ -259,7 +260,7 @@ struct MigrationPlanner {
         for case (let view, .named?) in schema.views.map({ ($0, $0.view) }) where !known.contains(view.name) {
             drift(
                 view.name, nil, "view \"\(view.name)\" of type \(view.typeName) does not exist; its queries will fail",
-                suggestion: "CREATE VIEW \(sql.qualified(view.name)) AS SELECT …")
+                suggestion: "CREATE VIEW \(sql.qualified(view.name)) AS SELECT …", isHarmful: true)
         }
         let tables = Set(schema.tables.map(\.name))
         for table in existing.tables where !tables.contains(table.name) {
@@ -276,8 +277,11 @@ struct MigrationPlanner {
             MigrationPlan.Finding(object: object, part: part, message: message, suggestion: suggestion))
     }
 
-    private mutating func drift(_ object: String, _ part: String?, _ message: String, suggestion: String? = nil) {
+    private mutating func drift(
+        _ object: String, _ part: String?, _ message: String, suggestion: String? = nil, isHarmful: Bool = false
+    ) {
         result.drift.append(
-            MigrationPlan.Finding(object: object, part: part, message: message, suggestion: suggestion))
+            MigrationPlan.Finding(
+                object: object, part: part, message: message, suggestion: suggestion, isHarmful: isHarmful))
     }
 }

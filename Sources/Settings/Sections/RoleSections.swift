@@ -136,6 +136,7 @@ extension Settings {
         package var pollMs: Int
         package var keepMs: Int
         package var moveMs: Int
+        package var lockTimeoutMs: Int
         package var versionsMax: Int
         package var historyMax: Int
 
@@ -143,6 +144,7 @@ extension Settings {
             pollMs = values.int("deploy.pollMs")
             keepMs = values.int("deploy.keepMs")
             moveMs = values.int("deploy.moveMs")
+            lockTimeoutMs = values.int("deploy.lockTimeoutMs")
             versionsMax = values.int("deploy.versionsMax")
             historyMax = values.int("deploy.historyMax")
         }

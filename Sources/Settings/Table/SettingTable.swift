@@ -211,6 +211,10 @@ extension SettingTable {
             "Time for which a former version is served to sessions that began with it."),
         .duration(
             "deploy.moveMs", 30_000, in: 0...hour, "Time over which those sessions are then told to come back."),
+        .duration(
+            "deploy.lockTimeoutMs", 5000, in: 0...10 * minute,
+            "How long `freshet deploy` waits for a table's lock; statements that come meanwhile wait behind it. 0: no limit."
+        ),
         .int("deploy.versionsMax", 4, in: 1...64, "Versions that a node serves beside the current one."),
         .int("deploy.historyMax", 20, in: 1...400, "Deployments kept in the database."),
     ]

@@ -24,8 +24,9 @@ struct Database: Sendable {
 
     /// Brings the database to the schema under one advisory lock.
     /// - Returns: what was done, one line each.
+    /// - Parameter lockTimeoutMs: to wait for a table's lock; whoever comes after waits behind. 0: without end.
     /// - Throws: `MigrationRefused` when something cannot be done without losing data; then nothing was changed.
-    func migrate(_ schema: Schema) async throws -> [String] {
+    func migrate(_ schema: Schema, lockTimeoutMs: Int = 0) async throws -> [String] {
         try await pool.withSession { session in
             _ = try await session.execute("SELECT pg_advisory_lock(hashtextextended('freshet.migration', 0))")
             let plan = try await self.plan(schema)
@@ -34,7 +35,9 @@ struct Database: Sendable {
             for step in plan.steps where step.needsOwnTransaction { try await session.script(step.sql) }
             let together = plan.steps.filter { !$0.needsOwnTransaction }
             if !together.isEmpty {
-                try await session.script("BEGIN;" + together.map(\.sql).joined(separator: ";\n") + ";COMMIT;")
+                try await session.script(
+                    "BEGIN;SET LOCAL lock_timeout = \(lockTimeoutMs);" + together.map(\.sql).joined(separator: ";\n")
+                        + ";COMMIT;")
             }
             return plan.steps.map(\.summary)
         }
@@ -84,9 +87,13 @@ struct MigrationRefused: Error, CustomStringConvertible {
 
     var description: String {
         "the database cannot be brought to the schema without losing data:\n"
-            + findings.map { finding in
-                "  \(finding.object)\(finding.part.map { "." + $0 } ?? ""): \(finding.message)"
-                    + (finding.suggestion.map { "\n    by hand: \($0)" } ?? "")
-            }.joined(separator: "\n")
+            + findings.map { "  " + $0.text }.joined(separator: "\n")
+    }
+}
+
+extension MigrationPlan.Finding {
+    /// For people: what, and what could be done by hand.
+    var text: String {
+        "\(object)\(part.map { "." + $0 } ?? ""): \(message)" + (suggestion.map { "\n    by hand: \($0)" } ?? "")
     }
 }

@@ -17,6 +17,7 @@ struct Rollout {
     private let broker: any Broker
     private let timeoutSeconds: Int
     private let allowsBreaking: Bool
+    private let begun = ContinuousClock.now
 
     /// Between two looks at the nodes.
     private static let lookMs = 200
@@ -129,11 +130,20 @@ struct Rollout {
         if schedule.current == version {
             Terminal.out("version \(version.hex.prefix(12)) is deployed already")
             if dryRun { return }
-            return try await waitUntilServed(schedule.generation, version)
+            var roster = RolloutRoster(
+                heartbeatMs: Int64(settings.cluster.heartbeatMs), ttlMs: Int64(settings.cluster.nodeTtlMs))
+            return try await waitUntilServed(schedule.generation, version, &roster)
         }
         try await compare(candidate, with: schedule, allowsBreaking: allowsBreaking)
         let plan = try await database.plan(candidate.catalog.schema)
         guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
+        let harmful = plan.drift.filter(\.isHarmful)
+        for finding in harmful { Terminal.error("database: \(finding.text)") }
+        guard harmful.isEmpty || allowsBreaking else {
+            throw RolloutRefused(
+                description: "operations would fail on the database as it is; nothing was changed. "
+                    + "--allow-breaking deploys all the same")
+        }
         let others = Set(schedule.others).union(schedule.current.map { [$0] } ?? []).subtracting([version])
         guard others.count <= settings.deploy.versionsMax else {
             throw RolloutRefused(
@@ -145,11 +155,13 @@ struct Rollout {
             Terminal.out("version \(version.hex.prefix(12)) could be deployed")
             return
         }
-        _ = try await database.migrate(candidate.catalog.schema)
+        try await migrate(candidate.catalog.schema)
         let id = try await store.announce(candidate.archive, by: NSUserName())
         Terminal.out("deployment \(id), version \(version.hex.prefix(12)): announced")
+        var roster = RolloutRoster(
+            heartbeatMs: Int64(settings.cluster.heartbeatMs), ttlMs: Int64(settings.cluster.nodeTtlMs))
         do {
-            try await wait(for: "load", id, version) { $0.loading }
+            try await wait(for: "load", id, version, &roster) { $0.loading }
         } catch {
             try? await store.withdrawAnnounced()
             throw error
@@ -157,7 +169,7 @@ struct Rollout {
         guard try await store.activate(id) else {
             throw RolloutRefused(description: "the announcement has become void; nothing was changed")
         }
-        try await waitUntilServed(id, version)
+        try await waitUntilServed(id, version, &roster)
         let after = try await store.history()
         let served = self.schedule(after)
         try await store.prune(
@@ -193,9 +205,24 @@ struct Rollout {
         }
     }
 
-    private func waitUntilServed(_ id: Int64, _ version: Digest) async throws {
-        try await wait(for: "serve", id, version) { $0.switching }
-        let count = try await nodes().count
+    private func migrate(_ schema: Schema) async throws {
+        do {
+            _ = try await database.migrate(schema, lockTimeoutMs: settings.deploy.lockTimeoutMs)
+        } catch let error as PostgresError where error.sqlState == "55P03" {
+            throw RolloutRefused(
+                description: "a table was not free in \(settings.deploy.lockTimeoutMs) ms (deploy.lockTimeoutMs): "
+                    + "a long transaction, see pg_stat_activity; nothing was changed")
+        } catch let error as PostgresError {
+            // A unique constraint over rows that are not unique, say: the server says it best.
+            throw RolloutRefused(
+                description: "the database was not brought to the schema: \(error.message)"
+                    + (error.detail.map { " (\($0))" } ?? "") + "; nothing was deployed")
+        }
+    }
+
+    private func waitUntilServed(_ id: Int64, _ version: Digest, _ roster: inout RolloutRoster) async throws {
+        try await wait(for: "serve", id, version, &roster) { $0.switching }
+        let count = roster.nodes.count
         Terminal.out(
             count == 0
                 ? "deployed; no node is running, the next one to start serves it"
@@ -204,31 +231,38 @@ struct Rollout {
 
     /// - Throws: when time is over or a node cannot, naming the nodes.
     private func wait(
-        for verb: String, _ id: Int64, _ version: Digest, _ waiting: (RolloutProgress) -> [RolloutProgress.Waiting]
+        for verb: String, _ id: Int64, _ version: Digest, _ roster: inout RolloutRoster,
+        _ waiting: (RolloutProgress) -> [RolloutProgress.Waiting]
     ) async throws {
         let start = ContinuousClock.now
         var told = -1
         var problemSince: ContinuousClock.Instant?
         while true {
-            let progress = RolloutProgress(try await nodes(), deployment: id, version: version)
+            let records = try? await nodes()
+            let now = ContinuousClock.now
+            let nowMs = Int64((now - begun) / .milliseconds(1))
+            roster.looked(records, nowMs: nowMs)
+            let progress = RolloutProgress(roster.nodes, deployment: id, version: version)
             let behind = waiting(progress)
-            if told != behind.count {
+            if told != behind.count, progress.nodes > 0 {
                 told = behind.count
                 Terminal.out("\(progress.nodes - behind.count) of \(progress.nodes) nodes \(verb) it")
             }
-            if behind.isEmpty { return }
-            let now = ContinuousClock.now
+            if behind.isEmpty, roster.isSettled(nowMs: nowMs) { return }
             let hasProblem = behind.contains { !$0.problem.isEmpty }
             problemSince = hasProblem ? problemSince ?? now : nil
             let isHopeless = problemSince.map { now - $0 > .milliseconds(Self.problemMs) } ?? false
             if now - start > .seconds(timeoutSeconds) || isHopeless {
                 let names = behind.map { "\($0.node)" + ($0.problem.isEmpty ? "" : " (\($0.problem))") }
+                let reason =
+                    names.isEmpty
+                    ? "Redis, where nodes tell what they \(verb), does not answer"
+                    : "these nodes do not \(verb) it: \(names.joined(separator: ", "))"
                 let outcome =
                     verb == "load"
                     ? "nothing was changed but what the database was given"
-                    : "it is current, these nodes follow when they can"
-                throw RolloutRefused(
-                    description: "these nodes do not \(verb) it: \(names.joined(separator: ", ")); \(outcome)")
+                    : "it is current, and nodes follow when they can"
+                throw RolloutRefused(description: "\(reason); \(outcome)")
             }
             try await Task.sleep(for: .milliseconds(Self.lookMs))
         }

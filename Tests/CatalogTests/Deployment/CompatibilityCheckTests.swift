@@ -61,7 +61,7 @@ struct CompatibilityCheckTests {
                 replacing:
                     "$rating: Float) @auth(level: PUBLIC, insecureReason: \"test\") {\n  movie_update(id: $id, data: {rating: $rating})",
                 by: ") @auth(level: PUBLIC, insecureReason: \"test\") {\n  movie_update(id: $id, data: {rating: 1})")
-                == ["error variable-removed main.gql:6:10"])
+                == ["error variable-removed main.gql:6:10", "warning operation-text main.gql:6:10"])
         #expect(
             try findings(replacing: "$rating: Float)", by: "$rating: Float!)")
                 == ["error variable-required main.gql:6:10"])
@@ -83,7 +83,7 @@ struct CompatibilityCheckTests {
                 by:
                     "$rating: Int) @auth(level: PUBLIC, insecureReason: \"test\") {\n  movie_update(id: $id, data: {releaseYear: $rating})"
             )
-                == ["error variable-type main.gql:6:10"])
+                == ["error variable-type main.gql:6:10", "warning operation-text main.gql:6:10"])
         // A value of an enum that a variable could have.
         #expect(
             try findings(replacing: "", by: "", schema: ("NOIR FARCE EPIC", "NOIR EPIC"))

@@ -75,6 +75,15 @@ struct DeploymentScheduleTests {
         #expect(schedule(rows, at: 1_020).moving == [second])
     }
 
+    /// After a failover the database's clock may be behind.
+    @Test func theLastDeploymentCountsWhateverTheClockSaid() {
+        let rows = [
+            deployed(1, first, created: 500, active: 500), deployed(2, second, created: 200, active: 210),
+        ]
+        #expect(schedule(rows, at: 220).current == second)
+        #expect(schedule(rows, at: 220).others == [first])
+    }
+
     /// A cluster started anew with another folder, node after node.
     @Test func foldersOfLivingNodesAreServedTogether() {
         let rows = [noted(1, folder, seen: 0), noted(2, first, seen: 900)]
@@ -102,6 +111,30 @@ struct RolloutProgressTests {
         #expect(progress.nodes == 3)
         #expect(progress.loading == [.init(node: NodeID("c"), problem: "no memory")])
         #expect(progress.switching.map(\.node.name) == ["b", "c"])
+    }
+
+    /// Redis lost its data, and nodes come back into the list one by one; or a node is gone for good.
+    @Test func whoWasInTheListIsWaitedFor() {
+        var roster = RolloutRoster(heartbeatMs: 1_000, ttlMs: 5_000)
+        roster.looked(nil, nowMs: 0)
+        roster.looked([], nowMs: 100)
+        #expect(!roster.isSettled(nowMs: 2_000))
+        roster.looked([node("a", project: "", deployment: 1)], nowMs: 400)
+        roster.looked([node("b", project: "", deployment: 1)], nowMs: 500)
+        #expect(roster.nodes.map(\.id.name) == ["a", "b"])
+        #expect(roster.isSettled(nowMs: 2_100))
+        roster.looked([node("b", project: "", deployment: 2)], nowMs: 5_399)
+        #expect(roster.nodes.map(\.deployment) == [1, 2])
+        roster.looked([node("b", project: "", deployment: 2)], nowMs: 5_400)
+        #expect(roster.nodes.map(\.id.name) == ["b"])
+        // Nothing is known while the list cannot be read, and little when it is read again.
+        roster.looked(nil, nowMs: 60_000)
+        #expect(!roster.isSettled(nowMs: 60_000))
+        roster.looked([], nowMs: 70_000)
+        #expect(roster.nodes.map(\.id.name) == ["b"])
+        #expect(roster.isSettled(nowMs: 72_000))
+        roster.looked([], nowMs: 75_000)
+        #expect(roster.nodes.isEmpty)
     }
 
     @Test func recordsCarryIt() throws {

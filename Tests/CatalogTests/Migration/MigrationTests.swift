@@ -197,6 +197,7 @@ struct MigrationPlanTests {
         // A required column nobody fills is more than untidy.
         #expect(plan.drift[1].message.contains("inserts will fail") && plan.drift[1].suggestion != nil)
         #expect(!plan.drift[2].message.contains("inserts will fail"))
+        #expect(plan.drift.map(\.isHarmful) == [false, true, false, false])
     }
 
     @Test(arguments: [
