@@ -305,7 +305,7 @@ package final class ServiceNode: Sendable {
             shards: await parts.worker?.shardStatuses ?? [],
             project: parts.catalogs.set.current.version.hex,
             deployment: parts.deployments == nil ? 0 : parts.catalogs.generationReached,
-            deploymentProblem: parts.deployments?.problem ?? "this node follows no deployments")
+            deploymentProblem: parts.deployments?.problem ?? "it serves its folder only, as freshet dev does")
         do {
             try await parts.broker.announceNode(id.name, payload: payload.payload, ttlMs: settings.cluster.nodeTtlMs)
             let nodes = try await parts.broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }

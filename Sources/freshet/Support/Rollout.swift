@@ -11,29 +11,26 @@ internal import Settings
 
 /// One run of `freshet deploy`: its connections, and the steps in their order.
 struct Rollout {
-    private let settings: Settings
+    let settings: Settings
     private let database: Database
     private let store: DeploymentStore
     private let broker: any Broker
-    private let timeoutSeconds: Int
+    let timeoutSeconds: Int
     private let allowsBreaking: Bool
-    private let begun = ContinuousClock.now
-
-    /// Between two looks at the nodes.
-    private static let lookMs = 200
-    /// A node that tells of the same problem for so long will not get over it.
-    private static let problemMs = 10_000
+    let begun = ContinuousClock.now
 
     static func open(_ settings: Settings, timeoutSeconds: Int, allowsBreaking: Bool) async throws -> Rollout {
         guard let url = settings.postgres.url else { throw RolloutRefused(description: "postgres.url is not set") }
-        let database = Database(url: url, logger: Logger(label: "freshet.deploy"))
+        var logger = Logger(label: "freshet.deploy")
+        // What is done is told on standard output.
+        logger.logLevel = max(logger.logLevel, .warning)
+        let database = Database(url: url, logger: logger)
         try await database.pool.start()
         do {
             try await database.pool.script(ServiceSchema.sql)
             let broker = try RedisBroker(
                 try ServiceNode.redisConfiguration(settings), keys: try Keys(namespace: settings.cluster.namespace),
-                name: "freshet-deploy",
-                logger: Logger(label: "freshet.deploy"))
+                name: "freshet-deploy", logger: logger)
             return Rollout(
                 settings: settings, database: database, store: DeploymentStore(pool: database.pool), broker: broker,
                 timeoutSeconds: timeoutSeconds, allowsBreaking: allowsBreaking)
@@ -60,10 +57,12 @@ struct Rollout {
             let role =
                 !isLatest
                 ? ""
-                : schedule.current == deployment.version
-                    ? "current"
-                    : deployment.activeAtMs == nil && deployment.origin == .deploy
-                        ? "announced" : schedule.others.contains(deployment.version) ? "former, still served" : ""
+                : schedule.current == nil && deployment.origin == .folder
+                    ? "until the first deployment"
+                    : schedule.current == deployment.version
+                        ? "current"
+                        : deployment.activeAtMs == nil && deployment.origin == .deploy
+                            ? "announced" : schedule.others.contains(deployment.version) ? "former, still served" : ""
             Terminal.out(
                 [
                     "\(deployment.id)", String(deployment.version.hex.prefix(12)), deployment.origin.rawValue,
@@ -150,6 +149,13 @@ struct Rollout {
                 description: "\(others.count) versions are still served (deploy.versionsMax is "
                     + "\(settings.deploy.versionsMax)): wait until deploy.keepMs is over for the oldest")
         }
+        let deaf = RolloutProgress(try await nodes(), deployment: 1, version: version).loading
+            .filter { !$0.problem.isEmpty }
+        guard deaf.isEmpty else {
+            throw RolloutRefused(
+                description: "these nodes load no deployments: "
+                    + deaf.map { "\($0.node) (\($0.problem))" }.joined(separator: ", ") + "; nothing was changed")
+        }
         for step in plan.steps { Terminal.out(dryRun ? "would \(step.summary)" : step.summary) }
         if dryRun {
             Terminal.out("version \(version.hex.prefix(12)) could be deployed")
@@ -220,57 +226,9 @@ struct Rollout {
         }
     }
 
-    private func waitUntilServed(_ id: Int64, _ version: Digest, _ roster: inout RolloutRoster) async throws {
-        try await wait(for: "serve", id, version, &roster) { $0.switching }
-        let count = roster.nodes.count
-        Terminal.out(
-            count == 0
-                ? "deployed; no node is running, the next one to start serves it"
-                : "deployed; \(count) \(count == 1 ? "node serves" : "nodes serve") it")
-    }
-
-    /// - Throws: when time is over or a node cannot, naming the nodes.
-    private func wait(
-        for verb: String, _ id: Int64, _ version: Digest, _ roster: inout RolloutRoster,
-        _ waiting: (RolloutProgress) -> [RolloutProgress.Waiting]
-    ) async throws {
-        let start = ContinuousClock.now
-        var told = -1
-        var problemSince: ContinuousClock.Instant?
-        while true {
-            let records = try? await nodes()
-            let now = ContinuousClock.now
-            let nowMs = Int64((now - begun) / .milliseconds(1))
-            roster.looked(records, nowMs: nowMs)
-            let progress = RolloutProgress(roster.nodes, deployment: id, version: version)
-            let behind = waiting(progress)
-            if told != behind.count, progress.nodes > 0 {
-                told = behind.count
-                Terminal.out("\(progress.nodes - behind.count) of \(progress.nodes) nodes \(verb) it")
-            }
-            if behind.isEmpty, roster.isSettled(nowMs: nowMs) { return }
-            let hasProblem = behind.contains { !$0.problem.isEmpty }
-            problemSince = hasProblem ? problemSince ?? now : nil
-            let isHopeless = problemSince.map { now - $0 > .milliseconds(Self.problemMs) } ?? false
-            if now - start > .seconds(timeoutSeconds) || isHopeless {
-                let names = behind.map { "\($0.node)" + ($0.problem.isEmpty ? "" : " (\($0.problem))") }
-                let reason =
-                    names.isEmpty
-                    ? "Redis, where nodes tell what they \(verb), does not answer"
-                    : "these nodes do not \(verb) it: \(names.joined(separator: ", "))"
-                let outcome =
-                    verb == "load"
-                    ? "nothing was changed but what the database was given"
-                    : "it is current, and nodes follow when they can"
-                throw RolloutRefused(description: "\(reason); \(outcome)")
-            }
-            try await Task.sleep(for: .milliseconds(Self.lookMs))
-        }
-    }
-
     // MARK: What is there
 
-    private func nodes() async throws -> [NodeRecordPayload] {
+    func nodes() async throws -> [NodeRecordPayload] {
         try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
     }
 
