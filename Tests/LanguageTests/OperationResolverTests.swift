@@ -30,7 +30,7 @@ import Testing
                     serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: Self.schema)],
                     connectors: connectors.sorted { $0.key < $1.key }.map {
                         ConnectorSource(id: $0.key, files: [SourceFile(path: "\($0.key).gql", text: $0.value)])
-                    })))
+                    })), version: Digest(of: "test".utf8))
     }
 
     private func resolve(

@@ -4,7 +4,7 @@ package import LiveModel
 
 /// A project as one text, as it is stored with a deployment, and the digest that names it.
 ///
-///     {"connectors":[{"files":[{"path":…,"text":…}],"id":…}],"location":…,"schema":[…],"serviceId":…}
+///     {"connectors":[{"entityIds":false,"files":[{"path":…,"text":…}],"id":…}],"location":…,"schema":[…],"serviceId":…}
 ///
 /// Paths are relative to the folder that all files share: the same files are the same version wherever they lie.
 /// Seed rows and warnings are no part of it.
@@ -30,7 +30,9 @@ package struct ProjectArchive: Sendable {
             SourceFile(path: String(file.path.dropFirst(prefix.count)), bytes: file.source.bytes)
         }
         project.schemaFiles = project.schemaFiles.map(shortened)
-        project.connectors = project.connectors.map { .init(id: $0.id, files: $0.files.map(shortened)) }
+        project.connectors = project.connectors.map {
+            .init(id: $0.id, files: $0.files.map(shortened), includesEntityIDs: $0.includesEntityIDs)
+        }
         project.seedSQL = nil
         project.warnings = []
         let bytes = Self.json(project).canonicalBytes
@@ -55,7 +57,8 @@ package struct ProjectArchive: Sendable {
             guard let id = connector["id"]?.stringValue, let files = Self.files(connector["files"]) else {
                 throw Failure(description: "the stored project has a connector of another format")
             }
-            sources.append(ConnectorSource(id: id, files: files))
+            let includesEntityIDs = connector["entityIds"]?.boolValue ?? false
+            sources.append(ConnectorSource(id: id, files: files, includesEntityIDs: includesEntityIDs))
         }
         self.init(Project(serviceID: serviceID, location: location, schemaFiles: schema, connectors: sources))
     }
@@ -68,7 +71,11 @@ package struct ProjectArchive: Sendable {
             "serviceId": .string(project.serviceID), "location": .string(project.location),
             "schema": files(project.schemaFiles),
             "connectors": .array(
-                project.connectors.sorted { $0.id < $1.id }.map { ["id": .string($0.id), "files": files($0.files)] }),
+                project.connectors.sorted { $0.id < $1.id }.map {
+                    [
+                        "id": .string($0.id), "files": files($0.files), "entityIds": .bool($0.includesEntityIDs),
+                    ]
+                }),
         ]
     }
 

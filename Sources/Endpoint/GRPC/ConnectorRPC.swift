@@ -91,10 +91,12 @@ extension PublicEndpoint: GRPCHandler {
             service: services.serviceIdentity)
         return .stream { [self] call in
             let id = sessions.makeID()
+            let pinned = services.forSession()
             let session = WebSocketSession(
-                connection: GRPCSessionConnection(call), machine: machine, services: services, hub: hub,
+                connection: GRPCSessionConnection(call), machine: machine, services: pinned, hub: hub,
                 limits: settings.session, onClosed: { [sessions] in sessions.remove(id) })
-            sessions.insert(session, id: id, eventLoop: call.eventLoop, peer: head.remoteAddress)
+            sessions.insert(
+                session, id: id, eventLoop: call.eventLoop, peer: head.remoteAddress, version: pinned.projectVersion)
             return GRPCSession(session)
         }
     }

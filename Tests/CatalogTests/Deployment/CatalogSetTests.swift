@@ -79,12 +79,23 @@ struct ProjectArchiveTests {
         #expect(archive.project.schemaFiles.map(\.path) == ["schema/s.gql"])
     }
 
+    /// What stands in `connector.yaml` and changes results.
+    @Test func entityIDsAreKept() throws {
+        var cached = project(in: "x/")
+        cached.connectors[0].includesEntityIDs = true
+        let archive = ProjectArchive(cached)
+        #expect(archive.version != ProjectArchive(project(in: "x/")).version)
+        #expect(archive.project.connectors.map(\.includesEntityIDs) == [true])
+        #expect(try ProjectArchive(parsing: archive.text).project.connectors.map(\.includesEntityIDs) == [true])
+    }
+
     @Test func storedTextIsReadBack() throws {
         let archive = ProjectArchive(project(in: "x/"))
         let back = try ProjectArchive(parsing: archive.text)
         #expect(back.version == archive.version)
         #expect(back.text == archive.text)
         #expect(back.project.connectors.map(\.id) == ["c"])
+        #expect(back.project.connectors.map(\.includesEntityIDs) == [false])
         #expect(back.project.schemaFiles.map(\.text) == archive.project.schemaFiles.map(\.text))
         for text in ["", "[]", #"{"serviceId":"s"}"#] {
             #expect(throws: ProjectArchive.Failure.self) { try ProjectArchive(parsing: text) }
