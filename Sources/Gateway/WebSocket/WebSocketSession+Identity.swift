@@ -33,15 +33,14 @@ extension WebSocketSession {
     /// new live query takes the old one's place.
     private func judgeAnew() {
         for (id, entry) in live.sorted(by: { $0.key < $1.key }) {
-            guard let resolved = entry.judged?.with(auth: identity.auth) else { continue }
+            guard let resolved = entry.resolved?.with(auth: identity.auth) else { continue }
             if let refusal = refusal(of: resolved) {
                 stop(id)
                 perform(machine.failed(id: id, [refusal]))
                 continue
             }
             if resolved.liveQuery.key == entry.handle.key {
-                live[id] = Live(
-                    handle: entry.handle, rechecked: entry.rechecked == nil ? nil : resolved, judged: resolved)
+                live[id] = Live(handle: entry.handle, resolved: resolved, isRechecked: entry.isRechecked)
                 continue
             }
             stop(id)

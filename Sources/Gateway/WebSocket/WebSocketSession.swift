@@ -11,10 +11,10 @@ package import Sessions
 package final class WebSocketSession: WebSocketHandler, LiveSession {
     struct Live {
         let handle: LoopHub.Handle
-        /// Kept where the authorization can change with time alone.
-        let rechecked: ResolvedOperation?
-        /// Kept where the session's token can change.
-        let judged: ResolvedOperation?
+        /// Kept where the authorization can change with time alone, or the session's token can change.
+        let resolved: ResolvedOperation?
+        /// Whether the authorization can change with time alone.
+        let isRechecked: Bool
     }
 
     let connection: any SessionConnection
@@ -136,7 +136,7 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
             if starting?.id == id { starting?.early = delivery }
             return
         }
-        if let resolved = entry.rechecked, let refusal = refusal(of: resolved) {
+        if entry.isRechecked, let resolved = entry.resolved, let refusal = refusal(of: resolved) {
             stop(id)
             perform(machine.failed(id: id, [refusal]))
             return
@@ -212,9 +212,9 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
         let handle = try hub.subscribe(
             self, id: id, query: resolved.liveQuery, known: known,
             wantsTicks: wantsTicks && resolved.operation.refresh.everyMs != nil)
+        let isRechecked = resolved.operation.auth.readsRequestTime
         live[id] = Live(
-            handle: handle, rechecked: resolved.operation.auth.readsRequestTime ? resolved : nil,
-            judged: takesNewTokens ? resolved : nil)
+            handle: handle, resolved: isRechecked || takesNewTokens ? resolved : nil, isRechecked: isRechecked)
         if isNew { perform(machine.started(id: id)) }
         if let early = starting?.early { deliver(early, id: id) }
     }

@@ -159,4 +159,4 @@ async def main(protocol, base, token):
     done("passed")
 
 
-asyncio.run(asyncio.wait_for(main(*sys.argv[1:4]), 60))
+asyncio.run(asyncio.wait_for(main(*sys.argv[1:4]), 120))

@@ -301,4 +301,4 @@ async def main(what, base, token, *_):
     print("passed", flush=True)
 
 
-asyncio.run(asyncio.wait_for(main(*sys.argv[1:]), 60))
+asyncio.run(asyncio.wait_for(main(*sys.argv[1:]), 120))

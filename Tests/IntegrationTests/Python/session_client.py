@@ -241,4 +241,4 @@ async def main(what, base, token):
     print("passed", flush=True)
 
 
-asyncio.run(asyncio.wait_for(main(*sys.argv[1:4]), 60))
+asyncio.run(asyncio.wait_for(main(*sys.argv[1:4]), 120))

@@ -1,0 +1,56 @@
+import Foundation
+import JSON
+import Testing
+
+/// What browsers have of their own, without any library, against `freshet dev`: `EventSource` on `/graphql`.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct BrowserStreamTests {
+    @Test(.enabled(if: Browser.path != nil, "there is no Chromium on this machine"))
+    func eventSourceFollowsAndHearsTheEnd() async throws {
+        let folder = NSTemporaryDirectory() + "freshet-browser-\(UInt32.random(in: .min ... .max))"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let node = try FreshetProcess([
+            "dev", Paths.movies, "--set", "http.port=0", "--set", "admin.port=0", "--set",
+            "dev.dataDirectory=\(folder)",
+        ])
+        let line = try await node.line(containing: "Freshet serves")
+        let url = String(line.split(separator: " ").last ?? "")
+        try await Browser.with(try #require(Browser.path)) { browser in
+            let window = try await browser.open(url)
+            try await window.evaluate(
+                """
+                window.seen = [];
+                const see = (...event) => { seen.push(event); document.documentElement.dataset.seen = seen.length; };
+                const fields = "($genre: String, $offset: Int) { movies(where: {genre: {eq: $genre}}, limit: 10, "
+                  + "offset: $offset) { id title releaseYear genre description } }";
+                function follow(kind) {
+                  const source = new EventSource("/graphql?" + new URLSearchParams({
+                    query: kind + " ListMoviesByGenre" + fields, variables: JSON.stringify({genre: "Drama"})}));
+                  source.addEventListener("next", (event) => see(kind, JSON.parse(event.data).data.movies));
+                  source.addEventListener("complete", (event) => { see(kind, "complete"); source.close(); });
+                }
+                follow("subscription");
+                follow("query");
+                """)
+            // An event without data would never reach the page.
+            let complete = try await window.value(
+                when: "seen.filter(([k, d]) => k == 'query' && d == 'complete').length")
+            #expect(complete == 1)
+            _ = try await window.value(when: "seen.some(([k]) => k == 'subscription')")
+            try await window.evaluate(
+                """
+                fetch("/graphql", {method: "POST", headers: {"content-type": "application/json"}, body: JSON.stringify({
+                  operationName: "UpdateMovie", variables: {
+                    id: seen.find(([k]) => k == "subscription")[1][0].id, genre: "Drama", description: "by EventSource"}})});
+                """)
+            let rows = try await window.value(
+                when:
+                    "seen.filter(([k, d]) => k == 'subscription' && d != 'complete' && d.some((r) => r.description == 'by EventSource')).length"
+            )
+            #expect(rows == 1)
+            #expect(try await window.evaluate("seen.some(([k, d]) => k == 'subscription' && d == 'complete')") == false)
+        }
+        node.signal(SIGINT)
+        #expect(await node.waitForExit() == 0)
+    }
+}
