@@ -100,7 +100,7 @@ extension PublicEndpoint {
             }
             try requireRoomForSession()
             let token = SharedStreams.makeToken()
-            let services = self.services
+            let services = self.services.forSession()
             let limits = settings.session
             call.exchange.eventLoop.execute {
                 let id = self.makeSessionID()
@@ -109,7 +109,9 @@ extension PublicEndpoint {
                     self.unregister(id)
                 }
                 self.sharedStreams.insert(session, token: token)
-                self.register(session, id: id, eventLoop: hub.eventLoop, peer: call.request.remoteAddress)
+                self.register(
+                    session, id: id, eventLoop: hub.eventLoop, peer: call.request.remoteAddress,
+                    version: services.projectVersion)
                 var headers = call.headers
                 headers.replaceOrAdd(name: "content-type", value: "text/plain; charset=utf-8")
                 call.exchange.respond(.created, headers: headers, body: Array(token.utf8))
@@ -125,7 +127,7 @@ extension PublicEndpoint {
             guard let id = extensions["operationId"]?.stringValue, !id.isEmpty else {
                 throw RequestError(.badRequest, "\"extensions.operationId\" is needed")
             }
-            let resolved = try self.services.resolve(request, auth: identity.auth)
+            let resolved = try stream.services.resolve(request, auth: identity.auth)
             if call.request.method == .GET, resolved.operation.kind == .mutation {
                 return call.methodNotAllowed("POST")
             }

@@ -20,7 +20,8 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
 
     package let eventLoop: any EventLoop
     private let hub: LoopHub
-    private let services: any SessionServices
+    /// By the project's version that was current when it began.
+    package let services: any SessionServices
     private let limits: SessionLimits
     private var machine: SharedStreamMachine
     private var exchange: HTTPExchange?

@@ -17,8 +17,8 @@ import Testing
 
     private func unchanged(_ run: UInt64, answers: UInt64) -> InboxMessage {
         .unchanged(
-            shard: Fixture.shard, key: key, digest: Fixture.digest(1), position: Fixture.position(run), answers: answers
-        )
+            shard: Fixture.shard, key: key, digest: Fixture.digest(1), position: Fixture.position(run),
+            epoch: Fixture.position(run).epoch, answers: answers)
     }
 
     private func ticked(_ run: UInt64) -> InboxMessage {
