@@ -116,7 +116,8 @@ struct KeyRefreshTests {
         let uids = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<8 { group.addTask { try await verifier.verify(token, nowMs: nowMs).auth.uid } }
             for await _ in started.stream { break }
-            gate.continuation.yield()
+            // For good: a second fetch is to fail the test, not to wait for ever.
+            gate.continuation.finish()
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(uids == Array(repeating: "ann", count: 8))
