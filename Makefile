@@ -3,8 +3,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PROJECT ?= config/movies
 SWIFT_BUILD_FLAGS ?=
+MINUTES ?= 5
 
-.PHONY: help setup build run cluster test simulate deploy-check lint format bench load clean release
+.PHONY: help setup build run cluster test simulate chaos deploy-check lint format bench load clean release
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -32,6 +33,11 @@ test: ## All tests, with a private Postgres and a private Redis
 	@Tests/IntegrationTests/Python/setup.sh
 	# One after the other: many of them start servers and have time limits.
 	swift test --no-parallel $(SWIFT_BUILD_FLAGS)
+
+chaos: ## Faults of real processes under load, each judged; MINUTES=5 SEED=… CHAOS_FLAGS="--json"
+	@deploy/setup.sh cluster
+	swift build --product freshet-chaos $(SWIFT_BUILD_FLAGS)
+	@exec "$$(swift build --show-bin-path $(SWIFT_BUILD_FLAGS))/freshet-chaos" --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(CHAOS_FLAGS)
 
 bench: setup ## Benchmarks beside bare equivalents; BENCH_FLAGS="--quick --only rules,fanout"
 	swift build -c release --product freshet-bench $(SWIFT_BUILD_FLAGS)

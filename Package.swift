@@ -157,6 +157,12 @@ let package = Package(
             "Simulation",
             ["APINode", "Broker", "CEL", "FanoutWorker", "JSON", "LiveModel", "Refresh", "Sessions", "Sharding"]),
         .executableTarget(name: "freshet-simulate", dependencies: ["Simulation", arguments], swiftSettings: settings),
+        // Faults of real processes: `make chaos`
+        module(
+            "Chaos",
+            ["FreshetClient", "JSON", "LoadDriver", "LocalServers", "Postgres", deque, nio, nioPosix, nioHTTP, logging]),
+        .executableTarget(
+            name: "freshet-chaos", dependencies: ["Chaos", "freshet", arguments], swiftSettings: settings),
         // Tests mirror Sources
         tests("CELTests", ["CEL"]),
         tests("GraphQLLanguageTests", ["GraphQLLanguage", "JSON"]),
@@ -190,6 +196,7 @@ let package = Package(
         tests("NodeTests", ["Node"]),
         tests("FreshetClientTests", ["FreshetClient", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests("LoadDriverTests", ["FreshetClient", "HTTPServer", "JSON", "LoadDriver", nio, nioHTTP, logging]),
+        tests("ChaosTests", ["Chaos", "freshet", nio, nioPosix]),
         tests(
             "IntegrationTests",
             [

@@ -49,6 +49,13 @@ package final class MutationTimes: @unchecked Sendable {
         answered[sequence].store(-1, ordering: .releasing)
     }
 
+    /// Nil for one that was not acknowledged.
+    package func answeredNs(_ sequence: Int) -> Int64? {
+        guard sequence < count else { return nil }
+        let ns = answered[sequence].load(ordering: .acquiring)
+        return ns > 0 ? ns : nil
+    }
+
     package enum Latency: Sendable, Hashable {
         case ns(Int64)
         /// The delivery overtook the mutation's answer.

@@ -33,6 +33,8 @@ final class MutationDriver: @unchecked Sendable {
     private var due: MutationSchedule.Due?
     private var isMeasuring = false
     private var isStopped = false
+    /// Set while paused: what comes next then.
+    private var held: MutationSchedule.Due?
     private var timer: Scheduled<Void>?
     private var counts = Counts()
     private var finished: [EventLoopPromise<Void>] = []
@@ -67,6 +69,27 @@ final class MutationDriver: @unchecked Sendable {
         due = nil
         finishIfDone()
     }
+
+    /// Sends nothing until `resume()`; what is in flight is waited for.
+    func pause() {
+        guard let due else { return }
+        held = due
+        self.due = nil
+        timer?.cancel()
+        finishIfDone()
+    }
+
+    /// The schedule goes on where it was: nothing is made up for.
+    func resume() {
+        guard let held, !isStopped else { return }
+        self.held = nil
+        due = held
+        startNs = Clock.nowNs() - held.atNs
+        tick()
+    }
+
+    /// Sequence number of the next mutation; nil when there is none left.
+    var nextSequence: Int? { (due ?? held)?.sequence }
 
     func look() -> Counts { counts }
 

@@ -11,6 +11,7 @@ final class LoopShard: @unchecked Sendable {
     private let marker: Marker
     private let times: MutationTimes
     private let latencyFrom: Scenario.LatencyStart
+    private let onDelivery: DeliveryObserver?
     private var subscribers: [Subscriber] = []
     private var slots: [Int: QuerySlot] = [:]
     private var snapshot = LoopSnapshot()
@@ -18,13 +19,14 @@ final class LoopShard: @unchecked Sendable {
 
     init(
         eventLoop: any EventLoop, addresses: [ServerAddress], marker: Marker, times: MutationTimes,
-        latencyFrom: Scenario.LatencyStart
+        latencyFrom: Scenario.LatencyStart, onDelivery: DeliveryObserver? = nil
     ) {
         self.eventLoop = eventLoop
         self.addresses = addresses
         self.marker = marker
         self.times = times
         self.latencyFrom = latencyFrom
+        self.onDelivery = onDelivery
     }
 
     // MARK: From the run
@@ -100,6 +102,13 @@ final class LoopShard: @unchecked Sendable {
         snapshot.firstResult.record(ns: afterNs)
     }
 
+    func observed(_ subscriber: Subscriber, connection: Int, in slot: QuerySlot, nowNs: Int64) {
+        onDelivery?(
+            Delivery(
+                subscriber: subscriber.index, connection: connection, query: subscriber.query,
+                target: subscriber.target, payload: slot.payload, markers: slot.markers, atNs: nowNs))
+    }
+
     func delivered() {
         snapshot.deliveredTotal += 1
         if isMeasuring { snapshot.delivered += 1 }
@@ -115,6 +124,25 @@ final class LoopShard: @unchecked Sendable {
         }
     }
 }
+
+/// A result that reached a subscriber, for who looks on.
+package struct Delivery: Sendable {
+    package let subscriber: Int
+    /// Number of the subscriber's connection, from 1.
+    package let connection: Int
+    /// Number of the live query in the run.
+    package let query: Int
+    package let target: LiveQueryTarget
+    /// `{"data":…}`
+    package let payload: [UInt8]
+    /// Sequence numbers of the mutations whose text it shows.
+    package let markers: [Int]
+    /// Monotonic.
+    package let atNs: Int64
+}
+
+/// Called on event loops, at every delivery: it must be quick.
+package typealias DeliveryObserver = @Sendable (Delivery) -> Void
 
 /// The newest result of one live query on one event loop.
 final class QuerySlot {

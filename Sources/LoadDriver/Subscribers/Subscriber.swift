@@ -89,6 +89,7 @@ final class Subscriber: @unchecked Sendable {
         let nowNs = Clock.nowNs()
         failuresInRow = 0
         shard.delivered()
+        shard.observed(self, connection: attempts, in: slot, nowNs: nowNs)
         let isFirst = payload == nil
         payload = slot.payload
         if isFirst { shard.firstResult(afterNs: nowNs - startedNs) }

@@ -1,0 +1,125 @@
+package import JSON
+
+/// What a run found.
+package struct ChaosReport: Sendable {
+    package struct Round: Sendable {
+        package var number: Int
+        /// Since the run's start.
+        package var atMs: Int
+        package var faults: [String]
+        /// From the last mutation's answer until every subscriber had what reading gives.
+        package var settledMs: Int
+        package var acknowledged: Int
+        /// In words; empty: nothing was missed.
+        package var misses: [String]
+
+        package init(number: Int, atMs: Int, faults: [String]) {
+            self.number = number
+            self.atMs = atMs
+            self.faults = faults
+            settledMs = 0
+            acknowledged = 0
+            misses = []
+        }
+
+        /// One line for people.
+        package var text: String {
+            let verdict =
+                misses.isEmpty
+                ? "settled in \(settledMs) ms, \(acknowledged) acknowledged" : "MISS: " + misses.joined(separator: "; ")
+            return "\(number)  +\(atMs / 1_000) s  \(faults.joined(separator: " + ")): \(verdict)"
+        }
+    }
+
+    package var seed: UInt64
+    package var rounds: [Round] = []
+    package var elapsedMs = 0
+    package var faultsByKind: [String: Int] = [:]
+    package var mutationsAcknowledged = 0
+    package var mutationsFailed = 0
+    package var subscribers = 0
+    package var liveQueries = 0
+    package var delivered = 0
+    package var connectionsLost = 0
+    package var leaseMs: Int
+    /// kill -9 of a worker until every operation of its shards was refreshed again.
+    package var takeOverMs: [Int] = []
+    /// The longest wait for a mutation's effect while a worker drained.
+    package var handOverMs: [Int] = []
+    /// kill -9 of a gateway until every subscriber was connected, and how many were not.
+    package var reconnects: [(sessions: Int, ms: Int)] = []
+    /// Older results after a change of the connection.
+    package var acrossConnections = 0
+    /// Nodes that ended with an exit code although nobody asked them to.
+    package var ownExits: [String] = []
+
+    package init(seed: UInt64, leaseMs: Int) {
+        self.seed = seed
+        self.leaseMs = leaseMs
+    }
+
+    package var misses: Int { rounds.reduce(0) { $0 + $1.misses.count } }
+    package var faults: Int { faultsByKind.values.reduce(0, +) }
+    /// A run without a fault or without a mutation shows nothing.
+    package var hasPassed: Bool { misses == 0 && faults > 0 && mutationsAcknowledged > 0 }
+
+    package static func median(_ values: [Int]) -> Int? {
+        values.isEmpty ? nil : values.sorted()[(values.count - 1) / 2]
+    }
+
+    /// Several lines for people, without a line break at the end.
+    package var text: String {
+        var lines = [
+            "",
+            "seed \(seed): \(faults) faults in \(rounds.count) rounds, \(elapsedMs / 60_000) min "
+                + "\(elapsedMs / 1_000 % 60) s, \(misses == 0 ? "no miss" : "\(misses) MISSES")",
+            "  load        \(subscribers) subscribers of \(liveQueries) live queries, \(mutationsAcknowledged) mutations "
+                + "acknowledged, \(mutationsFailed) failed, \(delivered) deliveries, \(connectionsLost) connections lost",
+            "  " + Self.line("settled", rounds.map(\.settledMs)),
+            "  " + Self.line("take-over", takeOverMs) + " from a worker's kill -9 to its operations' refresh; lease "
+                + "\(leaseMs) ms",
+            "  " + Self.line("hand-over", handOverMs) + " longest wait while a worker drained",
+            "  " + Self.line("reconnect", reconnects.map(\.ms)) + " from a gateway's kill -9 to all connected; at most "
+                + "\(reconnects.map(\.sessions).max() ?? 0) sessions",
+        ]
+        if acrossConnections > 0 {
+            lines.append("  \(acrossConnections) older results on another connection (not counted as misses)")
+        }
+        for exit in ownExits { lines.append("  ended by itself: \(exit)") }
+        for (kind, count) in faultsByKind.sorted(by: { $0.key < $1.key }) { lines.append("  \(count) × \(kind)") }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func line(_ name: String, _ values: [Int]) -> String {
+        let name = name + String(repeating: " ", count: max(0, 12 - name.count))
+        guard let median = median(values), let most = values.max() else { return name + "not measured" }
+        return "\(name)median \(median) ms, at most \(most) ms (\(values.count)×)"
+    }
+
+    package var json: JSONValue {
+        func numbers(_ values: [Int]) -> JSONValue { .array(values.map { .int(Int64($0)) }) }
+        return [
+            "seed": .string(String(seed)), "elapsedMs": .int(Int64(elapsedMs)), "faults": .int(Int64(faults)),
+            "misses": .int(Int64(misses)), "passed": .bool(hasPassed), "subscribers": .int(Int64(subscribers)),
+            "liveQueries": .int(Int64(liveQueries)), "mutationsAcknowledged": .int(Int64(mutationsAcknowledged)),
+            "mutationsFailed": .int(Int64(mutationsFailed)), "delivered": .int(Int64(delivered)),
+            "connectionsLost": .int(Int64(connectionsLost)), "leaseMs": .int(Int64(leaseMs)),
+            "takeOverMs": numbers(takeOverMs), "handOverMs": numbers(handOverMs),
+            "reconnects": .array(
+                reconnects.map { ["sessions": .int(Int64($0.sessions)), "ms": .int(Int64($0.ms))] }),
+            "acrossConnections": .int(Int64(acrossConnections)),
+            "ownExits": .array(ownExits.map(JSONValue.string)),
+            "faultsByKind": .object(
+                JSONObject(faultsByKind.sorted { $0.key < $1.key }.map { ($0.key, .int(Int64($0.value))) })),
+            "rounds": .array(
+                rounds.map { round in
+                    [
+                        "number": .int(Int64(round.number)), "atMs": .int(Int64(round.atMs)),
+                        "faults": .array(round.faults.map(JSONValue.string)),
+                        "settledMs": .int(Int64(round.settledMs)), "acknowledged": .int(Int64(round.acknowledged)),
+                        "misses": .array(round.misses.map(JSONValue.string)),
+                    ]
+                }),
+        ]
+    }
+}

@@ -1,0 +1,122 @@
+internal import LoadDriver
+
+/// What goes wrong in which order: a function of the seed, the nodes and the lease's age, nothing else.
+///
+/// Kinds of faults come from a shuffled deck, so that a short run has most of them and a long one all, equally often.
+package struct ChaosSchedule: Sendable {
+    package struct Round: Sendable, Hashable {
+        /// From 1.
+        package let number: Int
+        /// When each begins, since the round's start.
+        package let faults: [Timed]
+        /// Load after everything is healed.
+        package let afterMs: Int
+    }
+
+    package struct Timed: Sendable, Hashable {
+        package let atMs: Int
+        package let fault: Fault
+    }
+
+    /// Rounds of which one has two faults.
+    package static let doubleEvery = 4
+
+    private enum Kind: CaseIterable {
+        case killWorker, killWorkerAgain, killGateway, killAPI, drainWorker, drainGateway, drainAPI
+        case pauseWorkerShort, pauseWorkerLong, pauseGateway, pauseAPI
+        case cutWorkerRedis, cutGatewayRedis, cutAPIRedis, cutWorkerPostgres, cutAPIPostgres
+        case silenceWorkerRedis, silenceGatewayRedis, silenceAPIRedis, silenceWorkerPostgres, silenceAPIPostgres
+        case slowRedis, slowPostgres
+        case killRedis, loseRedis, ageRedis, pauseRedis, flushRedis, killPostgres
+    }
+
+    private let nodes: [String]
+    private let leaseMs: Int
+    private let only: Set<String>
+    private var random: SeededRandom
+    private var deck: [Kind] = []
+    private var rounds = 0
+
+    /// - Parameters:
+    ///   - nodes: `api-1`, `worker-2`, …; at least one of each role.
+    ///   - only: kinds that may come; empty: all.
+    package init(seed: UInt64, nodes: [String], leaseMs: Int, only: Set<String> = []) {
+        self.only = only.isEmpty ? [] : only.intersection(Self.kinds(nodes, leaseMs))
+        self.nodes = nodes
+        self.leaseMs = leaseMs
+        random = SeededRandom(seed: seed, stream: 7)
+    }
+
+    package mutating func next() -> Round {
+        rounds += 1
+        var faults = [Timed(atMs: .random(in: 200...1_200, using: &random), fault: draw(besides: nil))]
+        if Int.random(in: 1...Self.doubleEvery, using: &random) == 1, only.isEmpty {
+            let second = draw(besides: faults[0].fault.target)
+            // Often while the first one still lasts.
+            faults.append(Timed(atMs: faults[0].atMs + .random(in: 0...1_500, using: &random), fault: second))
+        }
+        return Round(number: rounds, faults: faults, afterMs: .random(in: 500...1_500, using: &random))
+    }
+
+    /// Every kind that can come.
+    package static func kinds(_ nodes: [String], _ leaseMs: Int) -> Set<String> {
+        var schedule = ChaosSchedule(seed: 0, nodes: nodes, leaseMs: leaseMs)
+        return Set(Kind.allCases.map { schedule.fault($0).kind })
+    }
+
+    private mutating func draw(besides target: String?) -> Fault {
+        while true {
+            if deck.isEmpty { deck = Kind.allCases.shuffled(using: &random) }
+            let fault = fault(deck.removeLast())
+            if fault.target != target, only.isEmpty || only.contains(fault.kind) { return fault }
+        }
+    }
+
+    private mutating func fault(_ kind: Kind) -> Fault {
+        switch kind {
+        case .killWorker, .killWorkerAgain: .kill(node: node("worker"))
+        case .killGateway: .kill(node: node("gateway"))
+        case .killAPI: .kill(node: node("api"))
+        case .drainWorker: .drain(node: node("worker"))
+        case .drainGateway: .drain(node: node("gateway"))
+        case .drainAPI: .drain(node: node("api"))
+        case .pauseWorkerShort: .pause(node: node("worker"), ms: ms(100...max(101, leaseMs / 2)))
+        case .pauseWorkerLong: .pause(node: node("worker"), ms: longMs())
+        case .pauseGateway: .pause(node: node("gateway"), ms: ms(100...2 * leaseMs))
+        case .pauseAPI: .pause(node: node("api"), ms: ms(100...2 * leaseMs))
+        case .cutWorkerRedis: link("worker", .redis, .cut)
+        case .cutGatewayRedis: link("gateway", .redis, .cut)
+        case .cutAPIRedis: link("api", .redis, .cut)
+        case .cutWorkerPostgres: link("worker", .postgres, .cut)
+        case .cutAPIPostgres: link("api", .postgres, .cut)
+        case .silenceWorkerRedis: link("worker", .redis, .silent)
+        case .silenceGatewayRedis: link("gateway", .redis, .silent)
+        case .silenceAPIRedis: link("api", .redis, .silent)
+        case .silenceWorkerPostgres: link("worker", .postgres, .silent)
+        case .silenceAPIPostgres: link("api", .postgres, .silent)
+        case .slowRedis: link(nil, .redis, .slow(delayMs: ms(20...300)))
+        case .slowPostgres: link(nil, .postgres, .slow(delayMs: ms(20...300)))
+        case .killRedis: .killRedis(downMs: ms(0...3_000), .kept)
+        case .loseRedis: .killRedis(downMs: ms(0...3_000), .lost)
+        case .ageRedis: .killRedis(downMs: ms(0...3_000), .old(ms: ms(200...3_000)))
+        case .pauseRedis: .pauseRedis(ms: ms(100...2 * leaseMs))
+        case .flushRedis: .flushRedis
+        case .killPostgres: .killPostgres(downMs: ms(0...3_000))
+        }
+    }
+
+    private mutating func link(_ role: String?, _ server: Fault.Server, _ trouble: Fault.Trouble) -> Fault {
+        let lasts = Bool.random(using: &random) ? longMs() : ms(100...max(101, leaseMs / 2))
+        return .link(node: node(role), server, trouble, ms: lasts)
+    }
+
+    /// Longer than the lease.
+    private mutating func longMs() -> Int { ms((leaseMs + 300)...(leaseMs + 3_000)) }
+
+    private mutating func ms(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &random) }
+
+    private mutating func node(_ role: String?) -> String {
+        let candidates = nodes.filter { role == nil || Fault.role($0) == role }
+        return candidates[.random(in: candidates.indices, using: &random)]
+    }
+}

@@ -1,0 +1,47 @@
+/// The scenario of a run: every operation of `config/chaos` is followed over every transport.
+enum ChaosLoad {
+    static let counterOperations = 6
+    static let teamOperations = 3
+    static let requestTimeoutMs = 8_000
+
+    /// - Parameter seconds: mutations for so long, pauses not counted.
+    static func scenario(subscribers: Int, perSecond: Double, seconds: Int) -> String {
+        let transports = ["graphql-transport-ws", "sse", "longpoll"]
+        let operations = (1...counterOperations).map { "Counter\($0)" } + (1...teamOperations).map { "Team\($0)" }
+        let parts = operations.count * transports.count
+        var groups = ""
+        for (number, operation) in operations.enumerated() {
+            let variable = operation.hasPrefix("Team") ? "team" : "number"
+            for (place, transport) in transports.enumerated() {
+                let part = number * transports.count + place
+                let count = subscribers * (part + 1) / parts - subscribers * part / parts
+                guard count > 0 else { continue }
+                groups += """
+                      - count: \(count)
+                        operation: \(operation)
+                        transport: \(transport)
+                        row: random
+                        variables: {\(variable): "{{row.\(variable)}}"}
+
+                    """
+            }
+        }
+        return """
+            name: chaos
+            connector: chaos
+            rows: {operation: AllCounters, path: counters}
+            subscribers:
+            \(groups)
+            mutations:
+              - operation: Bump
+                perSecond: \(perSecond)
+                row: random
+                variables: {number: "{{row.number}}", team: "{{row.team}}", note: "{{marker}}"}
+            connectTimeoutMs: 60000
+            requestTimeoutMs: \(requestTimeoutMs)
+            warmUpMs: 0
+            durationMs: \(seconds * 1_000)
+
+            """
+    }
+}
