@@ -1,11 +1,7 @@
 internal import Foundation
 internal import FreshetClient
-internal import JSON
 internal import LoadDriver
 internal import LocalServers
-internal import Logging
-internal import NIOHTTP1
-internal import Postgres
 internal import Synchronization
 
 /// One run: round after round of faults under load, each followed by the verdict.
@@ -55,8 +51,8 @@ package final class ChaosRun: Sendable {
 
     /// - Throws: what kept the run from starting; later troubles are misses.
     package func run(onRound: @escaping @Sendable (ChaosReport.Round) -> Void) async throws -> ChaosReport {
-        try? FileManager.default.removeItem(atPath: options.folder)
-        try FileManager.default.createDirectory(atPath: options.folder, withIntermediateDirectories: true)
+        let folder = ChaosFolder(path: options.folder, seed: options.seed)
+        try folder.empty()
         let cluster = ChaosCluster(folder: options.folder, project: options.project, freshet: options.freshet)
         let result: Result<ChaosReport, any Error>
         do {
@@ -73,10 +69,7 @@ package final class ChaosRun: Sendable {
     ) async throws -> ChaosReport {
         try await cluster.start()
         guard let server = await cluster.postgres else { throw ChaosError("Postgres is gone") }
-        var configuration = PostgresConfiguration(connectionString: server.connectionString)
-        configuration.writeConnections = 1
-        configuration.sessionConnections = 1
-        let database = PostgresPool(configuration: configuration, logger: Self.silentLogger)
+        let database = ChaosDatabase(server.connectionString, seed: options.seed)
         try await database.start()
         let load = try await startLoad(cluster)
 
@@ -97,7 +90,7 @@ package final class ChaosRun: Sendable {
             judged = await load.nextSequence() ?? load.times.count
             for fault in round.faults { report.faultsByKind[fault.fault.kind, default: 0] += 1 }
             report.rounds.append(performed)
-            if !performed.misses.isEmpty { keepLogs(performed) }
+            if !performed.misses.isEmpty { ChaosFolder(path: options.folder, seed: options.seed).keepLogs(performed) }
             onRound(performed)
             await load.resume()
         }
@@ -134,7 +127,7 @@ package final class ChaosRun: Sendable {
 
     private func perform(
         _ round: ChaosSchedule.Round, _ begun: ChaosReport.Round, _ injector: FaultInjector, _ load: SteadyLoad,
-        _ database: PostgresPool, judgedBefore: Int, _ report: inout ChaosReport
+        _ database: ChaosDatabase, judgedBefore: Int, _ report: inout ChaosReport
     ) async -> ChaosReport.Round {
         var outcome = begun
         let connections = ConnectionWatch(load)
@@ -151,7 +144,7 @@ package final class ChaosRun: Sendable {
         await Self.pause(ms: round.afterMs)
         await load.pause()
 
-        if options.sabotages { await sabotage(database) }
+        if options.sabotages { await database.sabotage() }
 
         let verdict = await load.judge(withinMs: options.settleMs)
         outcome.settledMs = Int(verdict.settledMs)
@@ -162,14 +155,17 @@ package final class ChaosRun: Sendable {
         if let missing = await connections.missing(withinMs: options.settleMs) {
             outcome.misses.append("\(missing) subscribers without a connection")
         }
-        await checkReceipts(judgedBefore..<(load.nextSequence() ?? load.times.count), load, database, &outcome)
+        let judged = judgedBefore..<(await load.nextSequence() ?? load.times.count)
+        let acknowledged = judged.filter { load.times.answeredNs($0) != nil }
+        outcome.acknowledged = acknowledged.count
+        outcome.misses += await database.misses(of: acknowledged)
         let (regresses, found) = watch.withLock { watch in
             let found = watch.probe
             watch.probe = nil
             return (watch.takeRegresses(), found)
         }
         for regress in regresses where !regress.isAcrossConnections {
-            outcome.misses.append(await words(regress, load, database))
+            outcome.misses.append(await database.words(regress, load.times))
         }
         for end in injector.cluster.takeEnds() where !injector.isExpected(end) {
             if end.how.hasPrefix("signal") {
@@ -217,31 +213,8 @@ package final class ChaosRun: Sendable {
 
     // MARK: Checks
 
-    /// Every acknowledged mutation must have its receipt.
-    private func checkReceipts(
-        _ sequences: Range<Int>, _ load: SteadyLoad, _ database: PostgresPool, _ outcome: inout ChaosReport.Round
-    ) async {
-        let marker = Marker(run: UInt32(truncatingIfNeeded: options.seed))
-        let acknowledged = sequences.filter { load.times.answeredNs($0) != nil }
-        outcome.acknowledged = acknowledged.count
-        guard !acknowledged.isEmpty else { return }
-        let list = acknowledged.map { "'\(marker.text($0))'" }.joined(separator: ",")
-        guard let found = await ask(database, "SELECT count(*) FROM receipt WHERE marker IN (\(list))") else {
-            outcome.misses.append("the database did not answer")
-            return
-        }
-        if found != acknowledged.count {
-            outcome.misses.append("\(acknowledged.count - found) acknowledged mutations are lost")
-        }
-        if let apart = await ask(database, "SELECT (SELECT sum(value) FROM counter) - (SELECT count(*) FROM receipt)"),
-            apart != 0
-        {
-            outcome.misses.append("counters and receipts are apart by \(apart)")
-        }
-    }
-
     /// The totals, and that the outbox is empty in the end.
-    private func finish(_ report: inout ChaosReport, _ load: SteadyLoad, _ database: PostgresPool) async {
+    private func finish(_ report: inout ChaosReport, _ load: SteadyLoad, _ database: ChaosDatabase) async {
         let look = await load.look()
         report.subscribers = look.subscribers
         report.liveQueries = load.liveQueries
@@ -251,7 +224,7 @@ package final class ChaosRun: Sendable {
         report.mutationsFailed = (await load.nextSequence() ?? load.times.count) - look.mutationsAnswered
         report.acrossConnections = watch.withLock { $0.acrossConnections }
         let deadline = ContinuousClock.now + .milliseconds(options.settleMs)
-        while let rows = await ask(database, "SELECT count(*) FROM freshet.outbox"), rows > 0 {
+        while let rows = await database.outboxRows(), rows > 0 {
             guard ContinuousClock.now < deadline else {
                 var last = ChaosReport.Round(number: report.rounds.count + 1, atMs: report.elapsedMs, faults: [])
                 last.misses.append("\(rows) rows stayed in the outbox")
@@ -260,47 +233,6 @@ package final class ChaosRun: Sendable {
             await Self.pause(ms: 100)
         }
     }
-
-    private func words(_ regress: DeliveryWatch.Regress, _ load: SteadyLoad, _ database: PostgresPool) async -> String {
-        var text =
-            "subscriber \(regress.subscriber) of \(regress.operation) went from \(regress.from) to \(regress.to)"
-        guard let sequence = regress.marker else { return text }
-        let marker = Marker(run: UInt32(truncatingIfNeeded: options.seed)).text(sequence)
-        let isThere = await ask(database, "SELECT count(*) FROM receipt WHERE marker = '\(marker)'") == 1
-        text += " (mutation \(sequence), \(load.times.answeredNs(sequence) == nil ? "not " : "")acknowledged, "
-        return text + (isThere ? "in the database)" : "not in the database any more)")
-    }
-
-    private func sabotage(_ database: PostgresPool) async {
-        try? await database.script(
-            """
-            UPDATE counter SET value = value + 1 WHERE number < 50;
-            DELETE FROM receipt WHERE ctid IN (SELECT ctid FROM receipt ORDER BY ctid DESC LIMIT 1);
-            """)
-    }
-
-    /// One number; Postgres may just have come back.
-    private func ask(_ database: PostgresPool, _ sql: String) async -> Int? {
-        for _ in 0..<50 {
-            if let rows = try? await database.query(Statement(sql)) { return rows.rows.first?.int(0) }
-            await Self.pause(ms: 200)
-        }
-        return nil
-    }
-
-    /// Logs as they are now, in a folder of the round's own.
-    private func keepLogs(_ round: ChaosReport.Round) {
-        let folder = "\(options.folder)/misses/round-\(round.number)"
-        try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        for name in ChaosCluster.names + ["haproxy"] {
-            try? FileManager.default.copyItem(atPath: "\(options.folder)/\(name).log", toPath: "\(folder)/\(name).log")
-        }
-        let text = "seed \(options.seed), \(Date())\n\(round.text)\n"
-        try? Data(text.utf8).write(to: URL(fileURLWithPath: folder + "/round.txt"))
-    }
-
-    /// The suite ends servers on purpose: what its own connections say about that is of no use.
-    private static let silentLogger = Logger(label: "chaos") { _ in SwiftLogNoOpLogHandler() }
 
     static func pause(ms: Int) async { try? await Task.sleep(for: .milliseconds(ms)) }
 
