@@ -116,6 +116,9 @@ package enum Addresses {
     static let socketPathBytesMax = 107
 
     /// Free a moment ago. Somebody else can take it before the server does: the server then fails and is given another.
+    ///
+    /// Not one that the kernel gives to outgoing connections, if possible: while a server is down one of those could get
+    /// its port, even one that wants to reach it, which then talks to itself.
     package static func freeLoopbackPort() -> Int? { freeLoopbackPorts(1).first }
 
     /// The same for several, all different: each is held until the last one is found. Fewer when there are no more.
@@ -124,18 +127,39 @@ package enum Addresses {
         defer { for descriptor in held { close(descriptor) } }
         var ports: [Int] = []
         for _ in 0..<count {
-            guard let (descriptor, port) = bindLoopback() else { break }
+            guard let (descriptor, port) = bindBelowEphemeral() ?? bindLoopback(0) else { break }
             held.append(descriptor)
             ports.append(port)
         }
         return ports
     }
 
-    private static func bindLoopback() -> (descriptor: Int32, port: Int)? {
+    static let portMin = 10_240
+    static let triesMax = 50
+
+    /// The first port that the kernel gives to outgoing connections.
+    static let firstEphemeralPort: Int = {
+        let range = Files.read("/proc/sys/net/ipv4/ip_local_port_range")
+        return range?.split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) } ?? 0
+    }()
+
+    private static func bindBelowEphemeral() -> (descriptor: Int32, port: Int)? {
+        guard firstEphemeralPort >= 2 * portMin else { return nil }
+        for _ in 0..<triesMax {
+            if let bound = bindLoopback(UInt16.random(in: UInt16(portMin)..<UInt16(firstEphemeralPort))) {
+                return bound
+            }
+        }
+        return nil
+    }
+
+    /// - Parameter port: 0: any.
+    private static func bindLoopback(_ port: UInt16) -> (descriptor: Int32, port: Int)? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isBound = withUnsafeMutablePointer(to: &address) { pointer in
