@@ -16,7 +16,7 @@ struct ChaosVerdictTests {
             freshet: Self.freshet)
         options.subscribers = 54
         options.sabotages = sabotages
-        options.settleMs = sabotages ? 2_000 : 60_000
+        options.settleMs = sabotages ? 2_000 : 120_000
         return try await ChaosRun(options).run { print($0.text) }
     }
 

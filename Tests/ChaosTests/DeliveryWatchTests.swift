@@ -1,3 +1,4 @@
+import LoadDriver
 import Testing
 
 @testable import Chaos
@@ -5,11 +6,12 @@ import Testing
 @Suite struct DeliveryWatchTests {
     private func deliver(
         _ watch: inout DeliveryWatch, _ versions: [Int], subscriber: Int = 0, connection: Int = 1,
-        operation: String = "Counter1", markers: [Int] = [], atMs: Int64 = 0
+        operation: String = "Counter1", transport: LoadTransport = .graphqlTransportWS, markers: [Int] = [],
+        atMs: Int64 = 0
     ) {
         watch.delivered(
-            subscriber: subscriber, connection: connection, operation: operation, versions: versions, markers: markers,
-            atNs: atMs * 1_000_000)
+            subscriber: subscriber, connection: connection, operation: operation, transport: transport,
+            versions: versions, markers: markers, atNs: atMs * 1_000_000)
     }
 
     @Test func readsVersions() {
@@ -30,14 +32,33 @@ import Testing
         #expect(watch.takeRegresses().isEmpty)
     }
 
-    @Test func countsAnotherConnectionApart() {
+    @Test func countsAReconnectWithoutATagApart() {
         var watch = DeliveryWatch()
         deliver(&watch, [5])
         deliver(&watch, [4], connection: 2)
         #expect(watch.regressCount == 0)
-        #expect(watch.acrossConnections == 1)
+        #expect(watch.withoutTag == 1)
         deliver(&watch, [3], connection: 2)
         #expect(watch.regressCount == 1)
+    }
+
+    @Test(arguments: [LoadTransport.sse, .longpoll]) func aReconnectWithATagMayNotGoBack(_ transport: LoadTransport) {
+        var watch = DeliveryWatch()
+        deliver(&watch, [5], transport: transport)
+        deliver(&watch, [4], connection: 2, transport: transport)
+        #expect(watch.regressCount == 1)
+        #expect(watch.withoutTag == 0)
+        #expect(watch.takeRegresses().map(\.isAcrossConnections) == [true])
+    }
+
+    @Test func manyReconnectsHideNoMiss() {
+        var watch = DeliveryWatch()
+        for subscriber in 0...DeliveryWatch.regressesMax {
+            deliver(&watch, [5], subscriber: subscriber)
+            deliver(&watch, [4], subscriber: subscriber, connection: 2)
+        }
+        deliver(&watch, [3], connection: 2)
+        #expect(watch.takeRegresses().count == 1)
     }
 
     @Test func timesTheFirstRefreshOfEveryOperation() throws {

@@ -35,6 +35,8 @@ package struct ChaosReport: Sendable {
     package var rounds: [Round] = []
     package var elapsedMs = 0
     package var faultsByKind: [String: Int] = [:]
+    /// `Round.settledMs` of rounds with one fault only.
+    package var settledMsByKind: [String: [Int]] = [:]
     package var mutationsAcknowledged = 0
     package var mutationsFailed = 0
     package var subscribers = 0
@@ -48,8 +50,8 @@ package struct ChaosReport: Sendable {
     package var handOverMs: [Int] = []
     /// kill -9 of a gateway until every subscriber was connected, and how many were not.
     package var reconnects: [(sessions: Int, ms: Int)] = []
-    /// Older results after a change of the connection.
-    package var acrossConnections = 0
+    /// Older results after a reconnect without a resume tag.
+    package var olderWithoutTag = 0
     /// Nodes that ended with an exit code although nobody asked them to.
     package var ownExits: [String] = []
 
@@ -82,16 +84,18 @@ package struct ChaosReport: Sendable {
             "  " + Self.line("reconnect", reconnects.map(\.ms)) + " from a gateway's kill -9 to all connected; at most "
                 + "\(reconnects.map(\.sessions).max() ?? 0) sessions",
         ]
-        if acrossConnections > 0 {
-            lines.append("  \(acrossConnections) older results on another connection (not counted as misses)")
+        if olderWithoutTag > 0 {
+            lines.append("  \(olderWithoutTag) older results after a reconnect without a resume tag (no misses)")
         }
         for exit in ownExits { lines.append("  ended by itself: \(exit)") }
-        for (kind, count) in faultsByKind.sorted(by: { $0.key < $1.key }) { lines.append("  \(count) × \(kind)") }
+        for (kind, count) in faultsByKind.sorted(by: { $0.key < $1.key }) {
+            lines.append("  \(count) × " + (settledMsByKind[kind].map { Self.line(kind, $0) } ?? kind))
+        }
         return lines.joined(separator: "\n")
     }
 
     private static func line(_ name: String, _ values: [Int]) -> String {
-        let name = name + String(repeating: " ", count: max(0, 12 - name.count))
+        let name = name + String(repeating: " ", count: max(1, 12 - name.count))
         guard let median = median(values), let most = values.max() else { return name + "not measured" }
         return "\(name)median \(median) ms, at most \(most) ms (\(values.count)×)"
     }
@@ -107,10 +111,12 @@ package struct ChaosReport: Sendable {
             "takeOverMs": numbers(takeOverMs), "handOverMs": numbers(handOverMs),
             "reconnects": .array(
                 reconnects.map { ["sessions": .int(Int64($0.sessions)), "ms": .int(Int64($0.ms))] }),
-            "acrossConnections": .int(Int64(acrossConnections)),
+            "olderWithoutTag": .int(Int64(olderWithoutTag)),
             "ownExits": .array(ownExits.map(JSONValue.string)),
             "faultsByKind": .object(
                 JSONObject(faultsByKind.sorted { $0.key < $1.key }.map { ($0.key, .int(Int64($0.value))) })),
+            "settledMsByKind": .object(
+                JSONObject(settledMsByKind.sorted { $0.key < $1.key }.map { ($0.key, numbers($0.value)) })),
             "rounds": .array(
                 rounds.map { round in
                     [

@@ -65,10 +65,16 @@ package struct ChaosSchedule: Sendable {
     }
 
     private mutating func draw(besides target: String?) -> Fault {
+        var aside: [Kind] = []
+        // What could not come now comes next.
+        defer { deck += aside.reversed() }
         while true {
             if deck.isEmpty { deck = Kind.allCases.shuffled(using: &random) }
-            let fault = fault(deck.removeLast())
-            if fault.target != target, only.isEmpty || only.contains(fault.kind) { return fault }
+            let kind = deck.removeLast()
+            let fault = fault(kind)
+            guard only.isEmpty || only.contains(fault.kind) else { continue }
+            if fault.target != target { return fault }
+            aside.append(kind)
         }
     }
 

@@ -47,7 +47,8 @@ struct ChaosDatabase: Sendable {
     /// A regress, and what became of the mutation that the newer result showed.
     func words(_ regress: DeliveryWatch.Regress, _ times: MutationTimes) async -> String {
         var text =
-            "subscriber \(regress.subscriber) of \(regress.operation) went from \(regress.from) to \(regress.to)"
+            "subscriber \(regress.subscriber) (\(regress.transport.rawValue)) of \(regress.operation) went from \(regress.from) to \(regress.to)"
+        if regress.isAcrossConnections { text += " after a reconnect" }
         guard let sequence = regress.marker else { return text }
         let marker = marker.text(sequence)
         let isThere = await ask("SELECT count(*) FROM receipt WHERE marker = '\(marker)'") == 1
@@ -60,16 +61,17 @@ struct ChaosDatabase: Sendable {
         try? await pool.script(
             """
             UPDATE counter SET value = value + 1 WHERE number < 50;
-            DELETE FROM receipt WHERE ctid IN (SELECT ctid FROM receipt ORDER BY ctid DESC LIMIT 1);
+            DELETE FROM receipt WHERE ctid IN (SELECT ctid FROM receipt ORDER BY ctid DESC LIMIT 10);
             """)
     }
 
     /// One number; Postgres may just have come back.
     private func ask(_ sql: String) async -> Int? {
-        for _ in 0..<50 {
+        let deadline = ContinuousClock.now + .milliseconds(ChaosCluster.readyMs)
+        while true {
             if let rows = try? await pool.query(Statement(sql)) { return rows.rows.first?.int(0) }
+            guard ContinuousClock.now < deadline else { return nil }
             await ChaosRun.pause(ms: 200)
         }
-        return nil
     }
 }

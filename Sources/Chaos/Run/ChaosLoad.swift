@@ -37,7 +37,7 @@ enum ChaosLoad {
                 perSecond: \(perSecond)
                 row: random
                 variables: {number: "{{row.number}}", team: "{{row.team}}", note: "{{marker}}"}
-            connectTimeoutMs: 60000
+            connectTimeoutMs: 120000
             requestTimeoutMs: \(requestTimeoutMs)
             warmUpMs: 0
             durationMs: \(seconds * 1_000)

@@ -17,7 +17,7 @@ package final class ChaosRun: Sendable {
         package var settleMs = 60_000
         /// Kinds of faults (`Fault.kind`) that may come; empty: all.
         package var only: Set<String> = []
-        /// To see the verdict fail: in every pause a counter is changed behind the service's back, and a receipt goes.
+        /// To see the verdict fail: in every pause a counter is changed behind the service's back, and receipts go.
         package var sabotages = false
         /// Data, settings and logs; emptied at the start.
         package var folder: String
@@ -89,6 +89,9 @@ package final class ChaosRun: Sendable {
                 round, outcome, FaultInjector(cluster), load, database, judgedBefore: judged, &report)
             judged = await load.nextSequence() ?? load.times.count
             for fault in round.faults { report.faultsByKind[fault.fault.kind, default: 0] += 1 }
+            if round.faults.count == 1, performed.misses.isEmpty {
+                report.settledMsByKind[round.faults[0].fault.kind, default: []].append(performed.settledMs)
+            }
             report.rounds.append(performed)
             if !performed.misses.isEmpty { ChaosFolder(path: options.folder, seed: options.seed).keepLogs(performed) }
             onRound(performed)
@@ -117,8 +120,8 @@ package final class ChaosRun: Sendable {
             self.watch.withLock {
                 $0.delivered(
                     subscriber: delivery.subscriber, connection: delivery.connection,
-                    operation: delivery.target.operation, versions: versions, markers: delivery.markers,
-                    atNs: delivery.atNs)
+                    operation: delivery.target.operation, transport: delivery.transport, versions: versions,
+                    markers: delivery.markers, atNs: delivery.atNs)
             }
         }
     }
@@ -140,6 +143,7 @@ package final class ChaosRun: Sendable {
                 }
             }
         }
+        outcome.misses += injector.serversLost
         outcome.misses += await injector.cluster.unready().map { "\($0) was not ready again" }
         await Self.pause(ms: round.afterMs)
         await load.pause()
@@ -164,7 +168,7 @@ package final class ChaosRun: Sendable {
             watch.probe = nil
             return (watch.takeRegresses(), found)
         }
-        for regress in regresses where !regress.isAcrossConnections {
+        for regress in regresses {
             outcome.misses.append(await database.words(regress, load.times))
         }
         for end in injector.cluster.takeEnds() where !injector.isExpected(end) {
@@ -222,7 +226,7 @@ package final class ChaosRun: Sendable {
         report.connectionsLost = look.dropped
         report.mutationsAcknowledged = look.mutationsAnswered
         report.mutationsFailed = (await load.nextSequence() ?? load.times.count) - look.mutationsAnswered
-        report.acrossConnections = watch.withLock { $0.acrossConnections }
+        report.olderWithoutTag = watch.withLock { $0.withoutTag }
         let deadline = ContinuousClock.now + .milliseconds(options.settleMs)
         while let rows = await database.outboxRows(), rows > 0 {
             guard ContinuousClock.now < deadline else {

@@ -12,6 +12,7 @@ final class FaultInjector: Sendable {
     let cluster: ChaosCluster
     /// Nodes that this round ends on purpose.
     private let ended = Mutex<Set<String>>([])
+    private let failures = Mutex<[String]>([])
 
     init(_ cluster: ChaosCluster) {
         self.cluster = cluster
@@ -50,7 +51,7 @@ final class FaultInjector: Sendable {
             case .old: try? FileManager.default.moveItem(atPath: copy, toPath: folder)
             }
             await ChaosRun.pause(ms: downMs)
-            await restart { try await redis.restart() }
+            await restart("Redis") { try await redis.restart() }
         case .pauseRedis(let ms):
             let redis = await cluster.redis
             redis?.freeze()
@@ -61,15 +62,19 @@ final class FaultInjector: Sendable {
             guard let postgres = await cluster.postgres else { return }
             await postgres.crash()
             await ChaosRun.pause(ms: downMs)
-            await restart { try await postgres.restart() }
+            await restart("Postgres") { try await postgres.restart() }
         }
     }
 
     /// Whether a fault of this round explains it.
     func isExpected(_ end: ProcessEnds.End) -> Bool {
         guard ended.withLock({ $0.contains(end.name) }) else { return false }
-        return end.how == "signal 9" || end.how == "exit code 0"
+        // Signal 15: it had only just been started, and did not know yet what to do when asked to end.
+        return end.how == "signal 9" || end.how == "signal 15" || end.how == "exit code 0"
     }
+
+    /// Servers that did not come back, in words: nothing after that says anything about the product.
+    var serversLost: [String] { failures.withLock { $0 } }
 
     /// Of the live queries that a worker owns; empty when it cannot be asked.
     func operations(of name: String) async -> Set<String> {
@@ -101,10 +106,17 @@ final class FaultInjector: Sendable {
         }
     }
 
-    private func restart(_ start: () async throws -> Void) async {
-        for _ in 0..<5 {
-            if (try? await start()) != nil { return }
-            await ChaosRun.pause(ms: 500)
+    private func restart(_ server: String, _ start: () async throws -> Void) async {
+        let deadline = ContinuousClock.now + .milliseconds(ChaosCluster.readyMs)
+        while true {
+            do {
+                return try await start()
+            } catch {
+                guard ContinuousClock.now < deadline else {
+                    return failures.withLock { $0.append("\(server) could not be started again: \(error)") }
+                }
+                await ChaosRun.pause(ms: 500)
+            }
         }
     }
 }

@@ -106,7 +106,8 @@ final class LoopShard: @unchecked Sendable {
         onDelivery?(
             Delivery(
                 subscriber: subscriber.index, connection: connection, query: subscriber.query,
-                target: subscriber.target, payload: slot.payload, markers: slot.markers, atNs: nowNs))
+                target: subscriber.target, transport: subscriber.transport, payload: slot.payload,
+                markers: slot.markers, atNs: nowNs))
     }
 
     func delivered() {
@@ -133,6 +134,7 @@ package struct Delivery: Sendable {
     /// Number of the live query in the run.
     package let query: Int
     package let target: LiveQueryTarget
+    package let transport: LoadTransport
     /// `{"data":…}`
     package let payload: [UInt8]
     /// Sequence numbers of the mutations whose text it shows.
