@@ -88,14 +88,16 @@ package struct ChaosReport: Sendable {
             lines.append("  \(olderWithoutTag) older results after a reconnect without a resume tag (no misses)")
         }
         for exit in ownExits { lines.append("  ended by itself: \(exit)") }
+        lines.append("  faults; settled after those that came alone:")
         for (kind, count) in faultsByKind.sorted(by: { $0.key < $1.key }) {
-            lines.append("  \(count) × " + (settledMsByKind[kind].map { Self.line(kind, $0) } ?? kind))
+            let settled = settledMsByKind[kind].map { Self.line(kind, $0, width: 24) }
+            lines.append("  \(count) × " + (settled ?? kind))
         }
         return lines.joined(separator: "\n")
     }
 
-    private static func line(_ name: String, _ values: [Int]) -> String {
-        let name = name + String(repeating: " ", count: max(1, 12 - name.count))
+    private static func line(_ name: String, _ values: [Int], width: Int = 12) -> String {
+        let name = name + String(repeating: " ", count: max(1, width - name.count))
         guard let median = median(values), let most = values.max() else { return name + "not measured" }
         return "\(name)median \(median) ms, at most \(most) ms (\(values.count)×)"
     }

@@ -72,6 +72,10 @@ package final class ChaosRun: Sendable {
         let database = ChaosDatabase(server.connectionString, seed: options.seed)
         try await database.start()
         let load = try await startLoad(cluster)
+        // A node that gave up waiting for a slow Postgres was started again: no fault's doing.
+        if let crash = cluster.takeEnds().first(where: { $0.how.hasPrefix("signal") }) {
+            throw ChaosError("\(crash.name) crashed while starting (\(crash.how))")
+        }
 
         var report = ChaosReport(seed: options.seed, leaseMs: ChaosCluster.leaseMs)
         var schedule = ChaosSchedule(
