@@ -12,7 +12,7 @@ final class SmallService: HTTPHandler {
         case none
         /// After so many mutations subscribers are told nothing any more.
         case fallsSilent(after: Int)
-        /// After so many mutations all connections of subscribers are broken, once.
+        /// After so many mutations all connections of subscribers are broken, once; as soon as somebody waits.
         case dropsAll(after: Int)
         /// After so many mutations requests are accepted and never answered.
         case hangs(after: Int)
@@ -23,6 +23,7 @@ final class SmallService: HTTPHandler {
         var followers: [Int: Follower] = [:]
         var nextFollower = 0
         var mutations = 0
+        var hasDropped = false
     }
 
     private struct Follower: Sendable {
@@ -118,16 +119,21 @@ final class SmallService: HTTPHandler {
     }
 
     private func set(_ id: String, _ text: String) {
-        let (all, number) = state.withLock { state in
+        let (all, number, drops) = state.withLock { state in
             state.notes[id] = (text, (state.notes[id]?.version ?? 0) + 1)
             state.mutations += 1
             let all = Array(state.followers.values)
-            if case .dropsAll(state.mutations) = fault { state.followers = [:] }
-            return (all, state.mutations)
+            // Long-polls that were just answered come back in a moment: with nobody waiting nothing would break.
+            guard case .dropsAll(let after) = fault, state.mutations >= after, !state.hasDropped, !all.isEmpty else {
+                return (all, state.mutations, false)
+            }
+            state.followers = [:]
+            state.hasDropped = true
+            return (all, state.mutations, true)
         }
+        if drops { return all.forEach { $0.drop() } }
         switch fault {
         case .fallsSilent(let after) where number > after: return
-        case .dropsAll(let after) where number == after: for follower in all { follower.drop() }
         default:
             let (body, tag) = result(id)
             for follower in all where follower.note == id { follower.send(body, tag) }
