@@ -194,7 +194,7 @@ let package = Package(
             ]),
         tests("EndpointTests", ["Endpoint", "JSON", "LiveModel"]),
         tests("NodeTests", ["Node"]),
-        tests("FreshetClientTests", ["FreshetClient", nio, nioPosix, nioHTTP, nioWebSocket]),
+        tests("FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests("LoadDriverTests", ["FreshetClient", "HTTPServer", "JSON", "LoadDriver", nio, nioHTTP, logging]),
         tests("ChaosTests", ["Chaos", "freshet", nio, nioPosix]),
         tests(

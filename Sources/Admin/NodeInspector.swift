@@ -56,7 +56,8 @@ package struct NodeInspector: Sendable {
             "node": .string(node.name), "roles": .array(roles.map(JSONValue.string)), "ready": .bool(isReady()),
             "service": .string(catalogs.set.current.catalog.serviceID), "projects": projects,
             "shardCount": .int(Int64(directory.shardCount)),
-            "sessions": .int(Int64(sessions.count)), "ordersGeneration": .string(String(directory.orders.generation)),
+            "sessions": .int(Int64(sessions.count)), "sessionsRefused": .int(Int64(sessions.refusedCount)),
+            "ordersGeneration": .string(String(directory.orders.generation)),
             "gateway": counts.map {
                 [
                     "liveQueries": .int(Int64($0.liveQueries)), "subscriptions": .int(Int64($0.subscriptions)),

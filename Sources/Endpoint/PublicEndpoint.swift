@@ -110,7 +110,7 @@ package final class PublicEndpoint: HTTPHandler {
         func reject(_ error: RequestError) -> WebSocketDecision {
             .reject(
                 HTTPResponseStatus(statusCode: error.code.httpStatus),
-                body: ByteBuffer(bytes: ResultEnvelope.errors([error])))
+                headers: HTTPHeaders(retryAfterOf: error), body: ByteBuffer(bytes: ResultEnvelope.errors([error])))
         }
         let choice = WebSocketProtocol.choose(request, service: services.serviceIdentity)
         guard let gateway, choice.isKnown else {
@@ -122,9 +122,10 @@ package final class PublicEndpoint: HTTPHandler {
             return reject(RequestError(.permissionDenied, "this origin is not allowed"))
         }
         if case .refused(let error) = choice { return reject(error) }
-        guard isReady() else { return reject(RequestError(.unavailable, "the node is not ready")) }
-        guard sessions.count < settings.sessionsMax else {
-            return reject(RequestError(.unavailable, "the node has its maximum of sessions"))
+        do throws(RequestError) {
+            try admitSession()
+        } catch {
+            return reject(error)
         }
         guard case .accepted(let spoken) = choice else {
             return .accept(subprotocol: nil) {
@@ -207,12 +208,16 @@ package final class PublicEndpoint: HTTPHandler {
 
     func unregister(_ id: UInt64) { sessions.remove(id) }
 
+    /// Asked once for each session that wants to begin, before anything is done for it.
+    func admitSession() throws(RequestError) {
+        try requireRoomForSession()
+        try sessions.admit()
+    }
+
     /// A long-poll or stream that begins now may outlive this moment by long.
     func requireRoomForSession() throws(RequestError) {
         guard isReady() else { throw RequestError(.unavailable, "the node is not ready") }
-        guard sessions.count < settings.sessionsMax else {
-            throw RequestError(.unavailable, "the node has its maximum of sessions")
-        }
+        guard sessions.count < settings.sessionsMax else { throw sessions.refusalOfFullNode() }
     }
 }
 

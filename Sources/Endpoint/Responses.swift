@@ -10,9 +10,7 @@ extension HTTPExchange {
         _ error: RequestError, headers: HTTPHeaders, contentType: String = "application/json", body: [UInt8]? = nil
     ) {
         var headers = headers
-        if let retryAfterMs = error.retryAfterMs {
-            headers.replaceOrAdd(name: "retry-after", value: String(max(1, (retryAfterMs + 999) / 1_000)))
-        }
+        for (name, value) in HTTPHeaders(retryAfterOf: error) { headers.replaceOrAdd(name: name, value: value) }
         if error.code == .unauthenticated { headers.replaceOrAdd(name: "www-authenticate", value: "Bearer") }
         headers.replaceOrAdd(name: "content-type", value: contentType)
         respond(
@@ -24,6 +22,14 @@ extension HTTPExchange {
         var headers = headers
         headers.replaceOrAdd(name: "content-type", value: "application/json")
         respond(status, headers: headers, body: body)
+    }
+}
+
+extension HTTPHeaders {
+    /// `Retry-After` in whole seconds (RFC 9110 §10.2.3), for an error that says when to try again.
+    init(retryAfterOf error: RequestError) {
+        self.init()
+        if let ms = error.retryAfterMs { add(name: "retry-after", value: String(Swift.max(1, (ms + 999) / 1_000))) }
     }
 }
 

@@ -1,6 +1,8 @@
 package import Gateway
 package import LiveModel
+internal import Metrics
 package import NIOCore
+package import Sessions
 internal import Synchronization
 
 /// The sessions of a node, so that a drain can tell each to come back elsewhere. Bound: the endpoint's `sessionsMax`.
@@ -30,11 +32,49 @@ package final class SessionRegistry: Sendable {
 
     private let nowMs: @Sendable () -> Int64
 
-    package init(nowMs: @escaping @Sendable () -> Int64 = { 0 }) {
+    private let admission: Mutex<SessionAdmission>
+    private let refused = Atomic<Int>(0)
+    private let refusedByRate = Counter(label: "freshet_sessions_refused_total", dimensions: [("reason", "rate")])
+    private let refusedByFull = Counter(label: "freshet_sessions_refused_total", dimensions: [("reason", "full")])
+
+    package init(
+        admission: SessionAdmission = SessionAdmission(perSecond: 0, burst: 1),
+        nowMs: @escaping @Sendable () -> Int64 = { 0 }
+    ) {
+        self.admission = Mutex(admission)
         self.nowMs = nowMs
     }
 
     package var count: Int { entries.withLock { $0.count } }
+
+    /// New sessions that were told to come back later, since the start.
+    package var refusedCount: Int { refused.load(ordering: .relaxed) }
+
+    /// A session wants to begin.
+    /// - Throws: `.unavailable` with the time after which to come back, when too many did lately.
+    func admit() throws(RequestError) {
+        let nowMs = nowMs()
+        let decision = admission.withLock { admission in
+            var random = SystemRandomNumberGenerator()
+            return admission.arrived(nowMs: nowMs, random: &random)
+        }
+        guard case .refused(let retryAfterMs) = decision else { return }
+        refused.wrappingAdd(1, ordering: .relaxed)
+        refusedByRate.increment()
+        throw RequestError(
+            .unavailable, "too many sessions begin at this node at the moment", retryAfterMs: Int(retryAfterMs))
+    }
+
+    /// Where no session fits, none will in a second either, and those who wait must not come back all at once.
+    func refusalOfFullNode() -> RequestError {
+        refused.wrappingAdd(1, ordering: .relaxed)
+        refusedByFull.increment()
+        return RequestError(
+            .unavailable, "the node has its maximum of sessions",
+            retryAfterMs: Int.random(in: Self.fullRetryAfterSeconds) * 1_000)
+    }
+
+    private static let fullRetryAfterSeconds: ClosedRange<Int> = 2...10
 
     func makeID() -> UInt64 { nextID.wrappingAdd(1, ordering: .relaxed).newValue }
 

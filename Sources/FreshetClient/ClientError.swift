@@ -18,9 +18,12 @@ package struct ClientError: Error, Sendable, CustomStringConvertible {
 
     package let code: Code
     package let description: String
+    /// When the server wants to be asked again.
+    package let retryAfterMs: Int64?
 
-    package init(_ code: Code, _ description: String) {
+    package init(_ code: Code, _ description: String, retryAfterMs: Int64? = nil) {
         self.code = code
         self.description = description
+        self.retryAfterMs = retryAfterMs
     }
 }

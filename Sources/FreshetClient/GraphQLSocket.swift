@@ -134,7 +134,8 @@ private final class RefusalHandler: ChannelInboundHandler, RemovableChannelHandl
             upgraded.fail(
                 ClientError(
                     isPassing ? .cannotConnect : .refused,
-                    "the WebSocket handshake was answered with \(head.status.code)"))
+                    "the WebSocket handshake was answered with \(head.status.code)",
+                    retryAfterMs: ReconnectDelay.retryAfterMs(head.headers.first(name: "retry-after"))))
         }
     }
 

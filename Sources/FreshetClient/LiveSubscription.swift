@@ -4,7 +4,7 @@ package import NIOCore
 package import NIOPosix
 internal import Synchronization
 
-/// One stored query, followed: reconnects by itself with back-off and jitter until it is cancelled.
+/// One stored query, followed: reconnects by itself with back-off and jitter, not before the server wants it, until it is cancelled.
 package struct LiveSubscription: Sendable {
     package enum Event: Sendable {
         /// The answer's whole payload, `{"data":…}`.
@@ -40,6 +40,7 @@ package struct LiveSubscription: Sendable {
         var failures = 0
         while !Task.isCancelled {
             let reason: String
+            var retryAfterMs: Int64?
             do {
                 let (received, why) = try await once(group, onEvent)
                 if received { failures = 0 }
@@ -48,10 +49,11 @@ package struct LiveSubscription: Sendable {
                 throw error
             } catch {
                 reason = "\(error)"
+                retryAfterMs = (error as? ClientError)?.retryAfterMs
             }
             if Task.isCancelled { return }
-            let ceiling = min(backoffMaxMs, backoffMinMs << Int64(min(failures, 16)))
-            let delayMs = Int64.random(in: ceiling / 2...ceiling)
+            let delayMs = ReconnectDelay.ms(
+                failures: failures, minMs: backoffMinMs, maxMs: backoffMaxMs, retryAfterMs: retryAfterMs)
             failures += 1
             onEvent(.reconnecting(afterMs: delayMs, reason: reason))
             try? await Task.sleep(for: .milliseconds(delayMs))

@@ -112,6 +112,7 @@ package final class GRPCCall: @unchecked Sendable {
         }
         trailers.add(name: "grpc-status", value: String(status.code))
         if !status.message.isEmpty { trailers.add(name: "grpc-message", value: Self.percentEncoded(status.message)) }
+        if let ms = status.retryAfterMs { trailers.add(name: "grpc-retry-pushback-ms", value: String(ms)) }
         channel.writeAndFlush(
             HTTP2Frame.FramePayload.headers(.init(headers: trailers, endStream: true)), promise: nil)
         guard onFinish != nil else { return }

@@ -7,10 +7,13 @@ package struct GRPCStatus: Sendable, Hashable {
     /// `google.rpc.Code`.
     package let code: Int
     package let message: String
+    /// Told as `grpc-retry-pushback-ms` (gRFC A6), which clients with a retry policy obey.
+    package let retryAfterMs: Int64?
 
-    package init(code: Int, message: String) {
+    package init(code: Int, message: String, retryAfterMs: Int64? = nil) {
         self.code = code
         self.message = message
+        self.retryAfterMs = retryAfterMs
     }
 
     package static let ok = GRPCStatus(code: 0, message: "")

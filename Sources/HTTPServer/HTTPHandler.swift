@@ -12,7 +12,7 @@ package protocol HTTPHandler: AnyObject, Sendable {
 
 package enum WebSocketDecision: Sendable {
     /// The connection is answered with this and closed.
-    case reject(HTTPResponseStatus, body: ByteBuffer)
+    case reject(HTTPResponseStatus, headers: HTTPHeaders = [:], body: ByteBuffer)
     /// `subprotocol` must be one of the offered ones. `handler` is called on the event loop after the 101 has been sent;
     /// it may send at once.
     case accept(

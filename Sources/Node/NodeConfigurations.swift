@@ -91,6 +91,10 @@ extension ServiceNode {
         return endpoint
     }
 
+    var sessionAdmission: SessionAdmission {
+        SessionAdmission(perSecond: settings.gateway.acceptPerSecond, burst: settings.gateway.acceptBurst)
+    }
+
     var grpcConfiguration: GRPCConfiguration {
         var grpc = GRPCConfiguration()
         grpc.messageBytesMax = settings.http.bodyBytesMax

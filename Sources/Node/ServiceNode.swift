@@ -172,7 +172,7 @@ package final class ServiceNode: Sendable {
                 node: id, broker: broker, catalogs: catalogs, queries: queries, shardCount: shardCount,
                 settings: workerSettings, clock: clock, logger: logger,
                 loadCatalogs: { await deployments?.poll() }) : nil
-        let sessions = SessionRegistry(nowMs: { [clock] in clock.nowMs() })
+        let sessions = SessionRegistry(admission: sessionAdmission, nowMs: { [clock] in clock.nowMs() })
         let endpoint = PublicEndpoint(
             services: NodeServices(
                 clock: clock, catalogs: catalogs,

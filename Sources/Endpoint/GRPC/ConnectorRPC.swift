@@ -79,7 +79,7 @@ extension PublicEndpoint: GRPCHandler {
             return .refuse(GRPCStatus(SQLConnectFailure(.notFound, "this node serves no live queries (role gateway)")))
         }
         do throws(RequestError) {
-            try requireRoomForSession()
+            try admitSession()
         } catch {
             return .refuse(GRPCStatus(SQLConnectFailure(error)))
         }
@@ -104,6 +104,8 @@ extension PublicEndpoint: GRPCHandler {
 
 extension GRPCStatus {
     init(_ failure: SQLConnectFailure) {
-        self.init(code: failure.code.rawValue, message: failure.message)
+        self.init(
+            code: failure.code.rawValue, message: failure.message,
+            retryAfterMs: failure.error.retryAfterMs.map(Int64.init))
     }
 }

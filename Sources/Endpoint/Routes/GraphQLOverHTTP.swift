@@ -33,7 +33,10 @@ extension PublicEndpoint {
                 do throws(RequestError) {
                     try await self.answer(call, request, identity, accepted)
                 } catch {
-                    if accepted.single == nil, let format = accepted.stream, format == .graphQLSSE {
+                    // A node that cannot now says so by 503: a stream that began and ended would be the last word.
+                    if accepted.single == nil, let format = accepted.stream, format == .graphQLSSE,
+                        error.code != .unavailable
+                    {
                         return Self.stream(call, format, format.failed([error]))
                     }
                     self.answer(call, type, error, status: type.status(of: error))
@@ -62,6 +65,8 @@ extension PublicEndpoint {
                     .notAcceptable,
                     "subscriptions need a WebSocket, text/event-stream or multipart/mixed;subscriptionSpec=1.0")
             }
+            // Not before: only the operation tells whether the answer stays open, and mutations are not held up.
+            if gateway != nil { try admitSession() }
             return try stream(
                 call, resolved, identity, as: format, known: request.resume?.known(of: resolved.liveQuery.key))
         }
@@ -81,9 +86,7 @@ extension PublicEndpoint {
 
     private func answer(_ call: Call, _ type: ResponseType, _ error: RequestError, status: HTTPResponseStatus) {
         var headers = call.headers
-        if let retryAfterMs = error.retryAfterMs {
-            headers.replaceOrAdd(name: "retry-after", value: String((retryAfterMs + 999) / 1_000))
-        }
+        for (name, value) in HTTPHeaders(retryAfterOf: error) { headers.replaceOrAdd(name: name, value: value) }
         answer(call, type, status: status, body: ResultEnvelope.errors([error]), headers: headers)
     }
 

@@ -13,6 +13,21 @@ internal import Sessions
 extension PublicEndpoint {
     func query(_ call: Call, connector: String, operation: String) {
         guard call.request.method == .GET || call.request.method == .HEAD else { return call.methodNotAllowed("GET") }
+        let isStream =
+            call.request.method == .GET
+            && Preferences.accepts("text/event-stream", in: call.request.header("accept") ?? "")
+        let waitMs = call.request.header("prefer").flatMap {
+            Preferences.waitMs($0, maximumMs: settings.longPollMaxMs)
+        }
+        let tag = call.request.header("if-none-match").flatMap { EntityTag(ifNoneMatch: $0) }
+        // A poll with a tag goes on with an earlier one: who is here already is not held up.
+        if gateway != nil, isStream || (waitMs != nil && tag == nil) {
+            do throws(RequestError) {
+                try admitSession()
+            } catch {
+                return call.fail(error)
+            }
+        }
         perform(call) { identity throws(RequestError) in
             let variables = try call.request.jsonObject(inQuery: "variables")
             let resolved = try self.services.resolve(
@@ -21,16 +36,11 @@ extension PublicEndpoint {
             guard resolved.operation.kind == .query else {
                 throw RequestError(.badRequest, "\"\(operation)\" is a mutation: POST it to …/mutations/\(operation)")
             }
-            let accept = call.request.header("accept") ?? ""
-            if call.request.method == .GET, Preferences.accepts("text/event-stream", in: accept) {
+            if isStream {
                 try self.eventStream(call, resolved, identity)
                 return
             }
-            let known = call.request.header("if-none-match").flatMap { EntityTag(ifNoneMatch: $0) }?
-                .known(of: resolved.liveQuery.key)
-            let waitMs = call.request.header("prefer").flatMap {
-                Preferences.waitMs($0, maximumMs: self.settings.longPollMaxMs)
-            }
+            let known = tag?.known(of: resolved.liveQuery.key)
             if let waitMs {
                 try self.longPoll(call, resolved, identity, known: known, waitMs: waitMs)
             } else {
@@ -66,7 +76,7 @@ extension PublicEndpoint {
         guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
             throw RequestError(.notFound, "this node serves no live queries (role gateway)")
         }
-        try self.requireRoomForSession()
+        try requireRoomForSession()
         let untilExpiryMs = identity.expiresAtMs.map { max(0, $0 - services.clock.nowMs()) } ?? waitMs
         let exchange = call.exchange
         exchange.eventLoop.execute {
@@ -114,14 +124,13 @@ extension PublicEndpoint {
         try stream(call, resolved, identity, as: .resource, known: known)
     }
 
-    /// Follows a live query in an answer that stays open.
+    /// Follows a live query in an answer that stays open. The caller has asked for admission.
     func stream(
         _ call: Call, _ resolved: ResolvedOperation, _ identity: Identity, as format: StreamFormat, known: KnownResult?
     ) throws(RequestError) {
         guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
             throw RequestError(.notFound, "this node serves no live queries (role gateway)")
         }
-        try requireRoomForSession()
         let exchange = call.exchange
         exchange.eventLoop.execute {
             ResultStream.start(

@@ -98,7 +98,7 @@ extension PublicEndpoint {
             guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
                 throw RequestError(.notFound, "this node serves no live queries (role gateway)")
             }
-            try requireRoomForSession()
+            try admitSession()
             let token = SharedStreams.makeToken()
             let services = self.services.forSession()
             let limits = settings.session

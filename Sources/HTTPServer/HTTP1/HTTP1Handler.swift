@@ -355,8 +355,9 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     {
         let handshake = try WebSocketHandshake(partial.head)
         switch context.handler.webSocket(request) {
-        case .reject(let status, let body):
-            exchange.respond(status, headers: ["connection": "close"], body: body)
+        case .reject(let status, var headers, let body):
+            headers.replaceOrAdd(name: "connection", value: "close")
+            exchange.respond(status, headers: headers, body: body)
         case .accept(let subprotocol, var headers, let makeHandler):
             guard let channelContext else { return }
             headers.add(contentsOf: handshake.responseHeaders(subprotocol: subprotocol, on: transport.channel))

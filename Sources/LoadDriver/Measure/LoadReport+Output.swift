@@ -42,8 +42,9 @@ extension LoadReport {
             Self.line("\(latencyFrom.rawValue) to delivery", deliveryLatency),
             Self.line("mutation", mutationLatency),
             Self.line("first result", firstResult),
-            "",
         ]
+        if returned.count > 0 { lines.append(Self.line("back after a loss", returned)) }
+        lines.append("")
         if deliveredBeforeAnswer > 0 {
             lines.append("  \(deliveredBeforeAnswer) deliveries came before their mutation's answer")
         }
@@ -89,7 +90,7 @@ extension LoadReport {
                 "count": .int(Int64(subscribers)), "connects": .int(Int64(connects)),
                 "subscribedAtStart": .int(Int64(subscribedAtStart)), "subscribed": .int(Int64(subscribed)),
                 "connectingMs": .int(connectingMs), "dropped": .int(Int64(dropped)),
-                "firstResult": firstResult.json,
+                "firstResult": firstResult.json, "returned": returned.json,
             ],
             "deliveries": [
                 "count": .int(Int64(delivered)), "perSecond": .double(deliveredPerSecond),

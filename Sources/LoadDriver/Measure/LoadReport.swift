@@ -17,6 +17,8 @@ package struct LoadReport: Sendable, Hashable {
     package var connectingMs: Int64
     /// From opening the connection to the first result.
     package var firstResult: LatencySummary
+    /// From losing a connection to the next result on another one. A resumed stream or poll without news has none.
+    package var returned: LatencySummary
     /// Connections that ended without being asked to.
     package var dropped: Int
 
@@ -65,6 +67,7 @@ package struct LoadReport: Sendable, Hashable {
         subscribed = 0
         connectingMs = 0
         firstResult = LatencySummary()
+        returned = LatencySummary()
         dropped = 0
         delivered = 0
         deliveryLatency = LatencySummary()

@@ -90,10 +90,13 @@ struct CodedFailure: Error, Sendable, Hashable {
 
     var code: String
     var message: String
+    /// When the server wants to be asked again.
+    var retryAfterMs: Int64?
 
-    init(code: String, message: String) {
+    init(code: String, message: String, retryAfterMs: Int64? = nil) {
         self.code = code
         self.message = message
+        self.retryAfterMs = retryAfterMs
     }
 
     init(_ error: any Error) {
@@ -111,7 +114,7 @@ struct CodedFailure: Error, Sendable, Hashable {
             case .protocolViolation: "PROTOCOL_VIOLATION"
             case .timeout: Self.timeout
             }
-        self.init(code: code, message: error.description)
+        self.init(code: code, message: error.description, retryAfterMs: error.retryAfterMs)
     }
 
     /// Nil when the answer has no `errors` and its status is a success.
@@ -124,6 +127,11 @@ struct CodedFailure: Error, Sendable, Hashable {
         } else {
             return nil
         }
+    }
+
+    init?(_ response: PlainResponse) {
+        self.init(status: response.status, body: response.body)
+        retryAfterMs = ReconnectDelay.retryAfterMs(response.headers.first(name: "retry-after")) ?? retryAfterMs
     }
 
     /// A member of a GraphQL answer's `errors`.

@@ -185,6 +185,7 @@ extension LoadReport {
         connects = seen.connects
         subscribed = seen.subscribed
         firstResult = seen.firstResult.summary
+        returned = seen.returned.summary
         dropped = seen.dropped
         delivered = seen.delivered
         deliveryLatency = seen.deliveryLatency.summary

@@ -82,7 +82,7 @@ final class EventStreamWire: SubscriberWire, @unchecked Sendable {
             switch refusal.result(error) {
             case .success(let response):
                 failure =
-                    CodedFailure(status: response.status, body: response.body)
+                    CodedFailure(response)
                     ?? CodedFailure(code: "PROTOCOL_VIOLATION", message: "the answer is no event stream")
             case .failure(let reason): failure = reason
             }

@@ -69,7 +69,7 @@ final class LongPollWire: SubscriberWire, @unchecked Sendable {
         case .success(let response) where response.status == 304:
             again(atOnce: afterMs >= Self.emptyPauseMs)
         case .success(let response):
-            if let failure = CodedFailure(status: response.status, body: response.body) {
+            if let failure = CodedFailure(response) {
                 return subscriber.failed(self, failure)
             }
             let tag = response.headers.first(name: "etag")

@@ -110,6 +110,10 @@ final class LoopShard: @unchecked Sendable {
                 markers: slot.markers, atNs: nowNs))
     }
 
+    func returned(afterNs: Int64) {
+        snapshot.returned.record(ns: afterNs)
+    }
+
     func delivered() {
         snapshot.deliveredTotal += 1
         if isMeasuring { snapshot.delivered += 1 }
@@ -164,6 +168,7 @@ struct LoopSnapshot: Sendable {
     var deliveredTotal = 0
     var deliveredBeforeAnswer = 0
     var firstResult = LatencyRecorder()
+    var returned = LatencyRecorder()
     var deliveryLatency = LatencyRecorder()
     var errors = ErrorCounts()
 
@@ -176,6 +181,7 @@ struct LoopSnapshot: Sendable {
         deliveredTotal += other.deliveredTotal
         deliveredBeforeAnswer += other.deliveredBeforeAnswer
         firstResult.add(other.firstResult)
+        returned.add(other.returned)
         deliveryLatency.add(other.deliveryLatency)
         errors.add(other.errors)
     }

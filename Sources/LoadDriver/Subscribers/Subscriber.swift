@@ -35,6 +35,8 @@ final class Subscriber: @unchecked Sendable {
     private var attempts = 0
     private var failuresInRow = 0
     private var startedNs: Int64 = 0
+    /// When a connection was lost after which no result has come yet.
+    private var droppedNs: Int64?
     private var openTimeout: Scheduled<Void>?
 
     init(index: Int, query: Int, target: LiveQueryTarget, transport: LoadTransport, shard: LoopShard) {
@@ -90,6 +92,10 @@ final class Subscriber: @unchecked Sendable {
         failuresInRow = 0
         shard.delivered()
         shard.observed(self, connection: attempts, in: slot, nowNs: nowNs)
+        if let droppedNs {
+            shard.returned(afterNs: nowNs - droppedNs)
+            self.droppedNs = nil
+        }
         let isFirst = payload == nil
         payload = slot.payload
         if isFirst { shard.firstResult(afterNs: nowNs - startedNs) }
@@ -108,21 +114,23 @@ final class Subscriber: @unchecked Sendable {
     func failed(_ sender: any SubscriberWire, _ failure: CodedFailure) {
         guard sender === wire else { return }
         shard.failed(failure)
-        ended(sender)
+        ended(sender, retryAfterMs: failure.retryAfterMs)
     }
 
     /// The connection is over.
-    func ended(_ sender: any SubscriberWire) {
+    func ended(_ sender: any SubscriberWire, retryAfterMs: Int64? = nil) {
         guard sender === wire else { return }
         openTimeout?.cancel()
         sender.close()
         wire = nil
         if isOpen { shard.closed(isDrop: true) }
+        if isOpen, payload != nil, droppedNs == nil { droppedNs = Clock.nowNs() }
         isOpen = false
         guard !isStopped else { return }
-        let ceilingMs = min(Self.backoffMaxMs, Self.backoffMinMs << Int64(min(failuresInRow, 10)))
+        let delayMs = ReconnectDelay.ms(
+            failures: failuresInRow, minMs: Self.backoffMinMs, maxMs: Self.backoffMaxMs, retryAfterMs: retryAfterMs)
         failuresInRow += 1
-        shard.eventLoop.scheduleTask(in: .milliseconds(.random(in: ceilingMs / 2...ceilingMs))) { self.start() }
+        shard.eventLoop.scheduleTask(in: .milliseconds(delayMs)) { self.start() }
     }
 }
 

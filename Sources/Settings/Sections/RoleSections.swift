@@ -24,6 +24,8 @@ extension Settings {
 
     package struct Gateway: Sendable, Hashable {
         package var sessionsMax: Int
+        package var acceptPerSecond: Int
+        package var acceptBurst: Int
         package var subscriptionsPerSessionMax: Int
         package var liveQueriesMax: Int
         package var sessionBytesMax: Int
@@ -40,6 +42,8 @@ extension Settings {
 
         init(_ values: SettingValues) {
             sessionsMax = values.int("gateway.sessionsMax")
+            acceptPerSecond = values.int("gateway.acceptPerSecond")
+            acceptBurst = values.int("gateway.acceptBurst")
             subscriptionsPerSessionMax = values.int("gateway.subscriptionsPerSessionMax")
             liveQueriesMax = values.int("gateway.liveQueriesMax")
             sessionBytesMax = values.int("gateway.sessionBytesMax")

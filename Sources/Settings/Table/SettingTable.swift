@@ -134,6 +134,10 @@ extension SettingTable {
 
     private static let gateway: [SettingKey] = [
         .int("gateway.sessionsMax", 20_000, in: 1...1_000_000, "Sessions on this node; more are refused."),
+        .int(
+            "gateway.acceptPerSecond", 1000, in: 0...1_000_000,
+            "New sessions per second on this node; more are told when to come back. 0: any number."),
+        .int("gateway.acceptBurst", 2000, in: 1...1_000_000, "New sessions that may come at once before that counts."),
         .int("gateway.subscriptionsPerSessionMax", 100, in: 1...100_000, "Subscriptions of one session."),
         .int("gateway.liveQueriesMax", 200_000, in: 1...10_000_000, "Distinct live queries on this node."),
         .bytes("gateway.sessionBytesMax", mib, in: kib...kib * mib, "Pending output past which a session is closed."),
