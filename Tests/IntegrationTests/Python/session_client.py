@@ -241,4 +241,5 @@ async def main(what, base, token):
     print("passed", flush=True)
 
 
-asyncio.run(asyncio.wait_for(main(*sys.argv[1:4]), 120))
+if __name__ == "__main__":
+    asyncio.run(asyncio.wait_for(main(*sys.argv[1:4]), 120))
