@@ -63,6 +63,9 @@ final class Timeline {
         nowMs = untilMs
     }
 
+    /// Nothing happens any more. What was to happen holds on to whom it would happen to.
+    func end() { heap = [] }
+
     private func removeFirst() {
         heap.swapAt(0, heap.count - 1)
         heap.removeLast()

@@ -11,6 +11,7 @@ final class ClientApp {
     private(set) var wish: Workload.Wish
     private let style: Style
     private(set) var connection: Connection?
+    private var connectionCount = 0
     /// The last result, what it said, and its entity tag: a browser keeps both over a sign-in.
     private(set) var body: [UInt8]?
     private var tag: String?
@@ -51,7 +52,8 @@ final class ClientApp {
         default: break
         }
         let query = wish.query(release: gateway.release)
-        let connection = Connection(self, gateway, query)
+        connectionCount += 1
+        let connection = Connection(self, gateway, query, number: connectionCount)
         self.connection = connection
         isAtFault = false
         gateway.accept(connection)

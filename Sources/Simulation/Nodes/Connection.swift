@@ -6,6 +6,8 @@ import Sessions
 /// What the gateway sends and the client has not read counts as unwritten, as with a full socket buffer.
 final class Connection {
     let client: ClientApp
+    /// Among those of the client, of which a gateway may have several for a while.
+    let number: Int
     let gateway: SimulatedGateway
     /// The client's live query as this gateway's release has it.
     let query: LiveQuery
@@ -21,13 +23,19 @@ final class Connection {
     /// The gateway has ended it.
     private(set) var isOver = false
 
-    init(_ client: ClientApp, _ gateway: SimulatedGateway, _ query: LiveQuery) {
+    init(_ client: ClientApp, _ gateway: SimulatedGateway, _ query: LiveQuery, number: Int) {
         self.client = client
+        self.number = number
         self.gateway = gateway
         self.query = query
         timeline = gateway.timeline
         hub = client.number % SimulatedGateway.hubCount
         wantsTicks = client.number % 3 == 0
+    }
+
+    /// Dictionaries have no order; the timeline does.
+    func isBefore(_ other: Connection) -> Bool {
+        (client.number, number) < (other.client.number, other.number)
     }
 
     var pendingCount: Int { outbox.count }

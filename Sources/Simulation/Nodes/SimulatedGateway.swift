@@ -60,8 +60,7 @@ final class SimulatedGateway: Process {
     }
 
     override func killed() {
-        // Dictionaries have no order; the timeline does.
-        for connection in connections.values.sorted(by: { $0.client.number < $1.client.number }) { connection.end() }
+        for connection in connections.values.sorted(by: { $0.isBefore($1) }) { connection.end() }
         connections = [:]
     }
 
@@ -73,11 +72,11 @@ final class SimulatedGateway: Process {
             $0.withdraw(me)
         } then: { _ in
         }
-        for connection in connections.values.sorted(by: { $0.client.number < $1.client.number }) {
+        for connection in connections.values.sorted(by: { $0.isBefore($1) }) {
             later(timeline.pick(0...800)) { [self] in close(connection) }
         }
         later(900) { [self] in
-            for connection in connections.values.sorted(by: { $0.client.number < $1.client.number }) {
+            for connection in connections.values.sorted(by: { $0.isBefore($1) }) {
                 close(connection)
             }
             perform(interest.leave())
@@ -178,8 +177,7 @@ final class SimulatedGateway: Process {
             case .deliver(let hubs, let key, let delivery, let answers):
                 for hub in hubs {
                     let due = tables[hub].take(delivery, key: key, answers: answers)
-                    for (subscription, _) in due.sorted(by: { $0.0.session.client.number < $1.0.session.client.number })
-                    {
+                    for (subscription, _) in due.sorted(by: { $0.0.session.isBefore($1.0.session) }) {
                         subscription.session.deliver(delivery)
                     }
                 }

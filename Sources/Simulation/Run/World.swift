@@ -153,6 +153,7 @@ package final class World {
         for client in clients { client.disconnect() }
         phase(Self.leaveMs)
         if violations.isEmpty { checkNothingIsLeft() }
+        timeline.end()
         return Outcome(
             violation: violations.first, steps: timeline.stepCount, commits: postgres.committed.count,
             answers: clients.reduce(0) { $0 + $1.answers })
