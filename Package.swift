@@ -60,7 +60,7 @@ let package = Package(
         module("Catalog", ["CEL", "GraphQLLanguage", "JSON", "LiveModel"]),
         module("Refresh", ["CEL", "JSON", "LiveModel", deque, heap]),
         module("Sharding", ["LiveModel"]),
-        module("Sessions", ["JSON", "LiveModel"]),
+        module("Sessions", ["JSON", "LiveModel", heap]),
 
         // Shells
         module("ProjectFolder", ["Catalog", "GraphQLLanguage", yams]),

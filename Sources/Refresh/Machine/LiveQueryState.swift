@@ -109,6 +109,8 @@ struct ShardState: Sendable {
     var slots: Set<Int32> = []
     /// What gateways announced and this worker could not take: bounded by their own bounds on live queries.
     var refused: [NodeID: Set<LiveQueryKey>] = [:]
+    /// Of subscribers and of the refused.
+    var interest = InterestSums()
     var events: UInt64 = 0
     var matches: UInt64 = 0
     var lastEventMs: Int64 = 0

@@ -12,14 +12,16 @@ extension RefreshMachine {
             return announce(shard, gateway, query, known, ask, nowMs: nowMs)
         case .withdraw(let gateway, let key):
             if let slot = slots[SlotKey(shard: shard, key: key)] { unsubscribe(gateway, from: slot) }
-            shards[shard]?.refused[gateway]?.remove(key)
+            forgetRefusal(of: key, by: gateway, in: shard)
             return []
         case .leave(let gateway):
             gatewayGone(gateway, in: shard)
             return []
         case .summary(let gateway, let count, let fingerprint):
-            let mine = interest(of: gateway, in: shard)
-            if mine.count == count, mine.fingerprint == fingerprint { return [] }
+            if shards[shard]?.interest[gateway] ?? InterestSum() == InterestSum(count: count, fingerprint: fingerprint)
+            {
+                return []
+            }
             // One side is wrong and the gateway owns the truth: forget, then ask.
             gatewayGone(gateway, in: shard)
             return [.send(to: gateway, .announceAll(shard: shard, epoch: shards[shard]?.epoch ?? 0))]
@@ -36,7 +38,7 @@ extension RefreshMachine {
     /// - Returns: the gateways that are gone.
     @discardableResult
     package mutating func gatewaysListed(_ listed: Set<NodeID>) -> [NodeID] {
-        let unlisted = Set(interestCounts.keys).subtracting(listed)
+        let unlisted = Set(shards.values.flatMap(\.interest.keys)).subtracting(listed)
         let gone = unlisted.intersection(unlistedGateways).sorted()
         unlistedGateways = unlisted.subtracting(gone)
         for gateway in gone { gatewayGone(gateway) }
@@ -44,23 +46,15 @@ extension RefreshMachine {
     }
 
     mutating func gatewayGone(_ gateway: NodeID, in shard: ShardID) {
+        guard shards[shard]?.interest[gateway] != nil else { return }
         for slot in shards[shard]?.slots ?? [] { unsubscribe(gateway, from: slot) }
-        shards[shard]?.refused[gateway] = nil
+        for key in shards[shard]?.refused.removeValue(forKey: gateway) ?? [] {
+            shards[shard]?.interest.remove(key, of: gateway)
+        }
     }
 
-    func interest(of gateway: NodeID, in shard: ShardID) -> (count: Int, fingerprint: UInt64) {
-        var count = 0
-        var fingerprint: UInt64 = 0
-        for slot in shards[shard]?.slots ?? [] {
-            guard let state = states[slot], state.subscribers[gateway] != nil else { continue }
-            count += 1
-            fingerprint ^= state.query.key.digest.prefix
-        }
-        for key in shards[shard]?.refused[gateway] ?? [] {
-            count += 1
-            fingerprint ^= key.digest.prefix
-        }
-        return (count, fingerprint)
+    private mutating func forgetRefusal(of key: LiveQueryKey, by gateway: NodeID, in shard: ShardID) {
+        if shards[shard]?.refused[gateway]?.remove(key) != nil { shards[shard]?.interest.remove(key, of: gateway) }
     }
 
     mutating func announce(
@@ -68,6 +62,7 @@ extension RefreshMachine {
     ) -> [RefreshAction] {
         guard let runs = shards[shard]?.runs else { return [] }
         if known != nil { shards[shard]?.takeOver.announced += 1 }
+        forgetRefusal(of: query.key, by: gateway, in: shard)
         let slotKey = SlotKey(shard: shard, key: query.key)
         var subscriber = LiveQueryState.Subscriber(digest: known?.digest, awaitsAnswer: true, ask: ask.number)
         if ask.isFresh { subscriber.afterRun = runs }
@@ -77,7 +72,7 @@ extension RefreshMachine {
                 // A plain announcement does not take back that an earlier one wanted a later run.
                 if former.awaitsAnswer { subscriber.afterRun = max(subscriber.afterRun, former.afterRun) }
             } else {
-                interestCounts[gateway, default: 0] += 1
+                shards[shard]?.interest.insert(query.key, of: gateway)
             }
             states[slot]?.subscribers[gateway] = subscriber
             if !ask.isFresh, case .idle = state.phase, let digest = state.digest, digest == known?.digest,
@@ -97,10 +92,10 @@ extension RefreshMachine {
                 throw RequestError(.limitExceeded, "this worker has its maximum of live queries")
             }
             queryRules = try rules(query)
-            shards[shard]?.refused[gateway]?.remove(query.key)
         } catch {
             // The gateway counts it among its interest; not to know it would look like a lost announcement.
             shards[shard]?.refused[gateway, default: []].insert(query.key)
+            shards[shard]?.interest.insert(query.key, of: gateway)
             let position = Position(
                 epoch: shards[shard]?.epoch ?? 0, run: runs, id: shards[shard]?.lastEventID ?? .zero)
             return [
@@ -114,7 +109,7 @@ extension RefreshMachine {
         shards[shard]?.slots.insert(slot)
         var state = LiveQueryState(query: query, shard: shard, everyMs: queryRules.everyMs)
         state.subscribers[gateway] = subscriber
-        interestCounts[gateway, default: 0] += 1
+        shards[shard]?.interest.insert(query.key, of: gateway)
         states[slot] = state
         shards[shard]?.phases[state.phase.name] += 1
         index.insert(slot, rules: queryRules)
@@ -174,7 +169,8 @@ extension RefreshMachine {
     }
 
     mutating func unsubscribe(_ gateway: NodeID, from slot: Int32) {
-        if states[slot]?.subscribers.removeValue(forKey: gateway) != nil { forgetInterest(of: gateway) }
+        guard states[slot]?.subscribers.removeValue(forKey: gateway) != nil, let state = states[slot] else { return }
+        shards[state.shard]?.interest.remove(state.query.key, of: gateway)
         if states[slot]?.subscribers.isEmpty == true { drop(slot) }
     }
 }

@@ -30,9 +30,7 @@ package struct RefreshMachine: Sendable {
     var nextBatch: UInt64 = 0
     var runsInFlight = 0
     var conditionErrors: [Trigger.ID: UInt64] = [:]
-    /// Live queries per gateway that has any.
-    var interestCounts: [NodeID: Int] = [:]
-    /// Those of them that the last node list did not name.
+    /// Gateways with interest that the last node list did not name.
     var unlistedGateways: Set<NodeID> = []
 
     struct SlotKey: Hashable {
@@ -85,7 +83,7 @@ package struct RefreshMachine: Sendable {
 
     mutating func drop(_ slot: Int32) {
         guard let state = states.removeValue(forKey: slot) else { return }
-        for gateway in state.subscribers.keys { forgetInterest(of: gateway) }
+        for gateway in state.subscribers.keys { shards[state.shard]?.interest.remove(state.query.key, of: gateway) }
         index.remove(slot)
         shards[state.shard]?.phases[state.phase.name] -= 1
         slots[SlotKey(shard: state.shard, key: state.query.key)] = nil
@@ -100,11 +98,6 @@ package struct RefreshMachine: Sendable {
 
     /// Entries for live queries that are gone, which the due queue and the timers may hold.
     package static let leftoversMax = 1_024
-
-    mutating func forgetInterest(of gateway: NodeID) {
-        let count = (interestCounts[gateway] ?? 1) - 1
-        interestCounts[gateway] = count > 0 ? count : nil
-    }
 
     mutating func takeSlot() -> Int32 {
         repeat { nextSlot = nextSlot == .max ? 0 : nextSlot + 1 } while states[nextSlot] != nil

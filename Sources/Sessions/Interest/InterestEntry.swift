@@ -7,8 +7,9 @@ struct InterestEntry: Sendable {
     /// Subscriptions per hub; a hub without is absent.
     var hubs: [Int: Int] = [:]
     var held: Held = .nothing
-    /// Set until the owner answers the last announcement.
-    var announcedMs: Int64?
+    /// Set until the owner answers the last announcement: when it is repeated.
+    var repeatAtMs: Int64?
+    var isAwaiting: Bool { repeatAtMs != nil }
     var retries = 0
     /// When the live query ends, if nobody subscribes until then.
     var lingerUntilMs: Int64?
