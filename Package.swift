@@ -203,7 +203,7 @@ let package = Package(
                 "APINode", "Broker", "Catalog", "Directory", "Execution", "FreshetClient", "JSON", "LiveModel",
                 "LocalServers", "Postgres", "ProjectFolder", "Sharding", "freshet", crypto, nio, nioPosix, nioHTTP,
                 logging,
-            ]),
+            ], exclude: ["Python"]),
     ],
     swiftLanguageModes: [.v6]
 )

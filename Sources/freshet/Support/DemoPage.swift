@@ -40,7 +40,7 @@ enum DemoPage {
           <section>
             <table><thead><tr><th>Title</th><th>Year</th><th>Description</th></tr></thead><tbody id="rows"></tbody></table>
             <p class="hint">Open this page in a second window: an edit in one shows in the other.
-              <span id="count">0</span> results so far.</p>
+              Results so far: <span id="count">0</span>.</p>
           </section>
           <form id="edit">
             <strong id="title">Choose a movie</strong>
