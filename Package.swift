@@ -59,6 +59,7 @@ let package = Package(
         module("LiveModel", ["CEL", "JSON", crypto]),
         module("Catalog", ["CEL", "GraphQLLanguage", "JSON", "LiveModel"]),
         module("Refresh", ["CEL", "JSON", "LiveModel", deque, heap]),
+        module("Explanation", ["Catalog", "JSON", "LiveModel", "Refresh"]),
         module("Sharding", ["LiveModel"]),
         module("Sessions", ["JSON", "LiveModel", heap]),
 
@@ -135,8 +136,8 @@ let package = Package(
         .executableTarget(
             name: "freshet",
             dependencies: [
-                "Broker", "Catalog", "Deployments", "Execution", "FreshetClient", "JSON", "LiveModel", "LoadDriver",
-                "LocalServers", "Node", "Observability", "Postgres",
+                "Broker", "Catalog", "Deployments", "Execution", "Explanation", "FreshetClient", "JSON", "LiveModel",
+                "LoadDriver", "LocalServers", "Node", "Observability", "Postgres",
                 "ProjectFolder", "Settings", arguments, logging, metrics, nioHTTP,
             ],
             swiftSettings: settings),
@@ -170,9 +171,15 @@ let package = Package(
         tests("LiveModelTests", ["CEL", "JSON", "LiveModel"]),
         tests("CatalogTests", ["CEL", "Catalog", "GraphQLLanguage", "JSON", "LiveModel"]),
         tests(
-            "LanguageTests", ["Catalog", "Execution", "JSON", "LiveModel", "LocalServers", "Postgres", logging],
+            "LanguageTests",
+            [
+                "Catalog", "Execution", "GraphQLLanguage", "JSON", "LiveModel", "LocalServers", "Postgres",
+                "ProjectFolder",
+                logging,
+            ],
             exclude: ["Golden"]),
         tests("RefreshTests", ["CEL", "JSON", "LiveModel", "Refresh"]),
+        tests("ExplanationTests", ["Catalog", "Explanation", "JSON", "LiveModel"]),
         tests("ShardingTests", ["JSON", "LiveModel", "Sharding"]),
         tests("SessionsTests", ["JSON", "LiveModel", "Sessions"]),
         tests("ConformanceTests", ["CEL", "Catalog", "FanoutWorker", "JSON", "LiveModel", "Refresh"]),

@@ -14,6 +14,9 @@ package struct Catalog: Sendable {
     /// Everything worth saying that is no error, in order of place.
     package let warnings: [Diagnostic]
 
+    /// What could be better, in order of place; for `freshet check` only.
+    package var lints: [Diagnostic] { connectors.values.flatMap(\.lints).sorted() }
+
     private let refreshed: [OperationReference: [OperationReference]]
     private let conditionReads: [OperationReference: AuthReads]
 
@@ -100,6 +103,8 @@ package struct Connector: Sendable {
     package let id: String
     /// By name, letter case included.
     package let operations: [String: StoredOperation]
+    /// What could be better, in order of place: see `Lint`.
+    package let lints: [Diagnostic]
 }
 
 /// What an operator may set about compilation.

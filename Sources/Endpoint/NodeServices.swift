@@ -37,7 +37,7 @@ package final class NodeServices: SessionServices {
         self.mutations = mutations
     }
 
-    private var resolver: OperationResolver { pinned ?? catalogs.snapshot.resolver }
+    var resolver: OperationResolver { pinned ?? catalogs.snapshot.resolver }
 
     /// What SQL Connect clients have to call this service.
     package var serviceIdentity: ServiceIdentity {

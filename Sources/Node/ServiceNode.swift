@@ -273,6 +273,17 @@ package final class ServiceNode: Sendable {
         }
     }
 
+    /// Looks for deployments now rather than at the next poll.
+    /// - Returns: the greatest one that every mutation under way began by; 0 for a node that follows none.
+    package func loadDeployments() async -> Int64 {
+        guard let parts = running.withLock({ $0 }), let deployments = parts.deployments else { return 0 }
+        await deployments.poll()
+        return parts.catalogs.generationReached
+    }
+
+    /// Of the project that requests get; nil before the start.
+    package var servedVersion: Digest? { running.withLock { $0 }?.catalogs.set.current.version }
+
     private var isAdvertised: Bool {
         isServing && !isLeaving.load(ordering: .acquiring)
     }
@@ -305,7 +316,7 @@ package final class ServiceNode: Sendable {
             shards: await parts.worker?.shardStatuses ?? [],
             project: parts.catalogs.set.current.version.hex,
             deployment: parts.deployments == nil ? 0 : parts.catalogs.generationReached,
-            deploymentProblem: parts.deployments?.problem ?? "it serves its folder only, as freshet dev does")
+            deploymentProblem: parts.deployments?.problem ?? "it serves its folder only")
         do {
             try await parts.broker.announceNode(id.name, payload: payload.payload, ttlMs: settings.cluster.nodeTtlMs)
             let nodes = try await parts.broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }

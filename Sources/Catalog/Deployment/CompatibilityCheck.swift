@@ -1,5 +1,5 @@
 internal import GraphQLLanguage
-internal import LiveModel
+package import LiveModel
 
 /// Whether clients of a served version can go on with a new one: compares two catalogs, operation by operation.
 ///
@@ -53,10 +53,10 @@ package enum CompatibilityCheck {
 }
 
 /// Where operations stand in a project's files.
-struct OperationPlaces {
+package struct OperationPlaces {
     private var places: [OperationReference: (file: SourceFile, range: SourceRange)] = [:]
 
-    init(_ project: Project) {
+    package init(_ project: Project) {
         for connector in project.connectors {
             for file in connector.files {
                 guard let document = try? Parser.parseDocument(file.source) else { continue }
@@ -70,7 +70,7 @@ struct OperationPlaces {
     }
 
     /// - Parameter reference: nil for what is gone and has no place.
-    func diagnostic(
+    package func diagnostic(
         _ reference: OperationReference?, _ severity: Diagnostic.Severity, _ rule: String, _ message: String,
         help: String? = nil
     ) -> Diagnostic {

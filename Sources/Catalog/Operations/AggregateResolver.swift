@@ -116,15 +116,17 @@ extension OperationScope {
         aggregate(name.value, table).flatMap { aggregate($0, at: Place(range: name.range, file: file)) }
     }
 
-    /// Names of all aggregates of a type.
-    func aggregateNames(_ table: Table) -> [String] {
-        ["_count"]
+    /// All aggregates of a type by name, `_count` first.
+    static func aggregates(of table: Table) -> [(name: String, aggregate: Aggregate)] {
+        [("_count", .countRows)]
             + table.columns.flatMap { column in
-                Aggregate.Function.allCases.filter { Self.isOffered($0, column.type) }.map {
-                    "\(column.field)_\($0.rawValue)"
+                Aggregate.Function.allCases.filter { isOffered($0, column.type) }.map {
+                    ("\(column.field)_\($0.rawValue)", Aggregate.function($0, column, distinct: false))
                 }
             }
     }
+
+    func aggregateNames(_ table: Table) -> [String] { Self.aggregates(of: table).map(\.name) }
 
     // MARK: having
 

@@ -14,6 +14,7 @@ struct ConnectorCompiler {
         var known: [String: TriggerTargets.Known] = [:]
         var targets: [TriggerTargets.Target] = []
         var usedFragments: Set<String> = []
+        var subjects: [LintSubject] = []
         for operation in sources.operations {
             let scope = OperationScope(
                 api: api, connector: source.id, fragments: sources.fragments, operation: operation.definition,
@@ -25,6 +26,12 @@ struct ConnectorCompiler {
                 kind: operation.definition.kind, variables: operation.definition.variables.map(\.name.value))
             targets += scope.triggerTargets
             usedFragments.formUnion(scope.usedFragments)
+            if let compiled = operations[name] {
+                subjects.append(
+                    LintSubject(
+                        operation: compiled, place: Place(range: operation.name.range, file: operation.file),
+                        triggerPlaces: scope.triggerTargets.map(\.place)))
+            }
         }
         TriggerTargets.check(targets, known, sink: &sink)
         for (name, fragment) in sources.fragments.sorted(by: { $0.key < $1.key }) where !usedFragments.contains(name) {
@@ -32,7 +39,8 @@ struct ConnectorCompiler {
                 .warning, rule: "unused-fragment", at: fragment.definition.name.range, in: fragment.file,
                 "the fragment \"\(name)\" is never used")
         }
-        return Connector(id: source.id, operations: operations)
+        let lints = sink.hasErrors ? [] : Lint.diagnostics(api.schema, subjects)
+        return Connector(id: source.id, operations: operations, lints: lints)
     }
 
     private func compile(
@@ -49,18 +57,22 @@ struct ConnectorCompiler {
         var policy: ResponsePolicy?
         var entities = EntityTree()
         let rootPolicy = scope.rootPolicy()
+        var footprint = FootprintBuilder(
+            schema: api.schema, requiredVariables: Set(variables.filter(\.type.isNonNull).map(\.name)))
         if definition.kind == .query {
             var fields = scope.queryFields(selection)
             // What nobody sees and nothing checks need not be read.
             if rootPolicy.checks.isEmpty, !scope.checkPrograms.contains(where: \.readsResponse) {
                 fields = fields.withoutUnreadRedactions
             }
+            footprint.add(fields)
             policy = ResponsePolicy(root: rootPolicy, children: ResponsePolicy.children(of: fields))
             if includesEntityIDs { fields = fields.withEntityIDs }
             entities = EntityTree(fields)
             query = QueryPlan(fields, schema: api.schema, dynamicVariables: scope.dynamicVariables)
         } else {
             let fields = scope.mutationFields(selection)
+            footprint.add(fields)
             policy = ResponsePolicy(root: rootPolicy, children: ResponsePolicy.children(of: fields))
             let dynamic = scope.dynamicVariables
             mutation = fields.map { MutationPlan($0, schema: api.schema, dynamicVariables: dynamic) }
@@ -83,7 +95,7 @@ struct ConnectorCompiler {
                 authReads: reads, refresh: refresh,
                 isTransaction: definition.directives.first(named: "transaction") != nil,
                 schema: api.schema, query: query, mutation: mutation, policy: policy, entities: entities,
-                readsResponse: scope.expressions.contains(where: \.readsResponse)))
+                footprint: footprint.footprint, readsResponse: scope.expressions.contains(where: \.readsResponse)))
     }
 
     /// The operation and the fragments it uses, as written.

@@ -27,9 +27,11 @@ package final class StoredOperation: Sendable {
     /// `@transaction`
     package let isTransaction: Bool
 
+    /// What it reads and writes, for explanations.
+    package let footprint: Footprint
     private let coercion: VariableCoercion
-    private let query: QueryPlan?
-    private let mutation: [MutationPlan]
+    let query: QueryPlan?
+    let mutation: [MutationPlan]
     private let policy: ResponsePolicy?
     private let entities: EntityTree
     /// Whether the fields of a mutation must run one after the other, because a value reads what an earlier one gave or
@@ -51,6 +53,7 @@ package final class StoredOperation: Sendable {
         var mutation: [MutationPlan]
         var policy: ResponsePolicy?
         var entities: EntityTree
+        var footprint: Footprint
         /// A value reads `response`.
         var readsResponse: Bool
     }
@@ -72,6 +75,7 @@ package final class StoredOperation: Sendable {
         mutation = parts.mutation
         policy = parts.policy
         entities = parts.entities
+        footprint = parts.footprint
         isStepwise = parts.kind == .mutation && (parts.readsResponse || parts.policy != nil)
     }
 

@@ -7,7 +7,7 @@ struct QueryPlan: Sendable {
     let lookups: [LookupKey]
     let cache = StatementCache<ShapeKey, QueryStatement>()
     /// When variables hold filters; `template` is then that of no request.
-    private let dynamic: DynamicPlans<QueryPlan>?
+    let dynamic: DynamicPlans<QueryPlan>?
 
     /// A top-level field that looks up one row by its primary key.
     struct LookupKey: Sendable {
@@ -32,7 +32,7 @@ struct QueryPlan: Sendable {
 
     var evictionCount: Int { cache.evictionCount + (dynamic?.evictionCount ?? 0) }
 
-    private func statement(of shape: ShapeKey) -> QueryStatement {
+    func statement(of shape: ShapeKey) -> QueryStatement {
         cache.statement(for: shape) { QueryStatement(template: template, shape: shape) }
     }
 

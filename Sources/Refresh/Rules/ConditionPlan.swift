@@ -14,6 +14,8 @@ struct ConditionPlan: Sendable {
     struct Join: Sendable {
         let request: AttributeReader
         let mutation: AttributeReader
+        /// `request.variables.genre == mutation.variables.genre`
+        let text: String
     }
 
     let whole: Program
@@ -34,7 +36,8 @@ struct ConditionPlan: Sendable {
                     let requestReader = ConditionActivation.environment.reader(for: request),
                     let mutationReader = ConditionActivation.environment.reader(for: mutation)
                 {
-                    joins.append(Join(request: requestReader, mutation: mutationReader))
+                    joins.append(
+                        Join(request: requestReader, mutation: mutationReader, text: "\(request) == \(mutation)"))
                     continue
                 }
             }

@@ -12,7 +12,8 @@ struct Dev: AsyncParsableCommand {
         abstract: "Runs everything on this machine: a private Postgres, a private Redis and every role in one process.",
         discussion: """
             Data stay in dev.dataDirectory (.freshet below the current folder) for the next start. Tokens need no \
-            signature here. Ctrl-C stops everything.
+            signature here. Edits of the folder are served as soon as they compile; sessions stay connected. Ctrl-C stops \
+            everything.
             """)
 
     @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
@@ -23,6 +24,9 @@ struct Dev: AsyncParsableCommand {
 
     @Flag(help: "Do not load the project's seed.sql into an empty database.")
     var noSeed = false
+
+    @Flag(help: "Do not follow edits of the project folder.")
+    var noReload = false
 
     @OptionGroup var options: SettingsOptions
 
@@ -60,12 +64,14 @@ struct Dev: AsyncParsableCommand {
             let example = try await Database(url: postgres.connectionString, logger: logger)
                 .prepare(project, catalog, loadsSeed: !noSeed)
             let node = ServiceNode(
-                settings: settings, catalog: catalog, metrics: metrics, page: Array(DemoPage.html.utf8),
-                isDevelopment: true, logger: logger)
+                settings: settings, catalog: catalog, folder: ProjectArchive(project), metrics: metrics,
+                page: Array(DemoPage.html.utf8), isDevelopment: true, logger: logger)
             let address = try await node.start()
+            let reload = noReload ? nil : try await Self.reload(path: self.project, node, settings, logger)
             Self.welcome(settings, address, project, example: example)
             await Signals.waitForEnd()
             Terminal.error("stopping …")
+            await reload?.stop()
             await node.drain(sessionsOverMs: 100, graceMs: 2_000)
         } catch {
             await redis.stop()
@@ -74,6 +80,18 @@ struct Dev: AsyncParsableCommand {
         }
         await redis.stop()
         await postgres.stop()
+    }
+
+    private static func reload(
+        path: String, _ node: ServiceNode, _ settings: Settings, _ logger: Logger
+    ) async throws -> HotReload.Running {
+        guard let url = settings.postgres.url else { throw RolloutRefused(description: "postgres.url is not set") }
+        let database = Database(url: url, logger: logger)
+        try await database.pool.start()
+        return HotReload(
+            path, node: node, database: database, everyMinimumMs: settings.worker.everyMinimumMs,
+            historyMax: settings.deploy.historyMax
+        ).start()
     }
 
     private static func welcome(

@@ -52,6 +52,7 @@ struct Database: Sendable {
             let migrated = try await migrate(catalog.schema)
             if !migrated.isEmpty { Terminal.error("schema: \(migrated.count) changes made") }
             try await pool.script(ServiceSchema.sql)
+            try await HotReload.adopt(project, in: self)
             if let seed = project.seedSQL, loadsSeed, try await isEmpty(catalog.schema) {
                 try await pool.script(seed)
                 Terminal.error("seed.sql loaded")

@@ -1,0 +1,40 @@
+internal import ArgumentParser
+internal import Catalog
+internal import Foundation
+
+struct SchemaCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "schema", abstract: "The GraphQL schema that a project generates.", subcommands: [Print.self])
+
+    struct Print: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Prints it as SDL, for editors and client generators.",
+            discussion: "Two prints of the same project are the same text. Only the schema has to compile.")
+
+        @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
+        var project: String
+
+        @Option(name: .shortAndLong, help: "File to write instead of standard output.")
+        var output: String?
+
+        func run() throws {
+            let project = ProjectLoading.project(at: project)
+            var sink = DiagnosticSink()
+            let schema = SchemaCompiler.compile(files: project.schemaFiles, sink: &sink)
+            if sink.hasErrors {
+                Terminal.error(DiagnosticRenderer(usesColor: Terminal.usesColor).render(sink.diagnostics))
+                throw ExitCode(1)
+            }
+            let text = GraphQLSchema(schema).text
+            guard let output else {
+                FileHandle.standardOutput.write(Data(text.utf8))
+                return
+            }
+            do {
+                try text.write(toFile: output, atomically: true, encoding: .utf8)
+            } catch {
+                Terminal.fail("\(output) cannot be written: \(error.localizedDescription)")
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import Catalog
+import Testing
+
+@Suite struct LintTests {
+    private func lints(_ text: String) throws -> [String] {
+        try CatalogHarness.compile(text).lints.map { lint in
+            #expect(lint.severity == .warning)
+            return "\(lint.line):\(lint.column) \(lint.rule): \(lint.message)" + (lint.help.map { " [\($0)]" } ?? "")
+        }
+    }
+
+    // MARK: refresh-too-broad
+
+    private static let addReview = """
+
+        mutation Add($movieId: UUID!, $text: String) @auth(level: USER) { review_insert(data: {movieId: $movieId, text: $text}) }
+        mutation AddBy($key: Movie_Key!) @auth(level: USER) { review_insert(data: {movie: $key, authorId_expr: "auth.uid"}) }
+        mutation Upsert($id: UUID!, $movieId: UUID!) @auth(level: USER) { review_upsert(data: {id: $id, movieId: $movieId}) }
+        mutation Move($id: UUID!, $movieId: UUID!) @auth(level: USER) { review_update(id: $id, data: {movieId: $movieId}) }
+        mutation Clear($m: UUID!) @auth(level: USER) { review_deleteMany(where: {movieId: {eq: $m}}) }
+        mutation Drop($id: UUID!) @auth(level: USER) { movie_delete(id: $id) }
+        """
+
+    private func broad(_ query: String) throws -> [String] {
+        try CatalogHarness.compile(query + Self.addReview).lints.filter { $0.rule == "refresh-too-broad" }
+            .map { $0.help ?? "" }
+    }
+
+    @Test(arguments: [
+        ("Add", "request.variables.id == mutation.variables.movieId"),
+        ("AddBy", "request.variables.id == mutation.variables.key.id"),
+        ("Clear", "request.variables.id == mutation.variables.m"),
+        ("Drop", "request.variables.id == mutation.variables.id"),
+    ])
+    func aConditionIsDerivedFromAKeyAndItsReferences(mutation: String, condition: String) throws {
+        let query = """
+            query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "\(mutation)"}) {
+              movie(id: $id) { title reviews_on_movie { text } }
+            }
+            """
+        #expect(try broad(query) == ["only some are concerned: condition: \"\(condition)\""])
+    }
+
+    @Test func aConditionIsDerivedFromAFilter() throws {
+        let query = """
+            query Q($m: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) {
+              reviews(where: {movieId: {eq: $m}, stars: {gt: 2}}) { text }
+            }
+            """
+        #expect(
+            try broad(query) == [
+                "only some are concerned: condition: \"request.variables.m == mutation.variables.movieId\""
+            ])
+        let mine = """
+            query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: "AddBy"}) {
+              reviews(where: {authorId: {eq_expr: "auth.uid"}}) { text }
+            }
+            """
+        #expect(try broad(mine) == ["only some are concerned: condition: \"request.auth.uid == mutation.auth.uid\""])
+    }
+
+    /// A row may come from, or go to, another movie; a filter may fall out; a list has no filter.
+    @Test(arguments: [
+        #"query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Upsert"}) { movie(id: $id) { reviews_on_movie { text } } }"#,
+        #"query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Move"}) { movie(id: $id) { reviews_on_movie { text } } }"#,
+        #"query Q($id: UUID) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) { reviews(where: {movieId: {eq: $id}}) { text } }"#,
+        #"query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) { reviews { text } }"#,
+        #"query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) { movie(id: $id) { reviews_on_movie { text } } reviews { _count } }"#,
+        #"query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) { movie(id: $id) { reviews_on_movie { text } } _select(sql: "SELECT 1") }"#,
+        #"query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add", condition: "true"}) { movie(id: $id) { reviews_on_movie { text } } }"#,
+        #"query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) { reviews(where: {_or: [{movieId: {eq: $id}}, {stars: {eq: 5}}]}) { text } }"#,
+    ])
+    func nothingIsDerivedWhereItCouldMissARow(query: String) throws {
+        #expect(try broad(query) == [])
+    }
+
+    // MARK: The others
+
+    @Test func whatNothingRefreshes() throws {
+        #expect(
+            try lints(
+                """
+                query Q @auth(level: USER) { reviews { text } }
+                mutation M($id: UUID!) @auth(level: USER) { review_delete(id: $id) }
+                """)
+                == [
+                    "1:7 refresh-missing: nothing refreshes \"Q\": whoever follows it sees the first result only"
+                        + " [@refresh(onMutationExecuted: …) could name \"M\"]"
+                ])
+        #expect(try lints("query Q($id: UUID!) @auth(level: USER) { movie(id: $id) { title } }") == [])
+    }
+
+    @Test func aTriggerThatHasNothingToDoWithTheQuery() throws {
+        #expect(
+            try lints(
+                """
+                query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: "M"}) { actors { name } }
+                mutation M($id: UUID!) @auth(level: USER) { review_delete(id: $id) }
+                """) == ["1:69 refresh-unrelated: \"M\" writes no table that the query reads"])
+    }
+
+    @Test func aTimerWhereTriggersWouldDo() throws {
+        let mutation = "\nmutation M($id: UUID!) @auth(level: USER) { review_delete(id: $id) }"
+        #expect(
+            try lints("query Q @auth(level: USER) @refresh(every: {seconds: 20}) { reviews { text } }" + mutation)
+                == [
+                    "1:7 refresh-often: \"Q\" runs 4320 times a day for each live query"
+                        + " [@refresh(onMutationExecuted: …) of \"M\" shows changes at once and costs nothing in between]"
+                ])
+        // 30 s; written by nobody here; a result that time alone changes; tables that nobody knows.
+        for query in [
+            "query Q @auth(level: USER) @refresh(every: {seconds: 30}) { reviews { text } }",
+            "query Q @auth(level: USER) @refresh(every: {seconds: 20}) { users { name } }",
+            "query Q @auth(level: USER) @refresh(every: {seconds: 20}) { movies(where: {createdAt: {gt_time: {now: true, sub: {days: 1}}}}) { title reviews_on_movie { text } } }",
+            #"query Q @auth(level: USER) @refresh(every: {seconds: 20}) { _select(sql: "SELECT 1") }"#,
+        ] {
+            #expect(!(try lints(query + mutation)).contains { $0.contains("refresh-often") }, "\(query)")
+        }
+    }
+
+    @Test func aFilterThatNoIndexServes() throws {
+        let every = "@auth(level: USER) @refresh(every: {seconds: 30})"
+        #expect(
+            try lints("query Q($y: Int!) \(every) { movies(where: {releaseYear: {ge: $y}}) { title } }")
+                == [
+                    "1:7 missing-index: rows of Movie are searched by releaseYear, and no index begins with it"
+                        + " [in the schema: releaseYear … @index, or @index(fields: […]) on Movie]"
+                ])
+        // The key; a reference; not searched at all; one of several has an index.
+        for query in [
+            "query Q($id: [UUID!]!) \(every) { movies(where: {id: {in: $id}}) { title } }",
+            "query Q($m: UUID!) \(every) { reviews(where: {movieId: {eq: $m}, stars: {gt: 2}}) { text } }",
+            "query Q \(every) { movies { title reviews_on_movie { text } } }",
+        ] {
+            #expect(try lints(query) == [], "\(query)")
+        }
+    }
+}

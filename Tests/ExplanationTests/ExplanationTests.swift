@@ -1,0 +1,99 @@
+import Catalog
+import Explanation
+import JSON
+import LiveModel
+import Testing
+
+@Suite struct ExplanationTests {
+    private static let schema = """
+        type Movie @table { title: String! genre: String year: Int }
+        type Review @table { movie: Movie! text: String author: String }
+        """
+
+    private static let operations = #"""
+        query Movies($genre: String, $year: Int) @auth(level: USER)
+          @refresh(every: {seconds: 30})
+          @refresh(onMutationExecuted: {operation: "SetGenre", condition: "request.variables.genre == mutation.variables.genre && mutation.variables.genre != '' && request.auth.uid != mutation.auth.uid && request.auth.token.org == 'a'"})
+          @refresh(onMutationExecuted: {operation: "Add"}) {
+          movies(where: {genre: {eq: $genre}, year: {gt: $year}}) { title }
+        }
+        query One($id: UUID!) @auth(level: PUBLIC) { movie(id: $id) { title reviews_on_movie { text } } }
+        mutation SetGenre($id: UUID!, $genre: String!) @auth(level: USER) { movie_update(id: $id, data: {genre: $genre}) }
+        mutation Add($title: String!) @auth(level: USER) { movie_insert(data: {title: $title}) }
+        mutation AddMany($rows: [Movie_Data!]! @allow(fields: "title")) @auth(level: USER) { movie_insertMany(data: $rows) }
+        mutation Review($movie: UUID!) @auth(level: USER) { review_insert(data: {movieId: $movie}) }
+        mutation Log @auth(level: USER) { _execute(sql: "SELECT 1") }
+        """#
+
+    private func explain(_ name: String, _ variables: JSONObject? = nil) throws -> OperationExplanation {
+        let catalog = try Catalog.compile(
+            Project(
+                serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: Self.schema)],
+                connectors: [ConnectorSource(id: "main", files: [SourceFile(path: "main.gql", text: Self.operations)])])
+        )
+        let operation = try #require(catalog.connectors["main"]?.operations[name])
+        return try OperationExplanation(operation, in: catalog, variables: variables)
+    }
+
+    @Test func rulesAndTheirIndexes() throws {
+        let text = try explain("Movies").text
+        for part in [
+            "  auth: USER\n  variables: $genre: String, $year: Int\n",
+            "Live query key: operation, version, the variables, whether somebody is signed in, auth.uid, auth.token.org\n",
+            "    index: hash key request.variables.genre == mutation.variables.genre\n",
+            "    once for each event: mutation.variables.genre != ''\n",
+            "    once for each live query: request.auth.token.org == 'a'\n",
+            "    for each one found: request.auth.uid != mutation.auth.uid\n",
+            "  after main/Add, always\n    index: every live query of the operation\n",
+            "  timer: every 30 s\n",
+        ] {
+            #expect(text.contains(part), "\(part) in \(text)")
+        }
+    }
+
+    @Test func mutationsThatRefreshAndThatDoNot() throws {
+        let movies = try explain("Movies")
+        #expect(movies.refreshing.map(\.other.operation) == ["Add", "SetGenre"])
+        #expect(movies.unnoticed.map { "\($0.other.operation) \($0.tables)" } == [#"AddMany ["movie"]"#])
+        #expect(movies.unrelatedCount == 2)
+        let one = try explain("One")
+        #expect(
+            one.refreshing.map { "\($0.other.operation): \($0.reasons)" } == [
+                #"Add: ["it writes rows of movie by key, and the query looks one up by key"]"#,
+                #"AddMany: ["it writes rows of movie by key, and the query looks one up by key"]"#,
+                #"SetGenre: ["it writes rows of movie by key, and the query looks one up by key"]"#,
+            ])
+        #expect(one.unnoticed.map(\.other.operation) == ["Review"])
+        let review = try explain("Review")
+        #expect(review.refreshing.isEmpty)
+        #expect(review.unnoticed.map(\.other.operation) == ["One"])
+    }
+
+    @Test func sqlForAllVariablesOrForTheseOnly() throws {
+        let all = try #require(try explain("Movies").sql)
+        #expect(all.parameters.map { "\($0.source) \($0.type)" } == ["$genre text", "$year integer"])
+        #expect(all.single.contains("\"genre\" = $1::text") && all.single.contains("\"year\" > $2::integer"))
+        #expect(all.multiplexed.contains("unnest($1::text[], $2::integer[], $3::text[]) WITH ORDINALITY"))
+        let one = try #require(try explain("Movies", ["year": 1999]).sql)
+        #expect(one.parameters.map(\.source) == ["$year"])
+        #expect(throws: RequestError.self) { try explain("Movies", ["year": "x"]) }
+    }
+
+    @Test func stepsOfMutations() throws {
+        #expect(try explain("SetGenre").steps.first?.sql?.contains("UPDATE \"movie\"") == true)
+        #expect(try explain("AddMany").steps.first?.sql?.contains("INSERT INTO \"movie\"") == true)
+        let log = try explain("Log")
+        #expect(log.steps.first?.sql?.contains("SELECT 1") == true)
+        #expect(log.text.contains("more tables may be touched"))
+    }
+
+    @Test func jsonHasTheSame() throws {
+        let json = try explain("Movies").json
+        #expect(
+            json["rules"]?[2]?.description == #"{"rule":"timer","everyMs":30000,"index":"timer"}"#)
+        #expect(json["rules"]?[0]?["index"]?.stringValue == "hash")
+        #expect(json["refreshedBy"]?.arrayValue?.count == 2)
+        #expect(json["liveQueryKey"]?["claims"]?.arrayValue?.count == 3)
+        #expect(try explain("Add").json["steps"]?.arrayValue?.count == 1)
+    }
+}

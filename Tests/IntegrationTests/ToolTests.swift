@@ -1,0 +1,150 @@
+import Foundation
+import FreshetClient
+import JSON
+import NIOHTTP1
+import Testing
+
+/// The commands that people run beside a service, and the folder that `freshet dev` follows.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct ToolTests {
+    private static let added = """
+
+        query AddedWhileRunning($id: UUID!) @auth(level: PUBLIC) { movie(id: $id) { id title } }
+        """
+
+    /// A copy of the sample to edit, gone afterwards.
+    private func withProject(_ body: (_ project: String, _ folder: String) async throws -> Void) async throws {
+        let folder = NSTemporaryDirectory() + "freshet-tools-\(UInt32.random(in: .min ... .max))"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.copyItem(atPath: Paths.movies, toPath: folder + "/project")
+        try await body(folder + "/project", folder)
+    }
+
+    private func append(_ text: String, to file: String) throws {
+        let former = try String(contentsOfFile: file, encoding: .utf8)
+        try (former + text).write(toFile: file, atomically: true, encoding: .utf8)
+    }
+
+    private func output(_ arguments: [String], code: Int32 = 0) async throws -> String {
+        let process = try FreshetProcess(arguments)
+        #expect(await process.waitForExit() == code, "\(process.output)")
+        return process.output
+    }
+
+    @Test func editsAreServedAndSessionsStay() async throws {
+        try await withProject { project, folder in
+            let node = try FreshetProcess(
+                ["dev", project]
+                    + ["http.port=0", "admin.port=0", "dev.dataDirectory=\(folder)/data"].flatMap { ["--set", $0] })
+            let line = try await node.line(containing: "Freshet serves")
+            let address = try ServerAddress(String(line.split(separator: " ").last ?? ""))
+            let list = try JSONParser.parse(try await API.get(address, "ListMoviesByGenre", ["genre": "Comedy"]).body)
+            let id = try #require(list["data"]?["movies"]?[0]?["id"]?.stringValue)
+            let subscriber = try await Subscriber.connect(address)
+            subscriber.subscribe("GetMovieById", ["id": .string(id)])
+            _ = try await subscriber.data()
+
+            #expect(try await API.get(address, "AddedWhileRunning", ["id": .string(id)]).status == 404)
+            let queries = project + "/connector/queries.gql"
+            let sound = try String(contentsOfFile: queries, encoding: .utf8)
+            try append(Self.added, to: queries)
+            _ = try await node.line(containing: "reloaded: version")
+            #expect(try await API.get(address, "AddedWhileRunning", ["id": .string(id)]).status == 200)
+
+            // A mistake is told, and what is served stays.
+            try append("\nquery Broken @auth(level: PUBLIC) { moovies { id } }", to: queries)
+            _ = try await node.line(containing: "[unknown-field]")
+            _ = try await node.line(containing: "not reloaded: the version before is still served")
+            #expect(try await API.get(address, "AddedWhileRunning", ["id": .string(id)]).status == 200)
+
+            // The session from before all that still gets what changes.
+            let answer = try await API.mutate(
+                address, "UpdateMovie", ["id": .string(id), "genre": "Comedy", "description": "after the reload"])
+            #expect(answer.status == 200)
+            _ = try await subscriber.data { $0["movie"]?["description"]?.stringValue == "after the reload" }
+
+            // A column that the new version needs is there before anybody asks for it.
+            try sound.write(toFile: queries, atomically: true, encoding: .utf8)
+            try append("\ntype Note @table { text: String }", to: project + "/schema/schema.gql")
+            try append("\nquery Notes @auth(level: PUBLIC) { notes { text } }", to: queries)
+            _ = try await node.line(containing: "create table note")
+            while try await API.get(address, "Notes", [:]).status != 200 { await Task.yield() }
+            #expect(try await API.get(address, "AddedWhileRunning", ["id": .string(id)]).status == 404)
+            node.signal(SIGINT)
+            #expect(await node.waitForExit() == 0)
+
+            // The folder changes while nothing runs: the next start serves the folder, not the last reload.
+            try sound.write(toFile: queries, atomically: true, encoding: .utf8)
+            try append(Self.added, to: queries)
+            let second = try FreshetProcess(
+                ["dev", project, "--no-reload"]
+                    + ["http.port=0", "admin.port=0", "dev.dataDirectory=\(folder)/data"].flatMap { ["--set", $0] })
+            let again = try ServerAddress(
+                String(try await second.line(containing: "Freshet serves").split(separator: " ").last ?? ""))
+            #expect(try await API.get(again, "AddedWhileRunning", ["id": .string(id)]).status == 200)
+            #expect(try await API.get(again, "Notes", [:]).status == 404)
+            second.signal(SIGINT)
+            #expect(await second.waitForExit() == 0)
+        }
+    }
+
+    @Test func introspectionIsAnsweredUnderDevOnly() async throws {
+        let question = "{ __schema { queryType { name } } __type(name: \"Movie_Key\") { kind } }"
+        try await withProject { project, folder in
+            let node = try FreshetProcess(
+                ["dev", project, "--no-seed", "--no-reload"]
+                    + ["http.port=0", "admin.port=0", "dev.dataDirectory=\(folder)/data"].flatMap { ["--set", $0] })
+            let line = try await node.line(containing: "Freshet serves")
+            let address = try ServerAddress(String(line.split(separator: " ").last ?? ""))
+            let body = JSONWriter.compact(["query": .string(question)])
+            let answer = try await HTTPCall.send(
+                .POST, address, path: "/graphql", headers: ["content-type": "application/json"], body: body)
+            #expect(
+                String(decoding: answer.body, as: UTF8.self)
+                    == #"{"data":{"__schema":{"queryType":{"name":"Query"}},"__type":{"kind":"INPUT_OBJECT"}}}"#)
+            node.signal(SIGINT)
+            #expect(await node.waitForExit() == 0)
+        }
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(roles: "api,worker,gateway")
+            let body = JSONWriter.compact(["query": .string(question)])
+            let answer = try await HTTPCall.send(
+                .POST, node.address, path: "/graphql", headers: ["content-type": "application/json"], body: body)
+            #expect(String(decoding: answer.body, as: UTF8.self).contains("OPERATION_NOT_FOUND"))
+        }
+    }
+
+    @Test func checkTellsInEveryFormatAndWatches() async throws {
+        try await withProject { project, _ in
+            #expect(try await output(["check", project, "--no-lints"]) == "ok: 6 tables, 14 queries, 9 mutations\n")
+            #expect(try await output(["check", project]).contains("[refresh-missing]"))
+            _ = try await output(["check", project, "--warnings-as-errors"], code: 1)
+            let sarif = try JSONParser.parse(Array(try await output(["check", project, "--format", "sarif"]).utf8))
+            #expect(sarif["runs"]?[0]?["results"]?.arrayValue?.count == 2)
+
+            let watch = try FreshetProcess(["check", project, "--watch", "--no-lints"])
+            _ = try await watch.line(containing: "ok: 6 tables")
+            try append("\nquery Broken @auth(level: PUBLIC) { moovies { id } }", to: project + "/connector/queries.gql")
+            _ = try await watch.line(containing: "[unknown-field]")
+            try append("\ntype Note @table { text: String }", to: project + "/schema/schema.gql")
+            let queries = project + "/connector/queries.gql"
+            let sound = try String(contentsOfFile: queries, encoding: .utf8).replacing("moovies", with: "movies")
+            try sound.write(toFile: queries, atomically: true, encoding: .utf8)
+            _ = try await watch.line(containing: "ok: 7 tables, 15 queries")
+            watch.signal(SIGKILL)
+        }
+    }
+
+    @Test func schemaAndExplanationArePrinted() async throws {
+        let text = try await output(["schema", "print", Paths.movies])
+        #expect(text.contains("type Movie {") && text.contains("movie_insert(data: Movie_Data!): Movie_KeyOutput!"))
+        #expect(try await output(["explain", Paths.movies, "ListMoviesByGenre"]).contains("index: hash key"))
+        let json = try JSONParser.parse(
+            Array(try await output(["explain", Paths.movies, "movies/DeleteMovie", "--json"]).utf8))
+        #expect(json["refreshes"]?.arrayValue?.count == 6)
+        #expect(
+            try await output(["explain", Paths.movies, "DeletMovie"], code: 64).contains(
+                "did you mean \"DeleteMovie\"?"))
+    }
+}
