@@ -33,6 +33,8 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
 
     private let transport: Transport
     private let context: ServerContext
+    /// The last handler of those below (TLS), which this one hands connections over above.
+    private var below: (any ChannelHandler)?
     private var wire: WireHandler!
     private var decoder: ByteToMessageHandler<HTTPRequestDecoder>!
     private var channelContext: ChannelHandlerContext?
@@ -53,6 +55,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         for handler in tls { try pipeline.addHandler(handler) }
         let transport = Transport(channel: channel, table: table, direct: tls.isEmpty)
         let handler = HTTP1Handler(transport: transport)
+        handler.below = tls.last
         let wire = WireHandler(transport: transport, http1: handler)
         let decoder = Self.makeDecoder(table.context.configuration)
         handler.wire = wire
@@ -334,12 +337,19 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         pipeline.syncOperations.removeHandler(wire, promise: nil)
         // The decoder leaves only on the loop's next turn, and must not see these bytes. Nothing is read until then.
         let decoderGone = channel.eventLoop.makePromise(of: Void.self)
+        let below = below
         decoderGone.futureResult.assumeIsolated().whenComplete { _ in
             do {
                 try http2(channel)
                 try channel.syncOptions?.setOption(.autoRead, value: true)
-                channel.pipeline.fireChannelRead(bytes)
-                channel.pipeline.fireChannelReadComplete()
+                if let below {
+                    let context = try channel.pipeline.syncOperations.context(handler: below)
+                    context.fireChannelRead(NIOAny(bytes))
+                    context.fireChannelReadComplete()
+                } else {
+                    channel.pipeline.fireChannelRead(bytes)
+                    channel.pipeline.fireChannelReadComplete()
+                }
                 channel.read()
             } catch {
                 context.logger.error("HTTP/2 setup failed", metadata: ["error": "\(error)"])
