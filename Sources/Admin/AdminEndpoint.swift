@@ -1,5 +1,6 @@
 internal import Broker
 internal import Crypto
+package import Endpoint
 package import HTTPServer
 internal import JSON
 internal import LiveModel
@@ -13,11 +14,13 @@ internal import Observability
 ///     GET /healthz /readyz                        open
 ///     GET /metrics                                Prometheus text
 ///     GET /admin/status /admin/nodes /admin/shards /admin/orders
-///     GET /admin/live-queries?operation=C/OP&limit=N  /admin/sessions?limit=N
+///     GET /admin/live-queries?operation=C/OP&limit=N  /admin/sessions?limit=N  /admin/revocations?limit=N
+///     POST /v1/projects/P/locations/L/services/S:executeGraphql and the like: `AdministratorOperations`
 ///     POST …                                      actions, each with a line in the audit log: `NodeOperator.Action`
 package final class AdminEndpoint: HTTPHandler {
     private let inspector: NodeInspector
     private let `operator`: NodeOperator
+    private let operations: AdministratorOperations?
     private let token: String?
     private let audit: Logger
 
@@ -26,7 +29,11 @@ package final class AdminEndpoint: HTTPHandler {
     package static let sessionsMax = 10_000
 
     /// - Parameter token: nil allows everybody who reaches the port; settings allow that on loopback only.
-    package init(inspector: NodeInspector, operator: NodeOperator, token: String?, logger: Logger) {
+    package init(
+        inspector: NodeInspector, operator: NodeOperator, operations: AdministratorOperations? = nil, token: String?,
+        logger: Logger
+    ) {
+        self.operations = operations
         self.inspector = inspector
         self.operator = `operator`
         self.token = token
@@ -52,6 +59,11 @@ package final class AdminEndpoint: HTTPHandler {
         guard isAllowed(request) else {
             return fail(exchange, RequestError(.unauthenticated, "the admin token is missing or wrong"))
         }
+        if let operations, AdministratorOperations.owns(request.path) {
+            audit.notice(
+                "administrator's operation", metadata: ["who": "\(who(request))", "what": "\(request.path)"])
+            return operations.handle(request, exchange)
+        }
         if request.method == .POST { return act(request, exchange) }
         guard request.method == .GET else {
             return fail(exchange, RequestError(.methodNotAllowed, "this path allows GET or POST"))
@@ -67,6 +79,9 @@ package final class AdminEndpoint: HTTPHandler {
         case "/admin/sessions":
             let limit = min(Self.sessionsMax, request.query("limit").flatMap { Int($0) } ?? 100)
             answer(exchange) { [inspector] in await inspector.sessions(limit: max(0, limit)) }
+        case "/admin/revocations":
+            let limit = min(Self.sessionsMax, request.query("limit").flatMap { Int($0) } ?? 100)
+            answer(exchange) { [inspector] in try await inspector.revocationRows(limit: max(0, limit)) }
         case "/admin/live-queries":
             let limit = min(Self.liveQueriesMax, request.query("limit").flatMap { Int($0) } ?? 100)
             let operation = request.query("operation").flatMap { text -> OperationReference? in
@@ -91,10 +106,7 @@ package final class AdminEndpoint: HTTPHandler {
         } catch {
             return fail(exchange, error)
         }
-        let peer = request.remoteAddress.map { "\($0.ipAddress ?? "local"):\($0.port ?? 0)" } ?? "?"
-        // The name is what the sender says of itself; the token and the address are known.
-        let name = request.header("x-freshet-operator").map { String($0.prefix(64)) } ?? "-"
-        let who = "\(token == nil ? "no token" : "admin token"), \(peer), \(name)"
+        let who = who(request)
         Task {
             do throws(RequestError) {
                 let done = try await `operator`.perform(action)
@@ -108,6 +120,14 @@ package final class AdminEndpoint: HTTPHandler {
                 fail(exchange, error)
             }
         }
+    }
+
+    /// For the audit log.
+    private func who(_ request: HTTPRequest) -> String {
+        let peer = request.remoteAddress.map { "\($0.ipAddress ?? "local"):\($0.port ?? 0)" } ?? "?"
+        // The name is what the sender says of itself; the token and the address are known.
+        let name = request.header("x-freshet-operator").map { String($0.prefix(64)) } ?? "-"
+        return "\(token == nil ? "no token" : "admin token"), \(peer), \(name)"
     }
 
     /// Compared in constant time, by digest.

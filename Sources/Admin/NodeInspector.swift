@@ -23,6 +23,7 @@ package struct NodeInspector: Sendable {
     private let sweeper: OutboxSweeper
     private let sessions: SessionRegistry
     private let directory: ClusterDirectory
+    private let revocations: RevocationList
     private let clock: ServiceClock
     private let metrics: PrometheusMetrics
     package let isReady: @Sendable () -> Bool
@@ -30,7 +31,8 @@ package struct NodeInspector: Sendable {
     package init(
         node: NodeID, roles: [String], broker: any Broker, catalogs: ServedCatalogs, worker: FanoutWorker?,
         gateway: GatewayService?, sweeper: OutboxSweeper, sessions: SessionRegistry, directory: ClusterDirectory,
-        clock: ServiceClock, metrics: PrometheusMetrics, isReady: @escaping @Sendable () -> Bool
+        revocations: RevocationList, clock: ServiceClock, metrics: PrometheusMetrics,
+        isReady: @escaping @Sendable () -> Bool
     ) {
         self.node = node
         self.roles = roles
@@ -41,6 +43,7 @@ package struct NodeInspector: Sendable {
         self.sweeper = sweeper
         self.sessions = sessions
         self.directory = directory
+        self.revocations = revocations
         self.clock = clock
         self.metrics = metrics
         self.isReady = isReady
@@ -90,6 +93,26 @@ package struct NodeInspector: Sendable {
     package var redisSummary: JSONValue {
         let state = broker.state
         return ["connected": .bool(state.connected), "servers": .array(state.servers.map { .string($0.address) })]
+    }
+
+    /// Who is not let in any more, the latest first; read anew.
+    /// - Throws: `BrokerError` when the broker cannot be asked.
+    package func revocationRows(limit: Int) async throws(BrokerError) -> JSONValue {
+        try await revocations.refresh()
+        let nowMs = clock.nowMs()
+        let rows = revocations.current.entries.values.filter { $0.counts(nowMs: nowMs) }
+            .sorted { ($1.atMs, $0.subject.description) < ($0.atMs, $1.subject.description) }
+        return [
+            "count": .int(Int64(rows.count)),
+            "revocations": .array(
+                rows.prefix(limit).map { revocation in
+                    [
+                        "subject": .string(revocation.subject.description), "atMs": .int(revocation.atMs),
+                        "expiresInMs": revocation.untilMs.map { .int($0 - nowMs) } ?? .null,
+                        "tokens": .string(revocation.sparesLaterTokens ? "issued before" : "all"),
+                    ]
+                }),
+        ]
     }
 
     /// Which servers the broker talks to, from here.

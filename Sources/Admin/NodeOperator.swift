@@ -12,18 +12,20 @@ package struct NodeOperator: Sendable {
     private let broker: any Broker
     private let catalogs: ServedCatalogs
     private let directory: ClusterDirectory
+    private let revocations: RevocationList
     private let sessions: SessionRegistry
     private let clock: ServiceClock
     private let ordersChanged: @Sendable () async -> Void
 
     /// - Parameter ordersChanged: called after an order was stored, so that this node acts on it at once.
     package init(
-        broker: any Broker, catalogs: ServedCatalogs, directory: ClusterDirectory, sessions: SessionRegistry,
-        clock: ServiceClock, ordersChanged: @escaping @Sendable () async -> Void
+        broker: any Broker, catalogs: ServedCatalogs, directory: ClusterDirectory, revocations: RevocationList,
+        sessions: SessionRegistry, clock: ServiceClock, ordersChanged: @escaping @Sendable () async -> Void
     ) {
         self.broker = broker
         self.catalogs = catalogs
         self.directory = directory
+        self.revocations = revocations
         self.sessions = sessions
         self.clock = clock
         self.ordersChanged = ordersChanged
@@ -38,6 +40,9 @@ package struct NodeOperator: Sendable {
         case drain(NodeID)
         case undrain(NodeID)
         case endSession(UInt64)
+        /// - Parameter forMs: nil: until taken back.
+        case revoke(RevocationSubject, forMs: Int64?, sparesLaterTokens: Bool)
+        case takeBackRevocation(RevocationSubject)
 
         /// For the audit log.
         package var description: String {
@@ -49,6 +54,10 @@ package struct NodeOperator: Sendable {
             case .drain(let node): "drain \(node)"
             case .undrain(let node): "undrain \(node)"
             case .endSession(let id): "end session \(id)"
+            case .revoke(let subject, let forMs, let sparesLater):
+                "revoke \(subject) " + (forMs.map { "for \($0) ms" } ?? "until taken back")
+                    + (sparesLater ? ", tokens issued until now" : "")
+            case .takeBackRevocation(let subject): "take back the revocation of \(subject)"
             }
         }
     }
@@ -91,6 +100,13 @@ package struct NodeOperator: Sendable {
                 throw RequestError(.notFound, "this node has no session \(id); sessions are ended at their own node")
             }
             return "session \(id) was told to come back"
+        case .revoke(let subject, let forMs, let sparesLaterTokens):
+            try await revocations.revoke(subject, forMs: forMs, sparesLaterTokens: sparesLaterTokens)
+            sessions.judgeIdentities()
+            return "\(subject) is not let in any more" + (forMs.map { " for \($0) ms" } ?? "")
+        case .takeBackRevocation(let subject):
+            try await revocations.takeBack(subject)
+            return "\(subject) is let in again"
         }
     }
 
@@ -150,6 +166,8 @@ extension NodeOperator.Action {
     ///     /admin/shards/N/move?to=NODE[&forMs=N]     /admin/shards/N/clear-move
     ///     /admin/nodes/ID/drain                      /admin/nodes/ID/undrain
     ///     /admin/sessions/ID/end
+    ///     /admin/revocations?uid=…|jti=…|key=…[&forMs=N][&later=allowed]
+    ///     /admin/revocations/clear?uid=…|jti=…|key=…
     ///
     /// - Throws: `.badRequest` naming what is missing or cannot be read. Nil: no such path.
     package init?(path: String, query: (String) -> String?) throws(RequestError) {
@@ -168,18 +186,40 @@ extension NodeOperator.Action {
         case (4, "shards", "move"):
             guard let node = query("to"), !node.isEmpty else { throw RequestError(.badRequest, "to= names the node") }
             let forMs: Int64? = query("forMs") == nil ? nil : try number(query("forMs"), "forMs")
-            guard forMs ?? 1 > 0, forMs ?? 1 <= Self.moveMsMax else {
-                throw RequestError(.badRequest, "forMs is 1 to \(Self.moveMsMax)")
+            guard forMs ?? 1 > 0, forMs ?? 1 <= Self.orderMsMax else {
+                throw RequestError(.badRequest, "forMs is 1 to \(Self.orderMsMax)")
             }
             self = .move(ShardID(try number(parts[2], "the shard")), to: NodeID(node), forMs: forMs)
         case (4, "shards", "clear-move"): self = .clearMove(ShardID(try number(parts[2], "the shard")))
         case (4, "nodes", "drain"): self = .drain(NodeID(parts[2]))
         case (4, "nodes", "undrain"): self = .undrain(NodeID(parts[2]))
+        case (2, "revocations", _):
+            let forMs: Int64? = query("forMs") == nil ? nil : try number(query("forMs"), "forMs")
+            guard forMs ?? 1 > 0, forMs ?? 1 <= Self.orderMsMax else {
+                throw RequestError(.badRequest, "forMs is 1 to \(Self.orderMsMax)")
+            }
+            guard ["", "allowed"].contains(query("later") ?? "") else {
+                throw RequestError(.badRequest, "later= is allowed or absent")
+            }
+            self = .revoke(
+                try Self.subject(query), forMs: forMs, sparesLaterTokens: query("later") == "allowed")
+        case (3, "revocations", "clear"): self = .takeBackRevocation(try Self.subject(query))
         case (4, "sessions", "end"): self = .endSession(try number(parts[2], "the session"))
         default: return nil
         }
     }
 
+    private static func subject(_ query: (String) -> String?) throws(RequestError) -> RevocationSubject {
+        let named = ["uid", "jti", "key"].filter { query($0) != nil }
+        guard named.count == 1, let kind = named.first,
+            let subject = RevocationSubject(kind: kind, value: query(kind) ?? "")
+        else {
+            throw RequestError(
+                .badRequest, "one of uid=, jti= and key= names who, in 1 to \(RevocationSubject.bytesMax) bytes")
+        }
+        return subject
+    }
+
     /// A year.
-    static let moveMsMax: Int64 = 365 * 24 * 3_600_000
+    static let orderMsMax: Int64 = 365 * 24 * 3_600_000
 }

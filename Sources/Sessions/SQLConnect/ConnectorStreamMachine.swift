@@ -29,13 +29,16 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
 
     private let service: ServiceIdentity
     private let operationsMax: Int
-    private let openingBearer: String?
+    /// As last brought: a message may bring a part of them.
+    private var credentials: Credentials
     private var active: [String: Activity] = [:]
     /// Subscriptions whose token ran out.
     private var resting: [String: OperationRequest] = [:]
+    private var restingError = RequestError.tokenExpired
     private var connector: Result<ConnectorName, SQLConnectFailure>?
     private var tokenState = TokenState.accepted
-    private var lastToken: String?
+    /// Judged last; nil: what comes next is to be judged, also if it is the same.
+    private var judged: Credentials? = Credentials.none
     private var waiting: [StreamRequest] = []
     private var hasBegun = false
     private var isClosed = false
@@ -43,7 +46,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     package init(_ opening: SessionOpening, service: ServiceIdentity) {
         self.service = service
         operationsMax = opening.operationsMax
-        openingBearer = opening.bearer
+        credentials = opening.credentials
     }
 
     package var operationCount: Int { active.count + waiting.count }
@@ -52,7 +55,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     // MARK: From the client
 
     package mutating func opened() -> [SessionAction] {
-        openingBearer.map { judge($0) } ?? []
+        credentials == .none ? [] : judge()
     }
 
     package mutating func received(text: [UInt8]) -> [SessionAction] { received(text) }
@@ -86,11 +89,15 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
 
     private mutating func take(_ request: StreamRequest) -> [SessionAction] {
         bind(request.name)
-        if let token = request.token, token != lastToken {
-            var rest = request
-            rest.headers = [:]
-            if rest.kind != nil { waiting.append(rest) }
-            return judge(token)
+        if request.token != nil || request.apiKey != nil {
+            credentials.bearer = request.token ?? credentials.bearer
+            credentials.apiKey = request.apiKey ?? credentials.apiKey
+            if credentials != judged {
+                var rest = request
+                rest.headers = [:]
+                if rest.kind != nil { waiting.append(rest) }
+                return judge()
+            }
         }
         let id = request.requestID
         switch request.kind {
@@ -104,10 +111,15 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         }
     }
 
-    private mutating func judge(_ token: String) -> [SessionAction] {
+    private mutating func judge() -> [SessionAction] {
         tokenState = .judging
-        lastToken = token
-        return [.authenticate(bearer: token.isEmpty ? nil : token)]
+        judged = credentials
+        // An empty token signs out.
+        return [
+            .authenticate(
+                Credentials(
+                    bearer: credentials.bearer.flatMap { $0.isEmpty ? nil : $0 }, apiKey: credentials.apiKey))
+        ]
     }
 
     /// The connector stays that of the first message that names one.
@@ -157,7 +169,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         // Its answer is the next message under this id anyway.
         case .once: return []
         case nil:
-            if resting[id] != nil { return [refusal(id, Self.expiredError)] }
+            if resting[id] != nil { return [refusal(id, restingError)] }
             return [refusal(id, RequestError(.operationNotFound, "nothing is subscribed under this \"requestId\""))]
         }
     }
@@ -182,7 +194,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         if Encoding.endsWhenUnauthenticated { return end(error) }
         tokenState = .refused(error)
         // The keys may be there when it comes again.
-        if error.code != .unauthenticated { lastToken = nil }
+        if error.code != .unauthenticated { judged = nil }
         return takeWaiting()
     }
 
@@ -218,16 +230,17 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         active[id] == nil ? [] : [refusal(id, errors)]
     }
 
-    package mutating func expired(ids: [String]) -> [SessionAction] {
+    package mutating func expired(ids: [String], _ error: RequestError) -> [SessionAction] {
         guard !isClosed else { return [] }
-        if Encoding.endsWhenUnauthenticated { return end(Self.expiredError) }
+        if Encoding.endsWhenUnauthenticated { return end(error) }
+        restingError = error
         // The same token may be sent again, but it is not what is waited for.
-        tokenState = if case .judging = tokenState { .judging } else { .refused(Self.expiredError) }
+        tokenState = if case .judging = tokenState { .judging } else { .refused(error) }
         var actions: [SessionAction] = []
         for id in ids {
             guard case .subscription(let request)? = active.removeValue(forKey: id) else { continue }
             resting[id] = request
-            actions.append(refusal(id, Self.expiredError))
+            actions.append(refusal(id, error))
         }
         return actions
     }
@@ -252,8 +265,6 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     }
 
     // MARK: Texts
-
-    private static var expiredError: RequestError { RequestError(.unauthenticated, "the token has expired") }
 
     private func refusal(_ id: String, _ error: RequestError) -> SessionAction { refusal(id, [error]) }
 

@@ -40,6 +40,7 @@ package struct StreamRequest: Sendable, Hashable {
 
     /// The token it brings: nil for none, empty to sign out.
     var token: String? { headers["x-firebase-auth-token"] }
+    var apiKey: String? { Credentials.apiKeyHeaders.lazy.compactMap { headers[$0] }.first }
 }
 
 /// What a client gets on a stream.

@@ -10,7 +10,7 @@ import Testing
 
     private func machine(operationsMax: Int = 10, bearer: String? = nil) -> Machine {
         Machine(
-            SessionOpening(bearer: bearer, operationsMax: operationsMax),
+            SessionOpening(credentials: Credentials(bearer: bearer), operationsMax: operationsMax),
             service: ServiceIdentity(service: "movies", location: "us-central1", connectors: ["default", "admin"]))
     }
 
@@ -238,7 +238,7 @@ import Testing
         var machine = bound()
         for id in ["1", "2"] { _ = receive(&machine, subscribe(id)) }
         #expect(
-            actionTexts(machine.expired(ids: ["1", "2"]))
+            actionTexts(machine.expired(ids: ["1", "2"], .tokenExpired))
                 == ["1", "2"].map { error($0, "the token has expired", "UNAUTHENTICATED") })
         #expect(machine.operationCount == 0)
         #expect(
@@ -273,7 +273,7 @@ import Testing
     @Test func restingSubscriptionsCountAsRoom() {
         var machine = bound(operationsMax: 1)
         _ = receive(&machine, subscribe("1"))
-        _ = machine.expired(ids: ["1"])
+        _ = machine.expired(ids: ["1"], .tokenExpired)
         _ = receive(&machine, #"{"headers":{"x-firebase-auth-token":"t"}}"#)
         _ = receive(&machine, subscribe("2"))
         let actions = actionTexts(machine.authenticated())

@@ -1,0 +1,91 @@
+package import JSON
+package import LiveModel
+
+/// What administrators call: texts of their own, and stored operations as somebody else. Source: SQL Connect wire §7.
+///
+///     POST /v1/projects/P/locations/L/services/S:executeGraphql  and  :executeGraphqlRead
+///     POST /v1/projects/P/locations/L/services/S/connectors/C:impersonateQuery  and  :impersonateMutation
+package struct AdministratorCall: Sendable, Hashable {
+    package enum Method: String, Sendable, Hashable, CaseIterable {
+        case executeGraphql, executeGraphqlRead, impersonateQuery, impersonateMutation
+
+        package var isAdHoc: Bool {
+            switch self {
+            case .executeGraphql, .executeGraphqlRead: true
+            case .impersonateQuery, .impersonateMutation: false
+            }
+        }
+    }
+
+    package let method: Method
+    package let location: String
+    package let service: String
+    /// Nil for ad-hoc texts.
+    package let connector: String?
+
+    /// Nil for other paths.
+    package init?(path: String) {
+        guard let colon = path.lastIndex(of: ":"),
+            let method = Method(rawValue: String(path[path.index(after: colon)...]))
+        else { return nil }
+        let parts = path[..<colon].split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == (method.isAdHoc ? 8 : 10), parts[0].isEmpty, parts[1] == "v1", parts[2] == "projects",
+            parts[4] == "locations", parts[6] == "services", !parts[7].isEmpty
+        else { return nil }
+        if !method.isAdHoc, parts[8] != "connectors" || parts[9].isEmpty { return nil }
+        self.method = method
+        location = parts[5]
+        service = parts[7]
+        connector = method.isAdHoc ? nil : parts[9]
+    }
+}
+
+/// The body of an administrator's call: `{query | operationName, variables?, extensions: {impersonate?}}`.
+package struct AdministratorRequest: Sendable, Hashable {
+    package var query: String?
+    package var operationName: String?
+    package var variables: JSONObject
+    /// As whom it runs: nil is signed out, or nobody in particular where nothing was said of it.
+    package var auth: Auth?
+    package var isImpersonated: Bool
+
+    /// - Throws: `.badRequest` naming the field that has the wrong type or is missing.
+    package init(_ body: JSONObject, _ method: AdministratorCall.Method) throws(RequestError) {
+        func text(_ name: String) throws(RequestError) -> String? {
+            guard let value = body[name], !value.isNull else { return nil }
+            guard let text = value.stringValue else { throw RequestError(.badRequest, "\"\(name)\" must be a string") }
+            return text.isEmpty ? nil : text
+        }
+        func object(_ name: String, in object: JSONObject) throws(RequestError) -> JSONObject? {
+            guard let value = object[name], !value.isNull else { return nil }
+            guard let object = value.objectValue else {
+                throw RequestError(.badRequest, "\"\(name)\" must be an object")
+            }
+            return object
+        }
+        query = try text("query")
+        operationName = try text("operationName")
+        variables = try object("variables", in: body) ?? JSONObject()
+        let extensions = try object("extensions", in: body)
+        let impersonate = try extensions.flatMap { extensions throws(RequestError) in
+            try object("impersonate", in: extensions)
+        }
+        isImpersonated = impersonate != nil
+        if method.isAdHoc {
+            guard query != nil else { throw RequestError(.badRequest, "\"query\" is missing") }
+        } else {
+            guard operationName != nil else { throw RequestError(.badRequest, "\"operationName\" is missing") }
+            guard isImpersonated else { throw RequestError(.badRequest, "\"extensions.impersonate\" is missing") }
+        }
+        guard let impersonate else { return }
+        let claims = try object("authClaims", in: impersonate)
+        guard (claims != nil) != (impersonate["unauthenticated"]?.boolValue == true) else {
+            throw RequestError(.badRequest, "\"impersonate\" takes \"authClaims\" or \"unauthenticated\": true")
+        }
+        guard let claims else { return }
+        guard let uid = claims["user_id"]?.stringValue ?? claims["sub"]?.stringValue, !uid.isEmpty else {
+            throw RequestError(.badRequest, "\"authClaims\" must have \"sub\"")
+        }
+        auth = Auth(uid: uid, token: claims)
+    }
+}
