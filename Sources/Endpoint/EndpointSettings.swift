@@ -1,4 +1,5 @@
 package import Gateway
+package import Sessions
 
 /// What the public port offers and its bounds.
 package struct EndpointSettings: Sendable {
@@ -13,6 +14,8 @@ package struct EndpointSettings: Sendable {
     /// Requests being worked on at a time; more are refused.
     package var requestsInFlightMax = 2_048
     package var session = SessionLimits()
+    /// Whose `X-Forwarded-For` is believed.
+    package var trustedProxies = TrustedProxies()
     /// Under `freshet dev`, what SQL Connect's tools ask an emulator for; nil: 404.
     package var emulator: EmulatorInfo?
     /// The page at `/`; nil: 404.

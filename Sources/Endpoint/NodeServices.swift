@@ -12,6 +12,7 @@ internal import Synchronization
 /// for a session by the one that was current when it began.
 package final class NodeServices: SessionServices {
     package let clock: ServiceClock
+    package let parties: Parties
     private let catalogs: ServedCatalogs
     /// What a session keeps; nil for requests.
     private let pinned: OperationResolver?
@@ -25,8 +26,10 @@ package final class NodeServices: SessionServices {
 
     package init(
         clock: ServiceClock, catalogs: ServedCatalogs, authenticator: any Authenticator, queries: QueryExecutor,
-        mutations: MutationService, isAPI: Bool, limits: VariableLimits, pinned: OperationResolver? = nil
+        mutations: MutationService, isAPI: Bool, limits: VariableLimits, parties: Parties = Parties(),
+        pinned: OperationResolver? = nil
     ) {
+        self.parties = parties
         self.pinned = pinned
         self.isAPI = isAPI
         self.limits = limits
@@ -56,7 +59,8 @@ package final class NodeServices: SessionServices {
             if let latest, latest.projectVersion == current.version { return latest }
             let services = NodeServices(
                 clock: clock, catalogs: catalogs, authenticator: authenticator, queries: queries,
-                mutations: mutations, isAPI: isAPI, limits: limits, pinned: current)
+                mutations: mutations, isAPI: isAPI, limits: limits, parties: parties,
+                pinned: current)
             latest = services
             return services
         }
@@ -70,10 +74,21 @@ package final class NodeServices: SessionServices {
             digest: request.documentID?.digest, variables: request.variables, auth: auth, nowMs: clock.nowMs())
     }
 
-    package func authenticate(bearer: String?) async throws(RequestError) -> Identity {
-        guard let bearer, !bearer.isEmpty else { return .signedOut }
-        return try await authenticator.authenticate(bearer: bearer)
+    /// A text of an administrator's.
+    func resolveAdHoc(
+        _ text: String, name: String?, variables: JSONObject, auth: Auth?
+    ) throws(RequestError) -> ResolvedOperation {
+        try limits.check(variables)
+        return try resolver.resolveAdHoc(text, name: name, variables: variables, auth: auth)
     }
+
+    package func authenticate(_ credentials: Credentials) async throws(RequestError) -> Identity {
+        let identity = try await authenticator.authenticate(credentials)
+        if let refusal = refusal(of: identity) { throw refusal }
+        return identity
+    }
+
+    package func refusal(of identity: Identity) -> RequestError? { authenticator.refusal(of: identity) }
 
     /// One-shot read of a query.
     package func read(_ resolved: ResolvedOperation) async throws(RequestError) -> QueryExecutor.Result {

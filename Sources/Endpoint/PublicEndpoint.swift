@@ -25,6 +25,7 @@ package final class PublicEndpoint: HTTPHandler {
     let sessions: SessionRegistry
     /// Bound: `sessionsMax`.
     let sharedStreams = SharedStreams()
+    private let administrator: AdministratorOperations
     private let requestsInFlight = Atomic<Int>(0)
     private let refused = Counter(label: "freshet_requests_refused_total")
 
@@ -33,6 +34,7 @@ package final class PublicEndpoint: HTTPHandler {
         logger: Logger, isReady: @escaping @Sendable () -> Bool, isAdvertised: (@Sendable () -> Bool)? = nil
     ) {
         self.services = services
+        administrator = AdministratorOperations(services: services)
         self.gateway = settings.isGateway ? gateway : nil
         self.settings = settings
         self.sessions = sessions
@@ -63,6 +65,9 @@ package final class PublicEndpoint: HTTPHandler {
         case (5, "v1") where parts[1] == "connectors" && parts[3] == "mutations":
             mutation(call, connector: parts[2], operation: parts[4])
         case (2, "emulator") where settings.emulator != nil: emulator(call, parts[1])
+        case (7, "v1") where settings.emulator != nil && AdministratorOperations.owns(request.path),
+            (9, "v1") where settings.emulator != nil && AdministratorOperations.owns(request.path):
+            administrator.handle(request, exchange, headers: call.headers)
         case (9, "v1"):
             guard let connectorCall = ConnectorCall(path: request.path) else { fallthrough }
             sqlConnect(call, connectorCall)
@@ -122,12 +127,17 @@ package final class PublicEndpoint: HTTPHandler {
             return reject(RequestError(.permissionDenied, "this origin is not allowed"))
         }
         if case .refused(let error) = choice { return reject(error) }
+        let address = address(of: request)
+        let parties = services.parties
         do throws(RequestError) {
             try admitSession()
+            if let address { try parties.take(.session, for: [address]) }
         } catch {
             return reject(error)
         }
+        let leave = { @Sendable in if let address { parties.give(.session, for: [address]) } }
         guard case .accepted(let spoken) = choice else {
+            leave()
             return .accept(subprotocol: nil) {
                 RefusedWebSocket($0, code: 4406, reason: "Subprotocol not acceptable")
             }
@@ -136,18 +146,22 @@ package final class PublicEndpoint: HTTPHandler {
         let sessions = self.sessions
         let limits = settings.session
         let opening = SessionOpening(
-            bearer: BearerToken.inHeaders(of: request),
-            operationsMax: limits.operationsMax)
+            credentials: Credentials(request), operationsMax: limits.operationsMax)
         let peer = request.remoteAddress
         return .accept(subprotocol: spoken.subprotocol) { connection in
             guard let hub = gateway.hub(of: connection.eventLoop) else {
+                leave()
                 return RefusedWebSocket(connection, code: 1011, reason: "No gateway on this event loop")
             }
             let id = sessions.makeID()
             let pinned = services.forSession()
-            let session = WebSocketSession(
+            let session = ClientSession(
                 connection: connection, machine: spoken.machine(opening), services: pinned, hub: hub, limits: limits,
-                onClosed: { sessions.remove(id) })
+                address: address,
+                onClosed: {
+                    sessions.remove(id)
+                    leave()
+                })
             sessions.insert(
                 session, id: id, eventLoop: connection.eventLoop, peer: peer, version: pinned.projectVersion)
             return session
@@ -167,8 +181,11 @@ package final class PublicEndpoint: HTTPHandler {
         }
         Task(executorPreference: call.exchange.taskExecutor) {
             do throws(RequestError) {
-                let bearer = BearerToken.inHeaders(of: call.request)
-                try await work(try await self.services.authenticate(bearer: bearer))
+                let identity = try await self.services.authenticate(Credentials(call.request))
+                let parties = self.parties(call, identity)
+                try self.services.parties.take(.request, for: parties)
+                defer { self.services.parties.give(.request, for: parties) }
+                try await work(identity)
             } catch {
                 if error.code == .internalError {
                     self.logger.error(
@@ -207,6 +224,21 @@ package final class PublicEndpoint: HTTPHandler {
     }
 
     func unregister(_ id: UInt64) { sessions.remove(id) }
+
+    /// Of the client, as far as it is known.
+    func address(of request: HTTPRequest) -> Party? {
+        let forwarded = request.headers[canonicalForm: "x-forwarded-for"].joined(separator: ",")
+        return address(request.remoteAddress, forwarded: forwarded.isEmpty ? nil : forwarded)
+    }
+
+    func address(_ peer: SocketAddress?, forwarded: String?) -> Party? {
+        (peer?.ipAddress).map { .address(settings.trustedProxies.client(peer: $0, forwarded: forwarded)) }
+    }
+
+    /// Who shares limits with a request.
+    func parties(_ call: Call, _ identity: Identity) -> [Party] {
+        (address(of: call.request).map { [$0] } ?? []) + identity.parties
+    }
 
     /// Asked once for each session that wants to begin, before anything is done for it.
     func admitSession() throws(RequestError) {
@@ -260,9 +292,8 @@ final class RefusedWebSocket: WebSocketHandler {
     func closed(code: UInt16?) {}
 }
 
-extension BearerToken {
-    /// The bare token of Firebase's SDKs goes before `Authorization`.
-    static func inHeaders(of request: HTTPRequest) -> String? {
-        request.header("x-firebase-auth-token") ?? request.header("authorization").flatMap { inHeader($0) }
+extension Credentials {
+    init(_ request: HTTPRequest) {
+        self.init(header: { request.header($0) }, query: { request.query($0) })
     }
 }

@@ -106,6 +106,17 @@ package final class SessionRegistry: Sendable {
         return reports
     }
 
+    /// What counts as an identity has changed: each session looks at its own.
+    package func judgeIdentities() {
+        var byLoop: [ObjectIdentifier: [Entry]] = [:]
+        for entry in entries.withLock({ Array($0.values) }) {
+            byLoop[ObjectIdentifier(entry.eventLoop), default: []].append(entry)
+        }
+        for entries in byLoop.values {
+            entries.first?.eventLoop.execute { for entry in entries { entry.session.value.judgeIdentity() } }
+        }
+    }
+
     /// Tells one session to come back elsewhere.
     /// - Returns: false when there is no such session.
     package func end(_ id: UInt64) -> Bool {

@@ -67,7 +67,7 @@ struct WebSocketProtocol: Sendable {
             } else if let item = offered.first(where: { $0.hasPrefix(prefix) }) {
                 AppSyncAuthorization(base64: item.dropFirst(prefix.count))
             } else {
-                AppSyncAuthorization(authorization: request.header("authorization"))
+                AppSyncAuthorization(header: { request.header($0) })
             }
         return WebSocketProtocol(subprotocol: AppSyncMachine.subprotocol) {
             AppSyncMachine($0, handshake: handshake)

@@ -6,17 +6,22 @@ package struct Identity: Sendable, Hashable {
     package let auth: Auth?
     /// Nothing may be delivered on this identity from here on; nil without a limit.
     package let expiresAtMs: Int64?
+    /// The name of the API key that it came by; nil for one that came by a token or by nothing.
+    package let apiKey: String?
 
     package static let signedOut = Identity(auth: nil, expiresAtMs: nil)
 
-    package init(auth: Auth?, expiresAtMs: Int64?) {
+    package init(auth: Auth?, expiresAtMs: Int64?, apiKey: String? = nil) {
         self.auth = auth
         self.expiresAtMs = expiresAtMs
+        self.apiKey = apiKey
     }
 }
 
-/// Judges bearer tokens.
+/// Judges tokens and API keys.
 package protocol Authenticator: Sendable {
-    /// - Throws: `.unauthenticated` saying what is wrong with the token.
-    func authenticate(bearer: String) async throws(RequestError) -> Identity
+    /// - Throws: `.unauthenticated` saying what is wrong with the token or the key.
+    func authenticate(_ credentials: Credentials) async throws(RequestError) -> Identity
+    /// Why an identity that was let in counts no more, or never did.
+    func refusal(of identity: Identity) -> RequestError?
 }

@@ -72,6 +72,17 @@ package struct OperationResolver: Sendable {
             projectVersion: version)
     }
 
+    /// A text of an administrator's: everything is allowed.
+    /// - Throws: `.badRequest` with what is wrong with the text, `.invalidVariable`.
+    package func resolveAdHoc(
+        _ text: String, name: String?, variables: JSONObject, auth: Auth?
+    ) throws(RequestError) -> ResolvedOperation {
+        let operation = try catalog.adHoc(text, name: name)
+        return ResolvedOperation(
+            operation: operation, variables: try operation.coerce(variables), auth: auth, wantedKind: nil,
+            projectVersion: version)
+    }
+
     private func find(_ digest: Digest, name: String?, in connectors: [Connector]) throws(RequestError)
         -> StoredOperation
     {

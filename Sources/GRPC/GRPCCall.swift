@@ -110,6 +110,8 @@ package final class GRPCCall: @unchecked Sendable {
             trailers.add(name: ":status", value: "200")
             trailers.add(name: "content-type", value: "application/grpc")
         }
+        // Told with UNIMPLEMENTED, as a client whose compression is not read needs it.
+        if status.code == 12 { trailers.add(name: "grpc-accept-encoding", value: "identity") }
         trailers.add(name: "grpc-status", value: String(status.code))
         if !status.message.isEmpty { trailers.add(name: "grpc-message", value: Self.percentEncoded(status.message)) }
         if let ms = status.retryAfterMs { trailers.add(name: "grpc-retry-pushback-ms", value: String(ms)) }

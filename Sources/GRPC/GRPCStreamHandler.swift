@@ -72,6 +72,19 @@ final class GRPCStreamHandler: ChannelInboundHandler {
         guard headers.first(name: ":method") == "POST" else {
             return refuse(GRPCStatus(code: 12, message: "calls are made with POST"))
         }
+        switch GRPCTimeout.milliseconds(headers.first(name: "grpc-timeout")) {
+        case .none: break
+        case .malformed:
+            return refuse(GRPCStatus(code: 13, message: "\"grpc-timeout\" is up to 8 digits and a unit"))
+        case .after(let ms):
+            // Nobody waits for an answer any more.
+            guard ms > 0 else { return refuse(GRPCTimeout.exceeded) }
+            let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+            deadline = context.eventLoop.scheduleTask(in: .milliseconds(ms)) {
+                bound.value.deadline = nil
+                bound.value.refuse(GRPCTimeout.exceeded)
+            }
+        }
         switch handler.accept(head) {
         case .refuse(let status): refuse(status)
         case .unary(let run): role = .unary(run)
@@ -98,7 +111,7 @@ final class GRPCStreamHandler: ChannelInboundHandler {
         while !isOver, buffer.readableBytes >= 5 {
             let isCompressed = buffer.getInteger(at: buffer.readerIndex, as: UInt8.self) != 0
             let length = Int(buffer.getInteger(at: buffer.readerIndex + 1, as: UInt32.self) ?? 0)
-            if isCompressed { return refuse(GRPCStatus(code: 12, message: "compressed messages are not read")) }
+            if isCompressed { return refuse(Self.compressed) }
             guard length <= configuration.messageBytesMax else {
                 return refuse(
                     GRPCStatus(code: 8, message: "a message is larger than \(configuration.messageBytesMax) bytes"))
@@ -137,6 +150,8 @@ final class GRPCStreamHandler: ChannelInboundHandler {
         try? channel.syncOptions?.setOption(.autoRead, value: isReading)
     }
 
+    private var deadline: Scheduled<Void>?
+    private static let compressed = GRPCStatus(code: 12, message: "compressed messages are not read")
     private var isReading = true
     private var channel: (any Channel)?
 
@@ -158,6 +173,8 @@ final class GRPCStreamHandler: ChannelInboundHandler {
 
     /// The application's part is over, though the client may go on sending for a while.
     private func endOfStream() {
+        deadline?.cancel()
+        deadline = nil
         call?.onFall = nil
         call?.onFinish = nil
         if case .stream(let stream) = role {

@@ -36,9 +36,11 @@ package final class GatewayService: Sendable {
     private let awaitingGauge = Gauge(label: "freshet_gateway_awaiting_live_queries")
     private let resultBytesGauge = Gauge(label: "freshet_gateway_result_bytes")
 
+    /// - Parameter deltas: what each event loop begins with.
     package init(
         node: NodeID, broker: any Broker, group: MultiThreadedEventLoopGroup, settings: InterestMachine.Settings,
-        controlLengthMax: Int, placeOf: @escaping @Sendable (LiveQuery) -> ShardPlace, clock: ServiceClock,
+        controlLengthMax: Int, deltas: DeltaCache = DeltaCache(bytesMax: 0, resultBytesMax: 0),
+        placeOf: @escaping @Sendable (LiveQuery) -> ShardPlace, clock: ServiceClock,
         logger: Logger
     ) {
         self.node = node
@@ -55,7 +57,7 @@ package final class GatewayService: Sendable {
                     bytesMax: Self.messagesPerLiveQueryMax * settings.liveQueriesMax, flightBytesMax: .max)))
         self.reader = broker.makeReader(name: "gateway-\(node)")
         let hubs = group.makeIterator().enumerated().map { index, eventLoop in
-            LoopHub(index: index, eventLoop: eventLoop, service: self)
+            LoopHub(index: index, eventLoop: eventLoop, service: self, deltas: deltas)
         }
         hubStorage.withLock { $0 = hubs }
     }

@@ -5,9 +5,13 @@ package import Sessions
 /// What the sessions of a node share.
 package protocol SessionServices: AnyObject, Sendable {
     var clock: ServiceClock { get }
+    var parties: Parties { get }
     /// - Throws: `.operationNotFound`, `.invalidVariable`, `.permissionDenied`, …
     func resolve(_ request: OperationRequest, auth: Auth?) throws(RequestError) -> ResolvedOperation
-    func authenticate(bearer: String?) async throws(RequestError) -> Identity
+    func authenticate(_ credentials: Credentials) async throws(RequestError) -> Identity
+    /// Why an identity that was let in counts no more, or never did: revoked, or without the API key that is asked of
+    /// everybody who is signed out.
+    func refusal(of identity: Identity) -> RequestError?
     /// Runs a query or a mutation once.
     func answer(_ resolved: ResolvedOperation, traceID: String) async throws(RequestError) -> OperationAnswer
     func makeTraceID() -> String
@@ -23,6 +27,8 @@ package struct SessionLimits: Sendable {
     package var keepAliveMs: Int64 = 15_000
     /// A client that asks for a run is told when it takes longer; its subscription lives on.
     package var rerunTimeoutMs: Int64 = 15_000
+    /// A session that follows and runs nothing for so long is told to go; 0: it may stay.
+    package var idleTimeoutMs: Int64 = 0
 
     package init() {}
 }

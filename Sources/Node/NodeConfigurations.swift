@@ -83,6 +83,9 @@ extension ServiceNode {
         endpoint.session.bytesMax = settings.gateway.sessionBytesMax
         endpoint.session.initTimeoutMs = Int64(settings.gateway.initTimeoutMs)
         endpoint.session.keepAliveMs = Int64(settings.gateway.keepAliveMs)
+        endpoint.session.rerunTimeoutMs = Int64(settings.gateway.rerunTimeoutMs)
+        endpoint.session.idleTimeoutMs = Int64(settings.gateway.idleTimeoutMs)
+        endpoint.trustedProxies = TrustedProxies(settings.http.trustedProxies) ?? TrustedProxies()
         endpoint.page = page
         if isDevelopment {
             endpoint.emulator = EmulatorInfo(
@@ -91,12 +94,25 @@ extension ServiceNode {
         return endpoint
     }
 
+    var partyLimits: PartyLimits {
+        var limits = PartyLimits()
+        limits.sessions = .init(
+            perUser: settings.gateway.sessionsPerUserMax, perAddress: settings.gateway.sessionsPerAddressMax)
+        limits.subscriptions = .init(
+            perUser: settings.gateway.subscriptionsPerUserMax, perAddress: settings.gateway.subscriptionsPerAddressMax)
+        limits.requests = .init(
+            perUser: settings.api.requestsPerUserMax, perAddress: settings.api.requestsPerAddressMax)
+        return limits
+    }
+
     var sessionAdmission: SessionAdmission {
         SessionAdmission(perSecond: settings.gateway.acceptPerSecond, burst: settings.gateway.acceptBurst)
     }
 
     var grpcConfiguration: GRPCConfiguration {
         var grpc = GRPCConfiguration()
+        grpc.callsMax = settings.http.grpcCallsMax
+        grpc.idleTimeoutMs = Int64(settings.http.grpcIdleTimeoutMs)
         grpc.messageBytesMax = settings.http.bodyBytesMax
         grpc.headerBytesMax = settings.http.headerBytesMax
         grpc.pingIntervalMs = Int64(settings.gateway.pingIntervalMs)

@@ -17,6 +17,7 @@ internal import NIOPosix
 package import Observability
 internal import Postgres
 package import Settings
+internal import Sessions
 internal import Sharding
 internal import Synchronization
 internal import Tokens
@@ -36,7 +37,7 @@ package final class ServiceNode: Sendable {
     package let catalog: Catalog
     private let folder: ProjectArchive?
     let settings: Settings
-    private let clock: ServiceClock
+    let clock: ServiceClock
     private let startedAtMs: Int64
     let logger: Logger
     private let metrics: PrometheusMetrics
@@ -122,19 +123,14 @@ package final class ServiceNode: Sendable {
     }
 
     private func start(_ pool: PostgresPool, _ broker: any Broker) async throws(NodeError) -> Address {
-        let verifier: TokenVerifier
-        do {
-            verifier = try await TokenVerifier(TokenPolicy(settings.auth))
-        } catch {
-            throw NodeError("auth: \(error)")
+        guard TrustedProxies(settings.http.trustedProxies) != nil else {
+            throw NodeError("http.trustedProxies takes addresses and networks such as 10.0.0.0/8")
         }
-        do {
-            try await verifier.loadKeys(nowMs: clock.nowMs())
-        } catch {
-            // A file is ours to mend; a provider that is away must not keep the node from starting.
-            guard settings.auth.jwksFile == nil else { throw NodeError("auth.jwksFile: \(error)") }
-            logger.warning("token keys could not be fetched yet", metadata: ["error": "\(error)"])
-        }
+        let issuers = try await openIssuers()
+        let apiKeys = try openAPIKeys()
+        let revocations = RevocationList(
+            broker: broker, countMax: settings.auth.revocationsMax, nowMs: { [clock] in clock.nowMs() },
+            makeMark: { RandomIdentity.uuid() })
         let roles = settings.cluster.roles
         let shardCount = settings.cluster.shardCount
         let loops = settings.http.eventLoops > 0 ? settings.http.eventLoops : System.coreCount
@@ -144,6 +140,7 @@ package final class ServiceNode: Sendable {
         let directory = ClusterDirectory(broker: broker, shardCount: shardCount, nowMs: { [clock] in clock.nowMs() })
         do {
             try await directory.refresh()
+            try await revocations.refresh()
         } catch {
             throw NodeError("Redis: \(error)")
         }
@@ -165,6 +162,8 @@ package final class ServiceNode: Sendable {
             ? GatewayService(
                 node: id, broker: broker, group: group, settings: interestSettings,
                 controlLengthMax: settings.redis.controlLengthMax,
+                deltas: DeltaCache(
+                    bytesMax: settings.gateway.deltaBytesMax, resultBytesMax: settings.gateway.deltaResultBytesMax),
                 placeOf: { directory.place(of: $0) }, clock: clock, logger: logger) : nil
         let worker: FanoutWorker? =
             roles.contains(.worker)
@@ -173,18 +172,29 @@ package final class ServiceNode: Sendable {
                 settings: workerSettings, clock: clock, logger: logger,
                 loadCatalogs: { await deployments?.poll() }) : nil
         let sessions = SessionRegistry(admission: sessionAdmission, nowMs: { [clock] in clock.nowMs() })
+        let services = NodeServices(
+            clock: clock, catalogs: catalogs,
+            authenticator: NodeAuthenticator(
+                issuers: issuers, apiKeys: apiKeys, revocations: revocations, clock: clock), queries: queries,
+            mutations: mutations, isAPI: roles.contains(.api),
+            limits: VariableLimits(
+                depthMax: settings.limits.variablesDepthMax, bytesMax: settings.limits.variablesBytesMax),
+            parties: Parties(partyLimits))
         let endpoint = PublicEndpoint(
-            services: NodeServices(
-                clock: clock, catalogs: catalogs,
-                authenticator: NodeAuthenticator(verifier: verifier, clock: clock), queries: queries,
-                mutations: mutations, isAPI: roles.contains(.api),
-                limits: VariableLimits(
-                    depthMax: settings.limits.variablesDepthMax, bytesMax: settings.limits.variablesBytesMax)),
+            services: services,
             gateway: gateway, settings: endpointSettings, sessions: sessions, logger: logger,
             isReady: { [self] in isServing }, isAdvertised: { [self] in isAdvertised })
         let grpc = GRPCServer(configuration: grpcConfiguration, handler: endpoint)
+        let tls: ServerTLS?
+        do throws(NodeError) {
+            tls = try openTLS()
+        } catch {
+            try? await group.shutdownGracefully()
+            throw error
+        }
         let server = HTTPServer(
-            configuration: httpConfiguration, handler: endpoint, logger: logger, group: group, http2: grpc.setup)
+            configuration: httpConfiguration, handler: endpoint, logger: logger, group: group, http2: grpc.setup,
+            tls: tls?.handlers)
         let port: Int
         do {
             port = try await server.start()
@@ -194,8 +204,8 @@ package final class ServiceNode: Sendable {
         }
         let inspector = NodeInspector(
             node: id, roles: roles.map(\.rawValue).sorted(), broker: broker, catalogs: catalogs, worker: worker,
-            gateway: gateway, sweeper: sweeper, sessions: sessions, directory: directory, clock: clock,
-            metrics: metrics, isReady: { [self] in isAdvertised })
+            gateway: gateway, sweeper: sweeper, sessions: sessions, directory: directory, revocations: revocations,
+            clock: clock, metrics: metrics, isReady: { [self] in isAdvertised })
         var admin: HTTPServer?
         var adminPort: Int?
         if roles.contains(.admin) {
@@ -208,9 +218,10 @@ package final class ServiceNode: Sendable {
                 handler: AdminEndpoint(
                     inspector: inspector,
                     operator: NodeOperator(
-                        broker: broker, catalogs: catalogs, directory: directory, sessions: sessions, clock: clock,
-                        ordersChanged: { [self] in await ordersChanged() }),
-                    token: settings.admin.token, logger: logger),
+                        broker: broker, catalogs: catalogs, directory: directory, revocations: revocations,
+                        sessions: sessions, clock: clock, ordersChanged: { [self] in await ordersChanged() }),
+                    operations: AdministratorOperations(services: services), token: settings.admin.token,
+                    logger: logger),
                 logger: logger, group: group)
             do {
                 adminPort = try await adminServer.start()
@@ -244,6 +255,9 @@ package final class ServiceNode: Sendable {
                     }
                 })
         }
+        parts.tasks.append(Task { await self.followRevocations(revocations, sessions) })
+        parts.tasks.append(Task { await self.followAPIKeys(apiKeys, sessions) })
+        if let tls { parts.tasks.append(Task { await self.followTLSFiles(tls) }) }
         if let gateway {
             gateway.forgetFormer(shardCount: shardCount)
             parts.tasks.append(Task { await gateway.run() })

@@ -10,8 +10,14 @@ package struct TokenPolicy: Sendable {
     }
 
     package var trust: Trust
-    /// Must be the claim `aud` or one of its elements; nil: unchecked.
-    package var audience: String?
+    /// One of these must be the claim `aud` or one of its elements; empty: unchecked, unless there are `clientIDs`.
+    package var audiences: [String] = []
+    /// Or one of these the claim `client_id`, which Cognito's access tokens have in place of an audience.
+    package var clientIDs: [String] = []
+    /// The claim that names the user; nil: Firebase's `user_id`, else `sub`.
+    package var uidClaim: String?
+    /// Before each uid, so that users of two issuers are never the same.
+    package var uidPrefix = ""
     /// Must be the claim `iss`; nil: unchecked.
     package var issuer: String?
     /// A token without `exp` is refused.
@@ -36,7 +42,7 @@ package struct TokenPolicy: Sendable {
     /// ID tokens of a Firebase project. Source: Firebase, "Verify ID tokens using a third-party JWT library".
     package static func firebase(projectId: String, source: KeySource? = nil) -> TokenPolicy {
         var policy = TokenPolicy(trust: .keySet(source ?? .url(firebaseKeysURL)))
-        policy.audience = projectId
+        policy.audiences = [projectId]
         policy.issuer = "https://securetoken.google.com/\(projectId)"
         policy.expiryRequired = true
         return policy
@@ -49,7 +55,7 @@ package struct TokenPolicy: Sendable {
 /// A setting or key set that cannot be worked with.
 package struct TokenSetupError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: String, Sendable {
-        case secretTooShort, keySetUnreadable, keySetInvalid
+        case secretTooShort, keySetUnreadable, keySetInvalid, issuersInvalid
     }
 
     package let code: Code

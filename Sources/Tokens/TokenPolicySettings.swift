@@ -11,7 +11,7 @@ extension TokenPolicy {
         case .jwks: self.init(trust: source.map { .keySet($0) } ?? .nobody)
         case .firebase: self = .firebase(projectId: auth.projectId ?? "", source: source)
         }
-        audience = auth.audience ?? audience
+        audiences = auth.audience.map { [$0] } ?? audiences
         issuer = auth.issuer ?? issuer
         leewayMs = auth.leewayMs
         refreshMs = auth.jwksRefreshMs

@@ -94,7 +94,8 @@ package final class TokenVerifier: Sendable {
             }
         }
         guard candidates.contains(where: { $0.algorithm == token.algorithm }) else { throw .algorithm }
-        guard candidates.contains(where: { $0.verifies(token) }) else { throw .badSignature }
+        let usable = candidates.filter { $0.validMs?.contains(nowMs) ?? true }
+        guard usable.contains(where: { $0.verifies(token) }) else { throw .badSignature }
         return true
     }
 

@@ -167,7 +167,7 @@ struct KeyRefreshTests {
         auth.projectId = "demo"
         auth.leewayMs = 7
         let policy = TokenPolicy(auth)
-        #expect(policy.audience == "demo" && policy.issuer == "https://securetoken.google.com/demo")
+        #expect(policy.audiences == ["demo"] && policy.issuer == "https://securetoken.google.com/demo")
         #expect(policy.leewayMs == 7 && policy.expiryRequired && !policy.unsignedAllowed)
         guard case .keySet(let source) = policy.trust else {
             Issue.record("no key set")
@@ -177,7 +177,7 @@ struct KeyRefreshTests {
         auth.jwksFile = "keys.json"
         auth.audience = "mine"
         let own = TokenPolicy(auth)
-        #expect(own.audience == "mine")
+        #expect(own.audiences == ["mine"])
         if case .keySet(let source) = own.trust { #expect(source.name == "keys.json") }
         #expect(TokenPolicy(Settings(profile: .dev).auth).unsignedAllowed)
     }

@@ -204,17 +204,19 @@ package final class MemoryBroker: Broker {
         }
     }
 
-    package func orders() async throws(BrokerError) -> StoredOrders {
-        try serve { store, _ in store.orders }
+    package func orders(in book: OrderBook) async throws(BrokerError) -> StoredOrders {
+        try serve { store, _ in store.orders(in: book) }
     }
 
-    package func ordersGeneration() async throws(BrokerError) -> UInt64 {
-        try serve { store, _ in store.orders.generation }
+    package func ordersGeneration(in book: OrderBook) async throws(BrokerError) -> UInt64 {
+        try serve { store, _ in store.orders(in: book).generation }
     }
 
-    package func changeOrders(_ changes: [(field: String, value: String?)]) async throws(BrokerError) -> UInt64 {
+    package func changeOrders(
+        _ changes: [(field: String, value: String?)], in book: OrderBook
+    ) async throws(BrokerError) -> UInt64 {
         try serve { store, nowMs in
-            store.changeOrders(changes, nowMs: nowMs)
+            store.changeOrders(changes, in: book, nowMs: nowMs)
         }
     }
 }

@@ -44,7 +44,9 @@ package struct MemoryStore {
     private(set) var leases: [String: Lease] = [:]
     var nodes: [String: Node] = [:]
     var meta: ClusterMeta?
-    package private(set) var orders = StoredOrders()
+    package private(set) var books: [OrderBook: StoredOrders] = [:]
+    package var orders: StoredOrders { orders(in: .cluster) }
+    package func orders(in book: OrderBook) -> StoredOrders { books[book] ?? StoredOrders() }
     /// By number, so that they wake in the order in which they were made.
     var readers: [Int: Reader] = [:]
     var readersMade = 0
@@ -152,7 +154,11 @@ package struct MemoryStore {
         .sorted { $0.id < $1.id }
     }
 
-    package mutating func changeOrders(_ changes: [(field: String, value: String?)], nowMs: UInt64) -> UInt64 {
+    package mutating func changeOrders(
+        _ changes: [(field: String, value: String?)], in book: OrderBook = .cluster, nowMs: UInt64
+    ) -> UInt64 {
+        var orders = orders(in: book)
+        defer { books[book] = orders }
         orders.generation = max(orders.generation + 1, nowMs)
         for change in changes {
             orders.fields[change.field] = change.value.map { (orders.generation, $0) }
@@ -237,7 +243,7 @@ package struct MemoryStore {
         leases = [:]
         nodes = [:]
         meta = nil
-        orders = StoredOrders()
+        books = [:]
     }
 
     /// A replica takes over with what had come to it; `replica` is this store as it was then.
@@ -246,7 +252,7 @@ package struct MemoryStore {
     }
 
     private mutating func become(_ other: MemoryStore) {
-        (streams, leases, nodes, meta, orders) = (other.streams, other.leases, other.nodes, other.meta, other.orders)
+        (streams, leases, nodes, meta, books) = (other.streams, other.leases, other.nodes, other.meta, other.books)
         restarts += 1
         reconnects += 1
         for number in readers.keys {

@@ -231,8 +231,9 @@ package final class RedisBroker: Broker {
         return ClusterMeta(shardCount: shardCount, formatVersion: formatVersion, incarnation: incarnation)
     }
 
-    package func orders() async throws(BrokerError) -> StoredOrders {
-        let flat = try await routes.value(CommandBuffer("HGETALL", keys.orders), key: keys.orders).array ?? []
+    package func orders(in book: OrderBook) async throws(BrokerError) -> StoredOrders {
+        let key = keys.key(of: book)
+        let flat = try await routes.value(CommandBuffer("HGETALL", key), key: key).array ?? []
         var stored = StoredOrders()
         for index in stride(from: 0, to: flat.count - 1, by: 2) {
             guard let field = flat[index].text, let text = flat[index + 1].text else {
@@ -249,15 +250,18 @@ package final class RedisBroker: Broker {
         return stored
     }
 
-    package func ordersGeneration() async throws(BrokerError) -> UInt64 {
-        let value = try await routes.value(
-            CommandBuffer("HGET", keys.orders, Scripts.generationField), key: keys.orders)
+    package func ordersGeneration(in book: OrderBook) async throws(BrokerError) -> UInt64 {
+        let key = keys.key(of: book)
+        let value = try await routes.value(CommandBuffer("HGET", key, Scripts.generationField), key: key)
         return value.text.flatMap { UInt64($0) } ?? 0
     }
 
-    package func changeOrders(_ changes: [(field: String, value: String?)]) async throws(BrokerError) -> UInt64 {
+    package func changeOrders(
+        _ changes: [(field: String, value: String?)], in book: OrderBook
+    ) async throws(BrokerError) -> UInt64 {
         // Repeating is harmless: it sets the same under a higher generation.
-        let value = try await run(Scripts.changeOrders, [keys.orders], changes.flatMap { [$0.field, $0.value ?? ""] })
+        let value = try await run(
+            Scripts.changeOrders, [keys.key(of: book)], changes.flatMap { [$0.field, $0.value ?? ""] })
         guard let generation = value.text.flatMap({ UInt64($0) }) else {
             throw BrokerError(.protocolViolation, "orders")
         }

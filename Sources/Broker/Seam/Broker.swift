@@ -90,13 +90,15 @@ package protocol Broker: Sendable {
     func meta(initial: ClusterMeta) async throws(BrokerError) -> ClusterMeta
 
     /// Everything that operators ordered, atomically read.
-    func orders() async throws(BrokerError) -> StoredOrders
+    func orders(in book: OrderBook) async throws(BrokerError) -> StoredOrders
     /// Only the generation of the orders.
-    func ordersGeneration() async throws(BrokerError) -> UInt64
+    func ordersGeneration(in book: OrderBook) async throws(BrokerError) -> UInt64
     /// Sets or, with nil, removes fields, all at once; returns the new generation, which is each new value's version:
     /// greater than all before, and at least the server's time in milliseconds.
     @discardableResult
-    func changeOrders(_ changes: [(field: String, value: String?)]) async throws(BrokerError) -> UInt64
+    func changeOrders(
+        _ changes: [(field: String, value: String?)], in book: OrderBook
+    ) async throws(BrokerError) -> UInt64
 
     // MARK: Life
 
@@ -114,6 +116,13 @@ package typealias AppendCompletion = @Sendable (Result<[StreamID], BrokerError>)
 package let checkpointLagMax = 1000
 
 extension Broker {
+    package func orders() async throws(BrokerError) -> StoredOrders { try await orders(in: .cluster) }
+    package func ordersGeneration() async throws(BrokerError) -> UInt64 { try await ordersGeneration(in: .cluster) }
+    @discardableResult
+    package func changeOrders(_ changes: [(field: String, value: String?)]) async throws(BrokerError) -> UInt64 {
+        try await changeOrders(changes, in: .cluster)
+    }
+
     package func append(_ appends: [StreamAppend], completion: @escaping AppendCompletion) {
         Task {
             do throws(BrokerError) {

@@ -39,4 +39,13 @@ package struct Keys: Hashable, Sendable {
     package var meta: String { "\(namespace):meta" }
     /// Hash of what operators ordered: splits, moved shards, drained nodes; and its generation.
     package var orders: String { "\(namespace):orders" }
+    /// Hash of who is not let in any more; written like the orders.
+    package var revocations: String { "\(namespace):revocations" }
+
+    func key(of book: OrderBook) -> String {
+        switch book {
+        case .cluster: orders
+        case .revocations: revocations
+        }
+    }
 }

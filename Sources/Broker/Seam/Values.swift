@@ -126,6 +126,14 @@ package struct ClusterMeta: Sendable, Hashable {
     }
 }
 
+/// What operators order stands in a book of its own for each kind, with its own generation.
+package enum OrderBook: Sendable, Hashable, CaseIterable {
+    /// Splits, moved shards, drained nodes.
+    case cluster
+    /// Users, tokens and API keys that are not let in any more.
+    case revocations
+}
+
 /// What operators ordered of the cluster, field by field. What it means: `Sharding.Orders`.
 package struct StoredOrders: Sendable {
     /// Moved on by every change; 0 when nothing was ever ordered.

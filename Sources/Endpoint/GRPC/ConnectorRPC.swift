@@ -55,7 +55,10 @@ extension PublicEndpoint: GRPCHandler {
                 connector: name.connector, operationName: sent.wanted.operationName, variables: sent.wanted.variables)
             Task(executorPreference: call.taskExecutor) {
                 do throws(RequestError) {
-                    let identity = try await self.services.authenticate(bearer: Self.bearer(call.head))
+                    let identity = try await self.services.authenticate(Self.credentials(call.head))
+                    let parties = (self.address(call.head).map { [$0] } ?? []) + identity.parties
+                    try self.services.parties.take(.request, for: parties)
+                    defer { self.services.parties.give(.request, for: parties) }
                     let answer = try await self.sqlConnectAnswer(
                         request, method, identity, traceID: self.services.makeTraceID())
                     call.eventLoop.execute { call.respond(StreamProtobuf.unaryResponse(answer)) }
@@ -67,9 +70,13 @@ extension PublicEndpoint: GRPCHandler {
         }
     }
 
-    private static func bearer(_ head: GRPCCallHead) -> String? {
-        head.metadata.first(name: "x-firebase-auth-token")
-            ?? head.metadata.first(name: "authorization").flatMap { BearerToken.inHeader($0) }
+    private static func credentials(_ head: GRPCCallHead) -> Credentials {
+        Credentials(header: { head.metadata.first(name: $0) })
+    }
+
+    private func address(_ head: GRPCCallHead) -> Party? {
+        let forwarded = head.metadata[canonicalForm: "x-forwarded-for"].joined(separator: ",")
+        return address(head.remoteAddress, forwarded: forwarded.isEmpty ? nil : forwarded)
     }
 
     // MARK: ConnectorStreamService
@@ -78,23 +85,32 @@ extension PublicEndpoint: GRPCHandler {
         guard let gateway else {
             return .refuse(GRPCStatus(SQLConnectFailure(.notFound, "this node serves no live queries (role gateway)")))
         }
+        let address = address(head)
+        let parties = services.parties
         do throws(RequestError) {
             try admitSession()
+            if let address { try parties.take(.session, for: [address]) }
         } catch {
             return .refuse(GRPCStatus(SQLConnectFailure(error)))
         }
+        let leave = { @Sendable in if let address { parties.give(.session, for: [address]) } }
         guard let hub = gateway.hub(of: head.eventLoop) else {
+            leave()
             return .refuse(GRPCStatus(SQLConnectFailure(.internalError, "no gateway on this event loop")))
         }
         let machine = ConnectorStreamMachine<StreamProtobuf>(
-            SessionOpening(bearer: Self.bearer(head), operationsMax: settings.session.operationsMax),
+            SessionOpening(credentials: Self.credentials(head), operationsMax: settings.session.operationsMax),
             service: services.serviceIdentity)
         return .stream { [self] call in
             let id = sessions.makeID()
             let pinned = services.forSession()
-            let session = WebSocketSession(
+            let session = ClientSession(
                 connection: GRPCSessionConnection(call), machine: machine, services: pinned, hub: hub,
-                limits: settings.session, onClosed: { [sessions] in sessions.remove(id) })
+                limits: settings.session, address: address,
+                onClosed: { [sessions] in
+                    sessions.remove(id)
+                    leave()
+                })
             sessions.insert(
                 session, id: id, eventLoop: call.eventLoop, peer: head.remoteAddress, version: pinned.projectVersion)
             return GRPCSession(session)

@@ -71,7 +71,8 @@ extension PublicEndpoint {
             // Not before: only the operation tells whether the answer stays open, and mutations are not held up.
             if gateway != nil { try admitSession() }
             return try stream(
-                call, resolved, identity, as: format, known: request.resume?.known(of: resolved.liveQuery.key))
+                call, resolved, identity, as: format, known: request.resume?.known(of: resolved.liveQuery.key),
+                wantsDelta: request.wantsDelta)
         }
         guard settings.isAPI else { throw RequestError(.notFound, "this node runs no operations (role api)") }
         let envelope = try await services.runOnce(resolved, traceID: call.traceID)

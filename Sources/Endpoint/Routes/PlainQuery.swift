@@ -54,15 +54,43 @@ extension PublicEndpoint {
     ) async throws(RequestError) {
         let result = try await services.read(resolved)
         let tag = EntityTag(KnownResult(digest: result.digest, position: nil), of: resolved.liveQuery.key)
-        answer(call, tag: tag, body: known?.digest == result.digest ? nil : result.body, resolved)
+        answer(call, tag: tag, known: known, result.digest, result.body, resolved)
     }
 
-    /// - Parameter body: nil answers 304.
-    private func answer(_ call: Call, tag: EntityTag, body: [UInt8]?, _ resolved: ResolvedOperation) {
+    /// 304 for what the client has; a patch for one that asked for it, if there is one; else the whole result.
+    private func answer(
+        _ call: Call, tag: EntityTag, known: KnownResult?, _ digest: Digest, _ body: [UInt8],
+        _ resolved: ResolvedOperation
+    ) {
+        if known?.digest == digest { return answer(call, tag: tag, body: nil, resolved) }
+        guard Preferences.acceptsDelta(call.request.header("a-im")),
+            let hub = gateway?.hub(of: call.exchange.eventLoop)
+        else { return answer(call, tag: tag, body: body, resolved) }
+        call.exchange.eventLoop.execute {
+            defer { hub.deltas.remember(digest, body) }
+            guard let known, let patch = hub.deltas.patch(from: known.digest, to: digest, body) else {
+                return self.answer(call, tag: tag, body: body, resolved)
+            }
+            var headers = self.headers(call, tag, resolved)
+            headers.replaceOrAdd(name: "im", value: "json-patch")
+            let base = call.request.header("if-none-match").flatMap { EntityTag(ifNoneMatch: $0) }
+            headers.replaceOrAdd(name: "delta-base", value: base?.description ?? "")
+            headers.replaceOrAdd(name: "content-type", value: "application/json-patch+json")
+            call.exchange.respond(.imUsed, headers: headers, body: patch)
+        }
+    }
+
+    private func headers(_ call: Call, _ tag: EntityTag, _ resolved: ResolvedOperation) -> HTTPHeaders {
         var headers = call.headers
         headers.replaceOrAdd(name: "etag", value: tag.description)
         headers.replaceOrAdd(
             name: "cache-control", value: resolved.operation.authReads == .nothing ? "no-cache" : "private, no-cache")
+        return headers
+    }
+
+    /// - Parameter body: nil answers 304.
+    private func answer(_ call: Call, tag: EntityTag, body: [UInt8]?, _ resolved: ResolvedOperation) {
+        let headers = headers(call, tag, resolved)
         if let body {
             call.exchange.respond(json: ResultEnvelope.data(body), headers: headers)
         } else {
@@ -77,17 +105,23 @@ extension PublicEndpoint {
             throw RequestError(.notFound, "this node serves no live queries (role gateway)")
         }
         try requireRoomForSession()
+        let parties = parties(call, identity)
+        try services.parties.takeStream(for: parties)
         let untilExpiryMs = identity.expiresAtMs.map { max(0, $0 - services.clock.nowMs()) } ?? waitMs
         let exchange = call.exchange
         exchange.eventLoop.execute {
             LongPoll.wait(
                 resolved.liveQuery, known: known, waitMs: min(waitMs, untilExpiryMs), hub: hub, exchange: exchange,
+                refusal: { self.services.refusal(of: identity) },
                 register: {
                     self.register(
                         $0, eventLoop: exchange.eventLoop, peer: call.request.remoteAddress,
                         version: resolved.projectVersion)
                 },
-                onClosed: { self.unregister($0) }
+                onClosed: {
+                    self.unregister($0)
+                    self.services.parties.giveStream(for: parties)
+                }
             ) { ending in
                 // What was allowed when the wait began may not be now.
                 if let refusal = resolved.operation.authorize(
@@ -99,7 +133,7 @@ extension PublicEndpoint {
                 case .result(let result):
                     let tag = EntityTag(
                         KnownResult(digest: result.digest, position: result.position), of: resolved.liveQuery.key)
-                    self.answer(call, tag: tag, body: result.body, resolved)
+                    self.answer(call, tag: tag, known: known, result.digest, result.body, resolved)
                 case .waited:
                     // The owner may not have answered at all: the database decides what the client is told.
                     self.perform(call) { _ throws(RequestError) in
@@ -108,7 +142,7 @@ extension PublicEndpoint {
                         let position = isSame ? known?.position : nil
                         let tag = EntityTag(
                             KnownResult(digest: result.digest, position: position), of: resolved.liveQuery.key)
-                        self.answer(call, tag: tag, body: isSame ? nil : result.body, resolved)
+                        self.answer(call, tag: tag, known: known, result.digest, result.body, resolved)
                     }
                 case .failed(let error): call.fail(error)
                 }
@@ -121,27 +155,38 @@ extension PublicEndpoint {
     ) throws(RequestError) {
         let known = call.request.header("last-event-id").flatMap { EntityTag(bare: $0) }?
             .known(of: resolved.liveQuery.key)
-        try stream(call, resolved, identity, as: .resource, known: known)
+        // Browsers' EventSource has no headers of its own.
+        let wantsDelta =
+            Preferences.acceptsDelta(call.request.header("a-im")) || call.request.query("delta") == "json-patch"
+        try stream(call, resolved, identity, as: .resource, known: known, wantsDelta: wantsDelta)
     }
 
     /// Follows a live query in an answer that stays open. The caller has asked for admission.
     func stream(
-        _ call: Call, _ resolved: ResolvedOperation, _ identity: Identity, as format: StreamFormat, known: KnownResult?
+        _ call: Call, _ resolved: ResolvedOperation, _ identity: Identity, as format: StreamFormat, known: KnownResult?,
+        wantsDelta: Bool
     ) throws(RequestError) {
         guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
             throw RequestError(.notFound, "this node serves no live queries (role gateway)")
         }
+        let parties = parties(call, identity)
+        try services.parties.takeStream(for: parties)
         let exchange = call.exchange
         exchange.eventLoop.execute {
             ResultStream.start(
-                resolved, as: format, known: known, expiresAtMs: identity.expiresAtMs, limits: self.settings.session,
-                hub: hub, exchange: exchange, headers: call.headers, clock: self.services.clock,
+                resolved, as: format, known: known, wantsDelta: wantsDelta, expiresAtMs: identity.expiresAtMs,
+                limits: self.settings.session, hub: hub, exchange: exchange, headers: call.headers,
+                clock: self.services.clock,
+                refusal: { self.services.refusal(of: identity) },
                 register: {
                     self.register(
                         $0, eventLoop: exchange.eventLoop, peer: call.request.remoteAddress,
                         version: resolved.projectVersion)
                 },
-                onClosed: { self.unregister($0) })
+                onClosed: {
+                    self.unregister($0)
+                    self.services.parties.giveStream(for: parties)
+                })
         }
     }
 }

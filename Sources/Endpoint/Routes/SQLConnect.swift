@@ -1,8 +1,10 @@
 internal import Catalog
 internal import Execution
+internal import Gateway
 internal import HTTPServer
 internal import JSON
 internal import LiveModel
+internal import NIOCore
 internal import NIOHTTP1
 internal import Sessions
 
@@ -53,6 +55,30 @@ extension PublicEndpoint {
 
     // MARK: Emulator (SQL Connect wire §7)
 
+    /// `GET /emulator/stream_issues`: what is wrong with the project, line by line for as long as the editor listens. A
+    /// project with errors is not served, so there is one line, and it names none.
+    private func streamIssues(_ call: Call) {
+        let exchange = call.exchange
+        var headers = call.headers
+        headers.replaceOrAdd(name: "content-type", value: "application/json")
+        headers.replaceOrAdd(name: "cache-control", value: "no-cache")
+        let sent = headers
+        do throws(RequestError) {
+            try admitSession()
+        } catch {
+            return call.fail(error)
+        }
+        exchange.eventLoop.execute {
+            let stream = IssueStream(exchange)
+            let id = self.register(
+                stream, eventLoop: exchange.eventLoop, peer: call.request.remoteAddress,
+                version: self.services.projectVersion)
+            exchange.onClose { self.unregister(id) }
+            exchange.startStream(.ok, headers: sent)
+            exchange.write(ByteBuffer(string: #"{"result":{"issues":[]}}"# + "\n"))
+        }
+    }
+
     /// `GET /emulator/info` and `POST /emulator/configure`. The database of `freshet dev` is its own: a configuration is
     /// accepted and changes nothing.
     func emulator(_ call: Call, _ name: String) {
@@ -67,11 +93,23 @@ extension PublicEndpoint {
                 json: JSONWriter.compact(["version": .string(emulator.version), "services": [service]]),
                 headers: call.headers)
         case ("configure", .POST): call.exchange.respond(json: Array("{}".utf8), headers: call.headers)
-        case ("info", _): call.methodNotAllowed("GET")
+        case ("stream_issues", .GET): streamIssues(call)
+        case ("info", _), ("stream_issues", _): call.methodNotAllowed("GET")
         case ("configure", _): call.methodNotAllowed("POST")
         default: call.fail(RequestError(.notFound, "there is nothing at this path"))
         }
     }
+}
+
+/// An editor that listens for issues of the project.
+private final class IssueStream: Drainable {
+    private let exchange: HTTPExchange
+
+    init(_ exchange: HTTPExchange) { self.exchange = exchange }
+
+    var protocolName: String { "issues" }
+    func goAway() { exchange.end() }
+    func judgeIdentity() {}
 }
 
 extension ConnectorCall.Method {

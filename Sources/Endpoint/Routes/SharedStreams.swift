@@ -98,13 +98,16 @@ extension PublicEndpoint {
             guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
                 throw RequestError(.notFound, "this node serves no live queries (role gateway)")
             }
+            let address = address(of: call.request)
             try admitSession()
+            if let address { try self.services.parties.take(.session, for: [address]) }
             let token = SharedStreams.makeToken()
             let services = self.services.forSession()
             let limits = settings.session
             call.exchange.eventLoop.execute {
                 let id = self.makeSessionID()
-                let session = SharedStreamSession(services: services, hub: hub, limits: limits) {
+                let session = SharedStreamSession(services: services, hub: hub, limits: limits, address: address) {
+                    if let address { services.parties.give(.session, for: [address]) }
                     self.sharedStreams.remove(token)
                     self.unregister(id)
                 }
@@ -133,7 +136,7 @@ extension PublicEndpoint {
             }
             let isFollowed = resolved.operation.kind == .query && resolved.wantedKind != .query
             stream.start(
-                id, resolved, follow: isFollowed, expiresAtMs: identity.expiresAtMs,
+                id, resolved, follow: isFollowed, identity: identity,
                 known: request.resume?.known(of: resolved.liveQuery.key)
             ) { start in
                 switch start {

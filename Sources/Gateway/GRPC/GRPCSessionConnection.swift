@@ -25,6 +25,10 @@ package final class GRPCSessionConnection: SessionConnection {
         call.send(prefix: prefix, shared: rest)
     }
 
+    package func send(prefix: [UInt8], shared: ByteBuffer) {
+        call.send(prefix: prefix, shared: shared)
+    }
+
     package func gathered(_ body: () -> Void) {
         call.gathered(body)
     }
@@ -50,9 +54,9 @@ package final class GRPCSessionConnection: SessionConnection {
 
 /// Hands what comes on a call to its session.
 package final class GRPCSession: GRPCStream {
-    package let session: WebSocketSession
+    package let session: ClientSession
 
-    package init(_ session: WebSocketSession) {
+    package init(_ session: ClientSession) {
         self.session = session
     }
 

@@ -12,8 +12,11 @@ package final class LoopHub: @unchecked Sendable {
     private let index: Int
     private unowned let service: GatewayService
     private var table = SubscriptionTable<any LiveSession>()
+    /// For clients that asked for deltas.
+    package var deltas: DeltaCache
 
-    init(index: Int, eventLoop: any EventLoop, service: GatewayService) {
+    init(index: Int, eventLoop: any EventLoop, service: GatewayService, deltas: DeltaCache) {
+        self.deltas = deltas
         self.index = index
         self.eventLoop = eventLoop
         self.service = service

@@ -10,6 +10,9 @@ package final class SharedResult {
     /// One for each protocol in use; mostly one.
     private var encodings: [Encoding] = []
     private var streamTexts: [(format: StreamFormat, text: ByteBuffer)] = []
+    /// By what the client holds; nil: the whole result is shorter. Bounded by `framesMax`.
+    private var deltas: [Digest: ByteBuffer?] = [:]
+    private var streamDeltas: [Digest: [(format: StreamFormat, text: ByteBuffer)]] = [:]
 
     private final class Encoding {
         let format: ResultFormat
@@ -68,6 +71,26 @@ package final class SharedResult {
         for known in streamTexts where known.format == format { return known.text }
         let text = ByteBuffer(bytes: format.result(result, of: key))
         streamTexts.append((format, text))
+        return text
+    }
+
+    /// What follows `ResultFormat.deltaPrefix`, for a client that holds `held`. Nil: send the whole result.
+    package func delta(from held: Digest, _ cache: inout DeltaCache) -> ByteBuffer? {
+        if let known = deltas[held] { return known }
+        let patch = cache.patch(from: held, to: result.digest, result.body)
+        let text = patch.map { ByteBuffer(bytes: ResultFormat.deltaRest($0)) }
+        if deltas.count < Self.framesMax { deltas[held] = .some(text) }
+        return text
+    }
+
+    /// The same for a stream.
+    package func delta(from held: Digest, as format: StreamFormat, _ cache: inout DeltaCache) -> ByteBuffer? {
+        for known in streamDeltas[held] ?? [] where known.format == format { return known.text }
+        guard let patch = cache.patch(from: held, to: result.digest, result.body),
+            let bytes = format.delta(patch, to: result, of: key)
+        else { return nil }
+        let text = ByteBuffer(bytes: bytes)
+        if streamDeltas.count < Self.framesMax { streamDeltas[held, default: []].append((format, text)) }
         return text
     }
 

@@ -1,6 +1,8 @@
 /// A session that can tell its client to come back elsewhere. Touched on its event loop only.
 package protocol Drainable: AnyObject {
     func goAway()
+    /// What counts as an identity has changed: ends what runs on one that counts no more.
+    func judgeIdentity()
     /// For operators: what it speaks, and how many live queries it follows.
     var protocolName: String { get }
     var subscriptionCount: Int { get }
@@ -10,7 +12,7 @@ extension Drainable {
     package var subscriptionCount: Int { 1 }
 }
 
-extension WebSocketSession: Drainable {}
+extension ClientSession: Drainable {}
 extension ResultStream: Drainable {}
 extension SharedStreamSession: Drainable {}
 extension LongPoll {

@@ -20,20 +20,26 @@ package final class LongPoll: LiveSession, Drainable {
     private var finish: ((Ending) -> Void)?
     private var onClosed: () -> Void = {}
 
-    private init(hub: LoopHub, finish: @escaping (Ending) -> Void) {
+    private let refusal: () -> RequestError?
+
+    private init(hub: LoopHub, refusal: @escaping () -> RequestError?, finish: @escaping (Ending) -> Void) {
         self.hub = hub
+        self.refusal = refusal
         self.finish = finish
     }
 
     /// Waits for a result other than `known`; calls `finish` once, on the loop, unless the client goes away first.
+    /// - Parameter refusal: why the client's identity counts no more; nil: it does.
     package static func wait(
         _ query: LiveQuery, known: KnownResult?, waitMs: Int64, hub: LoopHub, exchange: HTTPExchange,
-        register: (LongPoll) -> UInt64, onClosed: @escaping (UInt64) -> Void, finish: @escaping (Ending) -> Void
+        refusal: @escaping () -> RequestError?, register: (LongPoll) -> UInt64, onClosed: @escaping (UInt64) -> Void,
+        finish: @escaping (Ending) -> Void
     ) {
-        let poll = LongPoll(hub: hub, finish: finish)
+        let poll = LongPoll(hub: hub, refusal: refusal, finish: finish)
         let id = register(poll)
         poll.onClosed = { onClosed(id) }
         let bound = NIOLoopBound(poll, eventLoop: hub.eventLoop)
+        if let refusal = refusal() { return poll.end(.failed(refusal)) }
         poll.timeout = hub.eventLoop.scheduleTask(in: .milliseconds(waitMs)) { bound.value.end(.waited) }
         do {
             let handle = try hub.subscribe(poll, id: "", query: query, known: known)
@@ -59,6 +65,10 @@ package final class LongPoll: LiveSession, Drainable {
     /// The node drains: the client gets its answer now and polls elsewhere.
     package func goAway() {
         end(.waited)
+    }
+
+    package func judgeIdentity() {
+        if let refusal = refusal() { end(.failed(refusal)) }
     }
 
     private func end(_ ending: Ending?) {

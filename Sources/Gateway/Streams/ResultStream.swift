@@ -14,35 +14,43 @@ package final class ResultStream: LiveSession {
     private let hub: LoopHub
     private let resolved: ResolvedOperation
     private let clock: ServiceClock
+    private let refusal: () -> RequestError?
     private var handle: LoopHub.Handle?
     private var keepAlive: RepeatedTask?
     private var expiry: Scheduled<Void>?
     private var outbox: DeliveryOutbox<SharedResult>
+    private var delta = DeltaState.off
     private var isOver = false
     private var onClosed: () -> Void = {}
 
     private init(
         _ exchange: HTTPExchange, format: StreamFormat, hub: LoopHub, resolved: ResolvedOperation, bytesMax: Int,
-        clock: ServiceClock
+        clock: ServiceClock, refusal: @escaping () -> RequestError?
     ) {
         self.exchange = exchange
         self.format = format
         self.hub = hub
         self.resolved = resolved
         self.clock = clock
+        self.refusal = refusal
         self.outbox = DeliveryOutbox(bytesMax: bytesMax)
     }
 
     /// - Parameters:
     ///   - known: what the client holds already.
+    ///   - wantsDelta: results may come as patches.
     ///   - headers: of the answer, besides its type.
+    ///   - refusal: why the client's identity counts no more; nil: it does.
     package static func start(
-        _ resolved: ResolvedOperation, as format: StreamFormat, known: KnownResult?, expiresAtMs: Int64?,
+        _ resolved: ResolvedOperation, as format: StreamFormat, known: KnownResult?, wantsDelta: Bool,
+        expiresAtMs: Int64?,
         limits: SessionLimits, hub: LoopHub, exchange: HTTPExchange, headers: HTTPHeaders, clock: ServiceClock,
-        register: (ResultStream) -> UInt64, onClosed: @escaping (UInt64) -> Void
+        refusal: @escaping () -> RequestError?, register: (ResultStream) -> UInt64, onClosed: @escaping (UInt64) -> Void
     ) {
         let stream = ResultStream(
-            exchange, format: format, hub: hub, resolved: resolved, bytesMax: limits.bytesMax, clock: clock)
+            exchange, format: format, hub: hub, resolved: resolved, bytesMax: limits.bytesMax, clock: clock,
+            refusal: refusal)
+        stream.delta = DeltaState(wantsDelta && format.hasDeltas, held: known?.digest)
         let id = register(stream)
         stream.onClosed = { onClosed(id) }
         let bound = NIOLoopBound(stream, eventLoop: hub.eventLoop)
@@ -58,11 +66,13 @@ package final class ResultStream: LiveSession {
         }
         if let expiresAtMs {
             stream.expiry = hub.eventLoop.scheduleTask(in: .milliseconds(max(0, expiresAtMs - clock.nowMs()))) {
-                bound.value.fail(RequestError(.unauthenticated, "the token has expired"))
+                bound.value.fail(.tokenExpired)
             }
         }
         exchange.onDrained { bound.value.drained() }
         exchange.onClose { bound.value.close() }
+        // It may have been revoked since it was judged.
+        if let refusal = refusal() { return stream.fail(refusal) }
         do {
             let handle = try hub.subscribe(stream, id: "", query: resolved.liveQuery, known: known)
             if stream.isOver { hub.unsubscribe(handle) } else { stream.handle = handle }
@@ -91,20 +101,28 @@ package final class ResultStream: LiveSession {
         switch delivery {
         case .result(let shared):
             switch outbox.offer(shared, id: "", bytes: shared.byteCount, unwrittenBytes: exchange.pendingBytes) {
-            case .write: exchange.write(shared.text(as: format))
+            case .write: write(shared)
             case .hold: break
             case .close: fail(RequestError(.limitExceeded, "the client reads too slowly"))
             }
         case .failed(let error):
             outbox.discard(id: "")
+            if case .on = delta { delta = .on(held: nil) }
             exchange.write(ByteBuffer(bytes: format.refreshFailed([error])))
         }
     }
 
     private func drained() {
-        while !isOver, exchange.pendingBytes == 0, let (_, shared) = outbox.next() {
-            exchange.write(shared.text(as: format))
+        while !isOver, exchange.pendingBytes == 0, let (_, shared) = outbox.next() { write(shared) }
+    }
+
+    private func write(_ shared: SharedResult) {
+        if case .on(let held) = delta {
+            delta = .on(held: shared.result.digest)
+            defer { hub.deltas.remember(shared.result.digest, shared.result.body) }
+            if let held, let text = shared.delta(from: held, as: format, &hub.deltas) { return exchange.write(text) }
         }
+        exchange.write(shared.text(as: format))
     }
 
     private func fail(_ error: RequestError) {
@@ -114,6 +132,10 @@ package final class ResultStream: LiveSession {
     /// The node drains: the client comes back elsewhere.
     package func goAway() {
         end(with: format.leaving)
+    }
+
+    package func judgeIdentity() {
+        if let refusal = refusal() { fail(refusal) }
     }
 
     private func end(with last: [UInt8]) {

@@ -16,6 +16,9 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         /// Kept where the authorization can change with time alone.
         let rechecked: ResolvedOperation?
         let expiry: Scheduled<Void>?
+        /// Every operation comes with a request of its own.
+        let identity: Identity
+        let parties: [Party]
     }
 
     package let eventLoop: any EventLoop
@@ -35,12 +38,15 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
     private var openTimeout: Scheduled<Void>?
     private var keepAlive: RepeatedTask?
     private var isOver = false
+    private let address: Party?
     private let onClosed: () -> Void
 
     /// On the hub's event loop.
     package init(
-        services: any SessionServices, hub: LoopHub, limits: SessionLimits, onClosed: @escaping () -> Void
+        services: any SessionServices, hub: LoopHub, limits: SessionLimits, address: Party?,
+        onClosed: @escaping () -> Void
     ) {
+        self.address = address
         self.eventLoop = hub.eventLoop
         self.hub = hub
         self.services = services
@@ -65,10 +71,10 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
 
     /// - Parameter answer: called once, on the loop; nil stands for accepted.
     package func start(
-        _ id: String, _ resolved: ResolvedOperation, follow: Bool, expiresAtMs: Int64?, known: KnownResult?,
+        _ id: String, _ resolved: ResolvedOperation, follow: Bool, identity: Identity, known: KnownResult?,
         answer: @escaping @Sendable (SharedStreamMachine.Start) -> Void
     ) {
-        onLoop { self.startNow(id, resolved, follow, expiresAtMs, known, answer) }
+        onLoop { self.startNow(id, resolved, follow, identity, known, answer) }
     }
 
     package func stop(_ id: String) {
@@ -110,9 +116,11 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
     }
 
     private func startNow(
-        _ id: String, _ resolved: ResolvedOperation, _ follow: Bool, _ expiresAtMs: Int64?, _ known: KnownResult?,
+        _ id: String, _ resolved: ResolvedOperation, _ follow: Bool, _ identity: Identity, _ known: KnownResult?,
         _ answer: (SharedStreamMachine.Start) -> Void
     ) {
+        // It may have been revoked since it was judged.
+        if let refusal = services.refusal(of: identity) { return answer(.refused(refusal)) }
         let start = machine.start(id: id)
         guard start == .started else { return answer(start) }
         if !follow {
@@ -122,14 +130,23 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         starting = (id, nil)
         defer { starting = nil }
         do throws(RequestError) {
-            let handle = try hub.subscribe(self, id: id, query: resolved.liveQuery, known: known)
-            let expiry = expiresAtMs.map { expiresAtMs in
+            let parties = (address.map { [$0] } ?? []) + identity.parties
+            try services.parties.take(.subscription, for: parties)
+            let handle: LoopHub.Handle
+            do throws(RequestError) {
+                handle = try hub.subscribe(self, id: id, query: resolved.liveQuery, known: known)
+            } catch {
+                services.parties.give(.subscription, for: parties)
+                throw error
+            }
+            let expiry = identity.expiresAtMs.map { expiresAtMs in
                 eventLoop.scheduleTask(in: .milliseconds(max(0, expiresAtMs - services.clock.nowMs()))) {
-                    self.fail(id, RequestError(.unauthenticated, "the token has expired"))
+                    self.fail(id, .tokenExpired)
                 }
             }
             live[id] = Live(
-                handle: handle, rechecked: resolved.operation.auth.readsRequestTime ? resolved : nil, expiry: expiry)
+                handle: handle, rechecked: resolved.operation.auth.readsRequestTime ? resolved : nil, expiry: expiry,
+                identity: identity, parties: parties)
             answer(.started)
             if let early = starting?.early { deliver(early, id: id) }
         } catch {
@@ -198,6 +215,12 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         write(machine.failed(id: id, [error]))
     }
 
+    package func judgeIdentity() {
+        for (id, entry) in live {
+            if let refusal = services.refusal(of: entry.identity) { fail(id, refusal) }
+        }
+    }
+
     private func write(_ text: SharedStreamMachine.Text) {
         switch text {
         case .none: break
@@ -211,6 +234,7 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         if let entry = live.removeValue(forKey: id) {
             entry.expiry?.cancel()
             hub.unsubscribe(entry.handle)
+            services.parties.give(.subscription, for: entry.parties)
         }
         tasks[id] = nil
     }

@@ -1,23 +1,51 @@
 internal import JSON
+internal import LiveModel
 
 /// Who an AppSync client says it is: an object of the headers that a request would have, `{"host", "Authorization"}` or
 /// `{"host", "x-api-key"}`. It comes with the handshake, and again with every start.
 ///
 /// Sources: AWS AppSync developer guide, "Building a real-time WebSocket client"; gql's `appsync_auth.py`; amplify-swift.
 package enum AppSyncAuthorization: Sendable, Hashable {
-    /// No token: an API key, which names an app and no user, or nothing at all.
     case signedOut
     case bearer(String)
+    /// Names an app and no user.
+    case apiKey(String)
     /// Not base64 of a JSON object.
     case malformed
 
-    /// From the headers of the upgrade alone, as amplify-swift sends them. The scheme is optional.
+    /// The scheme is optional.
     package init(authorization: String?) {
         guard let authorization, !authorization.isEmpty else {
             self = .signedOut
             return
         }
         self = .bearer(BearerToken.inHeader(authorization) ?? authorization)
+    }
+
+    /// From the headers of the upgrade, as amplify-swift sends them. The scheme is optional.
+    package init(header: (String) -> String?) {
+        self.init(authorization: header("authorization"))
+        if self == .signedOut { self.init(Credentials(header: header)) }
+    }
+
+    /// A token goes before a key.
+    init(_ credentials: Credentials) {
+        self =
+            if let bearer = credentials.bearer, !bearer.isEmpty {
+                .bearer(bearer)
+            } else if let key = credentials.apiKey, !key.isEmpty {
+                .apiKey(key)
+            } else {
+                .signedOut
+            }
+    }
+
+    var credentials: Credentials {
+        switch self {
+        case .bearer(let bearer): .bearer(bearer)
+        case .apiKey(let key): .apiKey(key)
+        case .signedOut, .malformed: .none
+        }
     }
 
     /// From the query item `header`, decoded as a form: base64, in which `+` came out as a space where the client did not
@@ -31,8 +59,11 @@ package enum AppSyncAuthorization: Sendable, Hashable {
     }
 
     init(_ object: JSONObject) {
-        let entry = object.entries.first { $0.key.lowercased() == "authorization" }
-        self.init(authorization: entry?.value.stringValue)
+        func text(_ name: String) -> String? {
+            object.entries.first { $0.key.lowercased() == name }?.value.stringValue
+        }
+        self.init(authorization: text("authorization"))
+        if self == .signedOut { self.init(Credentials(apiKey: text("x-api-key"))) }
     }
 }
 

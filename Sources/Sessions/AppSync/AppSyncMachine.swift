@@ -78,12 +78,9 @@ package struct AppSyncMachine: SessionMachine {
             let error = RequestError(.badRequest, "\"header\" is not base64 of a JSON object")
             return [.send(SessionMessage.text("connection_error", payload: Self.payload([error])))]
                 + close(4400, "Invalid authorization header")
-        case .bearer(let bearer)?:
+        case .bearer?, .apiKey?, .signedOut?, nil:
             state = .authenticating
-            return [.authenticate(bearer: bearer)]
-        case .signedOut?, nil:
-            state = .authenticating
-            return [.authenticate(bearer: nil)]
+            return [.authenticate(current?.credentials ?? .none)]
         }
     }
 
@@ -128,15 +125,24 @@ package struct AppSyncMachine: SessionMachine {
         guard case .ready = state else { return [] }
         var actions: [SessionAction] = []
         while let start = waiting.first {
-            if case .bearer(let bearer) = start.authorization, start.authorization != current {
+            if start.authorization != current, isToBeJudged(start.authorization) {
                 state = .judging(start.authorization)
-                return actions + [.authenticate(bearer: bearer)]
+                return actions + [.authenticate(start.authorization.credentials)]
             }
             waiting.removeFirst()
             operations.insert(start.id)
             actions.append(.start(id: start.id, start.request, .byText))
         }
         return actions
+    }
+
+    /// A key names an app and no user: one beside a user's token changes nothing, and must not sign the user out.
+    private func isToBeJudged(_ authorization: AppSyncAuthorization) -> Bool {
+        switch (authorization, current) {
+        case (.bearer, _): true
+        case (.apiKey, .bearer?), (.signedOut, _), (.malformed, _): false
+        case (.apiKey, _): true
+        }
     }
 
     // MARK: From the service
@@ -200,9 +206,8 @@ package struct AppSyncMachine: SessionMachine {
     }
 
     /// The socket stays: the next start brings a new token.
-    package mutating func expired(ids: [String]) -> [SessionAction] {
+    package mutating func expired(ids: [String], _ error: RequestError) -> [SessionAction] {
         current = nil
-        let error = RequestError(.unauthenticated, "the token has expired")
         return ids.flatMap { failed(id: $0, [error]) }
     }
 

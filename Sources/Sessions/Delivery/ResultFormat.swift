@@ -33,6 +33,20 @@ package enum ResultFormat: Sendable, Hashable {
         return bytes
     }
 
+    /// What stands before a patch: `{"id":…,"type":"next","payload":{"extensions":{"delta":{"patch":[…]}}}}`. Nil: the
+    /// protocol knows whole results only.
+    package func deltaPrefix(id: String) -> [UInt8]? {
+        switch self {
+        case .next: Self.prefix(#"{"id":"#, id, #","type":"next","payload":{"extensions":{"delta":{"patch":"#)
+        case .data, .event, .sqlConnect, .sqlConnectProtobuf: nil
+        }
+    }
+
+    package var hasDeltas: Bool { self == .next }
+
+    /// A patch and what follows it.
+    package static func deltaRest(_ patch: [UInt8]) -> [UInt8] { patch + Array("}}}}".utf8) }
+
     /// The body and what follows it.
     package func rest(of result: LiveResult) -> [UInt8] {
         switch self {

@@ -45,7 +45,7 @@ package struct GraphQLTransportWSMachine: SessionMachine {
                 return close(4400, "\"payload\" must be an object")
             }
             state = .authenticating
-            return [.authenticate(bearer: payload.flatMap(BearerToken.inPayload) ?? opening.bearer)]
+            return [.authenticate(Credentials(payload: payload).completed(by: opening.credentials))]
         case ("connection_init", _): return close(4429, "Too many initialisation requests")
         // Apollo iOS 1.x says goodbye with the old protocol's message.
         case ("connection_terminate", _): return close(1000, "Normal Closure")
@@ -123,8 +123,8 @@ package struct GraphQLTransportWSMachine: SessionMachine {
 
     /// Without an `error` for each operation: that would end them for good, while clients answer 4403 by connecting
     /// anew, with the token they have by then, and subscribing again.
-    package mutating func expired(ids: [String]) -> [SessionAction] {
-        close(4403, "Token expired")
+    package mutating func expired(ids: [String], _ error: RequestError) -> [SessionAction] {
+        close(4403, error.closeReason)
     }
 
     package mutating func close(_ code: UInt16, _ reason: String) -> [SessionAction] {

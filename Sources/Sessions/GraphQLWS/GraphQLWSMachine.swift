@@ -40,7 +40,7 @@ package struct GraphQLWSMachine: SessionMachine {
         case ("connection_init", .awaitingInit):
             state = .authenticating
             let payload = message["payload"]?.objectValue
-            return [.authenticate(bearer: payload.flatMap(BearerToken.inPayload) ?? opening.bearer)]
+            return [.authenticate(Credentials(payload: payload).completed(by: opening.credentials))]
         case ("connection_init", _): return [Self.connectionError("The connection is initialised already")]
         case ("connection_terminate", _): return close(1000, "Normal Closure")
         case ("start", _): return start(message)
@@ -135,8 +135,8 @@ package struct GraphQLWSMachine: SessionMachine {
     }
 
     /// Without an `error` for each operation, which clients take as its end: they connect anew and start again.
-    package mutating func expired(ids: [String]) -> [SessionAction] {
-        close(4403, "Token expired")
+    package mutating func expired(ids: [String], _ error: RequestError) -> [SessionAction] {
+        close(4403, error.closeReason)
     }
 
     package mutating func keepAliveDue() -> [SessionAction] {

@@ -27,4 +27,11 @@ package enum Preferences {
         }
         return nil
     }
+
+    /// Whether the header `A-IM` names `json-patch` (RFC 3229 §10.5.3).
+    package static func acceptsDelta(_ header: String?) -> Bool {
+        (header ?? "").split(separator: ",").contains { item in
+            item.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased() == "json-patch"
+        }
+    }
 }

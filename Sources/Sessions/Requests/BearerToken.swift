@@ -1,4 +1,5 @@
 package import JSON
+package import LiveModel
 
 /// Where clients put their token.
 package enum BearerToken {
@@ -9,18 +10,38 @@ package enum BearerToken {
         return String(parts[1])
     }
 
-    /// From the payload of `connection_init`: `Authorization` (any case) with or without `Bearer`, `authToken` or
-    /// `token`, at the top or below `headers`.
-    package static func inPayload(_ payload: JSONObject) -> String? {
-        for entry in payload.entries {
+}
+
+extension Credentials {
+    /// From the payload of `connection_init`, at the top or below `headers`, names in any case: `Authorization` with or
+    /// without `Bearer`, `authToken`, `token` or `x-firebase-auth-token`; `x-api-key`, `x-goog-api-key` or `apiKey`.
+    package init(payload: JSONObject?) {
+        self.init()
+        guard let payload else { return }
+        read(payload)
+        if let headers = payload["headers"]?.objectValue { read(headers) }
+    }
+
+    private mutating func read(_ object: JSONObject) {
+        for entry in object.entries {
             guard let value = entry.value.stringValue, !value.isEmpty else { continue }
-            switch entry.key.lowercased() {
-            case "authorization", "authtoken", "token", "x-firebase-auth-token": return inHeader(value) ?? value
-            default: break
+            let name = entry.key.lowercased()
+            switch name {
+            case "authorization", "authtoken", "token", "x-firebase-auth-token":
+                bearer = bearer ?? BearerToken.inHeader(value) ?? value
+            default: if name == "apikey" || Self.apiKeyHeaders.contains(name) { apiKey = apiKey ?? value }
             }
         }
-        return payload["headers"]?.objectValue.flatMap { headers in
-            headers.contains("headers") ? nil : inPayload(headers)
-        }
+    }
+
+    /// Names of headers and metadata that carry an API key: AppSync's, and Google's.
+    package static let apiKeyHeaders = ["x-api-key", "x-goog-api-key"]
+
+    /// From headers or metadata by name, and a query item where there is one. The bare token of Firebase's SDKs goes
+    /// before `Authorization`.
+    package init(header: (String) -> String?, query: (String) -> String? = { _ in nil }) {
+        let bearer = header("x-firebase-auth-token") ?? header("authorization").flatMap(BearerToken.inHeader)
+        let key = Self.apiKeyHeaders.lazy.compactMap(header).first ?? query("key")
+        self.init(bearer: bearer, apiKey: key.flatMap { $0.isEmpty ? nil : $0 })
     }
 }

@@ -14,6 +14,8 @@ package struct OperationRequest: Sendable, Hashable {
     package var variables: JSONObject
     /// What the client holds of it already.
     package var resume: EntityTag?
+    /// Results may come as JSON Patches against what the client holds.
+    package var wantsDelta = false
 
     package init(
         connector: String? = nil, operationName: String?, document: String? = nil, documentID: DocumentID? = nil,
@@ -29,7 +31,8 @@ package struct OperationRequest: Sendable, Hashable {
 
     /// From a GraphQL request's parameters (GraphQL over HTTP §5.1): `{query?, operationName?, variables?,
     /// extensions?, documentId?}`; other keys are ignored, null counts as absent. `extensions.connector` names the
-    /// connector, `extensions.resume` is the entity tag of the result that the client holds.
+    /// connector, `extensions.resume` is the entity tag of the result that the client holds, `extensions.delta` with the
+    /// value `json-patch` asks for patches.
     /// - Throws: `.badRequest` naming the field that has the wrong type.
     package init(graphQL object: JSONObject) throws(RequestError) {
         self.operationName = try Self.field("operationName", of: object, "a string") { $0.stringValue }
@@ -46,6 +49,7 @@ package struct OperationRequest: Sendable, Hashable {
         } else {
             documentID = try persisted.map { hash throws(RequestError) in try DocumentID(persistedQuery: hash) }
         }
+        self.wantsDelta = extensions?["delta"]?.stringValue == "json-patch"
         self.resume = extensions?["resume"]?.stringValue.flatMap { EntityTag(bare: $0) }
     }
 

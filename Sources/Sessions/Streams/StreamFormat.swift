@@ -44,6 +44,20 @@ package enum StreamFormat: Sendable, Hashable {
         }
     }
 
+    package var hasDeltas: Bool { self != .multipart }
+
+    /// The same as a patch against the last one of this stream. The plain resource has an event `patch` for it, since its
+    /// data is no result; graphql-sse an extension. Nil: whole results only.
+    package func delta(_ patch: [UInt8], to result: LiveResult, of key: LiveQueryKey) -> [UInt8]? {
+        switch self {
+        case .resource:
+            let tag = EntityTag(KnownResult(digest: result.digest, position: result.position), of: key)
+            return ServerSentEvent.event("patch", id: tag.bare, data: patch)
+        case .graphQLSSE: return answer(Array(#"{"extensions":{"delta":{"patch":"#.utf8) + patch + Array("}}}".utf8))
+        case .multipart: return nil
+        }
+    }
+
     /// A whole answer, `{"data":…}`.
     package func answer(_ envelope: [UInt8]) -> [UInt8] {
         switch self {

@@ -6,9 +6,9 @@ package enum SessionAction: Sendable, Hashable {
     /// One text message.
     case send([UInt8])
     case close(code: UInt16, reason: String)
-    /// Judge this token, nil for a client that is signed out; answered with `authenticated` or `rejected`. One at a
-    /// time: the machine asks for no other before the answer.
-    case authenticate(bearer: String?)
+    /// Judge these; answered with `authenticated` or `rejected`. One at a time: the machine asks for no other before the
+    /// answer.
+    case authenticate(Credentials)
     /// Begin an operation; answered with `started` and then deliveries or `finished`, or with `failed`.
     case start(id: String, OperationRequest, StartMode)
     /// The client wants no more of it.
@@ -31,19 +31,19 @@ package enum StartMode: Sendable, Hashable {
 
 /// What a client said while it connected.
 package struct SessionOpening: Sendable, Hashable {
-    /// A token in the headers of the upgrade.
-    package var bearer: String?
+    /// In the headers or the query of the upgrade.
+    package var credentials: Credentials
     /// Operations of the session at one time; one more is refused.
     package var operationsMax: Int
 
-    package init(bearer: String? = nil, operationsMax: Int) {
-        self.bearer = bearer
+    package init(credentials: Credentials = .none, operationsMax: Int) {
+        self.credentials = credentials
         self.operationsMax = operationsMax
     }
 }
 
 /// One session of a client protocol over WebSocket: messages come in, actions come out. What is live, who may do what
-/// and when results arrive is decided elsewhere; one shell (`Gateway/WebSocket`) performs the actions of all machines.
+/// and when results arrive is decided elsewhere; one shell (`Gateway/Session`) performs the actions of all machines.
 ///
 /// Rules that the shell relies on, and that every machine is tested for: after `close` nothing comes out any more; for
 /// an operation that is not active nothing is sent; an id that was started is active until `finished`, `failed` or
@@ -84,9 +84,9 @@ package protocol SessionMachine: Sendable {
     mutating func failed(id: String, _ errors: [RequestError]) -> [SessionAction]
     /// Errors of one refresh; the operation lives on.
     mutating func refreshFailed(id: String, _ errors: [RequestError]) -> [SessionAction]
-    /// The session's token ran out: its live operations, `ids`, have been ended and are to be told so, or the session
-    /// ends.
-    mutating func expired(ids: [String]) -> [SessionAction]
+    /// The session's token ran out or was revoked, as the error says: its live operations, `ids`, have been ended and are
+    /// to be told so, or the session ends.
+    mutating func expired(ids: [String], _ error: RequestError) -> [SessionAction]
     /// Time for the protocol's own sign of life.
     mutating func keepAliveDue() -> [SessionAction]
     /// For reasons of the server's own: 1001 when it goes away, 1013 for a client that reads too slowly.
@@ -159,6 +159,12 @@ enum SessionMessage {
 }
 
 extension RequestError {
+    package static let tokenExpired = RequestError(.unauthenticated, "the token has expired")
+    package static let credentialsRevoked = RequestError(.unauthenticated, "the token or API key has been revoked")
+
+    /// For a close frame.
+    var closeReason: String { self == .tokenExpired ? "Token expired" : "Forbidden: \(message)" }
+
     static func operationsMaximum(_ maximum: Int) -> RequestError {
         RequestError(.limitExceeded, "this connection has its maximum of \(maximum) operations")
     }

@@ -38,6 +38,14 @@ extension Settings {
         package var idleTimeoutMs: Int
         package var headerTimeoutMs: Int
         package var corsOrigins: [String]
+        package var trustedProxies: [String]
+        package var grpcCallsMax: Int
+        package var grpcIdleTimeoutMs: Int
+        /// Nil when empty.
+        package var tlsCertificateFile: String?
+        /// Nil when empty.
+        package var tlsKeyFile: String?
+        package var tlsPollMs: Int
 
         init(_ values: SettingValues) {
             host = values.string("http.host")
@@ -49,6 +57,12 @@ extension Settings {
             idleTimeoutMs = values.int("http.idleTimeoutMs")
             headerTimeoutMs = values.int("http.headerTimeoutMs")
             corsOrigins = values.list("http.corsOrigins")
+            trustedProxies = values.list("http.trustedProxies")
+            grpcCallsMax = values.int("http.grpc.callsMax")
+            grpcIdleTimeoutMs = values.int("http.grpc.idleTimeoutMs")
+            tlsCertificateFile = values.text("http.tls.certificateFile")
+            tlsKeyFile = values.text("http.tls.keyFile")
+            tlsPollMs = values.int("http.tls.pollMs")
         }
     }
 

@@ -36,6 +36,14 @@ extension Settings {
         package var pongTimeoutMs: Int
         package var keepAliveMs: Int
         package var longPollMaxMs: Int
+        package var sessionsPerUserMax: Int
+        package var sessionsPerAddressMax: Int
+        package var subscriptionsPerUserMax: Int
+        package var subscriptionsPerAddressMax: Int
+        package var idleTimeoutMs: Int
+        package var rerunTimeoutMs: Int
+        package var deltaBytesMax: Int
+        package var deltaResultBytesMax: Int
         package var lingerMs: Int
         package var announceRetryMs: Int
         package var summaryMs: Int
@@ -54,6 +62,14 @@ extension Settings {
             pongTimeoutMs = values.int("gateway.pongTimeoutMs")
             keepAliveMs = values.int("gateway.keepAliveMs")
             longPollMaxMs = values.int("gateway.longPollMaxMs")
+            sessionsPerUserMax = values.int("gateway.sessionsPerUserMax")
+            sessionsPerAddressMax = values.int("gateway.sessionsPerAddressMax")
+            subscriptionsPerUserMax = values.int("gateway.subscriptionsPerUserMax")
+            subscriptionsPerAddressMax = values.int("gateway.subscriptionsPerAddressMax")
+            idleTimeoutMs = values.int("gateway.idleTimeoutMs")
+            rerunTimeoutMs = values.int("gateway.rerunTimeoutMs")
+            deltaBytesMax = values.int("gateway.deltaBytesMax")
+            deltaResultBytesMax = values.int("gateway.deltaResultBytesMax")
             lingerMs = values.int("gateway.lingerMs")
             announceRetryMs = values.int("gateway.announceRetryMs")
             summaryMs = values.int("gateway.summaryMs")
@@ -62,9 +78,13 @@ extension Settings {
 
     package struct API: Sendable, Hashable {
         package var requestsInFlightMax: Int
+        package var requestsPerUserMax: Int
+        package var requestsPerAddressMax: Int
 
         init(_ values: SettingValues) {
             requestsInFlightMax = values.int("api.requestsInFlightMax")
+            requestsPerUserMax = values.int("api.requestsPerUserMax")
+            requestsPerAddressMax = values.int("api.requestsPerAddressMax")
         }
     }
 
@@ -109,6 +129,14 @@ extension Settings {
         package var hs256Secret: String?
         package var leewayMs: Int
         package var unsignedAllowed: Bool
+        /// Nil when empty.
+        package var issuersFile: String?
+        /// Nil when empty.
+        package var apiKeysFile: String?
+        package var apiKeyRequired: Bool
+        package var filesPollMs: Int
+        package var revocationsMax: Int
+        package var revocationsPollMs: Int
 
         init(_ values: SettingValues) {
             mode = values.choice("auth.mode")
@@ -121,6 +149,12 @@ extension Settings {
             hs256Secret = values.text("auth.hs256Secret")
             leewayMs = values.int("auth.leewayMs")
             unsignedAllowed = values.bool("auth.unsignedAllowed")
+            issuersFile = values.text("auth.issuersFile")
+            apiKeysFile = values.text("auth.apiKeysFile")
+            apiKeyRequired = values.bool("auth.apiKeyRequired")
+            filesPollMs = values.int("auth.filesPollMs")
+            revocationsMax = values.int("auth.revocationsMax")
+            revocationsPollMs = values.int("auth.revocationsPollMs")
         }
     }
 

@@ -33,6 +33,9 @@ extension Settings {
 
     private func portContradictions() -> [String] {
         var found: [String] = []
+        if (http.tlsCertificateFile == nil) != (http.tlsKeyFile == nil) {
+            found.append("http.tls.certificateFile and http.tls.keyFile need each other")
+        }
         if http.port != 0, http.port == admin.port { found.append("http.port and admin.port are the same") }
         if cluster.roles.contains(.admin), admin.token == nil, !Self.isLoopback(admin.host) {
             found.append("admin.token must be set when admin.host is not a loopback address")
@@ -59,6 +62,9 @@ extension Settings {
             if (auth.hs256Secret ?? "").utf8.count < 32 {
                 found.append("auth.mode hs256 needs auth.hs256Secret of 32 bytes or more")
             }
+        }
+        if auth.apiKeyRequired, auth.apiKeysFile == nil {
+            found.append("auth.apiKeyRequired needs auth.apiKeysFile")
         }
         // Whoever can change the answer on its way could sign any token.
         if let url = auth.jwksUrl, profile != .dev, !url.hasPrefix("https://") {

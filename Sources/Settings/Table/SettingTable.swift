@@ -63,6 +63,18 @@ extension SettingTable {
         .duration("http.idleTimeoutMs", 75_000, in: 100...hour, "Silence after which a kept connection is closed."),
         .duration("http.headerTimeoutMs", 10_000, in: 100...10 * minute, "Time in which a request's head must arrive."),
         .list("http.corsOrigins", ["*"], "Origins of web pages that may call; * for all, none at all if empty."),
+        .list(
+            "http.trustedProxies", [],
+            "Addresses or networks (10.0.0.0/8) of proxies whose X-Forwarded-For names the client's address."),
+        .int("http.grpc.callsMax", 128, in: 1...1_000_000, "Calls of one gRPC connection at a time."),
+        .duration(
+            "http.grpc.idleTimeoutMs", 5 * minute, in: 100...24 * hour,
+            "Time after which a gRPC connection without calls is told to go."),
+        .string(
+            "http.tls.certificateFile", "",
+            "PEM file of the port's certificate and those above it; empty: no TLS. Read again when it changes."),
+        .string("http.tls.keyFile", "", "PEM file of the key of http.tls.certificateFile."),
+        .duration("http.tls.pollMs", minute, in: 50...24 * hour, "Interval at which both files are looked at."),
     ]
 
     private static let postgres: [SettingKey] = [
@@ -139,6 +151,17 @@ extension SettingTable {
             "New sessions per second on this node; more are told when to come back. 0: any number."),
         .int("gateway.acceptBurst", 2000, in: 1...1_000_000, "New sessions that may come at once before that counts."),
         .int("gateway.subscriptionsPerSessionMax", 100, in: 1...100_000, "Subscriptions of one session."),
+        .int(
+            "gateway.sessionsPerUserMax", 1000, in: 0...1_000_000, "Sessions of one user on this node; 0: any number."),
+        .int(
+            "gateway.sessionsPerAddressMax", 0, in: 0...1_000_000,
+            "Sessions of one address on this node; 0: any number. Behind a proxy set http.trustedProxies first."),
+        .int(
+            "gateway.subscriptionsPerUserMax", 10_000, in: 0...10_000_000,
+            "Subscriptions of one user on this node; 0: any number."),
+        .int(
+            "gateway.subscriptionsPerAddressMax", 0, in: 0...10_000_000,
+            "Subscriptions of one address on this node; 0: any number."),
         .int("gateway.liveQueriesMax", 200_000, in: 1...10_000_000, "Distinct live queries on this node."),
         .bytes("gateway.sessionBytesMax", mib, in: kib...kib * mib, "Pending output past which a session is closed."),
         .bytes("gateway.resultBytesMax", 8 * mib, in: kib...256 * mib, "Size of one result."),
@@ -151,7 +174,20 @@ extension SettingTable {
             "gateway.keepAliveMs", 15_000, in: 100...4 * minute,
             "Interval of a protocol's own signs of life: ka messages, comments of event streams, empty multipart parts."
         ),
+        .duration(
+            "gateway.idleTimeoutMs", hour, in: 0...24 * hour,
+            "Time after which a session that follows and runs nothing is closed; 0: never."),
+        .duration(
+            "gateway.rerunTimeoutMs", 15_000, in: 100...10 * minute,
+            "Time after which a client that asked for a run (resume of SQL Connect) is told that it takes too long."),
         .duration("gateway.longPollMaxMs", 60_000, in: 100...10 * minute, "Longest wait that a long-poll may ask for."),
+        .bytes(
+            "gateway.deltaBytesMax", 16 * mib, in: 0...16 * kib * mib,
+            "Results and patches that each event loop keeps for clients that want patches; 0: everybody gets whole ones."
+        ),
+        .bytes(
+            "gateway.deltaResultBytesMax", 256 * kib, in: kib...64 * mib,
+            "Size of a result past which it is not compared with the one before it."),
         .duration(
             "gateway.lingerMs", 30_000, in: 0...hour, "Time for which a live query outlives its last subscriber."),
         .duration(
@@ -160,7 +196,9 @@ extension SettingTable {
     ]
 
     private static let api: [SettingKey] = [
-        .int("api.requestsInFlightMax", 1024, in: 1...1_000_000, "Requests being answered; more get a Retry-After.")
+        .int("api.requestsInFlightMax", 1024, in: 1...1_000_000, "Requests being answered; more get a Retry-After."),
+        .int("api.requestsPerUserMax", 256, in: 0...1_000_000, "Of these, those of one user; 0: any number."),
+        .int("api.requestsPerAddressMax", 0, in: 0...1_000_000, "Of these, those of one address; 0: any number."),
     ]
 
     private static let outbox: [SettingKey] = [
@@ -190,6 +228,17 @@ extension SettingTable {
         .bool(
             "auth.unsignedAllowed", false, dev: true, devOnly: true,
             "Accept tokens without a signature, as Firebase's Auth emulator makes them."),
+        .string(
+            "auth.issuersFile", "",
+            "File with further issuers, each with issuer, audience or clientId: Cognito and any OpenID provider."),
+        .string(
+            "auth.apiKeysFile", "", "File with API keys by name; read again when it changes. Empty: none are asked."),
+        .bool("auth.apiKeyRequired", false, "Let in nobody who has neither a token nor an API key."),
+        .duration("auth.filesPollMs", 2000, in: 50...10 * minute, "Interval at which auth.apiKeysFile is looked at."),
+        .int("auth.revocationsMax", 10_000, in: 1...1_000_000, "Revocations of the cluster; one more is refused."),
+        .duration(
+            "auth.revocationsPollMs", 250, in: 20...minute,
+            "Interval at which a node asks Redis whether somebody was revoked."),
     ]
 
     private static let admin: [SettingKey] = [

@@ -13,12 +13,18 @@ extension TokenPolicy {
             throw .notYetValid
         }
         if let issuer, claims["iss"]?.stringValue != issuer { throw .wrongIssuer }
-        if let audience, !Self.holds(claims["aud"], audience) { throw .wrongAudience }
-        return VerifiedToken(auth: Auth(uid: try Self.uid(claims), token: claims), expiresAtMs: expiresAtMs)
+        guard isForUs(claims) else { throw .wrongAudience }
+        return VerifiedToken(auth: Auth(uid: try uid(claims), token: claims), expiresAtMs: expiresAtMs)
     }
 
     func hasExpired(_ expiresAtMs: Int64, nowMs: Int64) -> Bool {
         nowMs >= expiresAtMs + Int64(leewayMs)
+    }
+
+    private func isForUs(_ claims: JSONObject) -> Bool {
+        if audiences.isEmpty, clientIDs.isEmpty { return true }
+        if audiences.contains(where: { Self.holds(claims["aud"], $0) }) { return true }
+        return claims["client_id"]?.stringValue.map(clientIDs.contains) ?? false
     }
 
     private static func holds(_ claim: JSONValue?, _ audience: String) -> Bool {
@@ -29,11 +35,13 @@ extension TokenPolicy {
         }
     }
 
-    /// Firebase's `user_id`, else `sub`.
-    private static func uid(_ claims: JSONObject) throws(TokenFailure) -> String {
-        let uid = claims["user_id"]?.stringValue ?? claims["sub"]?.stringValue ?? ""
-        guard !uid.isEmpty, uid.utf8.count <= uidBytesMax else { throw .malformed("it names no user (user_id or sub)") }
-        return uid
+    private func uid(_ claims: JSONObject) throws(TokenFailure) -> String {
+        let name =
+            uidClaim.map { claims[$0]?.stringValue } ?? claims["user_id"]?.stringValue ?? claims["sub"]?.stringValue
+        guard let name, !name.isEmpty, name.utf8.count <= Self.uidBytesMax else {
+            throw .malformed("it names no user (\(uidClaim ?? "user_id or sub"))")
+        }
+        return uidPrefix + name
     }
 
     /// Seconds since 1970, perhaps with a fraction, as milliseconds. Far values are clamped to some 30 million years, so

@@ -6,9 +6,14 @@ internal import JWTKit
 struct VerificationKey: Sendable {
     let id: String?
     let algorithm: SignedToken.Algorithm
+    /// Of a certificate: when it may be used, in milliseconds since 1970.
+    let validMs: ClosedRange<Int64>?
     private let verifier: any JWTAlgorithm
 
-    init(id: String?, algorithm: SignedToken.Algorithm, verifier: any JWTAlgorithm) {
+    init(
+        id: String?, algorithm: SignedToken.Algorithm, verifier: any JWTAlgorithm, validMs: ClosedRange<Int64>? = nil
+    ) {
+        self.validMs = validMs
         self.id = id
         self.algorithm = algorithm
         self.verifier = verifier
@@ -33,7 +38,8 @@ struct VerificationKey: Sendable {
 }
 
 /// The usable keys of a JSON Web Key Set (RFC 7517 §5): RSA of 2048 bits or more for RS256, P-256 for ES256. Keys of
-/// other kinds, for encryption or with mistakes are left out, as §5 asks.
+/// other kinds, for encryption or with mistakes are left out, as §5 asks. Google's older form, an object of certificates
+/// by key id, serves as well.
 struct KeySet: Sendable {
     static let keysMax = 64
 
@@ -43,11 +49,20 @@ struct KeySet: Sendable {
 
     init(json: [UInt8]) async throws(TokenSetupError) {
         guard let root = try? JSONParser.parse(json, limits: JSONLimits(depthMax: 16, bytesMax: KeySource.bytesMax)),
-            let entries = root["keys"]?.arrayValue
-        else { throw TokenSetupError(code: .keySetInvalid, description: "it is no JSON Web Key Set") }
+            let object = root.objectValue
+        else { throw TokenSetupError(code: .keySetInvalid, description: "it is no JSON object") }
         var keys: [VerificationKey] = []
-        for entry in entries.prefix(Self.keysMax) {
-            if let key = await Self.key(entry) { keys.append(key) }
+        if let entries = object["keys"]?.arrayValue {
+            for entry in entries.prefix(Self.keysMax) {
+                if let key = await Self.key(entry) { keys.append(key) }
+            }
+        } else if object.entries.contains(where: { CertificateKey.isPEM($0.value) }) {
+            for entry in object.entries.prefix(Self.keysMax) {
+                if let key = await CertificateKey.key(id: entry.key, entry.value) { keys.append(key) }
+            }
+        } else {
+            throw TokenSetupError(
+                code: .keySetInvalid, description: "it is neither a JSON Web Key Set nor certificates by key id")
         }
         guard !keys.isEmpty else {
             throw TokenSetupError(code: .keySetInvalid, description: "it has no key for RS256 or ES256")

@@ -46,6 +46,7 @@ struct FetchError: Error, Hashable, CustomStringConvertible {
         case timedOut = "no answer in time"
         case tooLarge = "it is too large"
         case badStatus = "the answer is not 200"
+        case badConfiguration = "the issuer's configuration cannot be used"
     }
 
     let code: Code

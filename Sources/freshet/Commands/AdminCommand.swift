@@ -9,7 +9,8 @@ struct AdminCommand: AsyncParsableCommand {
         commandName: "admin", abstract: "Looks into a running node and gives orders to the cluster.",
         subcommands: [
             Shards.self, Nodes.self, LiveQueries.self, Sessions.self, Orders.self, Status.self, Splits.self,
-            Move.self, ClearMove.self, Drain.self, Undrain.self, EndSession.self,
+            Move.self, ClearMove.self, Drain.self, Undrain.self, EndSession.self, Revocations.self, Revoke.self,
+            Unrevoke.self,
         ])
 
     struct Connection: ParsableArguments {

@@ -8,11 +8,11 @@ import Testing
 @Suite struct AppSyncMachineTests {
     private static let ack = #"{"type":"connection_ack","payload":{"connectionTimeoutMs":300000}}"#
 
-    private func machine(_ handshake: AppSyncAuthorization = .signedOut, operationsMax: Int = 10) -> AppSyncMachine {
+    private func machine(_ handshake: AppSyncAuthorization = .apiKey("k"), operationsMax: Int = 10) -> AppSyncMachine {
         AppSyncMachine(SessionOpening(operationsMax: operationsMax), handshake: handshake)
     }
 
-    private func ready(_ handshake: AppSyncAuthorization = .signedOut) -> AppSyncMachine {
+    private func ready(_ handshake: AppSyncAuthorization = .apiKey("k")) -> AppSyncMachine {
         var machine = machine(handshake)
         _ = receive(&machine, #"{"type":"connection_init"}"#)
         _ = machine.authenticated()
@@ -50,7 +50,7 @@ import Testing
 
     @Test func theIntroductionIsOptional() {
         var machine = machine()
-        #expect(receive(&machine, start("1")) == ["authenticate -"])
+        #expect(receive(&machine, start("1")) == ["authenticate key k"])
         #expect(actionTexts(machine.authenticated()) == [Self.ack, #"{"type":"ka"}"#, "start 1 A"])
     }
 
@@ -82,6 +82,17 @@ import Testing
         #expect(receive(&machine, start("5", token: "b")) == ["start 5 A"])
     }
 
+    @Test func aKeyIsJudgedOnceAndDoesNotSignAUserOut() {
+        var machine = machine(.signedOut)
+        _ = receive(&machine, #"{"type":"connection_init"}"#)
+        _ = machine.authenticated()
+        #expect(receive(&machine, start("1")) == ["authenticate key k"])
+        #expect(actionTexts(machine.authenticated()) == ["start 1 A"])
+        #expect(receive(&machine, start("2")) == ["start 2 A"])
+        var user = ready(.bearer("a"))
+        #expect(receive(&user, start("1")) == ["start 1 A"], "beside a token it changes nothing")
+    }
+
     @Test func aJudgementCountsForTheTokenItWasFor() {
         var machine = ready()
         #expect(receive(&machine, start("1", token: "a")) == ["authenticate a"])
@@ -93,13 +104,13 @@ import Testing
     @Test func anExpiredTokenEndsOperationsAndTheSocketStays() {
         var machine = ready(.bearer("a"))
         _ = receive(&machine, start("1", token: "a"))
-        let sent = actionTexts(machine.expired(ids: ["1"]))
+        let sent = actionTexts(machine.expired(ids: ["1"], .tokenExpired))
         #expect(sent.count == 1 && sent[0].contains("UnauthorizedException"))
         #expect(receive(&machine, start("2", token: "a")) == ["authenticate a"], "it is judged anew")
     }
 
     @Test func errorTypesAreThoseThatAmplifyKnows() {
-        var machine = AppSyncMachine(SessionOpening(operationsMax: 1), handshake: .signedOut)
+        var machine = AppSyncMachine(SessionOpening(operationsMax: 1), handshake: .apiKey("k"))
         _ = receive(&machine, #"{"type":"connection_init"}"#)
         _ = machine.authenticated()
         _ = receive(&machine, start("1"))
@@ -117,8 +128,10 @@ import Testing
         let text = "eyJob3N0IjoiaCIsIkF1dGhvcml6YXRpb24iOiJ0b2sifQ=="
         #expect(AppSyncAuthorization(base64: text) == .bearer("tok"))
         #expect(AppSyncAuthorization(base64: text.dropLast(2)) == .bearer("tok"))
-        #expect(AppSyncAuthorization(base64: "eyJ4LWFwaS1rZXkiOiLDv8O/In0=") == .signedOut, "an API key")
-        #expect(AppSyncAuthorization(base64: "eyJ4LWFwaS1rZXkiOiLDv8O_In0") == .signedOut)
+        #expect(AppSyncAuthorization(base64: "eyJ4LWFwaS1rZXkiOiLDv8O/In0=") == .apiKey("ÿÿ"))
+        #expect(AppSyncAuthorization(base64: "eyJ4LWFwaS1rZXkiOiLDv8O_In0") == .apiKey("ÿÿ"))
+        #expect(AppSyncAuthorization(header: { $0 == "x-api-key" ? "k" : nil }) == .apiKey("k"))
+        #expect(AppSyncAuthorization(header: { _ in "both" }) == .bearer("both"), "a token goes before a key")
         #expect(AppSyncAuthorization(authorization: "tok") == .bearer("tok"))
         #expect(AppSyncAuthorization(authorization: "Bearer tok") == .bearer("tok"))
         #expect(AppSyncAuthorization(authorization: nil) == .signedOut)

@@ -101,9 +101,9 @@ import Testing
     }
 
     @Test func aTokenOfTheUpgradeServesWithoutOneInThePayload() {
-        var machine = GraphQLTransportWSMachine(SessionOpening(bearer: "u", operationsMax: 1))
+        var machine = GraphQLTransportWSMachine(SessionOpening(credentials: .bearer("u"), operationsMax: 1))
         #expect(receive(&machine, #"{"type":"connection_init"}"#) == ["authenticate u"])
-        var other = GraphQLTransportWSMachine(SessionOpening(bearer: "u", operationsMax: 1))
+        var other = GraphQLTransportWSMachine(SessionOpening(credentials: .bearer("u"), operationsMax: 1))
         #expect(
             receive(&other, #"{"type":"connection_init","payload":{"Authorization":"Bearer p"}}"#)
                 == ["authenticate p"])
@@ -112,7 +112,7 @@ import Testing
     @Test func anExpiredTokenClosesWithTheCodeThatClientsRetry() {
         var machine = ready()
         _ = receive(&machine, subscribe("1"))
-        #expect(actionTexts(machine.expired(ids: ["1"])) == ["close 4403 Token expired"])
+        #expect(actionTexts(machine.expired(ids: ["1"], .tokenExpired)) == ["close 4403 Token expired"])
     }
 
     // MARK: Operations

@@ -85,7 +85,9 @@ import Testing
             #expect(receive(&machine, text).isEmpty)
         }
         #expect(machine.received(binary: [1]).isEmpty && machine.keepAliveDue().isEmpty)
-        #expect(machine.finished(id: "1", answer: Self.answer).isEmpty && machine.expired(ids: ["1"]).isEmpty)
+        #expect(
+            machine.finished(id: "1", answer: Self.answer).isEmpty && machine.expired(ids: ["1"], .tokenExpired).isEmpty
+        )
         #expect(machine.authenticated().isEmpty && machine.rejected(Self.error).isEmpty)
     }
 
@@ -100,14 +102,14 @@ import Testing
     @Test(arguments: MachineScript.all) func anExpiredTokenEndsWhatItAllowed(_ script: MachineScript) {
         var machine = script.ready()
         for id in ["1", "2"] { _ = receive(&machine, script.start(id)) }
-        let actions = machine.expired(ids: ["1", "2"])
+        let actions = machine.expired(ids: ["1", "2"], .tokenExpired)
         let toldEach = script.readings(actions).filter { $0 == .end("1") || $0 == .end("2") }.count == 2
         #expect(toldEach || actions.contains(where: isClose))
         #expect(machine.operationCount == 0)
     }
 
     @Test(arguments: MachineScript.all) func aRefusedTokenStartsNothing(_ script: MachineScript) {
-        var machine = script.make(SessionOpening(bearer: "forged", operationsMax: 10))
+        var machine = script.make(SessionOpening(credentials: .bearer("forged"), operationsMax: 10))
         var actions = machine.opened()
         for text in script.introduction { actions += receive(&machine, text) }
         actions += machine.rejected(RequestError(.unauthenticated, "forged"))

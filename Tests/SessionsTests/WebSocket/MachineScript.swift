@@ -9,7 +9,8 @@ func actionTexts(_ actions: [SessionAction]) -> [String] {
         switch action {
         case .send(let bytes): String(decoding: bytes, as: UTF8.self)
         case .close(let code, let reason): "close \(code) \(reason)"
-        case .authenticate(let bearer): "authenticate \(bearer ?? "-")"
+        case .authenticate(let credentials):
+            "authenticate \(credentials.bearer ?? credentials.apiKey.map { "key \($0)" } ?? "-")"
         case .start(let id, let request, .byText): "start \(id) \(request.operationName ?? "-")"
         case .start(let id, let request, let mode): "start \(id) \(request.operationName ?? "-") \(mode)"
         case .stop(let id): "stop \(id)"
@@ -70,7 +71,8 @@ struct MachineScript: Sendable, CustomTestStringConvertible {
         read: readData)
 
     static let appSync = MachineScript(
-        name: "appsync", make: { AppSyncMachine($0, handshake: AppSyncAuthorization(authorization: $0.bearer)) },
+        name: "appsync",
+        make: { AppSyncMachine($0, handshake: $0.credentials.bearer.map { .bearer($0) } ?? .apiKey("k")) },
         introduction: [#"{"type":"connection_init"}"#],
         start: {
             #"{"id":"\#($0)","type":"start","payload":{"data":"{\"query\":\"\",\"operationName\":\"A\"}","extensions":{"authorization":{"x-api-key":"k"}}}}"#

@@ -58,7 +58,7 @@ struct RandomRun {
         case ..<98: check(machine.keepAliveDue(), about: nil, "keep-alive")
         case ..<99:
             let ids = running.sorted()
-            let actions = machine.expired(ids: ids)
+            let actions = machine.expired(ids: ids, .tokenExpired)
             running = []
             checkQuiet(actions, "expired")
         default: check(machine.initTimedOut(), about: nil, "initTimedOut")

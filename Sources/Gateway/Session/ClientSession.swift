@@ -1,20 +1,23 @@
 internal import Catalog
 internal import Execution
 internal import GraphQLLanguage
-package import HTTPServer
+internal import HTTPServer
 internal import LiveModel
 package import NIOCore
 package import Sessions
 
-/// One WebSocket of whatever protocol: performs what the protocol's machine asks for. Lives on the connection's event
-/// loop.
-package final class WebSocketSession: WebSocketHandler, LiveSession {
+/// One connection of whatever protocol, a WebSocket or a stream of gRPC: performs what the protocol's machine asks for.
+/// Lives on the connection's event loop.
+package final class ClientSession: WebSocketHandler, LiveSession {
     struct Live {
         let handle: LoopHub.Handle
         /// Kept where the authorization can change with time alone, or the session's token can change.
         let resolved: ResolvedOperation?
         /// Whether the authorization can change with time alone.
         let isRechecked: Bool
+        var delta: DeltaState
+        /// Whose limit it counts for.
+        let parties: [Party]
     }
 
     let connection: any SessionConnection
@@ -36,16 +39,24 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
     private let rerunTimeoutMs: Int64
     var identity = Identity.signedOut
     var initTimeout: Scheduled<Void>?
+    /// Nil where addresses are not known or not counted.
+    private let address: Party?
+    private let idleTimeoutMs: Int64
+    private var idle: Scheduled<Void>?
+    /// Of the client's last message, or of the last operation's end, whichever came later.
+    private var lastUse = NIODeadline.now()
     private var keepAlive: RepeatedTask?
     var expiry: Scheduled<Void>?
-    private var isClosed = false
+    private(set) var isClosed = false
     private var inputHasEnded = false
     private let onClosed: () -> Void
 
     package init(
         connection: any SessionConnection, machine: any SessionMachine, services: any SessionServices, hub: LoopHub,
-        limits: SessionLimits, onClosed: @escaping () -> Void
+        limits: SessionLimits, address: Party? = nil, onClosed: @escaping () -> Void
     ) {
+        self.address = address
+        self.idleTimeoutMs = limits.idleTimeoutMs
         self.connection = connection
         self.services = services
         self.hub = hub
@@ -70,16 +81,40 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
                 if session.connection.pendingBytes == 0 { session.perform(session.machine.keepAliveDue()) }
             }
         }
+        if idleTimeoutMs > 0 { armIdle(afterMs: idleTimeoutMs) }
         perform(self.machine.opened())
     }
+
+    /// One timer for the whole session: it looks at the time when it ends.
+    private func armIdle(afterMs: Int64) {
+        let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
+        idle = connection.eventLoop.scheduleTask(in: .milliseconds(afterMs)) {
+            let session = bound.value
+            let unused = NIODeadline.now() - session.lastUse
+            let leftMs = session.idleTimeoutMs - unused.nanoseconds / 1_000_000
+            if session.machine.operationCount > 0 {
+                session.armIdle(afterMs: session.idleTimeoutMs)
+            } else if leftMs > 0 {
+                session.armIdle(afterMs: leftMs)
+            } else {
+                session.idle = nil
+                session.perform(session.machine.close(1001, "Idle"))
+            }
+        }
+    }
+
+    /// Who shares limits with this session.
+    var parties: [Party] { (address.map { [$0] } ?? []) + identity.parties }
 
     // MARK: WebSocketHandler
 
     package func received(text: ByteBuffer) {
+        lastUse = .now()
         perform(machine.received(text: Array(text.readableBytesView)))
     }
 
     package func received(binary: ByteBuffer) {
+        lastUse = .now()
         perform(machine.received(binary: Array(binary.readableBytesView)))
     }
 
@@ -89,11 +124,17 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
         initTimeout?.cancel()
         keepAlive?.cancel()
         expiry?.cancel()
+        idle?.cancel()
+        idle = nil
         initTimeout = nil
         keepAlive = nil
         expiry = nil
-        for entry in live.values { hub.unsubscribe(entry.handle) }
+        for entry in live.values {
+            hub.unsubscribe(entry.handle)
+            services.parties.give(.subscription, for: entry.parties)
+        }
         live = [:]
+        services.parties.give(.session, for: identity.parties)
         for rerun in reruns.values { rerun.timer.cancel() }
         reruns = [:]
         for entry in tasks.values { entry.task.cancel() }
@@ -104,10 +145,20 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
     package func writabilityChanged(pendingBytes: Int) {
         guard pendingBytes == 0 else { return }
         connection.gathered {
-            while connection.pendingBytes == 0, let (id, shared) = outbox.next() {
-                connection.send(shared, id: id, as: format)
+            while connection.pendingBytes == 0, let (id, shared) = outbox.next() { write(shared, id) }
+        }
+    }
+
+    /// As a patch where the client asked for that and the whole result is no shorter.
+    private func write(_ shared: SharedResult, _ id: String) {
+        if case .on(let held)? = live[id]?.delta {
+            live[id]?.delta = .on(held: shared.result.digest)
+            defer { hub.deltas.remember(shared.result.digest, shared.result.body) }
+            if let held, let prefix = format.deltaPrefix(id: id), let rest = shared.delta(from: held, &hub.deltas) {
+                return connection.send(prefix: prefix, shared: rest)
             }
         }
+        connection.send(shared, id: id, as: format)
     }
 
     /// The client sends nothing more: the connection ends with its last operation.
@@ -147,12 +198,14 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
             switch outbox.offer(
                 shared, id: id, bytes: shared.byteCount, unwrittenBytes: connection.pendingBytes)
             {
-            case .write: connection.send(shared, id: id, as: format)
+            case .write: write(shared, id)
             case .hold: break
             case .close: perform(machine.close(1013, "The client reads too slowly, try again later"))
             }
         case .failed(let error):
             outbox.discard(id: id)
+            // The client's screen may show the error: it gets the next result whole.
+            if case .on? = live[id]?.delta { live[id]?.delta = .on(held: nil) }
             perform(machine.refreshFailed(id: id, [error]))
         }
     }
@@ -169,7 +222,7 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
             switch action {
             case .send(let bytes): connection.send(message: ByteBuffer(bytes: bytes))
             case .close(let code, let reason): connection.close(code: code, reason: reason)
-            case .authenticate(let bearer): authenticate(bearer)
+            case .authenticate(let credentials): authenticate(credentials)
             case .start(let id, let request, let mode): start(id, request, mode)
             case .stop(let id): stop(id)
             case .rerun(let id): rerun(id)
@@ -181,10 +234,13 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
 
     private func start(_ id: String, _ request: OperationRequest, _ mode: StartMode) {
         do throws(RequestError) {
-            guard !isExpired else { throw Self.expiredError }
+            if let refusal = identityRefusal { throw refusal }
             let resolved = try services.resolve(request, auth: identity.auth)
             if try Self.isFollowed(resolved, mode) {
-                try follow(id, resolved, known: request.resume?.known(of: resolved.liveQuery.key))
+                let known = request.resume?.known(of: resolved.liveQuery.key)
+                try follow(
+                    id, resolved, known: known,
+                    delta: DeltaState(request.wantsDelta && format.hasDeltas, held: known?.digest))
             } else {
                 perform(machine.started(id: id))
                 runOnce(id, resolved)
@@ -205,16 +261,25 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
     }
 
     func follow(
-        _ id: String, _ resolved: ResolvedOperation, known: KnownResult?, isNew: Bool = true
+        _ id: String, _ resolved: ResolvedOperation, known: KnownResult?, delta: DeltaState, isNew: Bool = true
     ) throws(RequestError) {
         starting = (id, nil)
         defer { starting = nil }
-        let handle = try hub.subscribe(
-            self, id: id, query: resolved.liveQuery, known: known,
-            wantsTicks: wantsTicks && resolved.operation.refresh.everyMs != nil)
+        let parties = self.parties
+        try services.parties.take(.subscription, for: parties)
+        let handle: LoopHub.Handle
+        do throws(RequestError) {
+            handle = try hub.subscribe(
+                self, id: id, query: resolved.liveQuery, known: known,
+                wantsTicks: wantsTicks && resolved.operation.refresh.everyMs != nil)
+        } catch {
+            services.parties.give(.subscription, for: parties)
+            throw error
+        }
         let isRechecked = resolved.operation.auth.readsRequestTime
         live[id] = Live(
-            handle: handle, resolved: isRechecked || takesNewTokens ? resolved : nil, isRechecked: isRechecked)
+            handle: handle, resolved: isRechecked || takesNewTokens ? resolved : nil, isRechecked: isRechecked,
+            delta: delta, parties: parties)
         if isNew { perform(machine.started(id: id)) }
         if let early = starting?.early { deliver(early, id: id) }
     }
@@ -265,7 +330,11 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
     func stop(_ id: String) {
         outbox.discard(id: id)
         reruns.removeValue(forKey: id)?.timer.cancel()
-        if let entry = live.removeValue(forKey: id) { hub.unsubscribe(entry.handle) }
+        if let entry = live.removeValue(forKey: id) {
+            hub.unsubscribe(entry.handle)
+            services.parties.give(.subscription, for: entry.parties)
+            lastUse = .now()
+        }
         // A mutation that runs is not undone; only its answer is dropped.
         tasks[id] = nil
     }
@@ -274,7 +343,7 @@ package final class WebSocketSession: WebSocketHandler, LiveSession {
     @discardableResult
     func onLoop<Success: Sendable>(
         _ work: @escaping @Sendable () async throws(RequestError) -> Success,
-        then: @escaping (WebSocketSession, Result<Success, RequestError>) -> Void
+        then: @escaping (ClientSession, Result<Success, RequestError>) -> Void
     ) -> Task<Void, Never> {
         let eventLoop = connection.eventLoop
         let bound = NIOLoopBound((self, then), eventLoop: eventLoop)

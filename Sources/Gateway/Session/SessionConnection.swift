@@ -15,6 +15,8 @@ package protocol SessionConnection: AnyObject {
     func send(message: ByteBuffer)
     /// A result as a message of the protocol, its body shared.
     func send(_ shared: SharedResult, id: String, as format: ResultFormat)
+    /// The same in two parts, the second one shared.
+    func send(prefix: [UInt8], shared: ByteBuffer)
     /// Several sends in as few system calls as possible.
     func gathered(_ body: () -> Void)
     func close(code: UInt16, reason: String)
@@ -29,6 +31,10 @@ extension WebSocketConnection: SessionConnection {
 
     package func send(_ shared: SharedResult, id: String, as format: ResultFormat) {
         shared.send(id: id, as: format, on: self)
+    }
+
+    package func send(prefix: [UInt8], shared: ByteBuffer) {
+        send(prefix: prefix, shared: shared, suffix: [])
     }
 
     package func end(_ error: RequestError) {

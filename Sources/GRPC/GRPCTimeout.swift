@@ -1,0 +1,31 @@
+/// The header `grpc-timeout`. Source: gRPC over HTTP/2, "Timeout": one to eight digits and a unit.
+enum GRPCTimeout: Hashable {
+    /// The client waits for as long as it takes.
+    case none
+    case after(ms: Int64)
+    case malformed
+
+    static let exceeded = GRPCStatus(code: 4, message: "the deadline has passed")
+    /// A day: what is longer is as good as none, and timers add up.
+    private static let msMax: Int64 = 24 * 3_600_000
+
+    static func milliseconds(_ header: String?) -> GRPCTimeout {
+        guard let header else { return .none }
+        let digits = header.dropLast()
+        guard (1...8).contains(digits.utf8.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let value = Int64(digits)
+        else { return .malformed }
+        let ms: Int64
+        switch header.last {
+        case "H": ms = value * 3_600_000
+        case "M": ms = value * 60_000
+        case "S": ms = value * 1_000
+        case "m": ms = value
+        // Rounded up: a deadline that has not passed must not be told as one that has.
+        case "u": ms = (value + 999) / 1_000
+        case "n": ms = (value + 999_999) / 1_000_000
+        default: return .malformed
+        }
+        return .after(ms: min(ms, msMax))
+    }
+}

@@ -1,0 +1,101 @@
+/// Whose word counts about where a connection comes from.
+///
+/// Behind a proxy all clients have its address. A proxy that is trusted says in `X-Forwarded-For` from whom it has the
+/// request; what stands further left was said by somebody else and may be invented. So the list is read from the right, and
+/// the first address that is no trusted proxy is the client's.
+package struct TrustedProxies: Sendable, Hashable {
+    private struct Network: Sendable, Hashable {
+        let bytes: [UInt8]
+        let bits: Int
+    }
+
+    private let networks: [Network]
+
+    package init() { networks = [] }
+
+    /// - Parameter texts: addresses or networks, `10.0.0.0/8`, `fd00::/8`. Nil: one of them is neither.
+    package init?(_ texts: [String]) {
+        var networks: [Network] = []
+        for text in texts {
+            let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let bytes = IPAddressBytes.parse(parts[0]) else { return nil }
+            var bits = bytes.count * 8
+            if parts.count == 2 {
+                guard let number = Int(parts[1]), (0...bits).contains(number) else { return nil }
+                bits = number
+            }
+            networks.append(Network(bytes: bytes, bits: bits))
+        }
+        self.networks = networks
+    }
+
+    package func trusts(_ address: some StringProtocol) -> Bool {
+        guard !networks.isEmpty, let bytes = IPAddressBytes.parse(address) else { return false }
+        return networks.contains { network in
+            guard network.bytes.count == bytes.count else { return false }
+            for index in 0..<bytes.count {
+                let bits = min(8, max(0, network.bits - index * 8))
+                let mask = UInt8(truncatingIfNeeded: 0xFF00 >> bits)
+                if bytes[index] & mask != network.bytes[index] & mask { return false }
+            }
+            return true
+        }
+    }
+
+    /// - Parameters:
+    ///   - peer: of the connection.
+    ///   - forwarded: the header `X-Forwarded-For`, several joined by commas.
+    package func client(peer: String, forwarded: String?) -> String {
+        guard let forwarded, trusts(peer) else { return peer }
+        var client = peer
+        for item in forwarded.split(separator: ",").reversed() {
+            let address = item.drop { $0 == " " }.prefix { $0 != " " }
+            guard IPAddressBytes.parse(address) != nil else { return client }
+            client = String(address)
+            if !trusts(address) { return client }
+        }
+        return client
+    }
+}
+
+/// The bytes of an address: 4 or 16. Source: RFC 4291 §2.2.
+enum IPAddressBytes {
+    static func parse(_ text: some StringProtocol) -> [UInt8]? {
+        if text.contains(":") { return six(String(text)) }
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 4 else { return nil }
+        var bytes: [UInt8] = []
+        for part in parts {
+            guard let byte = UInt8(part), String(byte) == part else { return nil }
+            bytes.append(byte)
+        }
+        return bytes
+    }
+
+    private static func six(_ text: String) -> [UInt8]? {
+        // Not a list of separators: "::" stands there once.
+        let halves = text.split(separator: "::", omittingEmptySubsequences: false)
+        guard halves.count <= 2 else { return nil }
+        var groups: [[UInt8]] = []
+        for half in halves {
+            var bytes: [UInt8] = []
+            for part in half.isEmpty ? [] : half.split(separator: ":", omittingEmptySubsequences: false) {
+                if part.contains(".") {
+                    guard let four = parse(part) else { return nil }
+                    bytes += four
+                    continue
+                }
+                guard (1...4).contains(part.utf8.count), let group = UInt16(part, radix: 16) else { return nil }
+                bytes += [UInt8(group >> 8), UInt8(group & 0xFF)]
+            }
+            groups.append(bytes)
+        }
+        let count = groups.reduce(0) { $0 + $1.count }
+        guard groups.count == 2 ? count <= 14 : count == 16 else { return nil }
+        let whole =
+            groups.count == 2 ? groups[0] + [UInt8](repeating: 0, count: 16 - count) + groups[1] : groups[0]
+        // An IPv4 peer on a socket for both (RFC 4291 §2.5.5.2).
+        if whole.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF] { return Array(whole.suffix(4)) }
+        return whole
+    }
+}

@@ -1,0 +1,107 @@
+import FreshetClient
+import Foundation
+import JSON
+import NIOHTTP1
+import Testing
+
+/// What one user and one address may have, over real sockets.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct PartyLimitTests {
+    private static let secret = "0123456789abcdef0123456789abcdef"
+
+    private func connect(_ address: ServerAddress, _ uid: String) async throws -> Subscriber {
+        let token = TestTokens.signed(uid: uid, secret: Self.secret)
+        return try await Subscriber.connect(address, payload: ["Authorization": .string("Bearer \(token)")])
+    }
+
+    @Test func oneUserDoesNotTakeWhatIsOthers() async throws {
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(
+                roles: "api,worker,gateway,admin",
+                settings: [
+                    "auth.mode=hs256", "auth.hs256Secret=\(Self.secret)", "gateway.sessionsPerUserMax=3",
+                    "gateway.subscriptionsPerUserMax=4",
+                ])
+            let ann = [try await connect(node.address, "ann"), try await connect(node.address, "ann")]
+            for (index, session) in ann.enumerated() {
+                session.subscribe("TopRatedMovies", [:], id: "a\(index)")
+                _ = try await session.data(id: "a\(index)")
+            }
+            // A stream is a session too.
+            let token = TestTokens.signed(uid: "ann", secret: Self.secret)
+            async let stream = API.get(
+                node.address, "TopRatedMovies", [:],
+                headers: ["authorization": "Bearer \(token)", "accept": "text/event-stream"])
+            let admin = try await AdminClient(node.process)
+            try await admin.wait("status") { $0["sessions"]?.intValue == 3 }
+            await #expect(throws: Subscriber.Closed.self, "the fourth session") {
+                _ = try await connect(node.address, "ann")
+            }
+            let poll = try await API.get(
+                node.address, "TopRatedMovies", [:], headers: ["authorization": "Bearer \(token)", "prefer": "wait=1"])
+            #expect(poll.status == 429, "\(poll.status)")
+            ann[0].subscribe("TopRatedMovies", ["limit": 3], id: "more")
+            _ = try await ann[0].data(id: "more")
+            ann[0].subscribe("TopRatedMovies", ["limit": 4], id: "too many")
+            let refused = try await ann[0].message { $0["id"]?.stringValue == "too many" }
+            #expect(
+                refused["type"]?.stringValue == "error" && refused.description.contains("maximum of 4"), "\(refused)")
+            let bob = try await connect(node.address, "bob")
+            bob.subscribe("TopRatedMovies", ["limit": 5])
+            _ = try await bob.data()
+            // What ends makes room.
+            ann[0].send(["id": "more", "type": "complete"])
+            ann[0].subscribe("TopRatedMovies", ["limit": 4], id: "fits")
+            _ = try await ann[0].data(id: "fits")
+            try await admin.post("sessions/\(try await streamSession(admin))/end")
+            _ = try await stream
+            let third = try await connect(node.address, "ann")
+            third.subscribe("TopRatedMovies", ["limit": 6])
+            _ = try await third.data()
+        }
+    }
+
+    private func streamSession(_ admin: AdminClient) async throws -> Int64 {
+        let rows = try await admin.get("sessions?limit=10").rows("sessions")
+        return try #require(rows.first { $0["protocol"]?.stringValue == "event-stream" }?["id"]?.intValue)
+    }
+
+    @Test func anAddressIsThatOfTheClientBehindATrustedProxy() async throws {
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(
+                roles: "api,worker,gateway",
+                settings: ["gateway.sessionsPerAddressMax=1", "http.trustedProxies=127.0.0.0/8"])
+            func poll(_ forwarded: String) async throws -> Int {
+                try await API.get(
+                    node.address, "TopRatedMovies", [:],
+                    headers: ["prefer": "wait=1", "if-none-match": "\"none\"", "x-forwarded-for": forwarded]
+                ).status
+            }
+            let one = try await Subscriber.connect(node.address)
+            one.subscribe("TopRatedMovies", [:])
+            _ = try await one.data()
+            await #expect(throws: (any Error).self) { _ = try await Subscriber.connect(node.address) }
+            #expect(try await poll("203.0.113.5") == 200)
+            #expect(try await poll("6.6.6.6, 127.0.0.1") == 200, "another address")
+            #expect(try await poll("203.0.113.9, not an address") == 429, "the proxy's own")
+            one.subscribe("TopRatedMovies", ["limit": 2], id: "2")
+            _ = try await one.data(id: "2")
+        }
+    }
+
+    @Test func whoDoesNothingIsToldToGo() async throws {
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(
+                roles: "api,worker,gateway", settings: ["gateway.idleTimeoutMs=700"])
+            let idle = try await Subscriber.connect(node.address)
+            let busy = try await Subscriber.connect(node.address)
+            busy.subscribe("TopRatedMovies", [:])
+            _ = try await busy.data()
+            #expect(await idle.closeCode() == 1001)
+            busy.subscribe("TopRatedMovies", ["limit": 2], id: "2")
+            _ = try await busy.data(id: "2")
+            for id in ["1", "2"] { busy.send(["id": .string(id), "type": "complete"]) }
+            #expect(await busy.closeCode() == 1001)
+        }
+    }
+}

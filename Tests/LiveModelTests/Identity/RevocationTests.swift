@@ -1,0 +1,84 @@
+import JSON
+import LiveModel
+import Testing
+
+@Suite struct RevocationTests {
+    private let nowMs: Int64 = 1_700_000_000_000
+
+    private func auth(_ uid: String, _ claims: JSONObject = [:]) -> Auth { Auth(uid: uid, token: claims) }
+
+    @Test func aUserATokenOrAKeyIsRevoked() throws {
+        let list = Revocations([
+            Revocation(.uid("ann"), atMs: nowMs), Revocation(.tokenID("t1"), atMs: nowMs),
+            Revocation(.apiKey("web"), atMs: nowMs),
+        ])
+        func isRevoked(_ auth: Auth?, apiKey: String? = nil) -> Bool {
+            list.revocation(of: auth, apiKey: apiKey, nowMs: nowMs) != nil
+        }
+        #expect(isRevoked(auth("ann")) && !isRevoked(auth("bob")) && !isRevoked(nil))
+        #expect(isRevoked(auth("bob", ["jti": "t1"])) && isRevoked(auth("bob", ["origin_jti": "t1"])))
+        #expect(!isRevoked(auth("bob", ["jti": "ann"])) && !isRevoked(auth("t1")), "kinds are apart")
+        #expect(isRevoked(nil, apiKey: "web") && !isRevoked(nil, apiKey: "ann"))
+    }
+
+    @Test func anEndIsKept() throws {
+        let list = Revocations([Revocation(.uid("ann"), atMs: nowMs, untilMs: nowMs + 1_000)])
+        #expect(list.revocation(of: auth("ann"), apiKey: nil, nowMs: nowMs + 999) != nil)
+        #expect(list.revocation(of: auth("ann"), apiKey: nil, nowMs: nowMs + 1_000) == nil)
+    }
+
+    @Test func whoSignsInAnewIsLetInWhereThatWasSaid() throws {
+        let list = Revocations([Revocation(.uid("ann"), atMs: nowMs + 500, sparesLaterTokens: true)])
+        func isRevoked(_ iat: JSONValue?) -> Bool {
+            var claims = JSONObject()
+            if let iat { claims["iat"] = iat }
+            return list.revocation(of: auth("ann", claims), apiKey: nil, nowMs: nowMs + 5_000) != nil
+        }
+        #expect(isRevoked(.int(nowMs / 1_000 - 1)) && isRevoked(.int(nowMs / 1_000)), "of the same second")
+        #expect(!isRevoked(.int(nowMs / 1_000 + 1)))
+        #expect(isRevoked(nil) && isRevoked("tomorrow"), "without a time it counts as earlier")
+    }
+
+    @Test func theTextIsReadAsItWasWritten() throws {
+        for revocation in [
+            Revocation(.uid("a b:c ü"), atMs: 1), Revocation(.tokenID("x"), atMs: 1, untilMs: 2),
+            Revocation(.apiKey("k"), atMs: 3, untilMs: nil, sparesLaterTokens: true),
+        ] {
+            let subject = try #require(RevocationSubject(revocation.subject.description))
+            #expect(Revocation(subject, text: revocation.text) == revocation)
+        }
+        for text in ["", "1", "1 -", "x - all", "1 x all", "1 - some", "1 - all more"] {
+            #expect(Revocation(.uid("a"), text: text) == nil, "\(text)")
+        }
+        for text in ["", "uid", "uid:", "name:a", "uid:" + String(repeating: "x", count: 257)] {
+            #expect(RevocationSubject(text) == nil, "\(text)")
+        }
+    }
+
+    // MARK: A list that was lost
+
+    private func stored(_ mark: String?, _ uids: [String]) -> StoredRevocations {
+        StoredRevocations(mark: mark, revocations: Revocations(uids.map { Revocation(.uid($0), atMs: 1) }))
+    }
+
+    @Test func aListWithTheSameMarkIsBelieved() {
+        #expect(stored("m", []).missing(from: stored("m", ["ann"]), newMark: "n", nowMs: 2).isEmpty)
+        #expect(stored("m", ["bob"]).missing(from: stored("m", ["ann"]), newMark: "n", nowMs: 2).isEmpty)
+        #expect(stored(nil, []).missing(from: stored(nil, []), newMark: "n", nowMs: 2).isEmpty)
+    }
+
+    @Test func whatANewListLacksIsWrittenBack() {
+        let known = StoredRevocations(
+            mark: "m",
+            revocations: Revocations([
+                Revocation(.uid("ann"), atMs: 1), Revocation(.uid("bob"), atMs: 1),
+                Revocation(.uid("old"), atMs: 1, untilMs: 2),
+            ]))
+        let flushed = stored(nil, []).missing(from: known, newMark: "n", nowMs: 2)
+        #expect(flushed.map(\.field) == ["uid:ann", "uid:bob", "mark"] && flushed.last?.value == "m")
+        let begunAnew = stored("n", ["bob"]).missing(from: known, newMark: "x", nowMs: 2)
+        #expect(begunAnew.map(\.field) == ["uid:ann"], "its mark stays")
+        let first = stored(nil, ["ann"]).missing(from: stored(nil, []), newMark: "n", nowMs: 2)
+        #expect(first.map(\.field) == ["mark"] && first.first?.value == "n")
+    }
+}
