@@ -9,6 +9,8 @@ internal import Synchronization
 /// Why the deployed project cannot be served by this node.
 package struct DeploymentError: Error, Sendable, CustomStringConvertible {
     package let description: String
+    /// The database was away: the same call can succeed later.
+    package var isTransient = false
 }
 
 /// Follows the deployments of the cluster: compiles what is announced, swaps the catalogs, tells when sessions of a
@@ -56,7 +58,9 @@ package final class DeploymentWatch: Sendable {
         } catch let error as DeploymentError {
             throw error
         } catch {
-            throw DeploymentError(description: "the deployments cannot be read: \(error)")
+            let isTransient = (error as? PostgresError).map { $0.isRetryable || $0.isOutcomeUnknown } ?? false
+            throw DeploymentError(
+                description: "the deployments cannot be read: \(error)", isTransient: isTransient)
         }
         let served = watch.catalogs.set.current.version
         if served != folder.version {

@@ -7,16 +7,26 @@ package import Settings
 
 /// How a node reaches Postgres and Redis, from its settings.
 extension ServiceNode {
-    func openPostgres() async throws(NodeError) -> PostgresPool {
+    func openPostgres(_ wait: StartWait) async throws(NodeError) -> PostgresPool {
         guard let url = settings.postgres.url else { throw NodeError("postgres.url is not set") }
         let configuration = postgresConfiguration(url)
         let pool = PostgresPool(configuration: configuration, logger: logger)
-        do {
-            try await pool.start()
-            try await pool.script(ServiceSchema.sql)
+        pool.begin()
+        do throws(NodeError) {
+            try await wait.until("Postgres") { (withinMs) -> StartWait.Attempt<Void> in
+                do throws(PostgresError) {
+                    try await pool.connected(withinMs: withinMs)
+                    try await pool.script(ServiceSchema.sql)
+                    return .done(())
+                } catch {
+                    let isAway = error.isRetryable || error.isOutcomeUnknown || error.code == .closed
+                    let reason = "\(error) \(error.message)"
+                    return isAway && !error.isMisconfigured ? .away(reason) : .refused(reason)
+                }
+            }
         } catch {
             await pool.stop()
-            throw NodeError("Postgres: \(error) \(error.message)")
+            throw error
         }
         return pool
     }
@@ -37,7 +47,7 @@ extension ServiceNode {
         return replicas
     }
 
-    func openBroker() async throws(NodeError) -> any Broker {
+    func openBroker(_ wait: StartWait) async throws(NodeError) -> any Broker {
         do {
             let configuration = try Self.redisConfiguration(settings)
             let broker = try RedisBroker(
@@ -48,7 +58,11 @@ extension ServiceNode {
                 incarnation: RandomIdentity.uuid())
             let stored: ClusterMeta
             do {
-                stored = try await broker.meta(initial: wanted)
+                stored = try await wait.until("Redis") { withinMs in
+                    await Self.attempt(broker, withinMs: withinMs) { () async throws(BrokerError) in
+                        try await broker.meta(initial: wanted)
+                    }
+                }
             } catch {
                 await broker.close()
                 throw error
@@ -68,6 +82,26 @@ extension ServiceNode {
             throw error
         } catch {
             throw NodeError("Redis: \(error)")
+        }
+    }
+
+    /// - Returns: `refused` for what no waiting mends.
+    static func attempt<Value: Sendable>(
+        _ broker: any Broker, withinMs: Int, _ call: () async throws(BrokerError) -> Value
+    ) async -> StartWait.Attempt<Value> {
+        // A call would wait for a connection until its time is over, also for one that cannot come.
+        let deadline = ContinuousClock.now + .milliseconds(withinMs)
+        while true {
+            let link = broker.state
+            if link.isMisconfigured { return .refused(link.lastConnectError) }
+            if link.connected { break }
+            if ContinuousClock.now >= deadline || Task.isCancelled { return .away(link.lastConnectError) }
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        do throws(BrokerError) {
+            return .done(try await call())
+        } catch {
+            return error.isTransient ? .away("\(error)") : .refused("\(error)")
         }
     }
 

@@ -105,16 +105,26 @@ package final class ServiceNode: Sendable {
 
     /// - Throws: `NodeError` with one clear line.
     package func start() async throws(NodeError) -> Address {
-        let pool = try await openPostgres()
+        let wait = StartWait(settings: settings, logger: logger)
+        do throws(NodeError) {
+            return try await start(wait)
+        } catch {
+            await wait.end()
+            throw error
+        }
+    }
+
+    private func start(_ wait: StartWait) async throws(NodeError) -> Address {
+        let pool = try await openPostgres(wait)
         let broker: any Broker
         do {
-            broker = try await openBroker()
+            broker = try await openBroker(wait)
         } catch {
             await pool.stop()
             throw error
         }
         do {
-            return try await start(pool, broker)
+            return try await start(pool, broker, wait)
         } catch {
             await broker.close()
             await pool.stop()
@@ -122,7 +132,9 @@ package final class ServiceNode: Sendable {
         }
     }
 
-    private func start(_ pool: PostgresPool, _ broker: any Broker) async throws(NodeError) -> Address {
+    private func start(
+        _ pool: PostgresPool, _ broker: any Broker, _ wait: StartWait
+    ) async throws(NodeError) -> Address {
         guard TrustedProxies(settings.http.trustedProxies) != nil else {
             throw NodeError("http.trustedProxies takes addresses and networks such as 10.0.0.0/8")
         }
@@ -138,13 +150,13 @@ package final class ServiceNode: Sendable {
         let replicas = openReplicas(pool)
         let queries = QueryExecutor(pool: pool, replicas: replicas, clock: clock)
         let directory = ClusterDirectory(broker: broker, shardCount: shardCount, nowMs: { [clock] in clock.nowMs() })
-        do {
-            try await directory.refresh()
-            try await revocations.refresh()
-        } catch {
-            throw NodeError("Redis: \(error)")
+        _ = try await wait.until("Redis") { withinMs in
+            await Self.attempt(broker, withinMs: withinMs) { () async throws(BrokerError) in
+                try await directory.refresh()
+                try await revocations.refresh()
+            }
         }
-        let deployments = try await followDeployments(pool)
+        let deployments = try await followDeployments(pool, wait)
         let catalogs = deployments?.catalogs ?? ServedCatalogs(catalog)
         let publisher = EventPublisher(
             broker: broker, pool: pool, catalogs: catalogs, directory: directory, settings: publisherSettings,
@@ -198,6 +210,7 @@ package final class ServiceNode: Sendable {
         let port: Int
         do {
             port = try await server.start()
+        await wait.end()
         } catch {
             try? await group.shutdownGracefully()
             throw NodeError("cannot listen on \(settings.http.host):\(settings.http.port): \(Self.reason(error))")
@@ -276,14 +289,18 @@ package final class ServiceNode: Sendable {
         return Address(publicPort: port, adminPort: adminPort)
     }
 
-    private func followDeployments(_ pool: PostgresPool) async throws(NodeError) -> DeploymentWatch? {
+    private func followDeployments(_ pool: PostgresPool, _ wait: StartWait) async throws(NodeError) -> DeploymentWatch?
+    {
         guard let folder else { return nil }
-        do throws(DeploymentError) {
-            return try await DeploymentWatch.start(
-                store: DeploymentStore(pool: pool), folder: folder, catalog: catalog, node: id,
-                settings: deploymentSettings, logger: logger)
-        } catch {
-            throw NodeError("deployments: \(error)")
+        return try await wait.until("deployments") { [self] _ in
+            do throws(DeploymentError) {
+                return .done(
+                    try await DeploymentWatch.start(
+                        store: DeploymentStore(pool: pool), folder: folder, catalog: catalog, node: id,
+                        settings: deploymentSettings, logger: logger))
+            } catch {
+                return error.isTransient ? .away("\(error)") : .refused("\(error)")
+            }
         }
     }
 
@@ -302,7 +319,7 @@ package final class ServiceNode: Sendable {
         isServing && !isLeaving.load(ordering: .acquiring)
     }
 
-    private static func reason(_ error: any Error) -> String {
+    static func reason(_ error: any Error) -> String {
         if let error = error as? IOError { return error.errnoCode == 98 ? "the port is in use" : error.description }
         return "\(error)"
     }

@@ -39,6 +39,8 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
     package var position: Int?
     /// Which step of a transaction failed, from 0; nil when it failed as a whole (at commit, or by its connection).
     package var stepIndex: Int?
+    /// Of a connection: trying again helps only after somebody has changed a setting, here or at the server.
+    package internal(set) var isMisconfigured = false
     /// The server ends the connection with this error.
     var isFatal = false
     /// The server's function that raised the error: tells apart what one SQLSTATE covers, in any language.

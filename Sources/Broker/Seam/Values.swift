@@ -189,3 +189,5 @@ package struct BrokerState: Sendable, Hashable {
 
     package init() {}
 }
+    /// That was a wrong password, another kind of server, a certificate that is not trusted: no waiting helps.
+    package var isMisconfigured = false

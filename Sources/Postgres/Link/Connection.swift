@@ -39,6 +39,8 @@ final class Connection {
         connection = pointer
         // libpq would print the server's notices on stderr.
         PQsetNoticeReceiver(connection, { _, _ in }, nil)
+        // Only so does a refusal say its SQLSTATE: `connectError`.
+        PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
     }
 
     deinit {
@@ -50,10 +52,17 @@ final class Connection {
     /// Nothing open, as of the last answer.
     var isIdle: Bool { PQtransactionStatus(connection) == PQTRANS_IDLE }
 
-    var errorMessage: String {
-        let message = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
-        return message.split(whereSeparator: \.isNewline).joined(separator: " ")
+    var errorMessage: String { PQerrorMessage(connection).map { String(cString: $0).trimming() } ?? "" }
+
+    /// Why connecting failed.
+    var connectError: PostgresError {
+        ConnectRefusal.error(
+            PQerrorMessage(connection).map { String(cString: $0) } ?? "",
+            needsPassword: PQconnectionNeedsPassword(connection) == 1)
     }
+
+    /// Connected: messages are short from now on, their parts come apart.
+    func shortenMessages() { PQsetErrorVerbosity(connection, PQERRORS_DEFAULT) }
 
     /// Whether the server itself says that it takes no writes; a caller's own read-only transaction does not count.
     var isServerReadOnly: Bool {

@@ -1,5 +1,10 @@
 import CLibpq
 
+extension String {
+    /// Without line breaks; libpq ends messages with one.
+    func trimming() -> String { split(whereSeparator: \.isNewline).joined(separator: " ") }
+}
+
 /// The hosts of a connection string. libpq tries several by itself, but gives its non-blocking callers no time limit
 /// for each: one host that does not answer would use up the whole attempt. So a link tries one host at a time.
 struct ConnectionHosts: Sendable, Equatable {
@@ -37,6 +42,19 @@ struct ConnectionHosts: Sendable, Equatable {
             return choice
         }
         needsWriter = values["target_session_attrs"] == nil
+    }
+
+    /// What is wrong with a connection string that libpq cannot read; nil when it can, and for a mere database name.
+    static func problem(of connectionString: String) -> String? {
+        let isName = !connectionString.contains("=") && !connectionString.hasPrefix("postgres")
+        if isName { return nil }
+        var message: UnsafeMutablePointer<CChar>?
+        if let options = PQconninfoParse(connectionString, &message) {
+            PQconninfoFree(options)
+            return nil
+        }
+        defer { PQfreemem(message) }
+        return message.map { String(cString: $0).trimming() } ?? "the connection string cannot be read"
     }
 
     static func == (left: ConnectionHosts, right: ConnectionHosts) -> Bool {

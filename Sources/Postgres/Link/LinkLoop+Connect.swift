@@ -66,7 +66,7 @@ extension LinkLoop {
         guard case .opening(let deadlineMs) = phase, !isStopping else { return }
         guard let opened else { return connectFailed("no memory for a connection") }
         connection = opened
-        if opened.isBad { return connectFailed(opened.errorMessage) }
+        if opened.isBad { return connectFailed(opened.connectError) }
         // libpq: behave as if polling had said "writing" before the first call.
         phase = .connecting(PGRES_POLLING_WRITING, deadlineMs: deadlineMs)
     }
@@ -75,6 +75,7 @@ extension LinkLoop {
         guard let connection else { return }
         switch connection.continueConnecting() {
         case PGRES_POLLING_OK:
+            connection.shortenMessages()
             guard connection.setNonblocking(), connection.sendScript(configuration.setupScript(role)) else {
                 return connectFailed(connection.errorMessage)
             }
@@ -83,7 +84,7 @@ extension LinkLoop {
             phase = .script(nil, deadlineMs: deadlineMs)
             flush()
         case PGRES_POLLING_FAILED:
-            connectFailed(connection.errorMessage)
+            connectFailed(connection.connectError)
         case let status:
             phase = .connecting(status, deadlineMs: deadlineMs)
         }
@@ -118,15 +119,16 @@ extension LinkLoop {
         link.onConnect(.success(()))
     }
 
-    func connectFailed(_ message: String) {
+    func connectFailed(_ message: String) { connectFailed(PostgresError(.connectionFailed, message)) }
+
+    private func connectFailed(_ error: PostgresError) {
         connection = nil
         mustFlush = false
         counters.connectFailures.wrappingAdd(1, ordering: .relaxed)
-        let error = PostgresError(.connectionFailed, message)
         // One line when it begins, not one for each attempt of each connection.
         logger.log(
             level: lastConnectError == nil ? .warning : .debug, "postgres connection failed",
-            metadata: ["role": "\(role.rawValue)", "reason": "\(message)"])
+            metadata: ["role": "\(role.rawValue)", "reason": "\(error.message)"])
         lastConnectError = error
         // The next host at once, a pause when all have been tried.
         hostNumber = (hostNumber + 1) % hosts.choices.count

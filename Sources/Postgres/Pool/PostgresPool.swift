@@ -60,24 +60,37 @@ package final class PostgresPool: Sendable {
     /// Connects everything. Call it once.
     ///
     /// - Throws: `connectionFailed` when not every connection was made within `connectTimeoutMs` for each host of the
-    ///   connection string; all are closed then.
+    ///   connection string, or at once when no waiting can help (`isMisconfigured`); all are closed then.
     package func start() async throws(PostgresError) {
-        for link in links where !link.start() {
-            gate.fail(PostgresError(.connectionFailed, "no thread or descriptor for a connection"))
-        }
-        let timeoutMs = configuration.connectTimeoutMs * ConnectionHosts(configuration.connectionString).choices.count
-        let gate = gate
-        let timer = Task {
-            try await Task.sleep(for: .milliseconds(timeoutMs))
-            gate.expire(timeoutMs)
-        }
-        let result = await gate.wait()
-        timer.cancel()
-        if case .failure(let error) = result {
+        begin()
+        do throws(PostgresError) {
+            try await connected(
+                withinMs: configuration.connectTimeoutMs
+                    * ConnectionHosts(configuration.connectionString).choices.count)
+        } catch {
             await stop()
             throw error
         }
     }
+    /// The same without waiting. Then `connected` tells, any number of times; `stop` closes.
+    package func begin() {
+        if let problem = ConnectionHosts.problem(of: configuration.connectionString) {
+            var error = PostgresError(.connectionFailed, problem)
+            error.isMisconfigured = true
+            gate.fail(error)
+        }
+        for link in links where !link.start() {
+            gate.fail(PostgresError(.connectionFailed, "no thread or descriptor for a connection"))
+        }
+    }
+
+    /// Returns when every connection has been made once.
+    /// - Throws: `connectionFailed` after that time, with what the last attempt said, while attempts go on; or at once
+    ///   when no waiting can help (`isMisconfigured`).
+    package func connected(withinMs: Int) async throws(PostgresError) {
+        try await gate.wait(ms: withinMs).get()
+    }
+
 
     /// Refuses new calls, lets those in flight finish for `stopTimeoutMs`, and closes. Can be called again.
     package func stop() async {

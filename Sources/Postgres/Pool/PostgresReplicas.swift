@@ -53,7 +53,7 @@ package final class PostgresReplicas: Sendable {
     }
 
     /// Connects in the background: a replica that is away keeps nobody from starting.
-    package func start() { for pool in pools { pool.startInBackground() } }
+    package func start() { for pool in pools { pool.begin() } }
     package func stop() async { for pool in pools { await pool.stop() } }
     package var counts: Counts { state.withLock { $0.counts } }
     package var connectedCount: Int { pools.count { $0.hasConnectedWriter } }

@@ -1,13 +1,14 @@
 import Synchronization
 
-/// Opens once, when every connection has been made for the first time, or with the error that prevented it.
+/// Opens once, when every connection has been made for the first time, or with an error that no waiting mends.
 final class StartGate: Sendable {
     private struct State {
         var missing: Set<Int> = []
         var count = 0
         var lastError: PostgresError?
         var result: Result<Void, PostgresError>?
-        var waiters: [CheckedContinuation<Result<Void, PostgresError>, Never>] = []
+        var tickets = 0
+        var waiters: [Int: CheckedContinuation<Result<Void, PostgresError>, Never>] = [:]
     }
 
     private let state = Mutex(State())
@@ -27,6 +28,7 @@ final class StartGate: Sendable {
                 if state.missing.remove(id) != nil, state.missing.isEmpty { Self.open(&state, .success(())) }
             case .failure(let error):
                 state.lastError = error
+                if error.isMisconfigured { Self.open(&state, .failure(error)) }
             }
         }
     }
@@ -35,27 +37,39 @@ final class StartGate: Sendable {
         state.withLock { Self.open(&$0, .failure(error)) }
     }
 
-    func expire(_ timeoutMs: Int) {
-        state.withLock { state in
-            let error = PostgresError(.connectionFailed, "not connected within \(timeoutMs) ms")
-            Self.open(&state, .failure(state.lastError ?? error))
+    /// - Returns: after that time, why the last attempt of a connection failed; the gate may still open then.
+    func wait(ms: Int) async -> Result<Void, PostgresError> {
+        let ticket = state.withLock { state in
+            state.tickets += 1
+            return state.tickets
+        }
+        var timer: Task<Void, any Error>?
+        defer { timer?.cancel() }
+        return await withCheckedContinuation { continuation in
+            let result = state.withLock { state in
+                if state.result == nil { state.waiters[ticket] = continuation }
+                return state.result
+            }
+            if let result { return continuation.resume(returning: result) }
+            timer = Task {
+                try await Task.sleep(for: .milliseconds(ms))
+                giveUp(ticket, ms)
+            }
         }
     }
 
-    func wait() async -> Result<Void, PostgresError> {
-        await withCheckedContinuation { continuation in
-            let result = state.withLock { state in
-                if state.result == nil { state.waiters.append(continuation) }
-                return state.result
-            }
-            if let result { continuation.resume(returning: result) }
+    private func giveUp(_ ticket: Int, _ ms: Int) {
+        let (waiter, error) = state.withLock { state in
+            (state.waiters.removeValue(forKey: ticket), state.lastError)
         }
+        waiter?.resume(
+            returning: .failure(error ?? PostgresError(.connectionFailed, "not connected within \(ms) ms")))
     }
 
     private static func open(_ state: inout State, _ result: Result<Void, PostgresError>) {
         guard state.result == nil else { return }
         state.result = result
-        for waiter in state.waiters { waiter.resume(returning: result) }
-        state.waiters = []
+        for waiter in state.waiters.values { waiter.resume(returning: result) }
+        state.waiters = [:]
     }
 }

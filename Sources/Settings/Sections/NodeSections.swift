@@ -13,6 +13,8 @@ extension Settings {
         package var leaseTtlMs: Int
         package var leaseRenewMs: Int
         package var awaitFormerOwners: Bool
+        /// 0: no bound.
+        package var startWaitMs: Int
 
         init(_ values: SettingValues) {
             namespace = values.string("cluster.namespace")
@@ -25,6 +27,7 @@ extension Settings {
             leaseTtlMs = values.int("cluster.leaseTtlMs")
             leaseRenewMs = values.int("cluster.leaseRenewMs")
             awaitFormerOwners = values.bool("cluster.awaitFormerOwners")
+            startWaitMs = values.int("cluster.startWaitMs")
         }
     }
 

@@ -51,6 +51,9 @@ extension SettingTable {
         .bool(
             "cluster.awaitFormerOwners", true, dev: false,
             "Let a shard rest for one lease when Redis forgot its owner; false where one worker runs."),
+        .duration(
+            "cluster.startWaitMs", 0, in: 0...24 * 60 * minute,
+            "Time for which a node that starts waits for Postgres and Redis to answer; 0: as long as it takes."),
     ]
 
     private static let http: [SettingKey] = [

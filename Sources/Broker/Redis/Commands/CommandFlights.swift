@@ -84,6 +84,7 @@ struct CommandFlights {
                 state.connected = true
                 state.serverID = made.serverID
                 state.lastConnectError = ""
+                state.isMisconfigured = false
                 if isReconnect { state.reconnects += 1 }
                 if isOther { state.serverChanges += 1 }
             }
@@ -94,7 +95,10 @@ struct CommandFlights {
         } catch {
             place.failed()
             let isNew = inbox.state.lastConnectError != error.reason
-            inbox.update { $0.lastConnectError = error.reason }
+            inbox.update { state in
+                state.lastConnectError = error.reason
+                state.isMisconfigured = error.isFinal
+            }
             if isNew { logger.warning("redis connection failed", metadata: ["reason": "\(error.reason)"]) }
             nextAttemptNs = addMs(backoff.nextMs(), to: monotonicNs())
         }

@@ -6,6 +6,8 @@ final class RedisConnection {
     /// The connection or the handshake failed; `reason` is for operators and free of secrets.
     struct Failure: Error {
         let reason: String
+        /// Trying again helps only after somebody has changed a setting, here or at the server.
+        var isFinal = false
     }
 
     /// What the handshake insists on.
@@ -128,7 +130,13 @@ final class RedisConnection {
         let replies = try call(commands)
         for (index, value) in replies.enumerated() {
             // Without permission for INFO every connection counts as another server: doubt, not silence.
-            if case .error(let failure) = value, index != 1 { throw Failure(reason: failure.word) }
+            guard case .error(let failure) = value, index != 1 else { continue }
+            // Of the others only PING says something that passes: that the server is still loading. A full server says
+            // so instead of the first answer.
+            let isFinal =
+                ["WRONGPASS", "NOAUTH", "NOPERM"].contains(failure.word)
+                || index < replies.count - 1 && !failure.message.contains("max number of clients")
+            throw Failure(reason: failure.word == "ERR" ? failure.message : failure.word, isFinal: isFinal)
         }
         try check(hello: replies[0], purpose)
         clientID = replies[0]["id"]?.integer ?? 0
@@ -143,26 +151,32 @@ final class RedisConnection {
 
     private func check(hello: RedisValue, _ purpose: Purpose) throws(Failure) {
         guard let version = hello["version"]?.text, let major = Int(version.prefix { $0 != "." }), major >= 7 else {
-            throw Failure(reason: "Redis 7.0 or newer is needed")
+            throw Failure(reason: "Redis 7.0 or newer is needed", isFinal: true)
         }
         let mode = hello["mode"]?.text ?? ""
         switch purpose {
         case .primary:
             guard mode != "cluster" else {
                 throw Failure(
-                    reason: "the server is part of a Redis Cluster: name its nodes in redis.cluster.addresses")
+                    reason: "the server is part of a Redis Cluster: name its nodes in redis.cluster.addresses",
+                    isFinal: true)
             }
             guard mode != "sentinel" else {
-                throw Failure(reason: "the server is a sentinel: name it in redis.sentinel.addresses")
+                throw Failure(
+                    reason: "the server is a sentinel: name it in redis.sentinel.addresses", isFinal: true)
             }
             guard hello["role"]?.text == "master" else { throw Failure(reason: "server is a replica") }
         case .clusterPrimary:
-            guard mode == "cluster" else { throw Failure(reason: "the server is not part of a Redis Cluster") }
+            guard mode == "cluster" else {
+                throw Failure(reason: "the server is not part of a Redis Cluster", isFinal: true)
+            }
             guard hello["role"]?.text == "master" else { throw Failure(reason: "server is a replica") }
         case .clusterNode:
-            guard mode == "cluster" else { throw Failure(reason: "the server is not part of a Redis Cluster") }
+            guard mode == "cluster" else {
+                throw Failure(reason: "the server is not part of a Redis Cluster", isFinal: true)
+            }
         case .sentinel:
-            guard mode == "sentinel" else { throw Failure(reason: "the server is not a sentinel") }
+            guard mode == "sentinel" else { throw Failure(reason: "the server is not a sentinel", isFinal: true) }
         }
     }
 

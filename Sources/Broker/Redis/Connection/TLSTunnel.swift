@@ -22,14 +22,19 @@ enum TLSTunnel {
             return socketpair(AF_UNIX, type, 0, bytes.bindMemory(to: Int32.self).baseAddress)
         }
         guard status == 0 else { throw RedisConnection.Failure(reason: "no file descriptor") }
+        var isConfigured = false
         do {
             let context = try NIOSSLContext(configuration: configuration(tls))
+            isConfigured = true
             let loop = MultiThreadedEventLoopGroup.singleton.next()
             try connect(host, port, context, serverName(tls, host), loop, far: ends.far, timeoutMs: timeoutMs).wait()
             return ends.near
         } catch {
             close(ends.near)
-            throw RedisConnection.Failure(reason: "TLS: " + String("\(error)".prefix(300)))
+            let text = "\(error)"
+            // A certificate or file of ours that is not there or not right, or a server's that is not trusted.
+            let isFinal = !isConfigured || text.contains("CERTIFICATE_VERIFY_FAILED")
+            throw RedisConnection.Failure(reason: "TLS: " + String(text.prefix(300)), isFinal: isFinal)
         }
     }
 

@@ -25,6 +25,7 @@ final class ClusterMap: Sendable {
         /// Counters of pipelines that are gone.
         var past = BrokerState()
         var lastError = "not asked yet"
+        var isLastErrorFinal = false
     }
 
     private let configuration: RedisConfiguration
@@ -54,6 +55,10 @@ final class ClusterMap: Sendable {
 
     func owner(of slot: Int) -> Endpoint? { shared.withLock { $0.slots.owner(of: slot) } }
     var lastError: String { shared.withLock { $0.lastError } }
+    /// Why the slots are not known.
+    var failure: RedisConnection.Failure {
+        shared.withLock { RedisConnection.Failure(reason: $0.lastError, isFinal: $0.isLastErrorFinal) }
+    }
 
     /// The map may be old.
     func hint() {
@@ -99,12 +104,16 @@ final class ClusterMap: Sendable {
     func countReconnect() { shared.withLock { $0.past.reconnects += 1 } }
 
     var state: BrokerState {
-        let (slots, pipelines, past, lastError) = shared.withLock { shared in
-            (shared.slots, shared.pipelines.mapValues(\.pipeline), shared.past, shared.lastError)
+        let (slots, pipelines, past, failure) = shared.withLock { shared in
+            (
+                shared.slots, shared.pipelines.mapValues(\.pipeline), shared.past,
+                RedisConnection.Failure(reason: shared.lastError, isFinal: shared.isLastErrorFinal)
+            )
         }
         var sum = past
         sum.connected = !slots.isEmpty
-        sum.lastConnectError = slots.isEmpty ? lastError : ""
+        sum.lastConnectError = slots.isEmpty ? failure.reason : ""
+        sum.isMisconfigured = slots.isEmpty && failure.isFinal
         let scheme = configuration.tls == nil ? "redis" : "rediss"
         for endpoint in Set(slots.primaries).union(pipelines.keys).sorted(by: { $0.description < $1.description }) {
             let state = pipelines[endpoint]?.state
@@ -193,15 +202,15 @@ final class ClusterMap: Sendable {
                     return isNews
                 }
             } catch {
-                failed(endpoint, error.reason)
+                failed(endpoint, error.reason, isFinal: error.isFinal)
             }
         }
         return false
     }
 
-    private func failed(_ endpoint: Endpoint, _ reason: String) {
+    private func failed(_ endpoint: Endpoint, _ reason: String, isFinal: Bool = false) {
         let isNew = shared.withLock { shared in
-            defer { shared.lastError = "\(endpoint): \(reason)" }
+            defer { (shared.lastError, shared.isLastErrorFinal) = ("\(endpoint): \(reason)", isFinal) }
             return shared.lastError != "\(endpoint): \(reason)"
         }
         if isNew {

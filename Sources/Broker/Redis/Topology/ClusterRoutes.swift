@@ -159,7 +159,7 @@ struct SlotPlace: RedisPlace {
     let map: ClusterMap
 
     func connect(name: String) throws(RedisConnection.Failure) -> RedisConnection {
-        guard let endpoint = map.owner(of: slot) else { throw RedisConnection.Failure(reason: map.lastError) }
+        guard let endpoint = map.owner(of: slot) else { throw map.failure }
         return try RedisConnection(configuration, at: endpoint, for: .clusterPrimary, name: name)
     }
 

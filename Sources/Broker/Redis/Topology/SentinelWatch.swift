@@ -21,6 +21,7 @@ final class SentinelWatch: Sendable {
         var hasEnded = false
         var endWaiters: [CheckedContinuation<Void, Never>] = []
         var lastError = "no sentinel has been asked yet"
+        var isLastErrorFinal = false
     }
 
     private let configuration: RedisConfiguration
@@ -53,7 +54,10 @@ final class SentinelWatch: Sendable {
 
     var version: Int { changes.load(ordering: .acquiring) }
     var current: Endpoint? { shared.withLock { $0.master } }
-    var lastError: String { shared.withLock { $0.lastError } }
+    /// Why no master is known.
+    var failure: RedisConnection.Failure {
+        shared.withLock { RedisConnection.Failure(reason: $0.lastError, isFinal: $0.isLastErrorFinal) }
+    }
     func watch(_ wake: WakeFlag) { watchers.add(wake) }
 
     /// The master may be another one by now.
@@ -122,7 +126,7 @@ final class SentinelWatch: Sendable {
     /// Returns whether there was news.
     private func askAll(_ connections: inout [Endpoint: RedisConnection]) -> Bool {
         var best: (epoch: Int, master: Endpoint)?
-        var failure = ""
+        var failure = RedisConnection.Failure(reason: "")
         var answers = 0
         for address in addresses {
             if shared.withLock({ $0.isClosed }) { return false }
@@ -136,13 +140,13 @@ final class SentinelWatch: Sendable {
                 let answer = try connection.call(CommandBuffer("SENTINEL", "MASTER", master))[0]
                 connections[address] = connection
                 guard let found = SentinelWatch.decode(answer) else {
-                    failure = "\(address): it does not know the master \(master)"
+                    failure = .init(reason: "\(address): it does not know the master \(master)")
                     continue
                 }
                 answers += 1
                 if best == nil || found.epoch > best?.epoch ?? -1 { best = found }
             } catch {
-                failure = "\(address): \(error.reason)"
+                failure = .init(reason: "\(address): \(error.reason)", isFinal: error.isFinal)
             }
         }
         return learn(best, isMajority: 2 * answers > addresses.count, failure)
@@ -157,14 +161,14 @@ final class SentinelWatch: Sendable {
     }
 
     private func learn(
-        _ found: (epoch: Int, master: Endpoint)?, isMajority: Bool, _ failure: String
+        _ found: (epoch: Int, master: Endpoint)?, isMajority: Bool, _ failure: RedisConnection.Failure
     ) -> Bool {
         guard let found else {
             let isNew = shared.withLock { shared in
-                defer { shared.lastError = failure }
-                return shared.lastError != failure
+                defer { (shared.lastError, shared.isLastErrorFinal) = (failure.reason, failure.isFinal) }
+                return shared.lastError != failure.reason
             }
-            if isNew { logger.warning("no sentinel answers", metadata: ["reason": "\(failure)"]) }
+            if isNew { logger.warning("no sentinel answers", metadata: ["reason": "\(failure.reason)"]) }
             return false
         }
         let isNews = shared.withLock { shared in
@@ -202,7 +206,7 @@ struct SentinelPlace: RedisPlace {
     let watch: SentinelWatch
 
     func connect(name: String) throws(RedisConnection.Failure) -> RedisConnection {
-        guard let endpoint = watch.current else { throw RedisConnection.Failure(reason: watch.lastError) }
+        guard let endpoint = watch.current else { throw watch.failure }
         return try RedisConnection(configuration, at: endpoint, for: .primary, name: name)
     }
 

@@ -1,0 +1,48 @@
+/// What libpq says when it cannot connect, as an error. Pure.
+///
+/// libpq has no call for the SQLSTATE of a refusal; with verbose messages it stands behind the severity:
+///
+///     connection to server at "…", port 5432 failed: FATAL:  28P01: password authentication failed for user "x"
+///     LOCATION:  auth_failed, auth.c:326
+enum ConnectRefusal {
+    /// Invalid authorization (28…), no such database, no right to connect: somebody has to change something.
+    private static func isFinal(_ sqlState: String) -> Bool {
+        sqlState.hasPrefix("28") || sqlState == "3D000" || sqlState == "42501"
+    }
+
+    static func error(_ message: String, needsPassword: Bool) -> PostgresError {
+        var lines: [Substring] = []
+        var sqlState: String?
+        for line in message.split(whereSeparator: \.isNewline) {
+            guard let code = Self.code(in: line) else {
+                if sqlState == nil || !isLocation(line) { lines.append(line) }
+                continue
+            }
+            sqlState = String(line[code])
+            lines.append(line[..<code.lowerBound] + line[code.upperBound...].dropFirst(2))
+        }
+        let text = lines.joined(separator: " ")
+        var error = PostgresError(.connectionFailed, text)
+        error.sqlState = sqlState
+        // What libpq itself refuses before it asks any server begins so: `invalid sslmode value: "x"`.
+        error.isMisconfigured =
+            sqlState.map(isFinal) ?? (needsPassword || text.hasPrefix("invalid "))
+        return error
+    }
+
+    /// `:  28P01: `
+    private static func code(in line: Substring) -> Range<Substring.Index>? {
+        var from = line.startIndex
+        while let mark = line[from...].firstRange(of: ":  ") {
+            let code = line[mark.upperBound...].prefix { $0.isASCII && ($0.isNumber || $0.isUppercase) }
+            if code.count == 5, line[code.endIndex...].hasPrefix(": ") { return code.startIndex..<code.endIndex }
+            from = mark.upperBound
+        }
+        return nil
+    }
+
+    /// The word is translated by some servers; what follows is not.
+    private static func isLocation(_ line: Substring) -> Bool {
+        line.contains(":  ") && line.contains(".c:")
+    }
+}
