@@ -11,6 +11,9 @@ package struct LocalRedisOptions: Sendable {
     package var sentinelLines: [String]?
     /// Run it as a node of a Redis Cluster, which begins alone and without slots.
     package var isClusterNode = false
+    /// Listen by TLS only (besides the Unix socket), and speak it to replicas, sentinels and nodes of a cluster: folder
+    /// with `ca.crt`, `server.crt` and `server.key`.
+    package var tlsFolder: String?
     /// For the server to be ready; loading its data counts.
     package var startTimeoutMs = 30_000
 
@@ -102,7 +105,8 @@ package final class LocalRedis: Sendable {
         throw LocalServerError(.startFailed, "no free port")
     }
 
-    package var url: String { "redis://\(host):\(port)" }
+    package var url: String { "\(scheme)://\(host):\(port)" }
+    package var scheme: String { options.tlsFolder == nil ? "redis" : "rediss" }
     package var logPath: String { dataDirectory + "/server.log" }
     /// `host:port`.
     package var address: String { "\(host):\(port)" }
@@ -182,6 +186,14 @@ package final class LocalRedis: Sendable {
             settings["cluster-enabled"] = "yes"
             settings["cluster-port"] = String(busPort)
             settings["cluster-config-file"] = "nodes.conf"
+        }
+        if let folder = options.tlsFolder {
+            settings.merge([
+                "port": "0", "tls-port": String(port), "tls-cert-file": folder + "/server.crt",
+                "tls-key-file": folder + "/server.key", "tls-ca-cert-file": folder + "/ca.crt",
+                "tls-auth-clients": "no", "tls-replication": "yes",
+            ]) { $1 }
+            if options.isClusterNode { settings["tls-cluster"] = "yes" }
         }
         if let lines = options.sentinelLines {
             for name in ["save", "appendonly", "appendfsync", "stop-writes-on-bgsave-error"] { settings[name] = nil }

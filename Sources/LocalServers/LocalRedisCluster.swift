@@ -56,7 +56,9 @@ package final class LocalRedisCluster: Sendable {
                     let ends = range.split(separator: "-").compactMap { Int($0) }
                     return ends.first.map { $0 <= slot && slot <= ends[ends.count - 1] } ?? false
                 }
-                if has { return nodes.first { words[1].hasPrefix("\($0.address)@") } }
+                // host:port@busPort[,name]; by the Unix socket, a node with TLS only says that its port is 0.
+                let busPort = words[1].split(separator: "@").last?.prefix { $0 != "," } ?? ""
+                if has { return nodes.first { busPort == String($0.busPort) } }
             }
         }
         return nil
