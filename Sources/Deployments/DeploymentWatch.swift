@@ -137,14 +137,15 @@ package final class DeploymentWatch: Sendable {
             // The oldest go first when there are too many; their sessions get an error that says to come back.
             if index >= settings.othersMax { continue }
             if let catalog = try await catalog(of: version, problem: &problem) {
-                others.append(.init(version: version, catalog: catalog))
+                let isBetween = schedule.announced.contains(version) || schedule.moving.contains(version)
+                others.append(.init(version: version, catalog: catalog, takesRequests: !isBetween))
             } else if let first = history.deployments.first(where: { $0.version == version && $0.activeAtMs == nil }) {
                 generation = min(generation, first.id - 1)
             }
         }
         let former = catalogs.snapshot
         let set = CatalogSet(current: .init(version: wanted, catalog: current), others: others)
-        if former.set.members.map(\.version) != set.members.map(\.version) || former.generation != generation {
+        if !former.set.isServed(as: set) || former.generation != generation {
             catalogs.replace(set, generation: generation)
             swaps.increment()
             logger.info(

@@ -16,6 +16,8 @@ package final class NodeServices: SessionServices {
     private let catalogs: ServedCatalogs
     /// What a session keeps; nil for requests.
     private let pinned: OperationResolver?
+    /// Told of each former version that a session's text was found in; nil: it began while there was none.
+    private let onFormer: (@Sendable (Digest) -> Void)?
     /// One for all sessions that begin with the same catalog.
     private let latest = Mutex<NodeServices?>(nil)
     private let authenticator: any Authenticator
@@ -27,10 +29,11 @@ package final class NodeServices: SessionServices {
     package init(
         clock: ServiceClock, catalogs: ServedCatalogs, authenticator: any Authenticator, queries: QueryExecutor,
         mutations: MutationService, isAPI: Bool, limits: VariableLimits, parties: Parties = Parties(),
-        pinned: OperationResolver? = nil
+        pinned: OperationResolver? = nil, onFormer: (@Sendable (Digest) -> Void)? = nil
     ) {
         self.parties = parties
         self.pinned = pinned
+        self.onFormer = onFormer
         self.isAPI = isAPI
         self.limits = limits
         self.clock = clock
@@ -53,8 +56,16 @@ package final class NodeServices: SessionServices {
     var projectVersion: Digest { resolver.version }
 
     /// For a session that begins now.
-    func forSession() -> NodeServices {
-        let current = catalogs.snapshot.resolver
+    /// - Parameter onFormer: the session uses an operation of this former version, too, and so has to come back when that
+    ///   ends.
+    func forSession(_ onFormer: @escaping @Sendable (Digest) -> Void) -> NodeServices {
+        let snapshot = catalogs.snapshot
+        let current = snapshot.resolver
+        if !snapshot.formers.isEmpty {
+            return NodeServices(
+                clock: clock, catalogs: catalogs, authenticator: authenticator, queries: queries,
+                mutations: mutations, isAPI: isAPI, limits: limits, pinned: current, onFormer: onFormer)
+        }
         return latest.withLock { latest in
             if let latest, latest.projectVersion == current.version { return latest }
             let services = NodeServices(
@@ -68,6 +79,19 @@ package final class NodeServices: SessionServices {
 
     package func resolve(_ request: OperationRequest, auth: Auth?) throws(RequestError) -> ResolvedOperation {
         try limits.check(request.variables)
+        do throws(RequestError) {
+            return try resolve(request, auth: auth, by: resolver)
+        } catch {
+            guard error.code == .operationNotFound, let former = try resolveFormer(request, auth: auth) else {
+                throw error
+            }
+            return former
+        }
+    }
+
+    private func resolve(
+        _ request: OperationRequest, auth: Auth?, by resolver: OperationResolver
+    ) throws(RequestError) -> ResolvedOperation {
         if request.document == nil, let id = request.documentID, !resolver.knows(id.digest) { throw id.unknown }
         return try resolver.resolve(
             connector: request.connector, name: request.operationName, document: request.document,
@@ -80,6 +104,27 @@ package final class NodeServices: SessionServices {
     ) throws(RequestError) -> ResolvedOperation {
         try limits.check(variables)
         return try resolver.resolveAdHoc(text, name: name, variables: variables, auth: auth)
+    }
+
+    /// A client that was built for a former version sends its texts or their digests: it gets what it was built for while
+    /// that version is in service, if the operation is still there and would let it in today, too.
+    private func resolveFormer(_ request: OperationRequest, auth: Auth?) throws(RequestError) -> ResolvedOperation? {
+        guard request.document != nil || request.documentID != nil, pinned == nil || onFormer != nil else { return nil }
+        for former in catalogs.snapshot.formers where former.version != resolver.version {
+            let found: ResolvedOperation
+            do throws(RequestError) {
+                found = try resolve(request, auth: auth, by: former)
+            } catch {
+                if error.code == .operationNotFound { continue }
+                throw error
+            }
+            guard let present = resolver.catalog.operation(found.operation.reference) else { continue }
+            let coerced = try present.coerce(request.variables)
+            if let refusal = present.authorize(auth: auth, variables: coerced, nowMs: clock.nowMs()) { throw refusal }
+            onFormer?(former.version)
+            return found
+        }
+        return nil
     }
 
     package func authenticate(_ credentials: Credentials) async throws(RequestError) -> Identity {

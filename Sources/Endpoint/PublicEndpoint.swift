@@ -154,7 +154,7 @@ package final class PublicEndpoint: HTTPHandler {
                 return RefusedWebSocket(connection, code: 1011, reason: "No gateway on this event loop")
             }
             let id = sessions.makeID()
-            let pinned = services.forSession()
+            let pinned = services.forSession { sessions.uses($0, by: id) }
             let session = ClientSession(
                 connection: connection, machine: spoken.machine(opening), services: pinned, hub: hub, limits: limits,
                 address: address,

@@ -14,6 +14,12 @@ package final class SessionRegistry: Sendable {
         let sinceMs: Int64
         /// Of the project that its operations are resolved by.
         let version: Digest
+        /// Former versions whose texts it sent besides.
+        var formers: Set<Digest> = []
+
+        func stays(with versions: Set<Digest>) -> Bool {
+            versions.contains(version) && formers.isSubset(of: versions)
+        }
     }
 
     /// One session, as operators see it.
@@ -85,6 +91,11 @@ package final class SessionRegistry: Sendable {
         entries.withLock { $0[id] = entry }
     }
 
+    /// The session has an operation of this former version.
+    func uses(_ version: Digest, by id: UInt64) {
+        entries.withLock { _ = $0[id]?.formers.insert(version) }
+    }
+
     private static func text(_ peer: SocketAddress) -> String {
         guard let host = peer.ipAddress, let port = peer.port else { return peer.pathname ?? "" }
         return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
@@ -134,10 +145,10 @@ package final class SessionRegistry: Sendable {
         await drain(entries.withLock { Array($0.values) }, overMs: overMs)
     }
 
-    /// The same for sessions that began with another version than these.
+    /// The same for sessions that began with another version than these, or have operations of another one.
     /// - Returns: how many there were.
     package func drain(except versions: Set<Digest>, overMs: Int64) async -> Int {
-        let chosen = entries.withLock { $0.values.filter { !versions.contains($0.version) } }
+        let chosen = entries.withLock { $0.values.filter { !$0.stays(with: versions) } }
         if chosen.isEmpty { return 0 }
         await drain(chosen, overMs: overMs)
         return chosen.count

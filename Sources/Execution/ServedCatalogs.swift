@@ -15,12 +15,20 @@ package final class ServedCatalogs: Sendable {
         package let set: CatalogSet
         /// Of the current catalog.
         package let resolver: OperationResolver
+        /// Of those that were current before and are still served, youngest first: clients may send their texts.
+        package let formers: [OperationResolver]
         /// The greatest id of deployments that is loaded, with all before it.
         package let generation: Int64
 
-        init(set: CatalogSet, resolver: OperationResolver, generation: Int64) {
+        init(set: CatalogSet, known: [OperationResolver], generation: Int64) {
+            // Parses every text of what is not known yet.
+            func resolver(_ member: CatalogSet.Member) -> OperationResolver {
+                known.first { $0.version == member.version }
+                    ?? OperationResolver(catalog: member.catalog, version: member.version)
+            }
             self.set = set
-            self.resolver = resolver
+            self.resolver = resolver(set.current)
+            formers = set.formers.map(resolver)
             self.generation = generation
         }
     }
@@ -35,11 +43,7 @@ package final class ServedCatalogs: Sendable {
 
     /// - Parameter generation: the greatest there is, for a node that follows no deployments.
     package init(_ set: CatalogSet, generation: Int64 = .max) {
-        state = Mutex(
-            State(
-                snapshot: Snapshot(
-                    set: set, resolver: OperationResolver(catalog: set.current.catalog, version: set.current.version),
-                    generation: generation)))
+        state = Mutex(State(snapshot: Snapshot(set: set, known: [], generation: generation)))
     }
 
     /// For a node that follows no deployments.
@@ -51,12 +55,9 @@ package final class ServedCatalogs: Sendable {
     package var set: CatalogSet { snapshot.set }
 
     package func replace(_ set: CatalogSet, generation: Int64) {
-        let former = snapshot.resolver
-        // Parses every text; not under the lock that requests need.
-        let resolver =
-            former.version == set.current.version
-            ? former : OperationResolver(catalog: set.current.catalog, version: set.current.version)
-        let snapshot = Snapshot(set: set, resolver: resolver, generation: generation)
+        let last = snapshot
+        // Not under the lock that requests need.
+        let snapshot = Snapshot(set: set, known: [last.resolver] + last.formers, generation: generation)
         state.withLock { $0.snapshot = snapshot }
     }
 

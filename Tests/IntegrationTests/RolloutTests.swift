@@ -2,6 +2,7 @@ import Foundation
 import FreshetClient
 import JSON
 import LocalServers
+import NIOHTTP1
 import Synchronization
 import Testing
 
@@ -280,6 +281,60 @@ struct RolloutTests {
             let fresh = try await Subscriber.connect(node.address)
             fresh.subscribe("GetMovieById", ["id": .string(movie)])
             #expect(try await fresh.data()["movie"]?["tagline"] == .null)
+        }
+    }
+
+    /// Apps send the texts, or their digests, that they were built with. A new version of an operation does not shut them
+    /// out before its time.
+    @Test func textsOfAFormerVersionAreTakenWhileItIsInService() async throws {
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(
+                roles: "api,worker,gateway",
+                settings: ["deploy.pollMs=100ms", "deploy.keepMs=4000ms", "deploy.moveMs=200ms"])
+            let movie = try await Self.aMovie(node.address)
+            let checked = try FreshetProcess(["check", Paths.movies, "--documents"])
+            #expect(await checked.waitForExit() == 0)
+            let line = try #require(checked.output.split(separator: "\n").first { $0.contains("\"GetMovieById\"") })
+            let document = try JSONParser.parse(Array(line.utf8))
+            let text = try #require(document["text"]?.stringValue)
+            let digest = try #require(document["documentId"]?.stringValue)
+
+            let deployed = try await Self.deploy(cluster, [try Self.project(cluster, "second", Self.second)])
+            #expect(deployed.code == 0, "\(deployed.output)")
+            func ask(_ request: JSONObject) async throws -> JSONValue {
+                var request = request
+                request["variables"] = ["id": .string(movie)]
+                let answer = try await HTTPCall.send(
+                    .POST, node.address, path: "/graphql", headers: ["content-type": "application/json"],
+                    body: JSONWriter.compact(.object(request)))
+                return try JSONParser.parse(answer.body)
+            }
+            let named: JSONObject = ["operationName": "GetMovieById"]
+            let (byText, byDigest): (JSONObject, JSONObject) = (
+                ["query": .string(text)], ["documentId": .string(digest)]
+            )
+            // By its name alone a client gets what is current; with what it was built with, what it was built for.
+            #expect(try await ask(named)["data"]?["movie"]?["tagline"] == .null)
+            for request in [byText, byDigest] {
+                let movie = try #require(try await ask(request)["data"]?["movie"])
+                #expect(movie["title"] != nil && movie["tagline"] == nil)
+            }
+            let subscriber = try await Subscriber.connect(node.address)
+            subscriber.subscribe("GetMovieById", ["id": .string(movie)], query: text)
+            #expect(try await subscriber.data()["movie"]?["tagline"] == nil)
+            let renamed = try await API.mutate(
+                node.address, "Retitle", ["id": .string(movie), "title": "Renamed", "tagline": "New"])
+            #expect(renamed.status == 200, "\(renamed.body)")
+            let shown = try await subscriber.data { $0["movie"]?["title"]?.stringValue == "Renamed" }
+            #expect(shown["movie"]?["tagline"] == nil)
+
+            // Its time is over: who has it is told to come back, and is then told what is the matter.
+            #expect(await subscriber.closeCode() == 1001)
+            for request in [byText, byDigest] {
+                let refused = try await ask(request)
+                #expect(refused["data"] == nil && refused["errors"]?[0]?["message"]?.stringValue != nil)
+            }
+            #expect(try await ask(named)["data"]?["movie"]?["tagline"]?.stringValue == "New")
         }
     }
 }

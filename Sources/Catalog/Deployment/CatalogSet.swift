@@ -9,10 +9,13 @@ package struct CatalogSet: Sendable {
         /// Of the project: `ProjectArchive.version`.
         package let version: Digest
         package let catalog: Catalog
+        /// Clients may begin with it: not what is only announced, nor what is about to go.
+        package let takesRequests: Bool
 
-        package init(version: Digest, catalog: Catalog) {
+        package init(version: Digest, catalog: Catalog, takesRequests: Bool = true) {
             self.version = version
             self.catalog = catalog
+            self.takesRequests = takesRequests
         }
     }
 
@@ -32,6 +35,15 @@ package struct CatalogSet: Sendable {
     }
 
     package var members: [Member] { [current] + others }
+
+    /// Those that were current before, youngest first, and whose clients may still come.
+    package var formers: [Member] { others.filter(\.takesRequests) }
+
+    /// No request can tell the difference.
+    package func isServed(as other: CatalogSet) -> Bool {
+        members.map(\.version) == other.members.map(\.version)
+            && formers.map(\.version) == other.formers.map(\.version)
+    }
 
     /// The operation in exactly this version, whichever catalogs have it; nil for none.
     package func operation(_ reference: OperationReference, version: Digest) -> StoredOperation? {

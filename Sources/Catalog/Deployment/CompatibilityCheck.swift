@@ -13,7 +13,7 @@ package import LiveModel
 /// | `auth-stricter` | error | lets fewer callers in, or nobody can tell |
 /// | `auth-looser` | warning | lets more callers in |
 /// | `result-field-removed` | error | leaves a field out of the result |
-/// | `operation-text` | warning | has another text: clients that send the old one are refused when they come back |
+/// | `operation-text` | warning | has another text: clients may send the old one while the old version is in service |
 /// | `refresh-removed` | warning | refreshes a query by fewer rules |
 package enum CompatibilityCheck {
     /// - Parameters:

@@ -62,6 +62,8 @@ package struct DeploymentSchedule: Sendable, Hashable {
     package let current: Digest?
     /// Without `current`, each once, youngest first.
     package let others: [Digest]
+    /// Those of `others` that were never current.
+    package let announced: Set<Digest>
     /// Those of `others` whose sessions are to come back.
     package let moving: Set<Digest>
     /// The greatest id there is.
@@ -92,6 +94,8 @@ package struct DeploymentSchedule: Sendable, Hashable {
         let lastID = Dictionary(deployments.map { ($0.version, $0.id) }, uniquingKeysWith: max)
         self.current = current
         self.others = served.keys.sorted { (lastID[$0] ?? 0) > (lastID[$1] ?? 0) }
+        let known = Set(deployments.filter { $0.origin == .folder || $0.activeAtMs != nil }.map(\.version))
+        self.announced = Set(served.keys).subtracting(known)
         self.moving = Set(served.filter { $0.value <= nowMs }.keys)
         self.generation = deployments.map(\.id).max() ?? 0
     }

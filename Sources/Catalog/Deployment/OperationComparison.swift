@@ -152,7 +152,8 @@ struct OperationComparison {
             findings.append(
                 warning(
                     "operation-text", "the selections of \"\(name)\" are others",
-                    help: "clients that send the former text are refused once they come back"))
+                    help: "clients that send the former text get what they ask for until deploy.keepMs is over, then "
+                        + "they are refused"))
         }
         return findings
     }

@@ -103,7 +103,7 @@ extension PublicEndpoint: GRPCHandler {
             service: services.serviceIdentity)
         return .stream { [self] call in
             let id = sessions.makeID()
-            let pinned = services.forSession()
+            let pinned = services.forSession { [sessions] in sessions.uses($0, by: id) }
             let session = ClientSession(
                 connection: GRPCSessionConnection(call), machine: machine, services: pinned, hub: hub,
                 limits: settings.session, address: address,

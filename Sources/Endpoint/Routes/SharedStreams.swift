@@ -102,10 +102,10 @@ extension PublicEndpoint {
             try admitSession()
             if let address { try self.services.parties.take(.session, for: [address]) }
             let token = SharedStreams.makeToken()
-            let services = self.services.forSession()
+            let id = makeSessionID()
+            let services = self.services.forSession { [sessions] in sessions.uses($0, by: id) }
             let limits = settings.session
             call.exchange.eventLoop.execute {
-                let id = self.makeSessionID()
                 let session = SharedStreamSession(services: services, hub: hub, limits: limits, address: address) {
                     if let address { services.parties.give(.session, for: [address]) }
                     self.sharedStreams.remove(token)
