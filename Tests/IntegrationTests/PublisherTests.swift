@@ -155,6 +155,52 @@ struct PublisherTests {
         }
     }
 
+    /// What the former server acknowledged last may be lost though its rows are gone: every shard is told, once for each
+    /// change, and also when the first attempt fails.
+    @Test func everyShardIsToldOfAnotherServer() async throws {
+        try await with { parts in
+            func doubts() async throws -> [Int] {
+                var counts: [Int] = []
+                for shard in 0..<Self.shardCount {
+                    let entries = try await parts.broker.range(
+                        parts.broker.keys.events(shard: shard), after: .zero, through: nil, limit: 1_000)
+                    counts.append(entries.count { $0["doubt"] != nil })
+                }
+                return counts
+            }
+            func everywhere(_ count: Int) -> [Int] { Array(repeating: count, count: Self.shardCount) }
+
+            parts.broker.restart(losingData: false)
+            try await parts.publisher.tellServerChanges()
+            #expect(try await doubts() == everywhere(0), "it has sent nothing that could be lost")
+
+            let row = try await parts.commit()
+            parts.publisher.publish(
+                row, of: Self.mutation, generation: parts.directory.orders.generation, catalogGeneration: 0)
+            await parts.publisher.drain(withinMs: 20_000)
+            try await parts.publisher.tellServerChanges()
+            #expect(try await doubts() == everywhere(0), "the same server")
+
+            parts.broker.restart(losingData: false)
+            parts.broker.setAvailable(false)
+            await #expect(throws: BrokerError.self) { try await parts.publisher.tellServerChanges() }
+            parts.broker.setAvailable(true)
+            try await parts.publisher.tellServerChanges()
+            try await parts.publisher.tellServerChanges()
+            #expect(try await doubts() == everywhere(1))
+
+            parts.broker.restart(losingData: false)
+            let sweeping = Task { await parts.sweeper.run() }
+            while try await doubts() != everywhere(2) { try await Task.sleep(for: .milliseconds(5)) }
+            sweeping.cancel()
+            await sweeping.value
+            // No worker can take it for an event, so it runs everything in the shard again.
+            let entries = try await parts.broker.range(
+                parts.broker.keys.events(shard: 0), after: .zero, through: nil, limit: 1_000)
+            #expect(entries.last?["e"] == nil)
+        }
+    }
+
     @Test func tooManyRowsAreFoldedIntoOneThatEveryShardHears() async throws {
         try await with(rowsMax: 50) { parts in
             for _ in 0..<70 { _ = try await parts.commit() }

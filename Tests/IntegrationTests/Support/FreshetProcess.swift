@@ -6,13 +6,14 @@ final class FreshetProcess: Sendable {
     private struct State {
         var lines: [String] = []
         var partial = ""
-        var waiters: [(needle: String, continuation: CheckedContinuation<String?, Never>)] = []
+        var waiters: [(id: Int, needle: String, continuation: CheckedContinuation<String?, Never>)] = []
         /// The end is told when both are there: the last lines can arrive after the process has gone.
         var hasOutputEnded = false
         var terminationStatus: Int32?
         var hasEnded: Bool { hasOutputEnded && terminationStatus != nil }
         var exitCode: Int32? { hasEnded ? terminationStatus : nil }
-        var exitWaiters: [CheckedContinuation<Int32, Never>] = []
+        var exitWaiters: [(id: Int, continuation: CheckedContinuation<Int32?, Never>)] = []
+        var idsGiven = 0
     }
 
     private let process: Process
@@ -36,7 +37,7 @@ final class FreshetProcess: Sendable {
             let status = process.terminationStatus
             self?.ended { $0.terminationStatus = status }
         }
-        try process.run()
+        try Self.withoutBlockedSignals { try process.run() }
         // A thread of its own: FileHandle's handlers miss the end now and then.
         let reading = output.fileHandleForReading
         Thread.detachNewThread { [self] in
@@ -45,6 +46,16 @@ final class FreshetProcess: Sendable {
             }
             ended { $0.hasOutputEnded = true }
         }
+    }
+
+    /// A child inherits what its thread blocks, and Dispatch's threads block everything: it would not hear of SIGTERM.
+    private static func withoutBlockedSignals(_ body: () throws -> Void) rethrows {
+        var none = sigset_t()
+        sigemptyset(&none)
+        var before = sigset_t()
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        try body()
     }
 
     private func arrived(_ text: String) {
@@ -78,35 +89,72 @@ final class FreshetProcess: Sendable {
         }
         guard let last, let code = last.exitCode else { return }
         for waiter in last.waiters { waiter.continuation.resume(returning: nil) }
-        for waiter in last.exitWaiters { waiter.resume(returning: code) }
+        for waiter in last.exitWaiters { waiter.continuation.resume(returning: code) }
     }
 
     /// The first line that contains `needle`, past or to come.
-    /// - Throws: when the process ends without one; the output is in the error.
+    /// - Throws: when the process ends without one, or the task is cancelled; the output is in the error.
     func line(containing needle: String) async throws -> String {
-        let line: String? = await withCheckedContinuation { continuation in
-            let known: String?? = state.withLock { state in
-                if let line = state.lines.first(where: { $0.contains(needle) }) { return .some(line) }
-                if state.hasEnded { return .some(nil) }
-                state.waiters.append((needle, continuation))
-                return nil
+        let id = nextID()
+        let line: String? = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let known: String?? = state.withLock { state in
+                    if let line = state.lines.first(where: { $0.contains(needle) }) { return .some(line) }
+                    if state.hasEnded || Task.isCancelled { return .some(nil) }
+                    state.waiters.append((id, needle, continuation))
+                    return nil
+                }
+                if let known { continuation.resume(returning: known) }
             }
-            if let known { continuation.resume(returning: known) }
+        } onCancel: {
+            giveUp(id)
         }
         guard let line else { throw UnexpectedEnd(output: output) }
         return line
     }
 
+    private func nextID() -> Int {
+        state.withLock { state in
+            state.idsGiven += 1
+            return state.idsGiven
+        }
+    }
+
+    private func giveUp(_ id: Int) {
+        let (line, exit) = state.withLock { state in
+            let line = state.waiters.first { $0.id == id }?.continuation
+            let exit = state.exitWaiters.first { $0.id == id }?.continuation
+            state.waiters.removeAll { $0.id == id }
+            state.exitWaiters.removeAll { $0.id == id }
+            return (line, exit)
+        }
+        line?.resume(returning: nil)
+        exit?.resume(returning: nil)
+    }
+
     var output: String { state.withLock { ($0.lines + [$0.partial]).joined(separator: "\n") } }
 
+    /// What `waitForExit` returns when its task was cancelled before the end.
+    static let notWaitedFor: Int32 = .min
+
     func waitForExit() async -> Int32 {
+        let id = nextID()
+        return await withTaskCancellationHandler {
+            await exitCode(id, isCancellable: true)
+        } onCancel: {
+            giveUp(id)
+        } ?? Self.notWaitedFor
+    }
+
+    private func exitCode(_ id: Int, isCancellable: Bool) async -> Int32? {
         await withCheckedContinuation { continuation in
-            let code: Int32? = state.withLock { state in
-                if let code = state.exitCode { return code }
-                state.exitWaiters.append(continuation)
+            let known: Int32?? = state.withLock { state in
+                if let code = state.exitCode { return .some(code) }
+                if isCancellable, Task.isCancelled { return .some(nil) }
+                state.exitWaiters.append((id, continuation))
                 return nil
             }
-            if let code { continuation.resume(returning: code) }
+            if let known { continuation.resume(returning: known) }
         }
     }
 
@@ -119,7 +167,8 @@ final class FreshetProcess: Sendable {
     /// SIGKILL, as a crash.
     func crash() async {
         signal(SIGKILL)
-        _ = await waitForExit()
+        // Also when the test's time is over: nothing of it may be left.
+        _ = await exitCode(nextID(), isCancellable: false)
     }
 
     /// SIGTERM, an orderly end.

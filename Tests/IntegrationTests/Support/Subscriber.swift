@@ -107,6 +107,7 @@ final class Subscriber: Sendable {
         while true {
             let closed = state.mutex.withLock { $0.closed }
             if let closed { return closed.code }
+            if Task.isCancelled { return nil }
             await wait()
         }
     }
