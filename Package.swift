@@ -213,7 +213,7 @@ let package = Package(
         tests(
             "IntegrationTests",
             [
-                "APINode", "Broker", "Catalog", "Directory", "Execution", "FreshetClient", "JSON", "LiveModel",
+                "APINode", "Broker", "Catalog", "Chaos", "Directory", "Execution", "FreshetClient", "JSON", "LiveModel",
                 "LocalServers", "Postgres", "ProjectFolder", "Sharding", "freshet", crypto, nio, nioPosix, nioHTTP,
                 logging,
             ], exclude: ["Python"]),

@@ -131,9 +131,9 @@ package actor FanoutWorker {
     /// The node list as of now; called by the node's heartbeat.
     /// - Parameter pins: shards that an operator moved, and to whom.
     package func nodesChanged(workers: [NodeID], gateways: Set<NodeID>, pins: [ShardID: NodeID] = [:]) {
-        for gone in machine.gatewaysListed(gateways) {
-            logger.info("gateway gone", metadata: ["gateway": "\(gone)"])
-        }
+        let (gone, asks) = machine.gatewaysRead(gateways)
+        for gateway in gone { logger.info("gateway gone", metadata: ["gateway": "\(gateway)"]) }
+        perform(asks)
         self.gateways = gateways
         guard !isDraining else { return }
         let actions = leases.workersChanged(workers, pins: pins, nowMs: clock.nowMs())
@@ -252,7 +252,7 @@ package actor FanoutWorker {
                 from: broker, stream: events, countMax: settings.refresh.historyMax)
             // What gateways announced before this point they announce again when asked below.
             let controlEnd = try await broker.lastID(of: control)
-            let gateways = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
+            let listed = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
                 .filter { $0.roles.contains("gateway") }.map(\.id)
             guard leases.held[shard] == epoch else { return }
             let grant = grants[shard].flatMap { $0.epoch == epoch ? $0 : nil }
@@ -292,6 +292,8 @@ package actor FanoutWorker {
 
     private func arrived(_ batch: StreamBatch) {
         guard let (shard, kind) = shardOfStream[batch.stream] else { return }
+            // Who came between that list and now was told as new while this shard was not served yet.
+            let gateways = Set(listed).union(gateways)
         let nowMs = clock.nowMs()
         switch kind {
         case .events:

@@ -91,8 +91,14 @@ package final class GatewayService: Sendable {
 
     private func keepTime() async {
         var ticks = 0
+        var reconnects = 0
         while !Task.isCancelled {
             let nowMs = clock.nowMs()
+            let link = broker.state
+            if link.connected, link.reconnects != reconnects {
+                reconnects = link.reconnects
+                change { $0.linkRestored(nowMs: nowMs) }
+            }
             change { $0.timeReached(nowMs: nowMs) }
             // Walks everything under the lock that the event loops need, so not on each tick.
             if ticks % 20 == 0 {

@@ -1,13 +1,13 @@
 internal import DequeModule
-internal import NIOCore
+package import NIOCore
 internal import NIOPosix
 
 /// A TCP proxy on 127.0.0.1 between one node and one server, which can go bad.
 ///
 /// Confined to its event loop, hence `@unchecked Sendable`. Bytes are not read from one side while the other does not
 /// take them, so little is held; `slow` holds what its delay lets in.
-final class FaultyLink: @unchecked Sendable {
-    let port: Int
+package final class FaultyLink: @unchecked Sendable {
+    package let port: Int
     private let eventLoop: any EventLoop
     private let serverPort: Int
     private var listener: (any Channel)?
@@ -23,7 +23,7 @@ final class FaultyLink: @unchecked Sendable {
     }
 
     /// - Throws: NIO's error when it cannot listen.
-    static func start(
+    package static func start(
         to serverPort: Int, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     ) async throws -> FaultyLink {
         let eventLoop = group.next()
@@ -46,11 +46,11 @@ final class FaultyLink: @unchecked Sendable {
     }
 
     /// Nil: all is well again.
-    func set(_ trouble: Fault.Trouble?) async {
+    package func set(_ trouble: Fault.Trouble?) async {
         try? await eventLoop.submit { self.apply(trouble) }.get()
     }
 
-    func stop() async {
+    package func stop() async {
         try? await eventLoop.submit {
             self.apply(.cut)
             self.listener?.close(promise: nil)

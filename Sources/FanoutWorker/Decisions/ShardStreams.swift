@@ -50,6 +50,13 @@ extension RefreshMachine {
         return actions
     }
 
+    /// A fresh node list was read.
+    /// - Returns: the gateways that are gone, and what asks those that are new or back for their interest.
+    package mutating func gatewaysRead(_ listed: Set<NodeID>) -> (gone: [NodeID], actions: [RefreshAction]) {
+        let (gone, new) = gatewaysListed(listed)
+        return (gone, new.isEmpty ? [] : ownedShards.flatMap { askAll(new, $0) })
+    }
+
     /// Another server answers. What the former one acknowledged may be lost: committed rows, events, and results on their
     /// way to gateways. So everything runs again, and the gateways say what they have.
     package mutating func serverChanged(gateways: some Sequence<NodeID>, nowMs: Int64) -> [RefreshAction] {

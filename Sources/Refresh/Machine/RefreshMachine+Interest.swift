@@ -35,14 +35,17 @@ extension RefreshMachine {
 
     /// The gateways of a fresh node list. Who has interest and is in neither of two lists in a row is gone: also one
     /// that died before this worker ever saw it in a list and is known from its messages only.
-    /// - Returns: the gateways that are gone.
+    /// - Returns: the gateways that are gone, and those that the list before did not name. The latter are to be asked for
+    ///   their interest: who was cut off does not know that it was forgotten here, or that a shard has a new owner.
     @discardableResult
-    package mutating func gatewaysListed(_ listed: Set<NodeID>) -> [NodeID] {
+    package mutating func gatewaysListed(_ listed: Set<NodeID>) -> (gone: [NodeID], new: [NodeID]) {
+        let new = listed.subtracting(listedGateways).sorted()
+        listedGateways = listed
         let unlisted = Set(shards.values.flatMap(\.interest.keys)).subtracting(listed)
         let gone = unlisted.intersection(unlistedGateways).sorted()
         unlistedGateways = unlisted.subtracting(gone)
         for gateway in gone { gatewayGone(gateway) }
-        return gone
+        return (gone, new)
     }
 
     mutating func gatewayGone(_ gateway: NodeID, in shard: ShardID) {

@@ -32,6 +32,8 @@ package struct RefreshMachine: Sendable {
     var conditionErrors: [Trigger.ID: UInt64] = [:]
     /// Gateways with interest that the last node list did not name.
     var unlistedGateways: Set<NodeID> = []
+    /// Of the last node list.
+    var listedGateways: Set<NodeID> = []
 
     struct SlotKey: Hashable {
         let shard: ShardID

@@ -28,6 +28,15 @@ extension InterestMachine {
         return actions
     }
 
+    /// The broker is back after it was away: what was announced meanwhile may not have come to it. Everything that waits
+    /// for an answer is announced once more now, rather than at the end of a pause that grew.
+    package mutating func linkRestored(nowMs: Int64) -> [Action] {
+        entries.keys(where: \.isAwaiting).flatMap { key in
+            entries[key]?.retries = 0
+            return announce(key, nowMs: nowMs)
+        }
+    }
+
     /// The gateway leaves: every shard is told.
     package mutating func leave() -> [Action] {
         let told = shards.keys.sorted()

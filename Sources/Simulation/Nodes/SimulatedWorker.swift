@@ -84,7 +84,7 @@ final class SimulatedWorker: Process {
         } then: { [self] nodes in
             guard let nodes, !isDraining else { return }
             gateways = Set(nodes.filter { $0.roles.contains("gateway") }.map(\.id))
-            machine.gatewaysListed(gateways)
+            perform(machine.gatewaysRead(gateways).actions)
             let workers = nodes.filter { $0.roles.contains("worker") && !$0.isDraining }.map(\.id)
             perform(leases.workersChanged(workers, nowMs: nowMs))
         }
@@ -200,6 +200,7 @@ final class SimulatedWorker: Process {
     }
 
     private func stop(_ shard: ShardID, _ epoch: UInt64) {
+                let gateways = gateways.union(nodes.filter { $0.roles.contains("gateway") }.map(\.id))
         if let current = machine.epoch(of: shard), current != epoch { return }
         for stream in [keys.events(shard: shard.number), keys.control(shard: shard.number)] {
             follower.unfollow(stream)

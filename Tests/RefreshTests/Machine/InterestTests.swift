@@ -74,14 +74,23 @@ import Testing
         var bench = Bench.settled(try onM)
         _ = bench.announce(from: "g2", known: known(1))
         let listed: Set = [NodeID("g2"), NodeID("idle")]
-        #expect(bench.machine.gatewaysListed(listed).isEmpty, "its record may be on its way")
-        #expect(bench.machine.gatewaysListed(listed.union([NodeID("g")])).isEmpty)
-        #expect(bench.machine.gatewaysListed(listed).isEmpty)
-        #expect(bench.machine.gatewaysListed(listed) == [NodeID("g")])
+        #expect(bench.machine.gatewaysListed(listed).gone.isEmpty, "its record may be on its way")
+        #expect(bench.machine.gatewaysListed(listed.union([NodeID("g")])).gone.isEmpty)
+        #expect(bench.machine.gatewaysListed(listed).gone.isEmpty)
+        #expect(bench.machine.gatewaysListed(listed).gone == [NodeID("g")])
         #expect(bench.finish(bench.event().runs[0], Fixture.result(2)).summary == [#"g2:result {"v":2}"#])
-        #expect(bench.machine.gatewaysListed([]).isEmpty)
-        #expect(bench.machine.gatewaysListed([]) == [NodeID("g2")])
+        #expect(bench.machine.gatewaysListed([]).gone.isEmpty)
+        #expect(bench.machine.gatewaysListed([]).gone == [NodeID("g2")])
         #expect(bench.machine.liveQueryCount == 0)
+    }
+
+    @Test func whoWasNotInTheListBeforeIsNew() throws {
+        var bench = Bench.settled(try onM)
+        let (g, other) = (NodeID("g"), NodeID("other"))
+        #expect(bench.machine.gatewaysListed([g, other]).new == [g, other])
+        #expect(bench.machine.gatewaysListed([g, other]).new.isEmpty)
+        #expect(bench.machine.gatewaysListed([other]).new.isEmpty)
+        #expect(bench.machine.gatewaysListed([g, other]).new == [g], "it may have missed what happened meanwhile")
     }
 
     @Test func aMatchingSummaryIsQuietAnotherOneAsksForEverything() throws {

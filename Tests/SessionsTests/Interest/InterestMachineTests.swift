@@ -46,6 +46,21 @@ import Testing
         return machine
     }
 
+    @Test func whenTheBrokerIsBackWhatWaitsForAnAnswerIsAnnouncedAtOnce() throws {
+        var machine = try holding()
+        let other = Fixture.query(2)
+        _ = try machine.subscribed(hub: 0, other, known: nil, nowMs: 0)
+        var nowMs: Int64 = 0
+        for _ in 0..<20 {
+            nowMs += InterestMachine.sweepMs
+            _ = machine.timeReached(nowMs: nowMs)
+        }
+        #expect(texts(machine.linkRestored(nowMs: nowMs)) == ["announce"], "the other one has its answer")
+        // The pauses begin anew.
+        #expect(!texts(machine.timeReached(nowMs: nowMs + 1_500)).contains("announce"))
+        #expect(texts(machine.timeReached(nowMs: nowMs + 2_000)).contains("announce"))
+    }
+
     @Test func theFirstSubscriptionAnnouncesTheNextOnesDoNot() throws {
         var machine = machine()
         let first = try machine.subscribed(hub: 0, Fixture.query(), known: nil, nowMs: 0)
