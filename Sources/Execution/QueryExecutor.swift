@@ -50,6 +50,8 @@ package final class QueryExecutor: Sendable {
 
     /// How often the database came back as another one, which may lack what was committed last.
     package var databaseChanges: Int { pool.timelineChanges }
+    /// Names the database's present life; nil when it does not tell.
+    package var databaseTimeline: String? { pool.timeline }
     /// Runs that a replica answered, and those that the primary had to although there are replicas.
     package var replicaCounts: (answered: Int, missed: Int) {
         let counts = replicas?.counts

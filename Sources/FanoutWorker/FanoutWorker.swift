@@ -42,6 +42,7 @@ package actor FanoutWorker {
     private let broker: any Broker
     private let catalogs: ServedCatalogs
     private let loadCatalogs: @Sendable () async -> Void
+    private let onNews: @Sendable () -> Void
     private let queries: QueryExecutor
     private let settings: Settings
     private let clock: ServiceClock
@@ -53,6 +54,9 @@ package actor FanoutWorker {
     private var shardOfStream: [String: (shard: ShardID, kind: StreamKind)] = [:]
     private var outgoing: FlightQueue<Outgoing>
     private var timer: (deadlineMs: Int64, task: Task<Void, Never>)?
+    private var leaseTimer: (deadlineMs: Int64, task: Task<Void, Never>)?
+    /// Leases on their way back.
+    private var releasesUnderWay = 0
     private var checkpointed: [ShardID: StreamID] = [:]
     /// Where shards stood that are being given back, if that is not recorded yet.
     private var released: [ShardID: StreamID] = [:]
@@ -81,13 +85,16 @@ package actor FanoutWorker {
     private let lossesTotal = Counter(label: "freshet_takeover_event_losses_total")
     private var toldTakeOver = TakeOverCounts()
 
-    /// - Parameter loadCatalogs: returns when the versions that are in service now are in `catalogs`.
+    /// - Parameters:
+    ///   - loadCatalogs: returns when the versions that are in service now are in `catalogs`.
+    ///   - onNews: nodes or leases changed: `nodesChanged` is wanted now. Short, from any thread.
     package init(
         node: NodeID, broker: any Broker, catalogs: ServedCatalogs, queries: QueryExecutor, shardCount: Int,
         settings: Settings, clock: ServiceClock, logger: Logger,
-        loadCatalogs: @escaping @Sendable () async -> Void = {}
+        loadCatalogs: @escaping @Sendable () async -> Void = {}, onNews: @escaping @Sendable () -> Void = {}
     ) {
         self.loadCatalogs = loadCatalogs
+        self.onNews = onNews
         self.node = node
         self.broker = broker
         self.catalogs = catalogs
@@ -107,6 +114,7 @@ package actor FanoutWorker {
     package func run() async {
         let ticks = Task { await self.keepLeases() }
         defer { ticks.cancel() }
+        reader.follow(broker.keys.news, after: .zero)
         while !Task.isCancelled {
             do {
                 let batches = try await reader.next(maxEntries: settings.readMax)
@@ -183,6 +191,25 @@ package actor FanoutWorker {
         perform(machine.serverChanged(gateways: gateways, nowMs: clock.nowMs()))
     }
 
+    /// A lease that another worker held may be free before the next regular tick.
+    private func armLeaseTimer() {
+        guard let deadlineMs = leases.nextDeadlineMs, deadlineMs < leaseTimer?.deadlineMs ?? .max else { return }
+        leaseTimer?.task.cancel()
+        let delayMs = max(0, deadlineMs - clock.nowMs())
+        let task = Task {
+            try? await Task.sleep(for: .milliseconds(delayMs))
+            if !Task.isCancelled { self.leaseTimerFired(deadlineMs) }
+        }
+        leaseTimer = (deadlineMs, task)
+    }
+
+    private func leaseTimerFired(_ deadlineMs: Int64) {
+        guard leaseTimer?.deadlineMs == deadlineMs else { return }
+        leaseTimer = nil
+        if !isDraining { begin(leases.tick(nowMs: max(clock.nowMs(), deadlineMs))) }
+        armLeaseTimer()
+    }
+
     private func begin(_ actions: [LeaseMachine.Action]) {
         endServing(actions)
         if !actions.isEmpty { Task { await self.tellBroker(actions) } }
@@ -219,12 +246,18 @@ package actor FanoutWorker {
         let ttlMs = Int(settings.lease.ttlMs)
         switch action {
         case .acquire(let shard):
-            let grant = try? await broker.acquireLease(
-                broker.keys.lease(shard: shard.number), owner: node.name, ttlMs: ttlMs)
+            // A former owner may have died without knowing of a failover of the database: what it found on the former
+            // timeline is not trusted.
+            let answer = try? await broker.askLease(
+                broker.keys.lease(shard: shard.number), owner: node.name, ttlMs: ttlMs,
+                basis: queries.databaseTimeline ?? "")
+            let grant = answer?.grant
             if let grant { grants[shard] = grant }
             let nowMs = clock.nowMs()
             let actions = leases.leaseAnswered(
-                shard, epoch: grant?.epoch, knownForMs: grant?.knownForMs ?? 0, sentMs: sentMs, nowMs: nowMs)
+                shard, epoch: grant?.epoch, heldForMs: answer?.heldForMs.map(Int64.init),
+                knownForMs: grant?.knownForMs ?? 0, sentMs: sentMs, nowMs: nowMs)
+            armLeaseTimer()
             await perform(actions)
         case .renew(let shard, let epoch):
             let isHeld = try? await broker.renewLease(
@@ -235,10 +268,14 @@ package actor FanoutWorker {
         case .start(let shard, let epoch): await start(shard, epoch)
         case .stop: break
         case .release(let shard, let epoch):
+            releasesUnderWay += 1
             if let unrecorded = released.removeValue(forKey: shard) { await checkpoint(shard, epoch, unrecorded) }
             _ = try? await broker.releaseLease(
                 broker.keys.lease(shard: shard.number), owner: node.name, epoch: epoch)
             logger.info("shard released", metadata: ["shard": "\(shard)", "epoch": "\(epoch)"])
+            releasesUnderWay -= 1
+            // Its next owner need not wait for a heartbeat.
+            if releasesUnderWay == 0 { await broker.tellNews(of: node.name) }
         }
     }
 
@@ -255,6 +292,8 @@ package actor FanoutWorker {
             let listed = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
                 .filter { $0.roles.contains("gateway") }.map(\.id)
             guard leases.held[shard] == epoch else { return }
+            // Who came between that list and now was told as new while this shard was not served yet.
+            let gateways = Set(listed).union(gateways)
             let grant = grants[shard].flatMap { $0.epoch == epoch ? $0 : nil }
             let asks = machine.shardOpened(
                 shard, epoch: epoch, history: history, trustedEpoch: grant?.trustedEpoch ?? epoch, gateways: gateways,
@@ -291,9 +330,8 @@ package actor FanoutWorker {
     // MARK: Streams
 
     private func arrived(_ batch: StreamBatch) {
+        if batch.stream == broker.keys.news { return onNews() }
         guard let (shard, kind) = shardOfStream[batch.stream] else { return }
-            // Who came between that list and now was told as new while this shard was not served yet.
-            let gateways = Set(listed).union(gateways)
         let nowMs = clock.nowMs()
         switch kind {
         case .events:

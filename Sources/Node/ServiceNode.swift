@@ -53,6 +53,8 @@ package final class ServiceNode: Sendable {
     private let isDrainOrdered = Atomic<Bool>(false)
     /// Of the orders by which the gateway placed its live queries last.
     private let placedGeneration = Atomic<UInt64>(0)
+    /// Lets the heartbeat come early.
+    private let bell = Bell()
 
     private struct Running: Sendable {
         let pool: PostgresPool
@@ -182,7 +184,7 @@ package final class ServiceNode: Sendable {
             ? FanoutWorker(
                 node: id, broker: broker, catalogs: catalogs, queries: queries, shardCount: shardCount,
                 settings: workerSettings, clock: clock, logger: logger,
-                loadCatalogs: { await deployments?.poll() }) : nil
+                loadCatalogs: { await deployments?.poll() }, onNews: { [bell] in bell.ring() }) : nil
         let sessions = SessionRegistry(admission: sessionAdmission, nowMs: { [clock] in clock.nowMs() })
         let services = NodeServices(
             clock: clock, catalogs: catalogs,
@@ -208,9 +210,9 @@ package final class ServiceNode: Sendable {
             configuration: httpConfiguration, handler: endpoint, logger: logger, group: group, http2: grpc.setup,
             tls: tls?.handlers)
         let port: Int
+        await wait.end()
         do {
             port = try await server.start()
-        await wait.end()
         } catch {
             try? await group.shutdownGracefully()
             throw NodeError("cannot listen on \(settings.http.host):\(settings.http.port): \(Self.reason(error))")
@@ -252,7 +254,7 @@ package final class ServiceNode: Sendable {
             admin: admin, group: group, publicPort: port, adminPort: adminPort, catalogs: catalogs,
             deployments: deployments, tasks: [])
         // A gateway is in the node list before it announces any interest: see FanoutWorker.start.
-        await announce(parts, publicPort: port, adminPort: adminPort)
+        _ = await announce(parts, publicPort: port, adminPort: adminPort)
         if let deployments {
             // Whoever announced a deployment before this node was in the list did not wait for it.
             await deployments.poll()
@@ -328,15 +330,23 @@ package final class ServiceNode: Sendable {
 
     private func beat(_ parts: Running, publicPort: Int, adminPort: Int?) async {
         var isFirst = true
+        var waitMs = settings.cluster.heartbeatMs
         while !Task.isCancelled {
             // The first announcement was made before anything ran.
-            if !isFirst { await announce(parts, publicPort: publicPort, adminPort: adminPort) }
+            if !isFirst { waitMs = await announce(parts, publicPort: publicPort, adminPort: adminPort) }
             isFirst = false
-            try? await Task.sleep(for: .milliseconds(settings.cluster.heartbeatMs))
+            if await bell.wait(ms: waitMs) {
+                // News seldom come alone.
+                try? await Task.sleep(for: .milliseconds(Self.newsGatherMs))
+            }
         }
     }
 
-    private func announce(_ parts: Running, publicPort: Int, adminPort: Int?) async {
+    private static let newsGatherMs = 3
+
+    /// - Returns: when to do it next: with the next heartbeat, or when another node's entry ends unless it is renewed,
+    ///   so that its shards are asked for in time.
+    private func announce(_ parts: Running, publicPort: Int, adminPort: Int?) async -> Int {
         await followOrders(parts)
         let draining = isDraining.load(ordering: .acquiring) || isDrainOrdered.load(ordering: .acquiring)
         let address = settings.cluster.advertiseAddress ?? "\(settings.http.host):\(publicPort)"
@@ -349,14 +359,22 @@ package final class ServiceNode: Sendable {
             deployment: parts.deployments == nil ? 0 : parts.catalogs.generationReached,
             deploymentProblem: parts.deployments?.problem ?? "it serves its folder only")
         do {
-            try await parts.broker.announceNode(id.name, payload: payload.payload, ttlMs: settings.cluster.nodeTtlMs)
-            let nodes = try await parts.broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
+            let isNew = try await parts.broker.announceNode(
+                id.name, payload: payload.payload, ttlMs: settings.cluster.nodeTtlMs)
+            // Workers that may have forgotten this node, or do not know it yet, need not wait for their heartbeat.
+            if isNew, !draining { await parts.broker.tellNews(of: id.name) }
+            let records = try await parts.broker.nodes()
+            let nodes = records.compactMap { NodeRecordPayload(payload: $0.payload) }
             let workers = nodes.filter { $0.roles.contains("worker") && !$0.isDraining }.map(\.id)
             let gateways = Set(nodes.filter { $0.roles.contains("gateway") }.map(\.id))
             let pins = parts.directory.orders.pins(nowMs: clock.nowMs())
-            await parts.worker?.nodesChanged(workers: workers, gateways: gateways, pins: pins)
+            guard let worker = parts.worker else { return settings.cluster.heartbeatMs }
+            await worker.nodesChanged(workers: workers, gateways: gateways, pins: pins)
+            let endsMs = records.filter { $0.id != id.name }.map(\.remainingMs).min() ?? .max
+            return min(settings.cluster.heartbeatMs, min(endsMs, settings.cluster.heartbeatMs) + 2)
         } catch {
             logger.warning("heartbeat failed", metadata: ["error": "\(error)"])
+            return settings.cluster.heartbeatMs
         }
     }
 
@@ -389,7 +407,7 @@ package final class ServiceNode: Sendable {
     private func ordersChanged() async {
         guard let (parts, port, adminPort) = running.withLock({ $0 }).map({ ($0, $0.publicPort, $0.adminPort) })
         else { return }
-        await announce(parts, publicPort: port, adminPort: adminPort)
+        _ = await announce(parts, publicPort: port, adminPort: adminPort)
     }
 
     // MARK: Drain

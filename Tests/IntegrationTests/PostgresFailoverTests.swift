@@ -82,19 +82,89 @@ struct PostgresFailoverTests {
     }
 }
 
+extension PostgresFailoverTests {
+    /// The standby lacks what was committed last, and the worker that showed it died before it could notice: its
+    /// successor never saw the former timeline, and no event tells it anything.
+    @Test func theOwnerDiesWithThePrimary() async throws {
+        try await Cluster.with { cluster in
+            let primary = cluster.servers.postgres
+            var options = LocalPostgresOptions.forTests
+            options.primary = primary.connectionString
+            let standby = try await LocalPostgres.start(
+                dataDirectory: cluster.servers.folder + "/standby", options: options)
+            cluster.environment = [
+                "FRESHET_POSTGRES_URL":
+                    "host=\(standby.socketDirectory),\(primary.socketDirectory) port=5432 user=\(LocalPostgres.user) "
+                    + "dbname=\(primary.databaseName)"
+            ]
+            do {
+                let settings = ["postgres.connectTimeoutMs=20000", "gateway.summaryMs=600000"]
+                let api = try await cluster.start(roles: "api", settings: settings).address
+                let worker = try await cluster.start(roles: "worker", settings: settings).process
+                let gateway = try await cluster.start(roles: "gateway", settings: settings)
+                let list = try JSONParser.parse(try await API.get(api, "ListMoviesByGenre", ["genre": "Sci-Fi"]).body)
+                let id = try #require(list["data"]?["movies"]?[0]?["id"]?.stringValue)
+                let subscriber = try await Subscriber.connect(gateway.address)
+                subscriber.subscribe("GetMovieById", ["id": .string(id)], id: "one")
+                _ = try await subscriber.data(id: "one")
+                func change(_ description: String) async throws {
+                    let answer = try await API.mutate(
+                        api, "UpdateMovie",
+                        ["id": .string(id), "genre": "Sci-Fi", "description": .string(description)])
+                    #expect(answer.status == 200)
+                    try await shown(description)
+                }
+                func shown(_ description: String) async throws {
+                    _ = try await subscriber.data(id: "one") {
+                        $0["movie"]?["description"]?.stringValue == description
+                    }
+                }
+                try await change("replicated")
+                let operators = try PostgresOperator(standby)
+                try operators.until(
+                    "SELECT count(*) FROM movie WHERE id = '\(id)' AND description = 'replicated'", is: "1")
+                // Nothing more comes to the standby.
+                try operators.run("ALTER SYSTEM SET primary_conninfo = ''")
+                try operators.run("SELECT pg_reload_conf()")
+                try operators.until("SELECT count(*) FROM pg_stat_wal_receiver", is: "0")
+                try await change("lost")
+
+                await worker.crash()
+                await primary.crash()
+                try await standby.promote()
+                _ = try await cluster.start(roles: "worker", settings: settings)
+                try await shown("replicated")
+            } catch {
+                await standby.stop()
+                throw error
+            }
+            await standby.stop()
+        }
+    }
+}
+
 /// `psql`, as an operator would.
 private struct PostgresOperator {
     let connectionString: String
 
     init(_ server: LocalPostgres) throws { connectionString = server.connectionString }
 
-    func run(_ sql: String) throws {
+    @discardableResult
+    func run(_ sql: String) throws -> String {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/psql")
-        process.arguments = ["-X", "-v", "ON_ERROR_STOP=1", "-d", connectionString, "-c", sql]
-        process.standardOutput = FileHandle.nullDevice
+        process.arguments = ["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", connectionString, "-c", sql]
+        let output = Pipe()
+        process.standardOutput = output
         try process.run()
+        let text = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
         try #require(process.terminationStatus == 0)
+        return String(decoding: text, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Asks until the answer is this. Bounded by the test's time limit.
+    func until(_ sql: String, is wanted: String) throws {
+        while try run(sql) != wanted { try Task.checkCancellation() }
     }
 }

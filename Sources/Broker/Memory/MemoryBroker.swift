@@ -131,10 +131,12 @@ package final class MemoryBroker: Broker {
 
     // MARK: Leases
 
-    package func acquireLease(_ key: String, owner: String, ttlMs: Int) async throws(BrokerError) -> LeaseGrant? {
+    package func askLease(
+        _ key: String, owner: String, ttlMs: Int, basis: String
+    ) async throws(BrokerError) -> LeaseAnswer {
         try requireLeaseArguments(owner: owner, ttlMs: ttlMs)
         return try serve { store, nowMs in
-            store.acquire(key, owner: owner, ttlMs: ttlMs, nowMs: nowMs)
+            store.acquire(key, owner: owner, ttlMs: ttlMs, basis: basis, nowMs: nowMs)
         }
     }
 
@@ -184,7 +186,7 @@ package final class MemoryBroker: Broker {
 
     // MARK: Nodes and cluster
 
-    package func announceNode(_ id: String, payload: [UInt8], ttlMs: Int) async throws(BrokerError) {
+    package func announceNode(_ id: String, payload: [UInt8], ttlMs: Int) async throws(BrokerError) -> Bool {
         try serve { store, nowMs in store.announceNode(id, payload: payload, ttlMs: ttlMs, nowMs: nowMs) }
     }
 

@@ -10,7 +10,11 @@ package struct MemoryStore {
         var epoch: UInt64
         var untilMs: UInt64
         var server: String
-        var trustedEpoch: UInt64
+        /// The first that this server granted.
+        var serverEpoch: UInt64
+        var basis: String
+        /// The first that was granted on this basis.
+        var basisEpoch: UInt64
 
         func isHeld(nowMs: UInt64) -> Bool { owner != nil && untilMs > nowMs }
     }
@@ -103,15 +107,21 @@ package struct MemoryStore {
 
     package var serverID: String { "memory-\(restarts)" }
 
-    package mutating func acquire(_ key: String, owner: String, ttlMs: Int, nowMs: UInt64) -> LeaseGrant? {
+    package mutating func acquire(
+        _ key: String, owner: String, ttlMs: Int, basis: String = "", nowMs: UInt64
+    ) -> LeaseAnswer {
         let lease = leases[key]
-        if let lease, lease.isHeld(nowMs: nowMs), lease.owner != owner { return nil }
+        if let lease, lease.isHeld(nowMs: nowMs), lease.owner != owner {
+            return .held(forMs: Int(clamping: lease.untilMs - nowMs))
+        }
         let epoch = max((lease?.epoch ?? 0) + 1, nowMs)
-        let trustedEpoch = lease.flatMap { $0.server == serverID ? $0.trustedEpoch : nil } ?? epoch
+        let serverEpoch = lease.flatMap { $0.server == serverID ? $0.serverEpoch : nil } ?? epoch
+        let basisEpoch = lease.flatMap { $0.basis == basis ? $0.basisEpoch : nil } ?? epoch
         leases[key] = Lease(
             owner: owner, epoch: epoch, untilMs: nowMs + UInt64(clamping: ttlMs), server: serverID,
-            trustedEpoch: trustedEpoch)
-        return LeaseGrant(epoch: epoch, trustedEpoch: trustedEpoch, server: serverID)
+            serverEpoch: serverEpoch, basis: basis, basisEpoch: basisEpoch)
+        return .granted(
+            LeaseGrant(epoch: epoch, serverEpoch: serverEpoch, basisEpoch: basisEpoch, server: serverID))
     }
 
     package mutating func renew(_ key: String, owner: String, epoch: UInt64, ttlMs: Int, nowMs: UInt64) -> Bool {
@@ -140,8 +150,12 @@ package struct MemoryStore {
 
     // MARK: Nodes and orders
 
-    package mutating func announceNode(_ id: String, payload: [UInt8], ttlMs: Int, nowMs: UInt64) {
+    /// - Returns: whether it was not there before, or not any more.
+    @discardableResult
+    package mutating func announceNode(_ id: String, payload: [UInt8], ttlMs: Int, nowMs: UInt64) -> Bool {
+        let isNew = nodes[id].map { $0.untilMs <= nowMs } ?? true
         nodes[id] = Node(payload: payload, untilMs: nowMs + UInt64(clamping: ttlMs))
+        return isNew
     }
 
     package mutating func withdrawNode(_ id: String) { nodes[id] = nil }

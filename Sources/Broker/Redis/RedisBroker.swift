@@ -127,15 +127,18 @@ package final class RedisBroker: Broker {
 
     // MARK: Leases
 
-    package func acquireLease(_ key: String, owner: String, ttlMs: Int) async throws(BrokerError) -> LeaseGrant? {
+    package func askLease(
+        _ key: String, owner: String, ttlMs: Int, basis: String
+    ) async throws(BrokerError) -> LeaseAnswer {
         try requireLeaseArguments(owner: owner, ttlMs: ttlMs)
         // Repeating is harmless: it grants a higher epoch to the same owner.
-        let value = try await run(Scripts.acquireLease, [key], [owner, String(ttlMs)])
-        if value == .null { return nil }
-        guard let parts = value.array, parts.count == 3, let epoch = parts[0].text.flatMap({ UInt64($0) }),
-            let trusted = parts[1].text.flatMap({ UInt64($0) }), let server = parts[2].text
+        let value = try await run(Scripts.acquireLease, [key], [owner, String(ttlMs), basis])
+        if case .integer(let ms) = value { return .held(forMs: Int(ms)) }
+        guard let parts = value.array, parts.count == 4, let epoch = parts[0].text.flatMap({ UInt64($0) }),
+            let first = parts[1].text.flatMap({ UInt64($0) }), let based = parts[2].text.flatMap({ UInt64($0) }),
+            let server = parts[3].text
         else { throw BrokerError(.protocolViolation, "lease") }
-        return LeaseGrant(epoch: epoch, trustedEpoch: trusted, server: server)
+        return .granted(LeaseGrant(epoch: epoch, serverEpoch: first, basisEpoch: based, server: server))
     }
 
     package func renewLease(
@@ -199,10 +202,11 @@ package final class RedisBroker: Broker {
 
     // MARK: Nodes and cluster
 
-    package func announceNode(_ id: String, payload: [UInt8], ttlMs: Int) async throws(BrokerError) {
-        _ = try await routes.run(
+    package func announceNode(_ id: String, payload: [UInt8], ttlMs: Int) async throws(BrokerError) -> Bool {
+        try await routes.run(
             Scripts.announceNode, keys: [keys.nodes], [Array(id.utf8), Array(String(ttlMs).utf8), payload],
-            isRepeatable: true)
+            isRepeatable: true
+        ).integer == 1
     }
 
     package func withdrawNode(_ id: String) async throws(BrokerError) {

@@ -2,8 +2,8 @@
 /// not depend on the clock of whoever asks.
 ///
 /// A lease is a hash with `owner`, `epoch` and `until` (server time in milliseconds), and with the `server` that
-/// granted it last and `trusted`, the first epoch which that server granted; it never expires as a key, because the
-/// epoch must outlive every owner. A node is a field of one hash: `until:payload`.
+/// granted it last and `trusted`, the first epoch which that server granted, `basis`, what the last owner's results rested
+/// on, and `based`, the first epoch on that; it never expires as a key, because the epoch must outlive every owner. A node is a field of one hash: `until:payload`.
 enum Scripts {
     private static let now = """
         local time = redis.call('TIME')
@@ -31,18 +31,22 @@ enum Scripts {
 
             """
 
-    /// Arguments: owner, ttlMs. Returns epoch, trusted epoch and server; or nil. A server that does not say who it is
-    /// trusts nothing from before the grant.
+    /// Arguments: owner, ttlMs, basis. Returns epoch, first epoch of this server, of this basis, and server; or for how
+    /// many milliseconds another owner holds it. A server that does not say who it is trusts nothing from before the grant.
     static let acquireLease = Script(
         now + server + """
-            local lease = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'until', 'server', 'trusted')
-            if lease[1] and lease[1] ~= '' and lease[1] ~= ARGV[1] and tonumber(lease[3]) > now then return false end
+            local lease = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'until', 'server', 'trusted', 'basis', 'based')
+            if lease[1] and lease[1] ~= '' and lease[1] ~= ARGV[1] and tonumber(lease[3]) > now then
+              return tonumber(lease[3]) - now
+            end
             local epoch = string.format('%.0f', math.max((tonumber(lease[2]) or 0) + 1, now))
             local trusted = lease[5]
             if not trusted or server == '' or lease[4] ~= server then trusted = epoch end
+            local based = lease[7]
+            if not based or lease[6] ~= ARGV[3] then based = epoch end
             redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'epoch', epoch, 'until', string.format('%.0f', now + ARGV[2]),
-              'server', server, 'trusted', trusted)
-            return {epoch, trusted, server}
+              'server', server, 'trusted', trusted, 'basis', ARGV[3], 'based', based)
+            return {epoch, trusted, based, server}
             """)
 
     /// Arguments: owner, epoch, ttlMs. Returns 1 or 0.
@@ -117,11 +121,13 @@ enum Scripts {
             return 1
             """)
 
-    /// Arguments: id, ttlMs, payload.
+    /// Arguments: id, ttlMs, payload. Returns 1 when the node was not there, else 0.
     static let announceNode = Script(
         now + """
+            local last = redis.call('HGET', KEYS[1], ARGV[1])
+            local untilMs = last and tonumber(string.match(last, '^(%d+):'))
             redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now + ARGV[2]) .. ':' .. ARGV[3])
-            return 1
+            return untilMs and untilMs > now and 0 or 1
             """)
 
     /// Returns id, payload, remaining milliseconds of each node; removes those that have expired.

@@ -50,7 +50,7 @@ package protocol Broker: Sendable {
 
     // MARK: Leases
 
-    /// Takes the lease if it is free, expired, or held under the same owner name; nil when another owner holds it.
+    /// Takes the lease if it is free, expired, or held under the same owner name.
     ///
     /// Every grant has a new epoch, greater than all before: also for the same owner (a restarted process fences off
     /// its predecessor), after expiry, and, since it is at least the server's time in milliseconds, after a loss of
@@ -58,7 +58,12 @@ package protocol Broker: Sendable {
     ///
     /// Whatever asks for an epoch that holds the lease is refused also when another server process granted that one: it
     /// may have granted a later epoch since, which a restart or a failover forgot. The holder takes the lease anew.
-    func acquireLease(_ key: String, owner: String, ttlMs: Int) async throws(BrokerError) -> LeaseGrant?
+    ///
+    /// - Parameter basis: what the owner's results rest on besides the streams (the database's timeline). Under another
+    ///   one than that of the last grant, nothing from before this grant is trusted: `LeaseGrant.trustedEpoch`.
+    func askLease(
+        _ key: String, owner: String, ttlMs: Int, basis: String
+    ) async throws(BrokerError) -> LeaseAnswer
     /// Extends a lease that is held under this owner and epoch and has not expired; false otherwise: stop the work.
     func renewLease(_ key: String, owner: String, epoch: UInt64, ttlMs: Int) async throws(BrokerError) -> Bool
     /// Frees a lease that is held under this owner and epoch; false when it is not.
@@ -82,7 +87,9 @@ package protocol Broker: Sendable {
     // MARK: Nodes and cluster
 
     /// Registers or refreshes a node; it disappears `ttlMs` after its last announcement.
-    func announceNode(_ id: String, payload: [UInt8], ttlMs: Int) async throws(BrokerError)
+    /// - Returns: whether it was not there before, or not any more.
+    @discardableResult
+    func announceNode(_ id: String, payload: [UInt8], ttlMs: Int) async throws(BrokerError) -> Bool
     func withdrawNode(_ id: String) async throws(BrokerError)
     /// Nodes not expired, by id.
     func nodes() async throws(BrokerError) -> [NodeRecord]
@@ -131,6 +138,23 @@ extension Broker {
                 completion(.failure(error))
             }
         }
+    }
+
+    /// `askLease` where it does not matter how long another owner holds it: then nil.
+    package func acquireLease(
+        _ key: String, owner: String, ttlMs: Int, basis: String = ""
+    ) async throws(BrokerError) -> LeaseGrant? {
+        try await askLease(key, owner: owner, ttlMs: ttlMs, basis: basis).grant
+    }
+
+    /// Wakes every worker: nodes came or left, or leases became free. They would notice with their next heartbeat, too,
+    /// so what fails is not repeated. A quiet cluster has no such stream.
+    package func tellNews(of node: String) async {
+        _ = try? await append([
+            StreamAppend(
+                stream: keys.news, fields: [("node", Array(node.utf8))], lengthMax: StreamAppend.lengthMaxFloor,
+                expireMs: 60_000)
+        ])
     }
 
     /// The last id the stream ever gave; `.zero` when it does not exist.

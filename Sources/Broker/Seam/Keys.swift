@@ -33,6 +33,8 @@ package struct Keys: Hashable, Sendable {
     package func lease(shard: Int) -> String { "{\(namespace):shard:\(shard)}:lease" }
     /// Stream of results for one gateway.
     package func inbox(gateway: String) -> String { "{\(namespace):gateway:\(gateway)}:inbox" }
+    /// Stream that wakes workers: nodes or leases changed (`Broker.tellNews`).
+    package var news: String { "\(namespace):news" }
     /// Hash of node id to expiry and payload.
     package var nodes: String { "\(namespace):nodes" }
     /// Hash with shard count, format version and incarnation.

@@ -72,17 +72,37 @@ package struct LeaseGrant: Sendable, Hashable {
     /// The first epoch that the server's present process granted in its present role. What was read under an earlier
     /// one may lack entries that the server before it acknowledged and lost (a restart, a failover to a replica that
     /// was behind).
+    /// The same of epochs before the first one granted on the present basis (`Broker.askLease`).
     package var trustedEpoch: UInt64
     /// The server that granted it (`BrokerState.serverID`).
     package var server: String
     /// How long ago that server first granted this lease; 0: just now. An owner whom only a former server knew, or
     /// deleted data, may not know yet that it is none. Epochs are times of the server, or a little more.
-    package var knownForMs: Int64 { Int64(clamping: epoch - min(epoch, trustedEpoch)) }
+    package var knownForMs: Int64
 
-    package init(epoch: UInt64, trustedEpoch: UInt64, server: String) {
+    /// - Parameters:
+    ///   - serverEpoch: the first that this server granted.
+    ///   - basisEpoch: the first that was granted on the present basis.
+    package init(epoch: UInt64, serverEpoch: UInt64, basisEpoch: UInt64, server: String) {
         self.epoch = epoch
-        self.trustedEpoch = trustedEpoch
+        self.trustedEpoch = max(serverEpoch, basisEpoch)
         self.server = server
+        knownForMs = Int64(clamping: epoch - min(epoch, serverEpoch))
+    }
+}
+
+/// What who asks for a lease is told.
+package enum LeaseAnswer: Sendable, Hashable {
+    case granted(LeaseGrant)
+    /// Another owner holds it for so long, unless that one renews it or gives it back.
+    case held(forMs: Int)
+
+    package var grant: LeaseGrant? {
+        if case .granted(let grant) = self { grant } else { nil }
+    }
+
+    package var heldForMs: Int? {
+        if case .held(let forMs) = self { forMs } else { nil }
     }
 }
 
@@ -186,8 +206,8 @@ package struct BrokerState: Sendable, Hashable {
     package var requestsUnknown = 0
     /// Why the last attempt to connect failed; empty while connected.
     package var lastConnectError = ""
+    /// That was a wrong password, another kind of server, a certificate that is not trusted: no waiting helps.
+    package var isMisconfigured = false
 
     package init() {}
 }
-    /// That was a wrong password, another kind of server, a certificate that is not trusted: no waiting helps.
-    package var isMisconfigured = false

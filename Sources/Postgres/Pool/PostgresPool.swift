@@ -51,9 +51,8 @@ package final class PostgresPool: Sendable {
     /// How often another timeline than before was met: a standby was promoted, and what the former primary had not
     /// passed on to it is gone although it was committed.
     package var timelineChanges: Int { news.timelineChanges }
-
-    /// Without waiting, and without an error when the server is away. Call this or `start`, once.
-    package func startInBackground() { for link in links { _ = link.start() } }
+    /// The timeline met last; nil before the first connection, and when the server does not tell.
+    package var timeline: String? { news.timeline }
 
     var hasConnectedWriter: Bool { writers.contains { $0.counters.isConnected.load(ordering: .relaxed) } }
 
@@ -72,6 +71,7 @@ package final class PostgresPool: Sendable {
             throw error
         }
     }
+
     /// The same without waiting. Then `connected` tells, any number of times; `stop` closes.
     package func begin() {
         if let problem = ConnectionHosts.problem(of: configuration.connectionString) {
@@ -90,7 +90,6 @@ package final class PostgresPool: Sendable {
     package func connected(withinMs: Int) async throws(PostgresError) {
         try await gate.wait(ms: withinMs).get()
     }
-
 
     /// Refuses new calls, lets those in flight finish for `stopTimeoutMs`, and closes. Can be called again.
     package func stop() async {

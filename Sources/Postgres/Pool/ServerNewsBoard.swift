@@ -15,6 +15,7 @@ final class ServerNewsBoard: Sendable {
     private let state = Mutex(State())
 
     var timelineChanges: Int { state.withLock { $0.timelineChanges } }
+    var timeline: String? { state.withLock { $0.timeline } }
 
     func follow(_ links: [Link]) {
         state.withLock { $0.links = links.map { Weak(link: $0) } }

@@ -54,6 +54,8 @@ package struct LeaseMachine: Sendable {
     private let me: NodeID
     private let shardCount: Int
     private var states: [ShardID: State] = [:]
+    /// When the leases that others hold run out, of wanted shards, as last heard.
+    private var freeMs: [ShardID: Int64] = [:]
     private var workers: [NodeID] = []
     private var pins: [ShardID: NodeID] = [:]
     private var isDraining = false
@@ -110,10 +112,21 @@ package struct LeaseMachine: Sendable {
         nowMs >= lease.renewedMs + settings.ttlMs - settings.marginMs
     }
 
-    /// Called every `renewMs` and whenever something changed.
+    /// When `tick` is wanted before its regular time: a lease that another worker held may have run out, or a shard has
+    /// rested long enough.
+    package var nextDeadlineMs: Int64? {
+        var deadlineMs = freeMs.values.min()
+        for case .held(let lease) in states.values {
+            if let startsMs = lease.startsMs { deadlineMs = min(deadlineMs ?? startsMs, startsMs) }
+        }
+        return deadlineMs
+    }
+
+    /// Called at least every `renewMs`, at `nextDeadlineMs` and whenever something changed.
     package mutating func tick(nowMs: Int64) -> [Action] {
         var actions: [Action] = []
         let wanted = isDraining ? [] : Placement.shards(of: me, among: workers, shardCount: shardCount, pins: pins)
+        freeMs = [:]
         for shard in states.keys.sorted() {
             switch states[shard] {
             case .held(var lease):
@@ -150,11 +163,12 @@ package struct LeaseMachine: Sendable {
 
     /// - Parameters:
     ///   - epoch: nil when another worker holds the lease or the broker could not be asked.
+    ///   - heldForMs: how long another worker's lease lives on, when that is the reason.
     ///   - knownForMs: how long the server process that granted it knows of this lease.
     ///   - sentMs: when the request was sent, at or after the call that asked for it; the lease lives from then, not
     ///     from the answer.
     package mutating func leaseAnswered(
-        _ shard: ShardID, epoch: UInt64?, knownForMs: Int64, sentMs: Int64, nowMs: Int64
+        _ shard: ShardID, epoch: UInt64?, heldForMs: Int64? = nil, knownForMs: Int64, sentMs: Int64, nowMs: Int64
     ) -> [Action] {
         guard case .asked(let sinceMs, let wasMine) = states[shard], sinceMs <= sentMs else {
             // The wish is gone, or this answers an earlier one; so goes the lease, if it came.
@@ -162,6 +176,8 @@ package struct LeaseMachine: Sendable {
         }
         guard let epoch else {
             states[shard] = nil
+            // Not a moment later than it is free; a millisecond more than it says, which may be rounded.
+            if let heldForMs { freeMs[shard] = nowMs + heldForMs + 1 }
             return []
         }
         let restsMs = wasMine ? 0 : max(0, settings.holdOffMs - knownForMs)

@@ -21,6 +21,7 @@ final class SimulatedWorker: Process {
     private var shardOfStream: [String: (shard: ShardID, isEvents: Bool)] = [:]
     private var outgoing = FlightQueue<Outgoing>(bytesMax: 0, flightBytesMax: 0)
     private var timerAtMs: Int64?
+    private var leaseTimerMs: Int64?
     private var isDraining = false
     private var lastTrimMs: Int64 = 0
     private var serverChangesKnown = 0
@@ -47,7 +48,7 @@ final class SimulatedWorker: Process {
         follower = StreamFollower(self) { [unowned self] in arrived($0) }
         outgoing = FlightQueue(bytesMax: Self.outgoingBytesMax, flightBytesMax: 4_000)
         (gateways, shardOfStream, running, released, grants) = ([], [:], [], [:], [:])
-        (timerAtMs, isDraining, lastTrimMs, serverChangesKnown) = (nil, false, 0, 0)
+        (timerAtMs, leaseTimerMs, isDraining, lastTrimMs, serverChangesKnown) = (nil, nil, false, 0, 0)
         heartbeat()
         every(1_000) { [self] in heartbeat() }
         every(500) { [self] in
@@ -98,6 +99,17 @@ final class SimulatedWorker: Process {
 
     // MARK: Leases
 
+    private func armLeaseTimer() {
+        guard let deadlineMs = leases.nextDeadlineMs, deadlineMs < leaseTimerMs ?? .max else { return }
+        leaseTimerMs = deadlineMs
+        later(max(0, deadlineMs - nowMs)) { [self] in
+            guard leaseTimerMs == deadlineMs else { return }
+            leaseTimerMs = nil
+            if !isDraining { perform(leases.tick(nowMs: max(nowMs, deadlineMs))) }
+            armLeaseTimer()
+        }
+    }
+
     /// Serving ends in the same breath; the rest is performed at once but not in the same instant, as by concurrent tasks.
     private func perform(_ actions: [LeaseMachine.Action]) {
         for action in actions {
@@ -121,12 +133,13 @@ final class SimulatedWorker: Process {
             call {
                 $0.acquire(shard, owner: me, ttlMs: ttlMs)
             } then: { [self] answer in
-                let grant = answer ?? nil
+                let grant = answer?.grant
                 if let grant { grants[shard] = grant }
                 perform(
                     leases.leaseAnswered(
-                        shard, epoch: grant?.epoch, knownForMs: grant?.knownForMs ?? 0, sentMs: sentMs,
-                        nowMs: nowMs))
+                        shard, epoch: grant?.epoch, heldForMs: answer?.heldForMs.map(Int64.init),
+                        knownForMs: grant?.knownForMs ?? 0, sentMs: sentMs, nowMs: nowMs))
+                armLeaseTimer()
             }
         case .renew(let shard, let epoch):
             call {
@@ -187,9 +200,10 @@ final class SimulatedWorker: Process {
                 guard leases.held[shard] == epoch else { return }
                 let isTrusting = world.sabotage == .historyTrustedAfterLoss
                 let grant = grants[shard].flatMap { $0.epoch == epoch ? $0 : nil }
+                let gateways = gateways.union(nodes.filter { $0.roles.contains("gateway") }.map(\.id))
                 let actions = machine.shardOpened(
                     shard, epoch: epoch, history: history, trustedEpoch: isTrusting ? 0 : grant?.trustedEpoch ?? epoch,
-                    gateways: nodes.filter { $0.roles.contains("gateway") }.map(\.id), nowMs: nowMs)
+                    gateways: gateways.sorted(), nowMs: nowMs)
                 shardOfStream[events] = (shard, true)
                 shardOfStream[control] = (shard, false)
                 follower.follow(events, after: history.lastID, server: grant?.server)
@@ -200,7 +214,6 @@ final class SimulatedWorker: Process {
     }
 
     private func stop(_ shard: ShardID, _ epoch: UInt64) {
-                let gateways = gateways.union(nodes.filter { $0.roles.contains("gateway") }.map(\.id))
         if let current = machine.epoch(of: shard), current != epoch { return }
         for stream in [keys.events(shard: shard.number), keys.control(shard: shard.number)] {
             follower.unfollow(stream)

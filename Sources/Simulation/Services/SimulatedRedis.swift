@@ -82,11 +82,11 @@ final class SimulatedRedis {
 
     // MARK: Leases
 
-    func acquire(_ shard: ShardID, owner: NodeID, ttlMs: Int64) -> LeaseGrant? {
-        let grant = store.acquire(
+    func acquire(_ shard: ShardID, owner: NodeID, ttlMs: Int64) -> LeaseAnswer {
+        let answer = store.acquire(
             keys.lease(shard: shard.number), owner: owner.name, ttlMs: Int(ttlMs), nowMs: nowMs)
-        if let grant { granted(shard, grant.epoch, owner) }
-        return grant
+        if let grant = answer.grant { granted(shard, grant.epoch, owner) }
+        return answer
     }
 
     func renew(_ shard: ShardID, owner: NodeID, epoch: UInt64, ttlMs: Int64) -> Bool {

@@ -50,6 +50,32 @@ import Testing
         #expect(machine.tick(nowMs: 1_500) == [.acquire(zero)])
     }
 
+    @Test func aSuccessorAsksInTheMomentWhenTheLeaseRunsOut() {
+        var machine = machine(shardCount: 2)
+        _ = machine.workersChanged([me], nowMs: 1_000)
+        #expect(machine.nextDeadlineMs == nil)
+        for (shard, heldForMs) in [(0, 700), (1, 40)] as [(Int, Int64)] {
+            _ = machine.leaseAnswered(
+                ShardID(shard), epoch: nil, heldForMs: heldForMs, knownForMs: 0, sentMs: 1_000, nowMs: 1_010)
+        }
+        #expect(machine.nextDeadlineMs == 1_051)
+        #expect(machine.tick(nowMs: 1_051) == [.acquire(zero), .acquire(ShardID(1))])
+        #expect(machine.nextDeadlineMs == nil, "both are asked for")
+        _ = machine.leaseAnswered(zero, epoch: nil, heldForMs: 659, knownForMs: 0, sentMs: 1_051, nowMs: 1_052)
+        #expect(machine.nextDeadlineMs == 1_712)
+        _ = machine.workersChanged([NodeID("other")], nowMs: 1_100)
+        #expect(machine.nextDeadlineMs == nil, "not wanted any more")
+    }
+
+    @Test func aShardThatRestsHasADeadline() {
+        var machine = machine()
+        _ = machine.workersChanged([me], nowMs: 1_000)
+        #expect(machine.leaseAnswered(zero, epoch: 9, knownForMs: 3_000, sentMs: 1_000, nowMs: 1_010).isEmpty)
+        #expect(machine.nextDeadlineMs == 3_010)
+        #expect(machine.tick(nowMs: 3_010).contains(.start(zero, epoch: 9)))
+        #expect(machine.nextDeadlineMs == nil)
+    }
+
     @Test func anUnansweredRequestIsRepeatedAfterTheLeaseWouldHaveEnded() {
         var machine = machine()
         _ = machine.workersChanged([me], nowMs: 1_000)
