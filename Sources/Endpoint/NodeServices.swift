@@ -64,7 +64,8 @@ package final class NodeServices: SessionServices {
         if !snapshot.formers.isEmpty {
             return NodeServices(
                 clock: clock, catalogs: catalogs, authenticator: authenticator, queries: queries,
-                mutations: mutations, isAPI: isAPI, limits: limits, pinned: current, onFormer: onFormer)
+                mutations: mutations, isAPI: isAPI, limits: limits, parties: parties, pinned: current,
+                onFormer: onFormer)
         }
         return latest.withLock { latest in
             if let latest, latest.projectVersion == current.version { return latest }
