@@ -194,7 +194,7 @@ let package = Package(
         tests("PostgresTests", ["LocalServers", "Postgres", logging]),
         tests("BrokerTests", ["Broker", "LiveModel", logging]),
         tests("DirectoryTests", ["Broker", "Directory", "JSON", "LiveModel"]),
-        tests("HTTPServerTests", ["HTTPServer", nio, nioPosix, nioHTTP, nioWebSocket, logging]),
+        tests("HTTPServerTests", ["HTTPServer", "LiveModel", nio, nioPosix, nioHTTP, nioWebSocket, logging]),
         tests("GRPCTests", ["GRPC"]),
         tests("ObservabilityTests", ["Observability", logging, metrics]),
         tests("SettingsTests", ["Settings"]),

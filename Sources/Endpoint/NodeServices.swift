@@ -4,6 +4,7 @@ package import Execution
 package import Gateway
 package import JSON
 package import LiveModel
+internal import Logging
 internal import Observability
 package import Sessions
 internal import Synchronization
@@ -25,6 +26,7 @@ package final class NodeServices: SessionServices {
     private let mutations: MutationService
     private let isAPI: Bool
     private let limits: VariableLimits
+    private let logger = Logger(label: "freshet.endpoint")
 
     package init(
         clock: ServiceClock, catalogs: ServedCatalogs, authenticator: any Authenticator, queries: QueryExecutor,
@@ -137,15 +139,37 @@ package final class NodeServices: SessionServices {
     package func refusal(of identity: Identity) -> RequestError? { authenticator.refusal(of: identity) }
 
     /// One-shot read of a query.
-    package func read(_ resolved: ResolvedOperation) async throws(RequestError) -> QueryExecutor.Result {
-        try await queries.run(resolved.operation, variables: resolved.variables, auth: resolved.auth)
+    package func read(
+        _ resolved: ResolvedOperation, traceID: String
+    ) async throws(RequestError) -> QueryExecutor.Result {
+        do throws(RequestError) {
+            return try await queries.run(resolved.operation, variables: resolved.variables, auth: resolved.auth)
+        } catch {
+            report(error, resolved, traceID)
+            throw error
+        }
     }
 
     package func mutate(
         _ resolved: ResolvedOperation, traceID: String
     ) async throws(RequestError) -> MutationExecutor.Outcome {
         guard isAPI else { throw RequestError(.notFound, "this node runs no mutations (role api)") }
-        return try await mutations.execute(resolved, traceID: traceID)
+        do throws(RequestError) {
+            let outcome = try await mutations.execute(resolved, traceID: traceID)
+            for error in outcome.errors { report(error, resolved, traceID) }
+            return outcome
+        } catch {
+            report(error, resolved, traceID)
+            throw error
+        }
+    }
+
+    /// What the client is not told.
+    private func report(_ error: RequestError, _ resolved: ResolvedOperation, _ traceID: String) {
+        guard let cause = error.cause else { return }
+        logger.error(
+            "operation failed",
+            metadata: ["trace": "\(traceID)", "operation": "\(resolved.operation.reference)", "cause": "\(cause)"])
     }
 
     package func runOnce(_ resolved: ResolvedOperation, traceID: String) async throws(RequestError) -> [UInt8] {
@@ -158,7 +182,7 @@ package final class NodeServices: SessionServices {
     ) async throws(RequestError) -> OperationAnswer {
         switch resolved.operation.kind {
         case .query:
-            let result = try await read(resolved)
+            let result = try await read(resolved, traceID: traceID)
             return OperationAnswer(body: result.body, entities: result.entities)
         case .mutation:
             let outcome = try await mutate(resolved, traceID: traceID)

@@ -46,9 +46,10 @@ package final class PublicEndpoint: HTTPHandler {
     // MARK: HTTP
 
     package func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
-        let call = Call(
-            request: request, exchange: exchange, headers: corsHeaders(for: request),
-            traceID: TraceID(continuing: request.header("traceparent")).description)
+        let traceID = TraceID(continuing: request.header("traceparent")).description
+        var headers = corsHeaders(for: request)
+        headers.add(name: "x-trace-id", value: traceID)
+        let call = Call(request: request, exchange: exchange, headers: headers, traceID: traceID)
         if request.method == .OPTIONS { return preflight(call) }
         let parts = request.path.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
         switch (parts.count, parts.first) {
@@ -90,12 +91,14 @@ package final class PublicEndpoint: HTTPHandler {
     private func corsHeaders(for request: HTTPRequest) -> HTTPHeaders {
         guard let origin = request.header("origin") else { return [:] }
         if settings.corsOrigins.contains("*") {
-            return ["access-control-allow-origin": "*", "access-control-expose-headers": "etag, retry-after"]
+            return [
+                "access-control-allow-origin": "*", "access-control-expose-headers": "etag, retry-after, x-trace-id",
+            ]
         }
         guard settings.corsOrigins.contains(origin) else { return ["vary": "Origin"] }
         return [
             "access-control-allow-origin": origin, "vary": "Origin",
-            "access-control-expose-headers": "etag, retry-after",
+            "access-control-expose-headers": "etag, retry-after, x-trace-id",
         ]
     }
 
@@ -187,7 +190,7 @@ package final class PublicEndpoint: HTTPHandler {
                 defer { self.services.parties.give(.request, for: parties) }
                 try await work(identity)
             } catch {
-                if error.code == .internalError {
+                if error.code == .internalError, error.cause == nil {
                     self.logger.error(
                         "request failed", metadata: ["trace": "\(call.traceID)", "error": "\(error.message)"])
                 }

@@ -50,7 +50,7 @@ extension HTTPRequest {
         do {
             value = try JSONValue(parsing: Array(body.readableBytesView))
         } catch {
-            throw RequestError(.badRequest, "the body is not JSON: \(error.code.rawValue) at byte \(error.offset)")
+            throw RequestError(.badRequest, "the body is not JSON: \(error)")
         }
         guard case .object(let object) = value else {
             throw RequestError(.badRequest, "the body must be a JSON object")

@@ -15,6 +15,7 @@ extension RequestError {
         case .invalidParameter: self.init(.invalidVariable, "a value cannot be stored: text must not contain NUL")
         case .unsupported: self.init(.internalError, "the statement is not supported")
         }
+        if code == .databaseError || code == .internalError { cause = "\(error)" }
     }
 
     private static func server(_ state: String, _ error: PostgresError) -> RequestError {
@@ -29,7 +30,7 @@ extension RequestError {
         case _ where state.hasPrefix("53"), _ where state.hasPrefix("57P"), _ where state.hasPrefix("08"), "25006",
             "26000":
             RequestError(.unavailable, "the database cannot be reached")
-        default: RequestError(.databaseError, "the database refused the statement (SQLSTATE \(state))")
+        default: RequestError(.databaseError, "the database refused the statement")
         }
     }
 }

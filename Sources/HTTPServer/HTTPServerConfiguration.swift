@@ -19,6 +19,8 @@ package struct HTTPServerConfiguration: Sendable {
     package var headerFieldsMax = 100
     /// Request body, checked while it streams in: 413.
     package var bodyBytesMax = 1024 * 1024
+    /// Bodies of all connections together, until they are answered: 503.
+    package var bodiesBytesMax = 256 * 1024 * 1024
     /// From the first byte of a request (or from accept) to the end of its header: 408.
     package var headerTimeoutMs: Int64 = 10_000
     /// From the end of the header to the end of the body: 408.

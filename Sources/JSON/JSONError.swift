@@ -22,6 +22,24 @@ package struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
         case tooDeep
         /// Longer than `JSONLimits.bytesMax`.
         case tooLarge
+
+        /// In words for whoever sent the text.
+        package var text: String {
+            switch self {
+            case .unexpectedEnd: "the text ends inside a value"
+            case .unexpectedByte: "a character that cannot stand here"
+            case .trailingBytes: "something follows the value"
+            case .byteOrderMark: "a byte order mark"
+            case .invalidNumber: "not a number"
+            case .numberOutOfRange: "a number that is too large"
+            case .invalidEscape: "an unknown escape"
+            case .loneSurrogate: "half of a surrogate pair"
+            case .controlCharacter: "a control character that is not escaped"
+            case .invalidUTF8: "not UTF-8"
+            case .tooDeep: "nested too deeply"
+            case .tooLarge: "too long"
+            }
+        }
     }
 
     package let code: Code
@@ -33,7 +51,7 @@ package struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
         self.offset = offset
     }
 
-    package var description: String { "\(code.rawValue) at byte \(offset)" }
+    package var description: String { "\(code.text) at byte \(offset)" }
 }
 
 /// What a text may cost.

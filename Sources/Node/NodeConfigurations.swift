@@ -127,6 +127,7 @@ extension ServiceNode {
         http.connectionsMax = settings.http.connectionsMax
         http.headerBytesMax = settings.http.headerBytesMax
         http.bodyBytesMax = settings.http.bodyBytesMax
+        http.bodiesBytesMax = settings.http.bodiesBytesMax
         http.headerTimeoutMs = Int64(settings.http.headerTimeoutMs)
         http.idleTimeoutMs = Int64(settings.http.idleTimeoutMs)
         http.pendingBytesMax = max(

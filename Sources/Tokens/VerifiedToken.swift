@@ -36,7 +36,7 @@ enum TokenFailure: Error, Hashable {
         case .notYetValid: unauthenticated("The token is not valid yet.")
         case .wrongAudience: unauthenticated("The token is for another audience.")
         case .wrongIssuer: unauthenticated("The token is from another issuer.")
-        case .nobodyTrusted: unauthenticated("This server accepts no tokens (auth.mode is none).")
+        case .nobodyTrusted: unauthenticated("This server accepts no signed tokens.")
         case .noKeys: RequestError(.unavailable, "The keys that verify tokens cannot be fetched.")
         }
     }

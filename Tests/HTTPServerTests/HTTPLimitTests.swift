@@ -34,7 +34,9 @@ import Testing
             client.send(request)
             let response = try client.response()
             #expect(response.status == status)
-            #expect(response.body.hasPrefix(#"{"error":{"code":\#(status),"message":""#), "\(response.body)")
+            let code = try #require(HTTPFailureCodes.byStatus[status])
+            #expect(response.body.hasPrefix(#"{"message":""#), "\(response.body)")
+            #expect(response.body.contains(#""extensions":{"code":"\#(code)""#), "\(response.body)")
             #expect(response.has("connection: close"))
             #expect(try client.rest() == [])
             let other = try RawClient(port: port)
@@ -175,6 +177,33 @@ import Testing
                 #expect(try neighbour.response().status == 200)
             }
             #expect(try client.rest().count < 30_000_000)
+        }
+    }
+
+    @Test func bodiesOfAllConnectionsHaveABoundTogether() async throws {
+        try await withServer({
+            $0.bodyBytesMax = 1000
+            $0.bodiesBytesMax = 1500
+        }) { port, _, _ in
+            let head = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n"
+            let first = try RawClient(port: port)
+            first.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n")
+            #expect(try first.text(through: "\r\n\r\n").hasPrefix("HTTP/1.1 100"))
+            first.send(String(repeating: "x", count: 900))
+            // There is room until the server has read those.
+            var (status, body) = (200, "")
+            for _ in 0..<1_000 where status == 200 {
+                let second = try RawClient(port: port)
+                second.send(head + String(repeating: "y", count: 1000))
+                let response = try second.response()
+                (status, body) = (response.status, response.body)
+            }
+            #expect(status == 503 && body.contains(#""code":"UNAVAILABLE","retryAfterMs":1000"#), "\(body)")
+            first.send(String(repeating: "x", count: 100))
+            #expect(try first.response().status == 200)
+            let third = try RawClient(port: port)
+            third.send(head + String(repeating: "z", count: 1000))
+            #expect(try third.response().status == 200)
         }
     }
 }

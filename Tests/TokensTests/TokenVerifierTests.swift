@@ -231,7 +231,7 @@ struct TokenVerifierTests {
         let verifier = try await TokenVerifier(TokenPolicy(trust: .nobody))
         #expect(
             await refusal(verifier, try TokenFactory.token(key: rsa))?.message
-                == "This server accepts no tokens (auth.mode is none).")
+                == "This server accepts no signed tokens.")
     }
 
     @Test("no message repeats what the token says")

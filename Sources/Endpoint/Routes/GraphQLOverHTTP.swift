@@ -15,6 +15,10 @@ internal import Sessions
 extension PublicEndpoint {
     func graphQL(_ call: Call) {
         if sharedStream(call) { return }
+        guard call.request.method != .DELETE else {
+            return call.fail(
+                RequestError(.badRequest, "DELETE ends an operation of a reserved stream: the request lacks its token"))
+        }
         guard call.request.method == .GET || call.request.method == .POST else {
             return call.methodNotAllowed("GET, POST, PUT, DELETE")
         }
@@ -99,7 +103,6 @@ extension PublicEndpoint {
     ) {
         var headers = headers ?? call.headers
         headers.replaceOrAdd(name: "content-type", value: type.rawValue + "; charset=utf-8")
-        headers.replaceOrAdd(name: "x-trace-id", value: call.traceID)
         call.exchange.respond(status, headers: headers, body: body)
     }
 

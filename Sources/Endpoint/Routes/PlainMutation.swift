@@ -24,7 +24,6 @@ extension PublicEndpoint {
             }
             let outcome = try await self.services.mutate(resolved, traceID: call.traceID)
             var headers = call.headers
-            headers.replaceOrAdd(name: "x-trace-id", value: call.traceID)
             guard !outcome.errors.isEmpty else {
                 return call.exchange.respond(json: ResultEnvelope.data(outcome.body), headers: headers)
             }

@@ -13,6 +13,11 @@ internal import Sessions
 extension PublicEndpoint {
     func query(_ call: Call, connector: String, operation: String) {
         guard call.request.method == .GET || call.request.method == .HEAD else { return call.methodNotAllowed("GET") }
+        let produced = ["application/json", "text/event-stream", "application/json-patch+json"]
+        guard Preferences.allows(produced, in: call.request.header("accept")) else {
+            return call.fail(
+                RequestError(.notAcceptable, "only application/json and text/event-stream are produced"))
+        }
         let isStream =
             call.request.method == .GET
             && Preferences.accepts("text/event-stream", in: call.request.header("accept") ?? "")
@@ -52,7 +57,7 @@ extension PublicEndpoint {
     private func readOnce(
         _ call: Call, _ resolved: ResolvedOperation, known: KnownResult?
     ) async throws(RequestError) {
-        let result = try await services.read(resolved)
+        let result = try await services.read(resolved, traceID: call.traceID)
         let tag = EntityTag(KnownResult(digest: result.digest, position: nil), of: resolved.liveQuery.key)
         answer(call, tag: tag, known: known, result.digest, result.body, resolved)
     }
@@ -137,7 +142,7 @@ extension PublicEndpoint {
                 case .waited:
                     // The owner may not have answered at all: the database decides what the client is told.
                     self.perform(call) { _ throws(RequestError) in
-                        let result = try await self.services.read(resolved)
+                        let result = try await self.services.read(resolved, traceID: call.traceID)
                         let isSame = known?.digest == result.digest
                         let position = isSame ? known?.position : nil
                         let tag = EntityTag(

@@ -25,9 +25,7 @@ extension PublicEndpoint {
         perform(call) { [call] identity throws(RequestError) in
             let request = try OperationRequest(sqlConnect: try call.request.jsonBody(), of: wanted.name.connector)
             let answer = try await self.sqlConnectAnswer(request, wanted.method, identity, traceID: call.traceID)
-            var headers = call.headers
-            headers.replaceOrAdd(name: "x-trace-id", value: call.traceID)
-            call.exchange.respond(json: answer.sqlConnectObject, headers: headers)
+            call.exchange.respond(json: answer.sqlConnectObject, headers: call.headers)
         }
     }
 

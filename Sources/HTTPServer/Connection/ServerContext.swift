@@ -9,6 +9,8 @@ final class ServerContext: Sendable {
     let http2: HTTP2Setup?
     let tls: TLSHandlers?
     let counters = Counters()
+    /// Of request bodies, until they are answered.
+    let bodies: BytesBudget
     /// Set once by shutdown: answers close their connections from then on.
     let isDraining = Atomic<Bool>(false)
     private let lastWebSocketID = Atomic<UInt64>(0)
@@ -33,6 +35,7 @@ final class ServerContext: Sendable {
         self.logger = logger
         self.http2 = http2
         self.tls = tls
+        bodies = BytesBudget(bytesMax: configuration.bodiesBytesMax)
     }
 
     func nextWebSocketID() -> UInt64 {

@@ -42,6 +42,9 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     /// Whole requests not yet given to the application; bounded by one receive buffer (`BurstAllocator.burstBytesMax`).
     private var queue: [Item] = []
     private var current: HTTPExchange?
+    /// Taken from the server's budget for bodies: of all requests here, and of the current one.
+    private var bodyBytesHeld = 0
+    private var currentBodyBytes = 0
     private var isAdvancing = false
     private var continueIsDue = false
     private var sawTargetEnd = false
@@ -107,6 +110,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     private func connectionLost() {
         if case .handedOver = phase { return }
         transport.closed()
+        giveBack(bodyBytesHeld)
         queue = []
         let exchange = current
         current = nil
@@ -150,10 +154,14 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
             guard case .body(var request) = phase else { return }
             phase = .failed  // so that the body is not copied while it grows
             continueIsDue = false
-            request.body.writeBuffer(&bytes)
-            if request.body.readableBytes > self.context.configuration.bodyBytesMax {
+            let count = bytes.readableBytes
+            if request.body.readableBytes + count > self.context.configuration.bodyBytesMax {
                 fail(.bodyTooLarge)
+            } else if !self.context.bodies.take(count) {
+                fail(.bodiesFull)
             } else {
+                bodyBytesHeld += count
+                request.body.writeBuffer(&bytes)
                 phase = .body(request)
             }
         case .end:
@@ -209,6 +217,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
             answered(keepAlive: keepAlive, parserStopped: partial.wantsUpgrade)
         }
         current = exchange
+        currentBodyBytes = request.body.readableBytes
         deadlineMs = ConnectionTable.never
         guard partial.isWebSocket else {
             context.handler.handle(request, exchange)
@@ -234,6 +243,8 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
 
     private func answered(keepAlive: Bool, parserStopped: Bool) {
         current = nil
+        giveBack(currentBodyBytes)
+        currentBodyBytes = 0
         guard keepAlive else { return sendLastWord() }
         setDeadline(context.configuration.idleTimeoutMs)
         switch phase {
@@ -244,6 +255,11 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         if parserStopped { restartParser() }
         advance()
         readIfWanted()
+    }
+
+    private func giveBack(_ bytes: Int) {
+        context.bodies.give(bytes)
+        bodyBytesHeld -= bytes
     }
 
     /// The parser stops behind a request with `Upgrade`; when we do not take the offer, a new one continues after it.
@@ -328,6 +344,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     func handOver(to http2: @escaping HTTP2Setup, from wire: WireHandler, first bytes: ByteBuffer) {
         guard let pipeline = channelContext?.pipeline else { return }
         phase = .handedOver
+        giveBack(bodyBytesHeld)
         let channel = transport.channel
         let context = context
         transport.table.remove(transport)
@@ -373,6 +390,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
             headers.add(contentsOf: handshake.responseHeaders(subprotocol: subprotocol, on: transport.channel))
             phase = .handedOver
             current = nil
+            giveBack(bodyBytesHeld)
             let head = ResponseHead(
                 status: .switchingProtocols, headers: headers, framing: .none, keepAlive: true, isHTTP10: false)
             var buffer = transport.channel.allocator.buffer(capacity: 256)

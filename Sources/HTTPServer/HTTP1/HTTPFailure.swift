@@ -19,6 +19,8 @@ struct HTTPFailure: Error, Equatable {
         headers: ["upgrade": "websocket", "sec-websocket-version": "13"])
     static let overloaded = HTTPFailure(
         status: .serviceUnavailable, message: "too many connections", headers: ["retry-after": "1"])
+    static let bodiesFull = HTTPFailure(
+        status: .serviceUnavailable, message: "too many request bodies are arriving", headers: ["retry-after": "1"])
 
     init(status: HTTPResponseStatus, message: String, headers: HTTPHeaders = [:]) {
         self.status = status
@@ -38,8 +40,23 @@ struct HTTPFailure: Error, Equatable {
         }
     }
 
-    /// `{"error":{"code":400,"message":"…"}}`; messages are constants of this file, so nothing needs escaping.
+    /// GraphQL's form, and the message at the top for clients that read it there (SQL Connect). Messages and codes are
+    /// constants of this file, so nothing needs escaping.
     var body: ByteBuffer {
-        ByteBuffer(string: #"{"error":{"code":\#(status.code),"message":"\#(message)"}}"#)
+        let code = HTTPFailureCodes.byStatus[Int(status.code)] ?? "BAD_REQUEST"
+        let later = headers.contains(name: "retry-after") ? #","retryAfterMs":1000"# : ""
+        return ByteBuffer(
+            string:
+                #"{"message":"\#(message)","errors":[{"message":"\#(message)","extensions":{"code":"\#(code)"\#(later)}}]}"#
+        )
     }
+}
+
+/// What those answers carry in `extensions.code`; `config/errors.md` has the same table.
+package enum HTTPFailureCodes {
+    package static let byStatus: [Int: String] = [
+        400: "BAD_REQUEST", 405: "METHOD_NOT_ALLOWED", 408: "BAD_REQUEST", 413: "PAYLOAD_TOO_LARGE",
+        414: "PAYLOAD_TOO_LARGE", 417: "BAD_REQUEST", 426: "BAD_REQUEST", 431: "PAYLOAD_TOO_LARGE",
+        503: "UNAVAILABLE", 505: "BAD_REQUEST",
+    ]
 }

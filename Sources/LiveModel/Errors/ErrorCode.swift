@@ -72,6 +72,8 @@ package struct RequestError: Error, Hashable, Sendable {
     package var path: [PathElement]
     /// When to try again; nil unless `code.isRetryable`.
     package var retryAfterMs: Int?
+    /// For the server's own log, never told to a client: what the database said, without its words about rows.
+    package var cause: String?
 
     package enum PathElement: Hashable, Sendable {
         case key(String)

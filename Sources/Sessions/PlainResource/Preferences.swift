@@ -11,6 +11,14 @@ package enum Preferences {
         }
     }
 
+    /// Whether an `Accept` header leaves room for one of the types: named, or in a range such as `application/*`. An
+    /// absent or empty one does.
+    package static func allows(_ types: [String], in header: String?) -> Bool {
+        guard let header, header.contains(where: { $0 != " " }) else { return true }
+        let ranges = types.flatMap { [$0, String($0.prefix { $0 != "/" }) + "/*"] } + ["*/*"]
+        return ranges.contains { accepts($0, in: header) }
+    }
+
     /// `Prefer: wait=N` (RFC 7240 §4.3).
     ///
     /// Whole seconds asked for, bounded by `maximum`; nil when the header asks for no wait or is malformed, which the

@@ -4,8 +4,8 @@ internal import Synchronization
 /// The layers over the defaults: command line, environment, file, in this precedence. `swift-configuration` looks up,
 /// this type prepares the layers, refuses what no setting is called, and tells where a value came from.
 struct SettingsLayers {
-    /// Set by Freshet's own tools, no settings: the path of the settings file.
-    static let otherEnvironmentNames: Set<String> = ["FRESHET_CONFIG"]
+    /// Read by Freshet's own tools, no settings: the path of the settings file; where and as whom its clients call.
+    static let otherEnvironmentNames: Set<String> = ["FRESHET_CONFIG", "FRESHET_TOKEN", "FRESHET_URL"]
 
     private(set) var problems: [SettingsError.Problem]
     private let file: SettingsFile?

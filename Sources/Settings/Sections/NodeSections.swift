@@ -37,6 +37,7 @@ extension Settings {
         package var eventLoops: Int
         package var connectionsMax: Int
         package var bodyBytesMax: Int
+        package var bodiesBytesMax: Int
         package var headerBytesMax: Int
         package var idleTimeoutMs: Int
         package var headerTimeoutMs: Int
@@ -56,6 +57,7 @@ extension Settings {
             eventLoops = values.int("http.eventLoops")
             connectionsMax = values.int("http.connectionsMax")
             bodyBytesMax = values.int("http.bodyBytesMax")
+            bodiesBytesMax = values.int("http.bodiesBytesMax")
             headerBytesMax = values.int("http.headerBytesMax")
             idleTimeoutMs = values.int("http.idleTimeoutMs")
             headerTimeoutMs = values.int("http.headerTimeoutMs")

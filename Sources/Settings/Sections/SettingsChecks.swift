@@ -100,6 +100,9 @@ extension Settings {
         if postgres.reconnectMaxMs < postgres.reconnectMinMs {
             found.append("postgres.reconnectMaxMs is less than postgres.reconnectMinMs")
         }
+        if http.bodiesBytesMax < http.bodyBytesMax {
+            found.append("http.bodiesBytesMax is less than one body may have (http.bodyBytesMax)")
+        }
         if limits.variablesBytesMax > http.bodyBytesMax {
             found.append("limits.variablesBytesMax is more than http.bodyBytesMax lets in")
         }

@@ -62,6 +62,9 @@ extension SettingTable {
         .int("http.eventLoops", 0, in: 0...256, "Threads for connections; 0: one per core."),
         .int("http.connectionsMax", 20_000, in: 1...1_000_000, "Open connections; further ones are refused."),
         .bytes("http.bodyBytesMax", 4 * mib, in: kib...256 * mib, "Size of a request's body."),
+        .bytes(
+            "http.bodiesBytesMax", 256 * mib, in: mib...1024 * 1024 * mib,
+            "Bodies of all requests together until they are answered; who finds no room is told to come back."),
         .bytes("http.headerBytesMax", 32 * kib, in: kib...mib, "Size of a request's head."),
         .duration("http.idleTimeoutMs", 75_000, in: 100...hour, "Silence after which a kept connection is closed."),
         .duration("http.headerTimeoutMs", 10_000, in: 100...10 * minute, "Time in which a request's head must arrive."),

@@ -30,7 +30,7 @@ struct ClientOptions: ParsableArguments {
         do throws(JSONError) {
             if case .object(let object) = try JSONParser.parse(Array(variables.utf8)) { return object }
         } catch {
-            Terminal.fail("--vars is not JSON: \(error.code.rawValue) at byte \(error.offset)")
+            Terminal.fail("--vars is not JSON: \(error)")
         }
         Terminal.fail("--vars must be a JSON object")
     }

@@ -1,0 +1,22 @@
+import FoundationEssentials
+import HTTPServer
+import LiveModel
+import Testing
+
+/// `config/errors.md` has the HTTP server's own answers, and they carry the codes that clients know.
+@Suite struct FailureTableTests {
+    @Test func tableIsTheSource() throws {
+        var folder = URL(fileURLWithPath: #filePath)
+        for _ in 0..<3 { folder.deleteLastPathComponent() }
+        let file = folder.appendingPathComponent("config/errors.md").path
+        let text = String(decoding: try #require(FileManager.default.contents(atPath: file)), as: UTF8.self)
+        var rows: [Int: String] = [:]
+        for line in text.split(separator: "\n") where line.hasPrefix("| ") {
+            let cells = line.split(separator: "|").map { $0.filter { $0 != " " } }
+            guard cells.count == 3, let status = Int(cells[0]), cells[1].hasPrefix("`") else { continue }
+            rows[status] = cells[1].filter { $0 != "`" }
+        }
+        #expect(rows == HTTPFailureCodes.byStatus)
+        for (status, code) in HTTPFailureCodes.byStatus { #expect(ErrorCode(rawValue: code) != nil, "\(status)") }
+    }
+}
