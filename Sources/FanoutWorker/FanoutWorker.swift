@@ -206,7 +206,8 @@ package actor FanoutWorker {
     private func leaseTimerFired(_ deadlineMs: Int64) {
         guard leaseTimer?.deadlineMs == deadlineMs else { return }
         leaseTimer = nil
-        if !isDraining { begin(leases.tick(nowMs: max(clock.nowMs(), deadlineMs))) }
+        guard !isDraining else { return }
+        begin(leases.tick(nowMs: max(clock.nowMs(), deadlineMs)))
         armLeaseTimer()
     }
 

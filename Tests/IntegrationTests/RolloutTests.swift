@@ -290,7 +290,7 @@ struct RolloutTests {
         try await Cluster.with { cluster in
             let node = try await cluster.start(
                 roles: "api,worker,gateway",
-                settings: ["deploy.pollMs=100ms", "deploy.keepMs=4000ms", "deploy.moveMs=200ms"])
+                settings: ["deploy.pollMs=100ms", "deploy.keepMs=15s", "deploy.moveMs=200ms"])
             let movie = try await Self.aMovie(node.address)
             let checked = try FreshetProcess(["check", Paths.movies, "--documents"])
             #expect(await checked.waitForExit() == 0)

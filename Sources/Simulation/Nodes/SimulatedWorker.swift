@@ -105,7 +105,8 @@ final class SimulatedWorker: Process {
         later(max(0, deadlineMs - nowMs)) { [self] in
             guard leaseTimerMs == deadlineMs else { return }
             leaseTimerMs = nil
-            if !isDraining { perform(leases.tick(nowMs: max(nowMs, deadlineMs))) }
+            guard !isDraining else { return }
+            perform(leases.tick(nowMs: max(nowMs, deadlineMs)))
             armLeaseTimer()
         }
     }
