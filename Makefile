@@ -5,7 +5,7 @@ PROJECT ?= config/movies
 SWIFT_BUILD_FLAGS ?=
 MINUTES ?= 5
 
-.PHONY: help setup build run cluster test simulate chaos deploy-check lint format bench load clean release
+.PHONY: help setup build run cluster test simulate chaos deploy-check lint format fuzz bench load clean release
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -52,6 +52,10 @@ simulate: setup ## The whole system in one process, many seeds; SEEDS=n FIRST=k 
 	@"$$(swift build -c release --show-bin-path $(SWIFT_BUILD_FLAGS))/freshet-simulate" --seeds $(or $(SEEDS),1000) \
 		$(if $(FIRST),--first $(FIRST)) $(if $(SEED),--seed $(SEED)) $(if $(TRACE),--trace) \
 		$(if $(SABOTAGE),--sabotage $(SABOTAGE))
+
+fuzz: ## Protocol machines, their encodings and JSON Patch against models; FACTOR=50 times as many seeds as in the tests
+	FRESHET_FUZZ_FACTOR=$(or $(FACTOR),50) swift test $(SWIFT_BUILD_FLAGS) --filter \
+		'randomSequencesKeepTheRules|damagedMessagesDoNoHarm|everyPatchAppliedIsTheFullResult|RandomStreamTests'
 
 lint: ## swift format lint --strict
 	swift format lint --strict --configuration .swift-format -r Sources Tests Package.swift

@@ -82,6 +82,10 @@ struct LocalClusterTests {
             ])
             _ = try await subscriber.data(where: isShown("over the socket"))
 
+            // gRPC and graphql-sse's single connection, with two gateways behind the proxy.
+            let others = try await PythonClients.run("proxy_client.py", ["http://\(proxy.host):\(proxy.port)"])
+            #expect(others.contains("passed"), "\(others)")
+
             // One API node and one worker are killed: others take over, and both are started again.
             for name in ["api-1.yaml", "worker-1.yaml"] {
                 let victim = try #require(

@@ -1,9 +1,13 @@
+import Foundation
 import JSON
 import Testing
 
 @testable import JSONPatch
 
 @Suite struct DifferenceTests {
+    /// `make fuzz` runs longer.
+    private static let factor = UInt64(ProcessInfo.processInfo.environment["FRESHET_FUZZ_FACTOR"] ?? "1") ?? 1
+
     private func patch(_ old: String, _ new: String, at pointer: String = "") -> String? {
         JSONPatch.difference(
             from: Array(old.utf8), to: Array(new.utf8), at: pointer, limits: .init(bytesMax: 1 << 20)
@@ -81,7 +85,7 @@ import Testing
         #expect(patch("[\(numbers.joined(separator: ","))]", "[\(numbers.reversed().joined(separator: ",")),1]") == nil)
     }
 
-    @Test(arguments: 0..<40 as Range<UInt64>) func everyPatchAppliedIsTheFullResult(seed: UInt64) throws {
+    @Test(arguments: 0..<40 * Self.factor) func everyPatchAppliedIsTheFullResult(seed: UInt64) throws {
         var random = Numbers(state: seed)
         var (patches, whole) = (0, 0)
         for _ in 0..<60 {

@@ -117,6 +117,8 @@ extension PublicEndpoint {
                     version: services.projectVersion)
                 var headers = call.headers
                 headers.replaceOrAdd(name: "content-type", value: "text/plain; charset=utf-8")
+                // For proxies, which send what names it here to this node.
+                headers.replaceOrAdd(name: SharedStreamMachine.tokenHeader, value: token)
                 call.exchange.respond(.created, headers: headers, body: Array(token.utf8))
             }
         } catch {

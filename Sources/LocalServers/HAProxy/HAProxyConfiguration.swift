@@ -1,7 +1,8 @@
 /// The settings of the HAProxy that stands before a cluster, as text. `deploy/haproxy/haproxy.cfg` is made of it, and so
 /// is what `freshet cluster` runs, so that both route alike.
 ///
-/// What waits for changes (WebSockets, event streams, long-polls) goes to gateways, everything else to API nodes.
+/// What waits for changes (WebSockets, event streams, long-polls) goes to gateways, and so does gRPC, by HTTP/2; everything
+/// else to API nodes. Requests about a single connection of graphql-sse go where it was reserved.
 package struct HAProxyConfiguration: Sendable {
     /// Where a group of nodes is found.
     package enum Servers: Sendable {
@@ -46,7 +47,7 @@ package struct HAProxyConfiguration: Sendable {
         gateways: .resolved(host: "freshet-gateway.freshet.svc.cluster.local", port: 9399, slots: 20))
 
     package var text: String {
-        [global, defaults, resolvers, frontend, backend("api", api), backend("gateway", gateways), stats]
+        [global, defaults, resolvers, frontend, backend("api", api), backend("gateway", gateways), grpcBackend, stats]
             .compactMap { $0 }.joined(separator: "\n")
     }
 
@@ -83,7 +84,9 @@ package struct HAProxyConfiguration: Sendable {
             # Below http.idleTimeoutMs (75 s), so that it is never the node that closes first.
             timeout http-keep-alive 60s
             # A long-poll is silent for up to gateway.longPollMaxMs (60 s); event streams have a comment every 15 s.
-            timeout client 75s
+            # Calls of gRPC are silent for as long as nothing changes: a node ends what it does not hear from.
+            timeout client 1h
+            option clitcpka
             timeout server 75s
             # WebSockets have a ping every gateway.pingIntervalMs (25 s).
             timeout tunnel 90s
@@ -129,10 +132,41 @@ package struct HAProxyConfiguration: Sendable {
                 acl is_live hdr_sub(accept) -i text/event-stream
                 acl is_live hdr_sub(accept) -i multipart/mixed
                 acl is_live hdr_sub(prefer) -i wait=
+                # graphql-sse with one connection for all operations, from its reservation on.
+                acl is_live method PUT
+                acl is_live req.hdr(x-graphql-event-stream-token) -m found
+                acl is_live url_param(token) -m found
+                # Cleartext HTTP/2 is told by its first bytes.
+                acl is_grpc req.hdr(content-type) -m beg application/grpc
+                use_backend gateway_grpc if is_grpc
                 use_backend gateway if is_live
                 default_backend api
 
             """
+    }
+
+    private func lines(_ name: String, _ servers: Servers) -> [String] {
+        switch servers {
+        case .listed(let list): list.map { "server \($0.name) \($0.address)" }
+        case .resolved(let host, let port, let slots):
+            ["server-template \(name)- \(slots) \(host):\(port) resolvers names init-addr none"]
+        }
+    }
+
+    /// The same gateways by cleartext HTTP/2.
+    private var grpcBackend: String {
+        """
+        backend gateway_grpc
+            balance leastconn
+            option httpchk
+            http-check send meth GET uri /readyz ver HTTP/1.1 hdr host freshet
+            http-check expect status 200
+            timeout server 1h
+            # "check-proto" counts on the lines of servers only.
+            default-server inter \(checkMs)ms fastinter \(max(100, checkMs / 2))ms fall 2 rise 1 slowstart 10s
+            \(lines("gateway", gateways).map { $0 + " proto h2 check check-proto h1" }.joined(separator: "\n    "))
+
+        """
     }
 
     private func backend(_ name: String, _ servers: Servers) -> String {
@@ -143,14 +177,13 @@ package struct HAProxyConfiguration: Sendable {
 
                 # Not "on-marked-down shutdown-sessions": a gateway that drains is down for new sessions, and tells those it
                 # has, one after the other, to come back elsewhere. One that comes back gets its share slowly.
+                stick-table type string len 64 size 100k expire 1h
+                stick match req.hdr(x-graphql-event-stream-token)
+                stick match url_param(token)
+                stick store-response res.hdr(x-graphql-event-stream-token)
             """ : ""
         let slow = isGateway ? " slowstart 10s" : ""
-        let lines: [String]
-        switch servers {
-        case .listed(let list): lines = list.map { "server \($0.name) \($0.address)" }
-        case .resolved(let host, let port, let slots):
-            lines = ["server-template \(name)- \(slots) \(host):\(port) resolvers names init-addr none"]
-        }
+        let lines = lines(name, servers)
         return """
             backend \(name)
                 balance leastconn

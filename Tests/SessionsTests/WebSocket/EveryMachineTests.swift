@@ -137,7 +137,7 @@ import Testing
 
     /// Random messages and events against a model of what is running.
     @Test(arguments: MachineScript.all) func randomSequencesKeepTheRules(_ script: MachineScript) {
-        for seed in 0..<300 {
+        for seed in 0..<300 * FuzzLength.factor {
             var run = RandomRun(script, seed: UInt64(seed))
             run.go(steps: 120)
         }
@@ -145,7 +145,7 @@ import Testing
 
     /// Well-formed messages with bytes changed, cut off or doubled: no trap, no start past the bound, silence after the end.
     @Test(arguments: MachineScript.all) func damagedMessagesDoNoHarm(_ script: MachineScript) {
-        for seed in 0..<200 {
+        for seed in 0..<200 * FuzzLength.factor {
             var random = SplitMix(state: UInt64(seed))
             var machine = script.ready(operationsMax: 4)
             var isClosed = false

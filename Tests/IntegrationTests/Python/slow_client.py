@@ -1,0 +1,187 @@
+"""Clients of every protocol that stop reading while a live query changes again and again, and one that reads on.
+
+    slow_client.py newest|closed http://HOST:PORT
+
+`newest`: who reads again gets the newest result, having skipped those between. `closed`: the node holds less than one
+result for a session, and ends those that do not read, each in the protocol's own way. The one that reads sees every
+change in time in both.
+"""
+
+import asyncio
+import base64
+import importlib
+import json
+import os
+import sys
+import tempfile
+import time
+import urllib.parse
+
+import aiohttp
+import grpc
+import websockets
+
+OPERATION, GENRE = "ListMoviesByGenre", {"genre": "Horror"}
+NAME = "projects/p/locations/us-central1/services/movies/connectors/movies"
+STREAM = "/ws/google.firebase.dataconnect.v1.ConnectorStreamService/Connect/locations/us-central1"
+PAYLOAD = {"query": "", "operationName": OPERATION, "variables": GENRE}
+CHANGES = 45
+PADDING = "x" * 30_000
+
+
+class Slow:
+    """A follower: `results` yields the first movie's description of each result; nothing is read between its steps."""
+
+    def __init__(self, name, results):
+        self.name, self.results, self.seen = name, results, 0
+
+    async def next(self, seconds=60):
+        description = await asyncio.wait_for(anext(self.results), seconds)
+        self.seen += 1
+        return description
+
+
+def described(data):
+    return data["movies"][0]["description"].split(" ")[0]
+
+
+async def graphql_socket(base, protocol):
+    start = "subscribe" if protocol == "graphql-transport-ws" else "start"
+    url, payload = base.replace("http", "ws") + "/graphql", PAYLOAD
+    if protocol == "appsync":
+        authorization = {"host": "freshet", "x-api-key": "k"}
+        header = base64.b64encode(json.dumps(authorization).encode()).decode()
+        url += "/realtime?header=%s&payload=e30=" % urllib.parse.quote(header)
+        payload = {"data": json.dumps(PAYLOAD), "extensions": {"authorization": authorization}}
+    subprotocol = "graphql-ws" if protocol == "appsync" else protocol
+    async with websockets.connect(url, subprotocols=[subprotocol], max_size=None, max_queue=1,
+                                  ping_interval=None) as ws:
+        await ws.send(json.dumps({"type": "connection_init"}))
+        while True:
+            message = json.loads(await ws.recv())
+            if message["type"] == "connection_ack":
+                await ws.send(json.dumps({"id": "1", "type": start, "payload": payload}))
+            elif message.get("id") == "1" and message["type"] != "start_ack":
+                yield described(message["payload"]["data"])
+
+
+async def sql_connect(base):
+    async with websockets.connect(base.replace("http", "ws") + STREAM, max_size=None, max_queue=1,
+                                  ping_interval=None) as ws:
+        await ws.send(json.dumps({"name": NAME, "requestId": "1",
+                                  "subscribe": {"operationName": OPERATION, "variables": GENRE}}))
+        while True:
+            yield described(json.loads(await ws.recv())["result"]["data"])
+
+
+async def stream(base, method, path, accept):
+    body = {"json": PAYLOAD} if method == "POST" else {}
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None), read_bufsize=1024) as session:
+        async with session.request(method, base + path, headers={"accept": accept}, **body) as answer:
+            assert answer.status == 200, answer.status
+            text = b""
+            async for chunk in answer.content.iter_any():
+                text += chunk
+                while b"\n" in text:
+                    line, _, text = text.partition(b"\n")
+                    line = line.removeprefix(b"data: ").strip()
+                    if not line.startswith(b"{") or line == b"{}":
+                        continue
+                    message = json.loads(line)
+                    message = message.get("payload", message)
+                    if not message or not message.get("data"):
+                        raise EOFError(line[:200])
+                    yield described(message["data"])
+
+
+def stubs():
+    from grpc_tools import protoc
+    folder, here = tempfile.mkdtemp(prefix="freshet-proto-"), os.path.dirname(os.path.abspath(__file__))
+    bundled = os.path.join(os.path.dirname(protoc.__file__), "_proto")
+    assert protoc.main(["protoc", "-I" + here, "-I" + bundled, "--python_out=" + folder, "--grpc_python_out=" + folder,
+                        os.path.join(here, "connector_service.proto")]) == 0
+    sys.path.insert(0, folder)
+    return importlib.import_module("connector_service_pb2"), importlib.import_module("connector_service_pb2_grpc")
+
+
+async def grpc_stream(base):
+    from google.protobuf.json_format import MessageToDict, ParseDict
+    messages, services = stubs()
+    options = [("grpc.max_receive_message_length", -1)]
+    async with grpc.aio.insecure_channel(base.removeprefix("http://"), options) as channel:
+        call = services.ConnectorStreamServiceStub(channel).Connect()
+        request = messages.StreamRequest(name=NAME, request_id="1")
+        ParseDict({"operationName": OPERATION, "variables": GENRE}, request.subscribe)
+        await call.write(request)
+        while True:
+            answer = await call.read()
+            if answer is grpc.aio.EOF:
+                raise EOFError(await call.code())
+            yield described(MessageToDict(answer.data))
+
+
+async def change(session, base, movie, description):
+    body = {"operationName": "UpdateMovie", "variables": {"id": movie, "genre": "Horror", "description": description}}
+    async with session.post(base + "/graphql", json=body) as answer:
+        assert "errors" not in await answer.json()
+
+
+async def main(mode, base):
+    path = "/v1/connectors/movies/queries/%s?variables=%s" % (OPERATION, urllib.parse.quote(json.dumps(GENRE)))
+    async with aiohttp.ClientSession() as session:
+        async with session.get(base + path) as answer:
+            movies = [movie["id"] for movie in (await answer.json())["data"]["movies"]]
+        assert len(movies) == 10
+        for movie in movies:
+            await change(session, base, movie, "before " + PADDING)
+        fast = Slow("fast", graphql_socket(base, "graphql-transport-ws"))
+        followers = [Slow(name, graphql_socket(base, name)) for name in
+                     ["graphql-transport-ws", "graphql-ws", "appsync"]]
+        followers += [
+            Slow("sql-connect", sql_connect(base)),
+            Slow("event-stream", stream(base, "GET", path, "text/event-stream")),
+            Slow("graphql-sse", stream(base, "POST", "/graphql", "text/event-stream")),
+            Slow("multipart", stream(base, "POST", "/graphql", "multipart/mixed;subscriptionSpec=1.0")),
+            Slow("grpc", grpc_stream(base)),
+        ]
+        for follower in [fast] + followers:
+            assert await follower.next() == "before", follower.name
+        longest = 0
+        for number in range(CHANGES):
+            began = time.monotonic()
+            await change(session, base, movies[0], "n%d %s" % (number, PADDING))
+            while await fast.next() != "n%d" % number:
+                pass
+            longest = max(longest, time.monotonic() - began)
+        print("fast saw", fast.seen, "longest wait %.2f s" % longest)
+        assert fast.seen == CHANGES + 1, "the one that reads skipped nothing"
+        last = "n%d" % (CHANGES - 1)
+        for follower in followers:
+            try:
+                while await follower.next() != last:
+                    pass
+                ended = None
+            except (websockets.ConnectionClosed, EOFError, aiohttp.ClientError, grpc.aio.AioRpcError,
+                    StopAsyncIteration) as error:
+                ended = error
+            how = getattr(getattr(ended, "rcvd", None), "code", None) or repr(ended)[:120]
+            print(follower.name, "read", follower.seen, "of", CHANGES + 1, "ended" if ended else "lives", how)
+            if mode == "newest":
+                assert ended is None, follower.name
+                assert follower.seen < CHANGES, "%s skipped nothing: it was not slow enough" % follower.name
+            else:
+                assert ended is not None, follower.name
+                if isinstance(ended, websockets.ConnectionClosed):
+                    assert ended.rcvd.code == 1013, (follower.name, ended)
+                elif follower.name == "grpc":
+                    assert "RESOURCE_EXHAUSTED" in repr(ended), ended
+        # Nobody's reading or not reading did anything to the one that reads.
+        await change(session, base, movies[0], "after " + PADDING)
+        while await fast.next() != "after":
+            pass
+    print("passed", flush=True)
+    # Sockets that nobody reads would be closed in order, one after the other.
+    os._exit(0)
+
+
+asyncio.run(main(sys.argv[1], sys.argv[2]))

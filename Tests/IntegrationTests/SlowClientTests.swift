@@ -1,0 +1,25 @@
+import FreshetClient
+import Testing
+
+/// Clients that stop reading, of every protocol, over real sockets beside one that reads on.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct SlowClientTests {
+    /// - Parameter settings: of the node.
+    private func run(_ mode: String, _ settings: [String]) async throws {
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(roles: "api,worker,gateway", settings: settings)
+            let url = "http://\(node.address.host):\(node.address.port)"
+            let output = try await PythonClients.run("slow_client.py", [mode, url])
+            #expect(output.contains("passed"), "\(output)")
+        }
+    }
+
+    @Test func theNewestResultWinsAndTheOthersAreNotDisturbed() async throws {
+        try await run("newest", [])
+    }
+
+    /// A result has 300 KB: one that waits is more than the session may hold.
+    @Test func pastTheByteCapTheSessionEndsInItsOwnWay() async throws {
+        try await run("closed", ["gateway.sessionBytesMax=200KiB"])
+    }
+}
