@@ -320,7 +320,10 @@ struct RolloutTests {
                 #expect(movie["title"] != nil && movie["tagline"] == nil)
             }
             let subscriber = try await Subscriber.connect(node.address)
-            subscriber.subscribe("GetMovieById", ["id": .string(movie)], query: text)
+            let followed = try #require(text.firstRange(of: "query"))
+            subscriber.subscribe(
+                "GetMovieById", ["id": .string(movie)],
+                query: text.replacingCharacters(in: followed, with: "subscription"))
             #expect(try await subscriber.data()["movie"]?["tagline"] == nil)
             let renamed = try await API.mutate(
                 node.address, "Retitle", ["id": .string(movie), "title": "Renamed", "tagline": "New"])
