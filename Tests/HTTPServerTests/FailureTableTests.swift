@@ -13,7 +13,7 @@ import Testing
         var rows: [Int: String] = [:]
         for line in text.split(separator: "\n") where line.hasPrefix("| ") {
             let cells = line.split(separator: "|").map { $0.filter { $0 != " " } }
-            guard cells.count == 3, let status = Int(cells[0]), cells[1].hasPrefix("`") else { continue }
+            guard cells.count == 3, let status = Int(cells[0]), (100..<600).contains(status) else { continue }
             rows[status] = cells[1].filter { $0 != "`" }
         }
         #expect(rows == HTTPFailureCodes.byStatus)
