@@ -23,10 +23,10 @@ import Testing
     /// Every deliberate mistake, and a seed that notices it; `make simulate SABOTAGE=all` counts from the first.
     static let noticedAt: [Sabotage: UInt64] = [
         .gatewayFenceSkipped: 1, .epochIgnored: 1, .leaseFenceSkipped: 2, .serveAfterExpiry: 3,
-        .formerOwnersForgotten: 1, .lateResultsUsed: 115, .publishBeforeCommit: 6, .removeBeforePublish: 93,
+        .formerOwnersForgotten: 1, .lateResultsUsed: 115, .publishBeforeCommit: 1, .removeBeforePublish: 93,
         .acknowledgeBeforeCommit: 1, .noSweeper: 1, .sweeperGoesByOrder: 1, .unboundedPublishing: 1,
-        .queryBeforeRegister: 1, .noDirtyMark: 1, .noReannouncement: 1,
-        .noWithdrawal: 1, .oldestPendingWins: 4, .positionsTravel: 1, .tagTrustedForOthers: 2, .swappedOutcomes: 1,
+        .queryBeforeRegister: 1, .noDirtyMark: 2, .noReannouncement: 1,
+        .noWithdrawal: 1, .oldestPendingWins: 72, .positionsTravel: 2, .tagTrustedForOthers: 9, .swappedOutcomes: 1,
     ]
     /// Where the remembered seed does not notice it any more, so many from the first may be tried.
     private static let noticedWithin: UInt64 = 40
