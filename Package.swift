@@ -57,6 +57,7 @@ let package = Package(
         module("GraphQLLanguage"),
         module("JSON"),
         module("JSONPatch", ["JSON"]),
+        module("SeededRandom"),
         module("LiveModel", ["CEL", "JSON", crypto]),
         module("Catalog", ["CEL", "GraphQLLanguage", "JSON", "LiveModel"]),
         module("Refresh", ["CEL", "JSON", "LiveModel", deque, heap]),
@@ -133,8 +134,8 @@ let package = Package(
         module(
             "LoadDriver",
             [
-                "FreshetClient", "JSON", .product(name: "Histogram", package: "hdrhistogram-swift"), yams, deque, nio,
-                nioPosix, nioHTTP,
+                "FreshetClient", "JSON", "SeededRandom", .product(name: "Histogram", package: "hdrhistogram-swift"),
+                yams, deque, nio, nioPosix, nioHTTP,
             ]),
         .executableTarget(
             name: "freshet",
@@ -146,46 +147,51 @@ let package = Package(
             swiftSettings: settings),
         // Benchmarks: `make bench`
         .target(name: "CBroadcaster"),
-        .target(name: "CBenchmarks", dependencies: ["CLibpq"]),
+        .target(name: "CBenchmarks", dependencies: ["CHiredis", "CLibpq"]),
         module(
             "Benchmarks",
             [
                 "APINode", "Broker", "CBenchmarks", "CBroadcaster", "CEL", "Catalog", "Directory", "Execution",
                 "FreshetClient",
                 "HTTPServer", "JSON", "LiveModel", "LocalServers", "Node", "Observability", "Postgres", "ProjectFolder",
-                "Refresh", "Settings", "Sharding", nio, nioPosix, nioHTTP, logging, metrics,
+                "Refresh", "SeededRandom", "Settings", "Sharding", nio, nioPosix, nioHTTP, logging, metrics,
             ]),
         .executableTarget(name: "freshet-bench", dependencies: ["Benchmarks", arguments], swiftSettings: settings),
         // Simulation: `make simulate`
         module(
             "Simulation",
-            ["APINode", "Broker", "CEL", "FanoutWorker", "JSON", "LiveModel", "Refresh", "Sessions", "Sharding"]),
+            [
+                "APINode", "Broker", "CEL", "FanoutWorker", "JSON", "LiveModel", "Refresh", "SeededRandom", "Sessions",
+                "Sharding",
+            ]),
         .executableTarget(name: "freshet-simulate", dependencies: ["Simulation", arguments], swiftSettings: settings),
         // Faults of real processes: `make chaos`
         module(
             "Chaos",
-            ["FreshetClient", "JSON", "LoadDriver", "LocalServers", "Postgres", deque, nio, nioPosix, nioHTTP, logging]),
+            [
+                "FreshetClient", "JSON", "LoadDriver", "LocalServers", "Postgres", "SeededRandom", deque, nio, nioPosix,
+                nioHTTP, logging,
+            ]),
         .executableTarget(
             name: "freshet-chaos", dependencies: ["Chaos", "freshet", arguments], swiftSettings: settings),
         // Tests mirror Sources
         tests("CELTests", ["CEL"]),
-        tests("GraphQLLanguageTests", ["GraphQLLanguage", "JSON"]),
-        tests("JSONTests", ["JSON"]),
-        tests("JSONPatchTests", ["JSON", "JSONPatch"]),
+        tests("GraphQLLanguageTests", ["GraphQLLanguage", "JSON", "SeededRandom"]),
+        tests("JSONTests", ["JSON", "SeededRandom"]),
+        tests("JSONPatchTests", ["JSON", "JSONPatch", "SeededRandom"]),
         tests("LiveModelTests", ["CEL", "JSON", "LiveModel"]),
         tests("CatalogTests", ["CEL", "Catalog", "GraphQLLanguage", "JSON", "LiveModel"]),
         tests(
             "LanguageTests",
             [
                 "Catalog", "Execution", "GraphQLLanguage", "JSON", "LiveModel", "LocalServers", "Postgres",
-                "ProjectFolder",
-                logging,
+                "ProjectFolder", "SeededRandom", logging,
             ],
             exclude: ["Golden"]),
-        tests("RefreshTests", ["CEL", "JSON", "LiveModel", "Refresh"]),
+        tests("RefreshTests", ["CEL", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
         tests("ExplanationTests", ["Catalog", "Explanation", "JSON", "LiveModel"]),
         tests("ShardingTests", ["JSON", "LiveModel", "Sharding"]),
-        tests("SessionsTests", ["JSON", "JSONPatch", "LiveModel", "Sessions"]),
+        tests("SessionsTests", ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions"]),
         tests("ConformanceTests", ["CEL", "Catalog", "FanoutWorker", "JSON", "LiveModel", "Refresh"]),
         tests("SimulationTests", ["Simulation"]),
         tests("APINodeTests", ["APINode"]),
@@ -208,7 +214,9 @@ let package = Package(
         tests("EndpointTests", ["Endpoint", "JSON", "LiveModel"]),
         tests("NodeTests", ["Node"]),
         tests("FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
-        tests("LoadDriverTests", ["FreshetClient", "HTTPServer", "JSON", "LoadDriver", nio, nioHTTP, logging]),
+        tests(
+            "LoadDriverTests",
+            ["FreshetClient", "HTTPServer", "JSON", "LoadDriver", "SeededRandom", nio, nioHTTP, logging]),
         tests("ChaosTests", ["Chaos", "freshet", nio, nioPosix]),
         tests(
             "IntegrationTests",

@@ -131,16 +131,14 @@ package final class PublicEndpoint: HTTPHandler {
         }
         if case .refused(let error) = choice { return reject(error) }
         let address = address(of: request)
-        let parties = services.parties
+        let seat: SessionSeat
         do throws(RequestError) {
             try admitSession()
-            if let address { try parties.take(.session, for: [address]) }
+            seat = try services.parties.seat(of: address)
         } catch {
             return reject(error)
         }
-        let leave = { @Sendable in if let address { parties.give(.session, for: [address]) } }
         guard case .accepted(let spoken) = choice else {
-            leave()
             return .accept(subprotocol: nil) {
                 RefusedWebSocket($0, code: 4406, reason: "Subprotocol not acceptable")
             }
@@ -153,7 +151,6 @@ package final class PublicEndpoint: HTTPHandler {
         let peer = request.remoteAddress
         return .accept(subprotocol: spoken.subprotocol) { connection in
             guard let hub = gateway.hub(of: connection.eventLoop) else {
-                leave()
                 return RefusedWebSocket(connection, code: 1011, reason: "No gateway on this event loop")
             }
             let id = sessions.makeID()
@@ -163,7 +160,7 @@ package final class PublicEndpoint: HTTPHandler {
                 address: address,
                 onClosed: {
                     sessions.remove(id)
-                    leave()
+                    seat.leave()
                 })
             sessions.insert(
                 session, id: id, eventLoop: connection.eventLoop, peer: peer, version: pinned.projectVersion)
@@ -228,8 +225,9 @@ package final class PublicEndpoint: HTTPHandler {
 
     func unregister(_ id: UInt64) { sessions.remove(id) }
 
-    /// Of the client, as far as it is known.
+    /// Of the client, as far as it is known; nil when nothing is counted by address.
     func address(of request: HTTPRequest) -> Party? {
+        guard services.parties.countsAddresses else { return nil }
         let forwarded = request.headers[canonicalForm: "x-forwarded-for"].joined(separator: ",")
         return address(request.remoteAddress, forwarded: forwarded.isEmpty ? nil : forwarded)
     }

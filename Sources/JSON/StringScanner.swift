@@ -49,8 +49,11 @@ enum StringScanner {
     }
 
     private static func validate(_ content: UnsafeBufferPointer<UInt8>, offset: Int) throws(JSONError) {
-        guard let invalid = UTF8Check.firstInvalid(in: content) else { return }
-        throw JSONError(code: .invalidUTF8, offset: offset + invalid)
+        do {
+            _ = try UTF8Span(validating: content.span)
+        } catch {
+            throw JSONError(code: .invalidUTF8, offset: offset + error.byteOffsets.lowerBound)
+        }
     }
 
     private static func parseWithEscapes(

@@ -1,12 +1,13 @@
 @testable import GraphQLLanguage
+import SeededRandom
 
 /// Random documents with every kind of node, from a seed. Trees are such as the parser can produce (block strings hold
 /// what a block string can hold), so that printing and parsing must give them back.
 struct DocumentGenerator {
-    var random: SeededGenerator
+    var random: SeededRandom
 
     init(seed: UInt64) {
-        random = SeededGenerator(seed: seed)
+        random = SeededRandom(seed: seed)
     }
 
     mutating func document() -> Document {

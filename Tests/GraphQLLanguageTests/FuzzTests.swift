@@ -1,3 +1,4 @@
+import SeededRandom
 import Testing
 
 @testable import GraphQLLanguage
@@ -25,8 +26,8 @@ struct FuzzTests {
     }
 
     @Test func randomBytes() throws {
-        print("seed \(SeededGenerator.seed)")
-        var random = SeededGenerator(seed: SeededGenerator.seed)
+        print("seed \(SeededRandom.seed)")
+        var random = SeededRandom(seed: SeededRandom.seed)
         for _ in 0..<4_000 {
             let bytes = (0..<random.below(80)).map { _ in UInt8(random.below(256)) }
             _ = try check(bytes)
@@ -34,7 +35,7 @@ struct FuzzTests {
     }
 
     @Test func randomTokens() throws {
-        var random = SeededGenerator(seed: SeededGenerator.seed &+ 1)
+        var random = SeededRandom(seed: SeededRandom.seed &+ 1)
         let words = [
             "{", "}", "(", ")", "[", "]", "!", "$", "&", "|", "...", ":", "=", "@", "a", "on", "query", "type", "\"x\"",
             "\"\"\"y\"\"\"", "1", "-2.5e3", "fragment", "extend", "input", "enum", "union", "directive", "implements",
@@ -49,7 +50,7 @@ struct FuzzTests {
     }
 
     @Test func changedDocuments() throws {
-        var random = SeededGenerator(seed: SeededGenerator.seed &+ 2)
+        var random = SeededRandom(seed: SeededRandom.seed &+ 2)
         var accepted = 0
         for _ in 0..<3_000 {
             var bytes = Self.corpus.randomElement(using: &random)!

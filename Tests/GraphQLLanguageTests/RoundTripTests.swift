@@ -1,4 +1,5 @@
 import JSON
+import SeededRandom
 import Testing
 
 @testable import GraphQLLanguage
@@ -6,9 +7,9 @@ import Testing
 /// parse(print(x)) is x, positions aside.
 struct RoundTripTests {
     @Test func generatedDocuments() throws {
-        print("seed \(SeededGenerator.seed)")
+        print("seed \(SeededRandom.seed)")
         for number in 0..<600 {
-            var generator = DocumentGenerator(seed: SeededGenerator.seed &+ UInt64(number))
+            var generator = DocumentGenerator(seed: SeededRandom.seed &+ UInt64(number))
             try expectRoundTrip(generator.document(), "generated document \(number)")
         }
     }
@@ -43,7 +44,7 @@ struct RoundTripTests {
 
     @Test func everyBlockStringValueCanBeWritten() throws {
         for number in 0..<5_000 {
-            var generator = DocumentGenerator(seed: SeededGenerator.seed &+ UInt64(number))
+            var generator = DocumentGenerator(seed: SeededRandom.seed &+ UInt64(number))
             let value = generator.blockText()
             for indent in ["", "  ", "        "] {
                 let raw = try #require(BlockString.raw(for: value, indent: indent), "value \(value.debugDescription)")

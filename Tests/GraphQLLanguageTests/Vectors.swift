@@ -1,5 +1,6 @@
 import FoundationEssentials
 import JSON
+import SeededRandom
 
 /// Finds the folder of vectors: `CONFORMANCE_DIR`, else `../shared/conformance` beside the package.
 enum Vectors {
@@ -24,24 +25,7 @@ enum Vectors {
     }
 }
 
-/// A small generator whose sequence depends on the seed alone (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    mutating func below(_ bound: Int) -> Int {
-        Int(next() % UInt64(bound))
-    }
-
+extension SeededRandom {
     mutating func chance(_ percent: Int) -> Bool {
         below(100) < percent
     }

@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import SeededRandom
 import Testing
 
 @testable import JSONPatch
@@ -86,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: 0..<40 * Self.factor) func everyPatchAppliedIsTheFullResult(seed: UInt64) throws {
-        var random = Numbers(state: seed)
+        var random = SeededRandom(seed: seed)
         var (patches, whole) = (0, 0)
         for _ in 0..<60 {
             let old = RandomJSON.value(depth: 4, &random)
@@ -107,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>) func everyOrderIsReached(seed: UInt64) throws {
-        var random = Numbers(state: seed)
+        var random = SeededRandom(seed: seed)
         let old = (0..<Int.random(in: 0...30, using: &random)).map { AnyHashable($0) }
         var new = old.shuffled(using: &random).prefix(Int.random(in: 0...30, using: &random)).map { $0 }
         for added in 100..<100 + Int.random(in: 0...9, using: &random) {
@@ -127,24 +128,11 @@ import Testing
     }
 }
 
-/// SplitMix64: the same sequence for the same seed everywhere.
-struct Numbers: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
-
 /// Values as results have them: lists of rows with and without ids, nested objects, odd names and numbers.
 enum RandomJSON {
     private static let names = ["id", "title", "a/b", "~", "ü", "", "tags", "rows", "\"q\"", "n"]
 
-    static func value(depth: Int, _ random: inout Numbers) -> JSONValue {
+    static func value(depth: Int, _ random: inout SeededRandom) -> JSONValue {
         switch Int.random(in: 0..<(depth > 0 ? 9 : 5), using: &random) {
         case 0: return .int(Int64.random(in: -3...3, using: &random))
         case 1: return .double(Double(Int.random(in: -9...9, using: &random)) / 4)
@@ -168,7 +156,7 @@ enum RandomJSON {
         }
     }
 
-    static func changed(_ old: JSONValue, _ random: inout Numbers) -> JSONValue {
+    static func changed(_ old: JSONValue, _ random: inout SeededRandom) -> JSONValue {
         switch old {
         case .object(var object):
             for entry in object.entries where Int.random(in: 0..<3, using: &random) == 0 {

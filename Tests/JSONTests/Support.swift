@@ -1,5 +1,7 @@
 import FoundationEssentials
 import JSON
+import SeededRandom
+import SeededRandom
 
 /// Finds the folder of vectors: `CONFORMANCE_DIR`, else `../shared/conformance` beside the package.
 enum Vectors {
@@ -21,26 +23,18 @@ enum Vectors {
     }
 }
 
-/// Random values whose sequence depends on the seed alone (SplitMix64).
+/// Random values whose sequence depends on the seed alone .
 struct ValueGenerator: RandomNumberGenerator {
     /// The seed of this run: `FRESHET_SEED`, else a fixed one.
     static let seed: UInt64 = ProcessInfo.processInfo.environment["FRESHET_SEED"].flatMap { UInt64($0) } ?? 20_251_121
 
-    private var state: UInt64
+    var random: SeededRandom
 
-    init(seed: UInt64) { state = seed }
+    init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
+    mutating func next() -> UInt64 { random.next() }
 
-    mutating func below(_ bound: Int) -> Int {
-        Int(next() % UInt64(bound))
-    }
+    mutating func below(_ bound: Int) -> Int { random.below(bound) }
 
     mutating func value(depth: Int) -> JSONValue {
         switch below(depth > 0 ? 9 : 6) {

@@ -2,6 +2,7 @@ import Catalog
 import Execution
 import JSON
 import LiveModel
+import SeededRandom
 import Testing
 
 extension Language {
@@ -140,7 +141,7 @@ extension Language {
         // MARK: Random filters
 
         private struct Generator {
-            var random: SplitMix
+            var random: SeededRandom
 
             mutating func pick<T>(_ values: [T]) -> T { values[Int(random.next() % UInt64(values.count))] }
 
@@ -203,7 +204,7 @@ extension Language {
                 "query Q($f: Movie_Filter) { movies(where: $f) { title } }")
             let executor = QueryExecutor(pool: running.pool, clock: fixedClock)
             let seed = UInt64.random(in: .min ... .max)
-            var generator = Generator(random: SplitMix(state: seed))
+            var generator = Generator(random: SeededRandom(seed: seed))
             var items: [QueryExecutor.Item] = []
             var filters: [JSONValue] = []
             for _ in 0..<400 {
@@ -225,18 +226,5 @@ extension Language {
                 #expect(String(decoding: result.body, as: UTF8.self) == text, "seed \(seed): \(filter)")
             }
         }
-    }
-}
-
-/// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
-struct SplitMix {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

@@ -17,7 +17,8 @@ internal import Settings
 ///
 /// One node with every role, one live query, one subscriber. Mutations come once in a while, so that no gap between
 /// runs and no other work delays anything. In each round the parts of the way are measured by themselves, too: twice
-/// the broker (event, result), once the read, once the write to the socket.
+/// the broker (event, result), once the read, once the write to the socket; by our own clients of these servers, and by
+/// bare hiredis, libpq and sockets.
 package enum LatencyBenchmark {
     /// Longer than the minimum gap between two runs of a live query, and never the same.
     private static let pausesMs = 30...50
@@ -40,6 +41,10 @@ package enum LatencyBenchmark {
         var read = Samples()
         var write = Samples()
         var parts = Samples()
+        var bareHop = Samples()
+        var bareRead = Samples()
+        var bareWrite = Samples()
+        var bareParts = Samples()
     }
 
     private static func measure(
@@ -53,6 +58,9 @@ package enum LatencyBenchmark {
         let server = ServerAddress(host: "127.0.0.1", port: address.publicPort)
         let id = try await servers.movieIDs(pool, 1)[0]
         let parts = try await PathParts(servers, pool, broker, id: id)
+        let query = try servers.operation("GetMovieById")
+        let bare = try BarePath(
+            servers, try query.queryCall(variables: try query.coerce(["id": .string(id)]), auth: nil, nowMs: 0))
         let writer = try WriterNode(servers, pool, broker, shardCount: settings.cluster.shardCount, id: id)
         let subscriber = try await SocketClient.connect(server, group)
         let caller = try await SocketClient.connect(server, group)
@@ -83,6 +91,13 @@ package enum LatencyBenchmark {
             outcome.read.add(read)
             outcome.write.add(write)
             outcome.parts.add(event + result + read + write)
+
+            try await pause()
+            let times = try await bare.measure()
+            outcome.bareHop.add(times.hop)
+            outcome.bareRead.add(times.read)
+            outcome.bareWrite.add(times.write)
+            outcome.bareParts.add(times.sum)
         }
         subscriber.close()
         caller.close()
@@ -103,6 +118,10 @@ package enum LatencyBenchmark {
             ("parts: primary-key read", outcome.read),
             ("parts: loopback write", outcome.write),
             ("parts: sum", outcome.parts),
+            ("bare parts: XADD -> XREAD, by hiredis", outcome.bareHop),
+            ("bare parts: primary-key read, by libpq", outcome.bareRead),
+            ("bare parts: loopback write, by threads", outcome.bareWrite),
+            ("bare parts: sum", outcome.bareParts),
             ("mutation sent -> delivery, by WebSocket", outcome.sentToDelivered),
             ("mutation acknowledged -> delivery", outcome.acknowledgedToDelivered),
         ]
@@ -116,6 +135,10 @@ package enum LatencyBenchmark {
                 name: "commit -> delivery, median / sum of its parts",
                 measured: "\(Text.milliseconds(median)) / \(Text.milliseconds(outcome.parts.median))",
                 ratio: median / outcome.parts.median, limit: .atMost(Bars.latencyOverPartsMax)),
+            Bar(
+                name: "commit -> delivery, median / sum of its bare parts",
+                measured: "\(Text.milliseconds(median)) / \(Text.milliseconds(outcome.bareParts.median))",
+                ratio: median / outcome.bareParts.median, limit: .atMost(Bars.latencyOverPartsMax)),
             Bar(
                 name: "commit -> delivery, p99 / p99 of the sum of its parts",
                 measured: "\(Text.milliseconds(p99)) / \(Text.milliseconds(outcome.parts.p99))",

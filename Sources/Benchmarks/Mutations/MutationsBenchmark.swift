@@ -7,6 +7,7 @@ internal import LiveModel
 internal import LocalServers
 internal import Node
 internal import Postgres
+import SeededRandom
 internal import Settings
 internal import Sharding
 
@@ -90,7 +91,7 @@ package enum MutationsBenchmark {
     // MARK: The node's callers
 
     private static func requests(_ servers: PrivateServers, _ pool: PostgresPool) async throws -> [String] {
-        var random = SplitMix(seed: 1)
+        var random = SeededRandom(seed: 1)
         return try await servers.movieIDs(pool, movies).shuffled(using: &random).enumerated().map { number, id in
             let body = JSONWriter.compact([
                 "variables": ["id": .string(id), "genre": "Sci-Fi", "description": .string("Description \(number)")]

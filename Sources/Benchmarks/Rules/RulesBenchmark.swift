@@ -2,6 +2,7 @@ internal import CEL
 internal import JSON
 internal import LiveModel
 internal import Refresh
+import SeededRandom
 
 /// What deciding costs: which live queries does an event concern, and does a condition hold.
 package enum RulesBenchmark {
@@ -73,7 +74,7 @@ package enum RulesBenchmark {
 
         /// Events are made in advance, in portions; only matching is timed.
         func secondsPerEvent(count: Int, seed: UInt64) throws -> Double {
-            var random = SplitMix(seed: seed)
+            var random = SeededRandom(seed: seed)
             var seconds = 0.0
             let portion = 2_000
             for _ in 0..<(count / portion) {
@@ -138,20 +139,5 @@ package enum RulesBenchmark {
                 ("variables", Value(jsonObject: variables)),
                 ("auth", Value(jsonObject: ["uid": .string(uid), "token": ["sub": .string(uid)]])),
             ]))
-    }
-}
-
-/// One number decides a whole run (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -2,8 +2,9 @@
 /// not depend on the clock of whoever asks.
 ///
 /// A lease is a hash with `owner`, `epoch` and `until` (server time in milliseconds), and with the `server` that
-/// granted it last and `trusted`, the first epoch which that server granted, `basis`, what the last owner's results rested
-/// on, and `based`, the first epoch on that; it never expires as a key, because the epoch must outlive every owner. A node is a field of one hash: `until:payload`.
+/// granted it last and `trusted`, the first epoch which that server granted, `basis`, what the last owner's results
+/// rested on, and `based`, the first epoch on that; it never expires as a key, because the epoch must outlive every
+/// owner. A node is a field of one hash: `until:payload`.
 enum Scripts {
     private static let now = """
         local time = redis.call('TIME')
@@ -32,7 +33,8 @@ enum Scripts {
             """
 
     /// Arguments: owner, ttlMs, basis. Returns epoch, first epoch of this server, of this basis, and server; or for how
-    /// many milliseconds another owner holds it. A server that does not say who it is trusts nothing from before the grant.
+    /// many milliseconds another owner holds it. A server that does not say who it is trusts nothing from before the
+    /// grant.
     static let acquireLease = Script(
         now + server + """
             local lease = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'until', 'server', 'trusted', 'basis', 'based')

@@ -40,4 +40,22 @@ typedef struct {
 int cbench_http_loop(uint16_t port, const char *const *requests, const size_t *lengths, uint32_t request_count,
                      uint32_t connections, double warm_seconds, double seconds, cbench_http_outcome *outcome);
 
+/// The parts of the way from a commit to its delivery, by hiredis, libpq and sockets alone. One call at a time.
+typedef struct cbench_path cbench_path;
+
+/// Connects to the Redis on 127.0.0.1:`redis_port`, where a thread waits in XREAD for `stream` (which holds nothing), to
+/// `database`, where `sql` (one row) is prepared for `count` text parameters, and over loopback to a thread that reads.
+/// `values` must live as long as the path. Returns NULL when something of that fails.
+cbench_path *cbench_path_open(uint16_t redis_port, const char *stream, const char *database, const char *sql,
+                              const char *const *values, uint32_t count);
+
+/// From XADD of an event's bytes to the other thread that has them. These return 0, or -1 when a connection failed.
+int cbench_path_hop(cbench_path *path, double *seconds);
+/// The prepared statement, executed.
+int cbench_path_read(cbench_path *path, double *seconds);
+/// A result's bytes, from one thread to the other.
+int cbench_path_write(cbench_path *path, double *seconds);
+
+void cbench_path_close(cbench_path *path);
+
 #endif

@@ -1,4 +1,5 @@
 internal import LoadDriver
+package import SeededRandom
 
 /// What goes wrong in which order: a function of the seed, the nodes and the lease's age, nothing else.
 ///

@@ -75,6 +75,7 @@ extension PublicEndpoint: GRPCHandler {
     }
 
     private func address(_ head: GRPCCallHead) -> Party? {
+        guard services.parties.countsAddresses else { return nil }
         let forwarded = head.metadata[canonicalForm: "x-forwarded-for"].joined(separator: ",")
         return address(head.remoteAddress, forwarded: forwarded.isEmpty ? nil : forwarded)
     }
@@ -86,16 +87,14 @@ extension PublicEndpoint: GRPCHandler {
             return .refuse(GRPCStatus(SQLConnectFailure(.notFound, "this node serves no live queries (role gateway)")))
         }
         let address = address(head)
-        let parties = services.parties
+        let seat: SessionSeat
         do throws(RequestError) {
             try admitSession()
-            if let address { try parties.take(.session, for: [address]) }
+            seat = try services.parties.seat(of: address)
         } catch {
             return .refuse(GRPCStatus(SQLConnectFailure(error)))
         }
-        let leave = { @Sendable in if let address { parties.give(.session, for: [address]) } }
         guard let hub = gateway.hub(of: head.eventLoop) else {
-            leave()
             return .refuse(GRPCStatus(SQLConnectFailure(.internalError, "no gateway on this event loop")))
         }
         let machine = ConnectorStreamMachine<StreamProtobuf>(
@@ -109,7 +108,7 @@ extension PublicEndpoint: GRPCHandler {
                 limits: settings.session, address: address,
                 onClosed: { [sessions] in
                     sessions.remove(id)
-                    leave()
+                    seat.leave()
                 })
             sessions.insert(
                 session, id: id, eventLoop: call.eventLoop, peer: head.remoteAddress, version: pinned.projectVersion)

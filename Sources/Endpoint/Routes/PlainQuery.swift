@@ -78,8 +78,7 @@ extension PublicEndpoint {
             }
             var headers = self.headers(call, tag, resolved)
             headers.replaceOrAdd(name: "im", value: "json-patch")
-            let base = call.request.header("if-none-match").flatMap { EntityTag(ifNoneMatch: $0) }
-            headers.replaceOrAdd(name: "delta-base", value: base?.description ?? "")
+            headers.replaceOrAdd(name: "delta-base", value: EntityTag(known, of: resolved.liveQuery.key).description)
             headers.replaceOrAdd(name: "content-type", value: "application/json-patch+json")
             call.exchange.respond(.imUsed, headers: headers, body: patch)
         }

@@ -100,14 +100,14 @@ extension PublicEndpoint {
             }
             let address = address(of: call.request)
             try admitSession()
-            if let address { try self.services.parties.take(.session, for: [address]) }
+            let seat = try self.services.parties.seat(of: address)
             let token = SharedStreams.makeToken()
             let id = makeSessionID()
             let services = self.services.forSession { [sessions] in sessions.uses($0, by: id) }
             let limits = settings.session
             call.exchange.eventLoop.execute {
                 let session = SharedStreamSession(services: services, hub: hub, limits: limits, address: address) {
-                    if let address { services.parties.give(.session, for: [address]) }
+                    seat.leave()
                     self.sharedStreams.remove(token)
                     self.unregister(id)
                 }

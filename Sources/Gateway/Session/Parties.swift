@@ -5,22 +5,37 @@ internal import Synchronization
 
 /// What users and addresses have on this node, for sessions of all event loops and requests of all tasks.
 package final class Parties: Sendable {
+    /// See `PartyLimits.countsAddresses`.
+    package let countsAddresses: Bool
+    private let limits: PartyLimits
     private let ledger: Mutex<PartyLedger>
 
     package init(_ limits: PartyLimits = PartyLimits()) {
+        self.limits = limits
+        countsAddresses = limits.countsAddresses
         ledger = Mutex(PartyLedger(limits))
     }
 
     /// - Throws: `.limitExceeded`.
     package func take(_ thing: PartyThing, for parties: [Party]) throws(RequestError) {
+        guard limits.counts(thing), !parties.isEmpty else { return }
         try ledger.withLock { ledger throws(RequestError) in try ledger.take(thing, for: parties) }
     }
 
     package func give(_ thing: PartyThing, for parties: [Party]) {
+        guard limits.counts(thing), !parties.isEmpty else { return }
         ledger.withLock { $0.give(thing, for: parties) }
     }
 
     package func count(_ thing: PartyThing, of party: Party) -> Int { ledger.withLock { $0.count(thing, of: party) } }
+
+    /// A session of one of `address`'s connections, until its seat is left.
+    /// - Throws: `.limitExceeded`.
+    package func seat(of address: Party?) throws(RequestError) -> SessionSeat {
+        let parties = address.map { [$0] } ?? []
+        try take(.session, for: parties)
+        return SessionSeat(of: parties, in: self)
+    }
 
     /// A stream or a long-poll: one session and one subscription.
     /// - Throws: `.limitExceeded`.
@@ -41,6 +56,26 @@ package final class Parties: Sendable {
             ledger.give(.session, for: parties)
             ledger.give(.subscription, for: parties)
         }
+    }
+}
+
+/// A session counted of its address: given back once, by `leave` or when nobody holds it any more, as when a connection
+/// breaks between its acceptance and its session.
+package final class SessionSeat: Sendable {
+    private let holders: [Party]
+    private let parties: Parties
+    private let isLeft = Atomic(false)
+
+    init(of holders: [Party], in parties: Parties) {
+        self.holders = holders
+        self.parties = parties
+    }
+
+    deinit { leave() }
+
+    package func leave() {
+        guard !isLeft.exchange(true, ordering: .relaxed) else { return }
+        parties.give(.session, for: holders)
     }
 }
 

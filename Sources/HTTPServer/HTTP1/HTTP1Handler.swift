@@ -31,13 +31,13 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         case failure(HTTPFailure)
     }
 
-    private let transport: Transport
-    private let context: ServerContext
+    let transport: Transport
+    let context: ServerContext
     /// The last handler of those below (TLS), which this one hands connections over above.
-    private var below: (any ChannelHandler)?
-    private var wire: WireHandler!
-    private var decoder: ByteToMessageHandler<HTTPRequestDecoder>!
-    private var channelContext: ChannelHandlerContext?
+    private(set) var below: (any ChannelHandler)?
+    private(set) var wire: WireHandler!
+    private(set) var decoder: ByteToMessageHandler<HTTPRequestDecoder>!
+    private(set) var channelContext: ChannelHandlerContext?
     private var phase = Phase.awaitingHead(begun: false)
     /// Whole requests not yet given to the application; bounded by one receive buffer (`BurstAllocator.burstBytesMax`).
     private var queue: [Item] = []
@@ -110,7 +110,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     private func connectionLost() {
         if case .handedOver = phase { return }
         transport.closed()
-        giveBack(bodyBytesHeld)
+        giveBackBodies()
         queue = []
         let exchange = current
         current = nil
@@ -262,6 +262,19 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         bodyBytesHeld -= bytes
     }
 
+    /// No request of this connection goes on here.
+    private func giveBackBodies() {
+        giveBack(bodyBytesHeld)
+        currentBodyBytes = 0
+    }
+
+    /// Whoever has the connection now answers for it.
+    func leaveConnection() {
+        phase = .handedOver
+        current = nil
+        giveBackBodies()
+    }
+
     /// The parser stops behind a request with `Upgrade`; when we do not take the offer, a new one continues after it.
     private func restartParser() {
         guard let pipeline = channelContext?.pipeline.syncOperations, let old = decoder else { return }
@@ -337,75 +350,6 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
 
     func drain() {
         if current == nil, queue.isEmpty, case .awaitingHead(begun: false) = phase { sendLastWord() }
-    }
-
-    // MARK: To another protocol
-
-    func handOver(to http2: @escaping HTTP2Setup, from wire: WireHandler, first bytes: ByteBuffer) {
-        guard let pipeline = channelContext?.pipeline else { return }
-        phase = .handedOver
-        giveBack(bodyBytesHeld)
-        let channel = transport.channel
-        let context = context
-        transport.table.remove(transport)
-        transport.owner = nil
-        channel.closeFuture.whenComplete { _ in context.counters.connectionsOpen.decrement() }
-        pipeline.syncOperations.removeHandler(self, promise: nil)
-        pipeline.syncOperations.removeHandler(wire, promise: nil)
-        // The decoder leaves only on the loop's next turn, and must not see these bytes. Nothing is read until then.
-        let decoderGone = channel.eventLoop.makePromise(of: Void.self)
-        let below = below
-        decoderGone.futureResult.assumeIsolated().whenComplete { _ in
-            do {
-                try http2(channel)
-                try channel.syncOptions?.setOption(.autoRead, value: true)
-                if let below {
-                    let context = try channel.pipeline.syncOperations.context(handler: below)
-                    context.fireChannelRead(NIOAny(bytes))
-                    context.fireChannelReadComplete()
-                } else {
-                    channel.pipeline.fireChannelRead(bytes)
-                    channel.pipeline.fireChannelReadComplete()
-                }
-                channel.read()
-            } catch {
-                context.logger.error("HTTP/2 setup failed", metadata: ["error": "\(error)"])
-                channel.close(promise: nil)
-            }
-        }
-        pipeline.syncOperations.removeHandler(decoder, promise: decoderGone)
-    }
-
-    /// Answers 101 and gives the connection to a `WebSocketConnection`, or answers what the application decided.
-    private func upgrade(_ request: HTTPRequest, _ partial: PartialRequest, _ exchange: HTTPExchange)
-        throws(HTTPFailure)
-    {
-        let handshake = try WebSocketHandshake(partial.head)
-        switch context.handler.webSocket(request) {
-        case .reject(let status, var headers, let body):
-            headers.replaceOrAdd(name: "connection", value: "close")
-            exchange.respond(status, headers: headers, body: body)
-        case .accept(let subprotocol, var headers, let makeHandler):
-            guard let channelContext else { return }
-            headers.add(contentsOf: handshake.responseHeaders(subprotocol: subprotocol, on: transport.channel))
-            phase = .handedOver
-            current = nil
-            giveBack(bodyBytesHeld)
-            let head = ResponseHead(
-                status: .switchingProtocols, headers: headers, framing: .none, keepAlive: true, isHTTP10: false)
-            var buffer = transport.channel.allocator.buffer(capacity: 256)
-            head.encode(into: &buffer, date: transport.table.date())
-            let pipeline = channelContext.pipeline.syncOperations
-            do {
-                try WebSocketConnection.install(on: transport, pipeline: pipeline, greeting: buffer, makeHandler)
-            } catch {
-                transport.abort()
-                return
-            }
-            pipeline.removeHandler(self, promise: nil)
-            pipeline.removeHandler(decoder, promise: nil)
-            pipeline.removeHandler(wire, promise: nil)
-        }
     }
 }
 

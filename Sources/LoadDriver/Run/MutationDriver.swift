@@ -1,5 +1,6 @@
 internal import JSON
 internal import NIOCore
+import SeededRandom
 
 /// Sends mutations at their times, whatever becomes of the earlier ones (an open loop).
 ///

@@ -1,4 +1,5 @@
 package import JSON
+package import SeededRandom
 
 /// What placeholders stand for at one expansion.
 package struct TemplateContext: Sendable {

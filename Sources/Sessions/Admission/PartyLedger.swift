@@ -27,6 +27,8 @@ package struct PartyLimits: Sendable, Hashable {
             self.perUser = perUser
             self.perAddress = perAddress
         }
+
+        var isNone: Bool { perUser == 0 && perAddress == 0 }
     }
 
     package var sessions = Limit()
@@ -34,6 +36,12 @@ package struct PartyLimits: Sendable, Hashable {
     package var requests = Limit()
 
     package init() {}
+
+    /// Whether anything is counted by address; when not, nobody needs to find out a request's.
+    package var countsAddresses: Bool { PartyThing.allCases.contains { self[$0].perAddress > 0 } }
+
+    /// Whether `thing` is counted at all.
+    package func counts(_ thing: PartyThing) -> Bool { !self[thing].isNone }
 
     subscript(thing: PartyThing) -> Limit {
         switch thing {

@@ -1,19 +1,4 @@
-/// One number decides a whole run.
-struct SplitMix64: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
-    }
-}
+import SeededRandom
 
 /// Simulated time: what is to happen, in order of time, then of scheduling. Nothing else makes anything happen.
 final class Timeline {
@@ -27,12 +12,12 @@ final class Timeline {
 
     private(set) var nowMs: Int64 = 1_700_000_000_000
     private(set) var stepCount: UInt64 = 0
-    var random: SplitMix64
+    var random: SeededRandom
     private var heap: [Step] = []
     private var scheduled: UInt64 = 0
 
     init(seed: UInt64) {
-        random = SplitMix64(seed: seed)
+        random = SeededRandom(seed: seed)
     }
 
     func pick(_ range: ClosedRange<Int64>) -> Int64 { Int64.random(in: range, using: &random) }

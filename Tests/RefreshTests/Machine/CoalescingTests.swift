@@ -1,6 +1,7 @@
 import JSON
 import LiveModel
 import Refresh
+import SeededRandom
 import Testing
 
 /// When runs start: one in flight, the gap, batches, turns, intervals.
@@ -126,7 +127,7 @@ import Testing
     /// Whatever the order of events, ends of runs and time: the last run starts after the last event.
     @Test(arguments: 1...30)
     func theFinalStateIsNeverDropped(seed: UInt64) throws {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var settings = RefreshSettings()
         settings.runsMax = Int.random(in: 1...3, using: &random)
         settings.batchMax = Int.random(in: 1...3, using: &random)

@@ -2,6 +2,7 @@ import CEL
 import JSON
 import LiveModel
 import Refresh
+import SeededRandom
 import Testing
 
 /// The index against the naive way: every rule of every live query is asked about every event.
@@ -21,7 +22,7 @@ import Testing
         .null, 0, 1, 1.0, 2.5, "x", "y", "", true, false, ["x"], [1, .null], ["k": 1],
     ]
 
-    private static func variables(_ random: inout SplitMix64) -> JSONObject {
+    private static func variables(_ random: inout SeededRandom) -> JSONObject {
         var object = JSONObject()
         for name in ["a", "b", "flag", "list"] where Int.random(in: 0..<5, using: &random) > 0 {
             object[name] = values.randomElement(using: &random)
@@ -29,7 +30,7 @@ import Testing
         return object
     }
 
-    private static func auth(_ random: inout SplitMix64) -> JSONValue {
+    private static func auth(_ random: inout SeededRandom) -> JSONValue {
         switch Int.random(in: 0..<4, using: &random) {
         case 0: .null
         case 1: ["uid": "u1", "token": [:]]
@@ -38,7 +39,7 @@ import Testing
         }
     }
 
-    private static func key(_ random: inout SplitMix64) -> EntityKey {
+    private static func key(_ random: inout SeededRandom) -> EntityKey {
         Fixture.key(String(Int.random(in: 0..<4, using: &random)))
     }
 
@@ -75,7 +76,7 @@ import Testing
 
     @Test(arguments: 1...12)
     func theIndexSaysWhatTheNaiveWaySays(seed: UInt64) throws {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var triggers: [Trigger] = []
         for number in 0..<8 {
             let count = Int.random(in: 0...3, using: &random)

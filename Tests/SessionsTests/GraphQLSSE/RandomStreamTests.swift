@@ -1,5 +1,6 @@
 import JSON
 import LiveModel
+import SeededRandom
 import Sessions
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
     /// graphql-sse's single connection: which ids are under way, what is held before the stream opens, and how much.
     @Test func aSharedStreamKeepsItsRules() {
         for seed in 0..<400 * FuzzLength.factor {
-            var random = SplitMix(state: UInt64(seed))
+            var random = SeededRandom(seed: UInt64(seed))
             let bytesMax = Int.random(in: 0...2_000, using: &random)
             var machine = SharedStreamMachine(operationsMax: 3, bytesMax: bytesMax)
             var running: Set<String> = []
@@ -81,7 +82,7 @@ import Testing
         let service = ServiceIdentity(service: "s", location: "l", connectors: ["c"])
         var begun = 0
         for seed in 0..<400 * FuzzLength.factor {
-            var random = SplitMix(state: UInt64(seed))
+            var random = SeededRandom(seed: UInt64(seed))
             var machine = ConnectorStreamMachine<StreamProtobuf>(SessionOpening(operationsMax: 4), service: service)
             var running: Set<String> = []
             var isClosed = false

@@ -1,5 +1,6 @@
 import JSON
 import LiveModel
+import SeededRandom
 import Sessions
 import Testing
 
@@ -30,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20) func sumsAndDeadlinesAreThoseOfAWalk(_ seed: UInt64) throws {
-        var random = SplitMix(state: seed)
+        var random = SeededRandom(seed: seed)
         var machine = InterestMachine(gateway: NodeID("g"), settings: .init()) { _ in ShardPlace(Fixture.shard) }
         var model = Model()
         var nowMs: Int64 = 0

@@ -1,5 +1,6 @@
 import JSON
 import LiveModel
+import SeededRandom
 import Sessions
 import Testing
 
@@ -49,7 +50,7 @@ import Testing
     }
 
     @Test func readingNeverTraps() {
-        var random = SplitMix(state: 42)
+        var random = SeededRandom(seed: 42)
         let valid = StreamProtobuf.encode(
             StreamResponse(
                 requestID: "r", answer: OperationAnswer(body: Array(#"{"a":[1,"x",null,{"b":true}]}"#.utf8))))

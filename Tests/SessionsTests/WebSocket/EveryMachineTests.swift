@@ -1,5 +1,6 @@
 import JSON
 import LiveModel
+import SeededRandom
 import Sessions
 import Testing
 
@@ -146,7 +147,7 @@ import Testing
     /// Well-formed messages with bytes changed, cut off or doubled: no trap, no start past the bound, silence after the end.
     @Test(arguments: MachineScript.all) func damagedMessagesDoNoHarm(_ script: MachineScript) {
         for seed in 0..<200 * FuzzLength.factor {
-            var random = SplitMix(state: UInt64(seed))
+            var random = SeededRandom(seed: UInt64(seed))
             var machine = script.ready(operationsMax: 4)
             var isClosed = false
             for step in 0..<60 {

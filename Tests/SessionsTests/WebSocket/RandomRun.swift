@@ -1,5 +1,6 @@
 import JSON
 import LiveModel
+import SeededRandom
 import Sessions
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
 struct RandomRun {
     private let script: MachineScript
     private let seed: UInt64
-    private var random: SplitMix
+    private var random: SeededRandom
     private var machine: any SessionMachine
     private var running: Set<String> = []
     private var isAuthenticating = false
@@ -19,7 +20,7 @@ struct RandomRun {
     init(_ script: MachineScript, seed: UInt64) {
         self.script = script
         self.seed = seed
-        random = SplitMix(state: seed &+ 1)
+        random = SeededRandom(seed: seed &+ 1)
         machine = script.make(SessionOpening(operationsMax: Self.operationsMax))
     }
 
@@ -104,18 +105,5 @@ struct RandomRun {
             case .send, .start, .stop, .rerun: break
             }
         }
-    }
-}
-
-/// SplitMix64: the same sequence for the same seed everywhere.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,4 +1,4 @@
-/// SplitMix64: one number decides everything that a run draws. Source: Steele, Lea, Flood, "Fast Splittable
+/// SplitMix64: one number decides everything that a simulation, a load, a benchmark or a test draws. Source: Steele, Lea, Flood, "Fast Splittable
 /// Pseudorandom Number Generators", 2014.
 package struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
@@ -20,5 +20,10 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
         return mixed ^ (mixed >> 31)
+    }
+
+    /// From 0 up to `bound`, which is above 0. Not uniform to the last bit, and the same on every machine.
+    package mutating func below(_ bound: Int) -> Int {
+        Int(next() % UInt64(bound))
     }
 }

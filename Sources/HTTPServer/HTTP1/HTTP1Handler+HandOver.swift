@@ -1,0 +1,70 @@
+import Logging
+import NIOCore
+import NIOHTTP1
+
+/// The connection goes to another protocol.
+extension HTTP1Handler {
+    func handOver(to http2: @escaping HTTP2Setup, from wire: WireHandler, first bytes: ByteBuffer) {
+        guard let pipeline = channelContext?.pipeline else { return }
+        leaveConnection()
+        let channel = transport.channel
+        let context = context
+        transport.table.remove(transport)
+        transport.owner = nil
+        channel.closeFuture.whenComplete { _ in context.counters.connectionsOpen.decrement() }
+        pipeline.syncOperations.removeHandler(self, promise: nil)
+        pipeline.syncOperations.removeHandler(wire, promise: nil)
+        // The decoder leaves only on the loop's next turn, and must not see these bytes. Nothing is read until then.
+        let decoderGone = channel.eventLoop.makePromise(of: Void.self)
+        let below = below
+        decoderGone.futureResult.assumeIsolated().whenComplete { _ in
+            do {
+                try http2(channel)
+                try channel.syncOptions?.setOption(.autoRead, value: true)
+                if let below {
+                    let context = try channel.pipeline.syncOperations.context(handler: below)
+                    context.fireChannelRead(NIOAny(bytes))
+                    context.fireChannelReadComplete()
+                } else {
+                    channel.pipeline.fireChannelRead(bytes)
+                    channel.pipeline.fireChannelReadComplete()
+                }
+                channel.read()
+            } catch {
+                context.logger.error("HTTP/2 setup failed", metadata: ["error": "\(error)"])
+                channel.close(promise: nil)
+            }
+        }
+        pipeline.syncOperations.removeHandler(decoder, promise: decoderGone)
+    }
+
+    /// Answers 101 and gives the connection to a `WebSocketConnection`, or answers what the application decided.
+    func upgrade(_ request: HTTPRequest, _ partial: PartialRequest, _ exchange: HTTPExchange)
+        throws(HTTPFailure)
+    {
+        let handshake = try WebSocketHandshake(partial.head)
+        switch context.handler.webSocket(request) {
+        case .reject(let status, var headers, let body):
+            headers.replaceOrAdd(name: "connection", value: "close")
+            exchange.respond(status, headers: headers, body: body)
+        case .accept(let subprotocol, var headers, let makeHandler):
+            guard let channelContext else { return }
+            headers.add(contentsOf: handshake.responseHeaders(subprotocol: subprotocol, on: transport.channel))
+            leaveConnection()
+            let head = ResponseHead(
+                status: .switchingProtocols, headers: headers, framing: .none, keepAlive: true, isHTTP10: false)
+            var buffer = transport.channel.allocator.buffer(capacity: 256)
+            head.encode(into: &buffer, date: transport.table.date())
+            let pipeline = channelContext.pipeline.syncOperations
+            do {
+                try WebSocketConnection.install(on: transport, pipeline: pipeline, greeting: buffer, makeHandler)
+            } catch {
+                transport.abort()
+                return
+            }
+            pipeline.removeHandler(self, promise: nil)
+            pipeline.removeHandler(decoder, promise: nil)
+            pipeline.removeHandler(wire, promise: nil)
+        }
+    }
+}
