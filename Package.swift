@@ -50,6 +50,7 @@ let package = Package(
     targets: [
         // System libraries
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
+        .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
         // Pure: no sockets, clocks, tasks or await
@@ -67,12 +68,14 @@ let package = Package(
 
         // Shells
         module("ProjectFolder", ["Catalog", "GraphQLLanguage", yams]),
-        module("LocalServers", ["CLibpq"]),
-        module("Postgres", ["CLibpq", deque, logging]),
+        module("OwnThread", ["CLinux"]),
+        module("LocalServers", ["CLibpq", "OwnThread"]),
+        module("Postgres", ["CLibpq", "OwnThread", deque, logging]),
         module(
             "Broker",
             [
-                "CHiredis", "LiveModel", nio, nioPosix, .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                "CHiredis", "LiveModel", "OwnThread", nio, nioPosix,
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), logging,
             ]),
@@ -153,8 +156,9 @@ let package = Package(
             [
                 "APINode", "Broker", "CBenchmarks", "CBroadcaster", "CEL", "Catalog", "Directory", "Execution",
                 "FreshetClient",
-                "HTTPServer", "JSON", "LiveModel", "LocalServers", "Node", "Observability", "Postgres", "ProjectFolder",
-                "Refresh", "SeededRandom", "Settings", "Sharding", nio, nioPosix, nioHTTP, logging, metrics,
+                "HTTPServer", "JSON", "LiveModel", "LocalServers", "Node", "Observability", "OwnThread", "Postgres",
+                "ProjectFolder", "Refresh", "SeededRandom", "Settings", "Sharding", nio, nioPosix, nioHTTP, logging,
+                metrics,
             ]),
         .executableTarget(name: "freshet-bench", dependencies: ["Benchmarks", arguments], swiftSettings: settings),
         // Simulation: `make simulate`
@@ -175,6 +179,7 @@ let package = Package(
         .executableTarget(
             name: "freshet-chaos", dependencies: ["Chaos", "freshet", arguments], swiftSettings: settings),
         // Tests mirror Sources
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         tests("CELTests", ["CEL"]),
         tests("GraphQLLanguageTests", ["GraphQLLanguage", "JSON", "SeededRandom"]),
         tests("JSONTests", ["JSON", "SeededRandom"]),
@@ -197,8 +202,8 @@ let package = Package(
         tests("APINodeTests", ["APINode"]),
         tests("ProjectFolderTests", ["Catalog", "ProjectFolder"]),
         tests("LocalServersTests", ["CLibpq", "LocalServers"]),
-        tests("PostgresTests", ["LocalServers", "Postgres", logging]),
-        tests("BrokerTests", ["Broker", "LiveModel", logging]),
+        tests("PostgresTests", ["LocalServers", "Postgres", "TestSupport", logging]),
+        tests("BrokerTests", ["Broker", "LiveModel", "TestSupport", logging]),
         tests("DirectoryTests", ["Broker", "Directory", "JSON", "LiveModel"]),
         tests("HTTPServerTests", ["HTTPServer", "LiveModel", nio, nioPosix, nioHTTP, nioWebSocket, logging]),
         tests("GRPCTests", ["GRPC"]),
@@ -222,8 +227,9 @@ let package = Package(
             "IntegrationTests",
             [
                 "APINode", "Broker", "Catalog", "Chaos", "Directory", "Execution", "FreshetClient", "JSON", "LiveModel",
-                "LocalServers", "Postgres", "ProjectFolder", "Sharding", "freshet", crypto, nio, nioPosix, nioHTTP,
-                logging,
+                "LocalServers", "Postgres", "ProjectFolder", "Sharding", "TestSupport", "freshet", crypto, nio,
+                nioPosix,
+                nioHTTP, logging,
             ], exclude: ["Python"]),
     ],
     swiftLanguageModes: [.v6]

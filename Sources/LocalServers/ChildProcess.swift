@@ -1,4 +1,5 @@
 import Glibc
+import OwnThread
 import Synchronization
 
 /// A child that does not outlive its parent, and whose end can be awaited.
@@ -49,7 +50,7 @@ final class ChildProcess: Sendable {
     static func start(_ command: Command) async throws(LocalServerError) -> ChildProcess {
         let setpriv = try Programs.find("setpriv", package: "util-linux")
         let result: Result<ChildProcess, LocalServerError> = await withCheckedContinuation { continuation in
-            let isStarted = startThread {
+            let isStarted = startThread(named: "child-process") {
                 switch spawn(command, setpriv: setpriv) {
                 case .failure(let error):
                     continuation.resume(returning: .failure(error))
@@ -182,31 +183,4 @@ final class ChildProcess: Sendable {
         }
         return .success(processID)
     }
-}
-
-/// - Returns: false when the system has no thread left; `body` is then not run.
-func startThread(_ body: sending @escaping () -> Void) -> Bool {
-    let box = Unmanaged.passRetained(ThreadBody(body))
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    defer { pthread_attr_destroy(&attributes) }
-    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    var thread = pthread_t()
-    let problem = pthread_create(
-        &thread, &attributes,
-        { argument in
-            var all = sigset_t()
-            sigfillset(&all)
-            pthread_sigmask(SIG_BLOCK, &all, nil)
-            guard let argument else { return nil }
-            Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().body()
-            return nil
-        }, box.toOpaque())
-    if problem != 0 { box.release() }
-    return problem == 0
-}
-
-private final class ThreadBody {
-    let body: () -> Void
-    init(_ body: @escaping () -> Void) { self.body = body }
 }

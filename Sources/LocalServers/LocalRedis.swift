@@ -1,4 +1,5 @@
 import Glibc
+import OwnThread
 import Synchronization
 
 /// How a private Redis is run.
@@ -116,7 +117,7 @@ package final class LocalRedis: Sendable {
     package func command(_ line: String) async -> String? {
         await withCheckedContinuation { continuation in
             let path = socketPath
-            let isStarted = startThread {
+            let isStarted = startThread(named: "local-redis") {
                 continuation.resume(returning: Addresses.exchange(socketPath: path, line + "\r\n"))
             }
             if !isStarted { continuation.resume(returning: nil) }
@@ -243,7 +244,7 @@ package final class LocalRedis: Sendable {
     private func isReady() async -> Bool {
         await withCheckedContinuation { continuation in
             let path = socketPath
-            let isStarted = startThread {
+            let isStarted = startThread(named: "local-redis") {
                 let answer = Addresses.exchange(socketPath: path, "PING\r\n")
                 continuation.resume(returning: answer?.hasPrefix("+PONG") == true)
             }

@@ -1,4 +1,5 @@
 import CLibpq
+import OwnThread
 
 /// Asks a starting server whether it is ready, and makes the database then. libpq blocks here, on a thread of its own.
 enum PostgresProbe {
@@ -11,7 +12,9 @@ enum PostgresProbe {
 
     static func prepareDatabase(_ connectionString: String, name: String) async -> Answer {
         await withCheckedContinuation { continuation in
-            let isStarted = startThread { continuation.resume(returning: probe(connectionString, name)) }
+            let isStarted = startThread(named: "postgres-probe") {
+                continuation.resume(returning: probe(connectionString, name))
+            }
             if !isStarted { continuation.resume(returning: .notYet) }
         }
     }

@@ -27,7 +27,7 @@ enum BrokerKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case .cluster:
             return try BrokerFixture(broker: TestCluster.shared.get().broker("suite-\(number)"), clock: nil)
         case .tls:
-            return try BrokerFixture(broker: TestCertificates.redis.get().broker("suite-\(number)"), clock: nil)
+            return try BrokerFixture(broker: TestRedis.withTLS.get().broker("suite-\(number)"), clock: nil)
         }
     }
 }

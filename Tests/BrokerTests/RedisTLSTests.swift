@@ -23,7 +23,7 @@ struct RedisTLSTests {
 
     @Test("only a server with a certificate of the authority and for the name is believed")
     func server() async throws {
-        let redis = try TestCertificates.redis.get()
+        let redis = try TestRedis.withTLS.get()
         _ = try redis.command("PING")  // until it is there
         #expect(try await refusal(redis) { _ in } == "")
         #expect(try await refusal(redis) { $0.caFile = redis.directory + "/other.crt" }.contains("VERIFY_FAILED"))
@@ -58,7 +58,7 @@ struct RedisTLSTests {
 
     @Test("plain text to a TLS port, and TLS to a plain one, end with a reason")
     func mismatch() async throws {
-        let redis = try TestCertificates.redis.get()
+        let redis = try TestRedis.withTLS.get()
         let plain = try redis.broker("tls") {
             $0.tls = nil
             $0.commandTimeoutMs = 300

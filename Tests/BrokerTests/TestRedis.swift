@@ -2,11 +2,12 @@ import Glibc
 import LiveModel
 import Logging
 import Synchronization
+import TestSupport
 
 @testable import Broker
 
-/// A private redis-server on a Unix socket in a temporary folder, or on a free port of 127.0.0.1. A shell holds it by a pipe: when this process ends,
-/// however, the pipe closes and the server is killed.
+/// A private redis-server on a Unix socket in a temporary folder, or on a free port of 127.0.0.1. A shell holds it by a
+/// pipe: when this process ends, however, the pipe closes and the server is killed.
 final class TestRedis: Sendable {
     private struct Running {
         let shell: pid_t
@@ -31,6 +32,8 @@ final class TestRedis: Sendable {
 
     /// For tests that leave the server as it is; every test has a namespace of its own.
     static let shared = Result { try TestRedis() }
+    /// The same, by TLS; it asks for no client certificate.
+    static let withTLS = Result { try TestRedis(port: .tls(asksClients: false)) }
 
     struct StartError: Error {}
 
@@ -51,7 +54,11 @@ final class TestRedis: Sendable {
                     "--cluster-port", String(self.port + 1), "--bind", "127.0.0.1", "--port", String(self.port),
                 ]
         case .tls(let asksClients, let certificate):
-            let certificates = try TestCertificates(directory: directory)
+            let certificates = try TestCertificates(
+                directory: directory,
+                leaves: [
+                    "server": "IP:127.0.0.1,DNS:redis.test", "named": "DNS:redis.test", "client": "DNS:client.test",
+                ])
             self.port = try TestRedis.freePort(withBus: false)
             self.options =
                 options + [

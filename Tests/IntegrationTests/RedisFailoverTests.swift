@@ -59,7 +59,7 @@ struct RedisFailoverTests {
     private func options(isTLS: Bool, _ cluster: Cluster) async throws -> LocalRedisOptions {
         var options = LocalRedisOptions.forTests
         guard isTLS else { return options }
-        let certificates = try await Certificates(folder: cluster.servers.folder + "/certificates")
+        let certificates = try Certificates(folder: cluster.servers.folder + "/certificates")
         options.tlsFolder = certificates.folder
         cluster.environment = certificates.environment
         return options

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import OwnThread
 internal import Synchronization
 
 /// A benchmark that could not be carried out.
@@ -46,27 +47,8 @@ func keep<T>(_ value: T) {}
 /// Runs `body` on a thread of its own: blocking C calls must not take one of Swift's.
 func onThread<T: Sendable>(_ body: @escaping @Sendable () -> T) async -> T {
     await withCheckedContinuation { continuation in
-        let start = ThreadStart { continuation.resume(returning: body()) }
-        var thread = pthread_t()
-        let pointer = Unmanaged.passRetained(start).toOpaque()
-        let failure = pthread_create(&thread, nil, { ThreadStart.run($0) }, pointer)
-        if failure == 0 {
-            pthread_detach(thread)
-        } else {
-            Unmanaged<ThreadStart>.fromOpaque(pointer).release()
-            start.body()
-        }
-    }
-}
-
-private final class ThreadStart: Sendable {
-    let body: @Sendable () -> Void
-
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-
-    static func run(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-        if let pointer { Unmanaged<ThreadStart>.fromOpaque(pointer).takeRetainedValue().body() }
-        return nil
+        let isStarted = startThread(named: "bench") { continuation.resume(returning: body()) }
+        if !isStarted { continuation.resume(returning: body()) }
     }
 }
 

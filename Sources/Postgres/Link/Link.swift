@@ -1,4 +1,5 @@
 import Logging
+import OwnThread
 import Synchronization
 
 /// The face of one connection towards all other threads: a bounded inbox, a wake-up and a few counters. Everything

@@ -2,6 +2,7 @@ import CLibpq
 import DequeModule
 import Glibc
 import Logging
+import OwnThread
 import Synchronization
 
 extension LinkLoop {
@@ -49,7 +50,7 @@ extension LinkLoop {
         let (link, attempt, configuration, role, hosts, hostNumber) = (
             link, openAttempt, configuration, role, hosts, hostNumber
         )
-        let isStarted = startThread {
+        let isStarted = startThread(named: "postgres-dial") {
             let connection = Connection(configuration: configuration, role: role, hosts: hosts, hostNumber: hostNumber)
             link.post(.opened(attempt: attempt, OpenedConnection(connection)))
         }

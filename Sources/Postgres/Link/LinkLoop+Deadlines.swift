@@ -2,6 +2,7 @@ import CLibpq
 import DequeModule
 import Glibc
 import Logging
+import OwnThread
 import Synchronization
 
 extension LinkLoop {
@@ -97,7 +98,7 @@ extension LinkLoop {
         // The handle is the thread's from here on: it was made for it and is freed there.
         nonisolated(unsafe) let owned = handle
         let link = link
-        let isStarted = startThread {
+        let isStarted = startThread(named: "postgres-cancel") {
             _ = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { PQcancel(owned, $0.baseAddress, 256) }
             PQfreeCancel(owned)
             link.counters.cancelThreads.wrappingSubtract(1, ordering: .relaxed)

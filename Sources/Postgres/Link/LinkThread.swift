@@ -1,4 +1,5 @@
 import Glibc
+import OwnThread
 import Synchronization
 
 /// A thread that serves one or several connections: those of the writers share one, because their answers come in
@@ -25,7 +26,7 @@ final class LinkThread: Sendable {
             wakeup.signal()
             return true
         }
-        if startThread({ self.run() }) { return true }
+        if startThread(named: "postgres", { self.run() }) { return true }
         // Whoever came meanwhile is told by its own deadline for the start.
         shared.withLock { shared in
             shared.isRunning = false

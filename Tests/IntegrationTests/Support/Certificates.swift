@@ -1,29 +1,15 @@
 import Foundation
-import Testing
+import TestSupport
 
 /// A private authority in a folder, and the certificate of servers that call themselves `redis.test` wherever they are.
 struct Certificates {
     static let name = "redis.test"
     let folder: String
 
-    init(folder: String) async throws {
+    init(folder: String) throws {
         self.folder = folder
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let script = """
-            set -e
-            cd "$0"
-            key() { openssl ecparam -name prime256v1 -genkey -noout -out "$1.key"; }
-            key ca
-            openssl req -x509 -new -key ca.key -days 2 -subj "/CN=Freshet test CA" -out ca.crt
-            key server
-            openssl req -new -key server.key -subj "/CN=server" -out server.csr
-            printf "subjectAltName=DNS:\(Self.name)" > server.ext
-            openssl x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile server.ext \
-              -out server.crt
-            """
-        let process = try FreshetProcess(["-c", script, folder], executable: "/bin/sh")
-        let code = await process.waitForExit()
-        try #require(code == 0, "\(process.output)")
+        _ = try TestCertificates(directory: folder, leaves: ["server": "DNS:\(Self.name)"])
     }
 
     var caFile: String { folder + "/ca.crt" }

@@ -12,7 +12,7 @@ final class CommandPipeline: Sendable {
         self.inbox = inbox
         timeoutMs = configuration.commandTimeoutMs
         place.watch(inbox.wake)
-        try startThread(named: "redis-commands") {
+        try startRedisThread(named: "redis-commands") {
             var flights = CommandFlights(inbox, configuration, place: place, name: name, logger: logger)
             flights.run()
         }

@@ -12,7 +12,7 @@ final class RedisStreamReader: OwnedReader {
         let inbox = try ReaderInbox()
         self.inbox = inbox
         place.watch(inbox.wake)
-        try startThread(named: "redis-reader") {
+        try startRedisThread(named: "redis-reader") {
             var loop = ReaderLoop(inbox, configuration, place: place, name: name, helper: helper, logger: logger)
             loop.run()
         }

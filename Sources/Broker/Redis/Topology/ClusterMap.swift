@@ -47,7 +47,7 @@ final class ClusterMap: Sendable {
 
     /// Once; the thread ends with `close`.
     func start() throws(BrokerError) {
-        try startThread(named: "redis-cluster") { self.run() }
+        try startRedisThread(named: "redis-cluster") { self.run() }
     }
 
     var version: Int { changes.load(ordering: .acquiring) }

@@ -49,7 +49,7 @@ final class SentinelWatch: Sendable {
     }
 
     func start() throws(BrokerError) {
-        try startThread(named: "redis-sentinel") { self.run() }
+        try startRedisThread(named: "redis-sentinel") { self.run() }
     }
 
     var version: Int { changes.load(ordering: .acquiring) }

@@ -1,39 +1,9 @@
-import CHiredis
 import Glibc
+import OwnThread
 
-/// Starts a thread that blocks as it likes, outside the cooperative pool. It ends when `body` returns.
-///
-/// `SIGPIPE` is blocked on it, because hiredis writes with `write(2)`: a connection cut by the peer must come back as
-/// an error, not end the process.
-func startThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(BrokerError) {
-    final class Box {
-        let name: String
-        let body: @Sendable () -> Void
-        init(_ name: String, _ body: @escaping @Sendable () -> Void) {
-            self.name = name
-            self.body = body
-        }
-    }
-    let box = Unmanaged.passRetained(Box(name, body))
-    var thread = pthread_t()
-    let status = pthread_create(
-        &thread, nil,
-        { argument in
-            guard let argument else { return nil }
-            let box = Unmanaged<Box>.fromOpaque(argument).takeRetainedValue()
-            name_this_thread(String(box.name.prefix(15)))
-            var signals = sigset_t()
-            sigemptyset(&signals)
-            sigaddset(&signals, SIGPIPE)
-            pthread_sigmask(SIG_BLOCK, &signals, nil)
-            box.body()
-            return nil
-        }, box.toOpaque())
-    guard status == 0 else {
-        box.release()
-        throw BrokerError(.unavailable, "no thread")
-    }
-    pthread_detach(thread)
+/// A thread that blocks on hiredis.
+func startRedisThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(BrokerError) {
+    guard startThread(named: name, body) else { throw BrokerError(.unavailable, "no thread") }
 }
 
 /// Nanoseconds of a clock that never steps.
@@ -43,32 +13,23 @@ func monotonicNs() -> UInt64 {
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// A flag a thread can sleep on together with a socket (eventfd).
+/// A flag a thread can sleep on together with a socket.
 final class WakeFlag: Sendable {
-    private let fd: Int32
+    private let wakeup = Wakeup()
 
     init() throws(BrokerError) {
-        fd = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
-        guard fd >= 0 else { throw BrokerError(.unavailable, "no file descriptor") }
+        guard wakeup.descriptor >= 0 else { throw BrokerError(.unavailable, "no file descriptor") }
     }
 
-    deinit { Glibc.close(fd) }
+    func raise() { wakeup.signal() }
 
-    func raise() {
-        var one: UInt64 = 1
-        _ = write(fd, &one, 8)
-    }
-
-    func lower() {
-        var value: UInt64 = 0
-        _ = read(fd, &value, 8)
-    }
+    func lower() { wakeup.drain() }
 
     /// Sleeps until the flag is up, `socket` is readable or closed by the peer, or the time is over.
     /// `waitMs` nil: no limit. Returns what happened; both may.
     func wait(socket: Int32? = nil, waitMs: Int?) -> (raised: Bool, readable: Bool) {
         var polled = (
-            pollfd(fd: fd, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: socket ?? -1, events: Int16(POLLIN), revents: 0)
         )
         let timeout = Int32(clamping: waitMs ?? -1)
