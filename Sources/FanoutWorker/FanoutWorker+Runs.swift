@@ -1,0 +1,41 @@
+internal import Catalog
+internal import Execution
+internal import LiveModel
+internal import Logging
+internal import Refresh
+internal import Sharding
+
+/// Runs of due live queries.
+extension FanoutWorker {
+    func run(_ batch: RunBatch) async {
+        let start = ContinuousClock.now
+        let outcomes: [RunOutcome]
+        if let operation = catalogs.set.operation(batch.operation, version: batch.version) {
+            let items = batch.items.map { item in
+                QueryExecutor.Item(
+                    variables: item.query.variables, auth: item.query.projectedAuth, knownDigest: item.knownDigest)
+            }
+            outcomes = await queries.run(operation, items: items).map { outcome in
+                switch outcome {
+                case .unchanged: .unchanged
+                case .result(let result) where result.body.count + result.entities.count > settings.resultBytesMax:
+                    .failed(
+                        RequestError(.payloadTooLarge, "the result is larger than \(settings.resultBytesMax) bytes"))
+                case .result(let result):
+                    .result(digest: result.digest, body: result.body, entities: result.entities)
+                case .failed(let error): .failed(error)
+                }
+            }
+        } else {
+            let error = RequestError(.unavailable, "the operation is not known here in this version")
+            outcomes = Array(repeating: .failed(error), count: batch.items.count)
+        }
+        for item in batch.items where !item.traceID.isEmpty {
+            logger.debug("live query run", metadata: ["trace": "\(item.traceID)", "operation": "\(batch.operation)"])
+        }
+        metrics.ran(outcomes, took: ContinuousClock.now - start)
+        let nowMs = clock.nowMs()
+        for case .stop(let shard, let epoch) in leases.expired(nowMs: nowMs) { lost(shard, epoch) }
+        perform(machine.runFinished(batch, outcomes, nowMs: nowMs))
+    }
+}
