@@ -19,8 +19,9 @@ import websockets
 # The programs beside this one, without leaving compiled copies there.
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from connector_stubs import connector_stubs  # noqa: E402
 from session_client import NAMES, PAYLOAD, STREAMS, Protocol, expect, stream  # noqa: E402
-from sql_connect_client import NAME, NEW_PATH, Calls, Rest, Stream, grpc_modules  # noqa: E402
+from sql_connect_client import NAME, NEW_PATH, Calls, Rest, Stream  # noqa: E402
 
 TOKEN = "x-graphql-event-stream-token"
 GENRE = {"genre": "Horror"}
@@ -57,7 +58,7 @@ async def by_grpc(streams):
 
 
 async def refused(base):
-    messages, services = grpc_modules()
+    messages, services = connector_stubs()
     async with aiohttp.ClientSession() as session, grpc.aio.insecure_channel(base.split("://")[1]) as channel:
         streams = services.ConnectorStreamServiceStub(channel)
         forms = {name: lambda name=name: by_socket(Protocol(name, base)) for name in NAMES}
@@ -100,7 +101,7 @@ async def everyone(base):
     # Whoever started this may have the signal blocked, and children inherit that.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)
-    messages, services = grpc_modules()
+    messages, services = connector_stubs()
     session = aiohttp.ClientSession()
     channel = grpc.aio.insecure_channel(base.split("://")[1])
     movie = await Rest(session, base).movie()

@@ -5,32 +5,25 @@ requests must all reach the gateway that reserved it.
 """
 
 import asyncio
-import importlib
 import json
 import os
 import sys
-import tempfile
 
 import aiohttp
 import grpc
 from google.protobuf.json_format import MessageToDict, ParseDict
-from grpc_tools import protoc
+
+# The programs beside this one, without leaving compiled copies there.
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from connector_stubs import connector_stubs  # noqa: E402
 
 NAME = "projects/p/locations/us-central1/services/movies/connectors/movies"
 TOKEN = "x-graphql-event-stream-token"
 
 
-def stubs():
-    folder, here = tempfile.mkdtemp(prefix="freshet-proto-"), os.path.dirname(os.path.abspath(__file__))
-    bundled = os.path.join(os.path.dirname(protoc.__file__), "_proto")
-    assert protoc.main(["protoc", "-I" + here, "-I" + bundled, "--python_out=" + folder, "--grpc_python_out=" + folder,
-                        os.path.join(here, "connector_service.proto")]) == 0
-    sys.path.insert(0, folder)
-    return importlib.import_module("connector_service_pb2"), importlib.import_module("connector_service_pb2_grpc")
-
-
 async def calls(base):
-    messages, services = stubs()
+    messages, services = connector_stubs()
     async with grpc.aio.insecure_channel(base.removeprefix("http://")) as channel:
         unary = services.ConnectorServiceStub(channel)
         for _ in range(4):

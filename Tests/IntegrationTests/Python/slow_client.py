@@ -9,17 +9,20 @@ change in time in both.
 
 import asyncio
 import base64
-import importlib
 import json
 import os
 import sys
-import tempfile
 import time
 import urllib.parse
 
 import aiohttp
 import grpc
 import websockets
+
+# The programs beside this one, without leaving compiled copies there.
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from connector_stubs import connector_stubs  # noqa: E402
 
 OPERATION, GENRE = "ListMoviesByGenre", {"genre": "Horror"}
 NAME = "projects/p/locations/us-central1/services/movies/connectors/movies"
@@ -94,19 +97,9 @@ async def stream(base, method, path, accept):
                     yield described(message["data"])
 
 
-def stubs():
-    from grpc_tools import protoc
-    folder, here = tempfile.mkdtemp(prefix="freshet-proto-"), os.path.dirname(os.path.abspath(__file__))
-    bundled = os.path.join(os.path.dirname(protoc.__file__), "_proto")
-    assert protoc.main(["protoc", "-I" + here, "-I" + bundled, "--python_out=" + folder, "--grpc_python_out=" + folder,
-                        os.path.join(here, "connector_service.proto")]) == 0
-    sys.path.insert(0, folder)
-    return importlib.import_module("connector_service_pb2"), importlib.import_module("connector_service_pb2_grpc")
-
-
 async def grpc_stream(base):
     from google.protobuf.json_format import MessageToDict, ParseDict
-    messages, services = stubs()
+    messages, services = connector_stubs()
     options = [("grpc.max_receive_message_length", -1)]
     async with grpc.aio.insecure_channel(base.removeprefix("http://"), options) as channel:
         call = services.ConnectorStreamServiceStub(channel).Connect()

@@ -8,15 +8,18 @@ import asyncio
 import base64
 import hashlib
 import hmac
-import importlib
 import json
 import os
 import signal
 import sys
-import tempfile
 import time
 
 import aiohttp
+
+# The programs beside this one, without leaving compiled copies there.
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from connector_stubs import connector_stubs  # noqa: E402
 
 PROJECT = "projects/demo-proj/locations/us-central1/services/movies"
 NAME = PROJECT + "/connectors/movies"
@@ -242,18 +245,6 @@ async def stream(base, token, secret):
             expect((message.type, message.data), (aiohttp.WSMsgType.CLOSE, 1007), "no message")
 
 
-def grpc_modules():
-    from grpc_tools import protoc
-    import grpc_tools
-    folder = tempfile.mkdtemp(prefix="freshet-proto-")
-    here = os.path.dirname(os.path.abspath(__file__))
-    bundled = os.path.join(os.path.dirname(grpc_tools.__file__), "_proto")
-    expect(protoc.main(["protoc", "-I" + here, "-I" + bundled, "--python_out=" + folder, "--grpc_python_out=" + folder,
-                        os.path.join(here, "connector_service.proto")]), 0, "protoc")
-    sys.path.insert(0, folder)
-    return (importlib.import_module("connector_service_pb2"), importlib.import_module("connector_service_pb2_grpc"))
-
-
 class Calls:
     """Requests of a bidirectional call from a queue."""
 
@@ -272,7 +263,7 @@ class Calls:
 
 async def grpc_client(base, token, secret):
     import grpc
-    messages, services = grpc_modules()
+    messages, services = connector_stubs()
     from google.protobuf.json_format import MessageToDict
     address = base.split("://")[1]
     metadata = (("x-goog-request-params", "location=us-central1&frontend=data"),
@@ -424,7 +415,7 @@ async def grpc_client(base, token, secret):
 async def hostile(base, token, secret):
     """Whoever speaks HTTP/2 badly harms nobody else."""
     import grpc
-    messages, services = grpc_modules()
+    messages, services = connector_stubs()
     address = base.split("://")[1]
     host, port = address.split(":")
     preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -473,7 +464,7 @@ async def hostile(base, token, secret):
 async def limits(base, token, secret):
     """A node with three operations for each session and 1.5 s for the first message."""
     import grpc
-    messages, services = grpc_modules()
+    messages, services = connector_stubs()
     request = {"operationName": "ListMoviesByGenre", "variables": {"genre": "Drama"}}
     async with aiohttp.ClientSession() as session, grpc.aio.insecure_channel(base.split("://")[1]) as channel:
         async with session.ws_connect(base + NEW_PATH) as socket:
@@ -514,7 +505,7 @@ async def limits(base, token, secret):
 async def drain(base, token, secret):
     """The node is told to stop: sockets get 1001, gRPC a GOAWAY and UNAVAILABLE."""
     import grpc
-    messages, services = grpc_modules()
+    messages, services = connector_stubs()
     async with aiohttp.ClientSession() as session, grpc.aio.insecure_channel(base.split("://")[1]) as channel:
         movie = await Rest(session, base).movie()
         async with session.ws_connect(base + NEW_PATH) as socket:

@@ -8,15 +8,17 @@ import json
 import ssl
 import socket
 import sys
-import tempfile
-import importlib
 import os
 
 import aiohttp
 import grpc
 import websockets
 from google.protobuf.json_format import MessageToDict
-from grpc_tools import protoc
+
+# The programs beside this one, without leaving compiled copies there.
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from connector_stubs import connector_stubs  # noqa: E402
 
 OPERATION = "TopRatedMovies"
 NAME = "projects/p/locations/us-central1/services/movies/connectors/movies"
@@ -28,16 +30,6 @@ def negotiated(port, ca, offered):
     with socket.create_connection(("127.0.0.1", port), 10) as plain:
         with context.wrap_socket(plain, server_hostname="localhost") as tls:
             return tls.selected_alpn_protocol(), tls.version(), tls.getpeercert()["serialNumber"]
-
-
-def stubs():
-    folder = tempfile.mkdtemp()
-    here = os.path.dirname(os.path.abspath(__file__))
-    assert protoc.main(["", "-I" + here, "-I" + os.path.join(os.path.dirname(protoc.__file__), "_proto"),
-                        "--python_out=" + folder, "--grpc_python_out=" + folder,
-                        os.path.join(here, "connector_service.proto")]) == 0
-    sys.path.insert(0, folder)
-    return importlib.import_module("connector_service_pb2"), importlib.import_module("connector_service_pb2_grpc")
 
 
 async def main(port, ca):
@@ -68,7 +60,7 @@ async def main(port, ca):
         await ws.send(json.dumps(
             {"id": "1", "type": "subscribe", "payload": {"query": "", "operationName": OPERATION}}))
         assert json.loads(await ws.recv())["type"] == "next"
-    messages, services = stubs()
+    messages, services = connector_stubs()
     with open(ca, "rb") as file:
         credentials = grpc.ssl_channel_credentials(file.read())
     with grpc.secure_channel("localhost:%d" % port, credentials) as channel:
