@@ -5,7 +5,7 @@ PROJECT ?= config/movies
 SWIFT_BUILD_FLAGS ?=
 MINUTES ?= 5
 
-.PHONY: help setup build run cluster test simulate chaos deploy-check lint format fuzz bench load clean release
+.PHONY: help setup build run cluster test fuzz fuzz-parsers fuzz-machines simulate chaos deploy-check lint format bench load clean release
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -53,7 +53,12 @@ simulate: setup ## The whole system in one process, many seeds; SEEDS=n FIRST=k 
 		$(if $(FIRST),--first $(FIRST)) $(if $(SEED),--seed $(SEED)) $(if $(TRACE),--trace) \
 		$(if $(SABOTAGE),--sabotage $(SABOTAGE))
 
-fuzz: ## Protocol machines, their encodings and JSON Patch against models; FACTOR=50 times as many seeds as in the tests
+fuzz: fuzz-parsers fuzz-machines ## Both of the following
+
+fuzz-parsers: ## libFuzzer on the GraphQL, CEL and JSON parsers; SECONDS_EACH=60 PARSERS="graphql cel json"
+	@Tests/Fuzz/run.sh $(or $(SECONDS_EACH),60) $(PARSERS)
+
+fuzz-machines: ## Protocol machines, their encodings and JSON Patch against models; FACTOR=50 times as many seeds as in the tests
 	FRESHET_FUZZ_FACTOR=$(or $(FACTOR),50) swift test $(SWIFT_BUILD_FLAGS) --filter \
 		'randomSequencesKeepTheRules|damagedMessagesDoNoHarm|everyPatchAppliedIsTheFullResult|RandomStreamTests'
 

@@ -45,6 +45,7 @@ let package = Package(
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.26.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     ],
     targets: [
@@ -80,6 +81,12 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), logging,
             ]),
         module("Execution", ["Catalog", "GraphQLLanguage", "JSON", "LiveModel", "Postgres"]),
+        module(
+            "Resolvers",
+            [
+                "Catalog", "Execution", "LiveModel", nio, nioPosix, nioHTTP,
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            ]),
         module("Deployments", ["Catalog", "Execution", "LiveModel", "Postgres", logging, metrics]),
         module(
             "HTTPServer",
@@ -129,7 +136,7 @@ let package = Package(
             [
                 "APINode", "Admin", "Broker", "Catalog", "Deployments", "Directory", "Endpoint", "Execution",
                 "FanoutWorker", "GRPC", "Gateway", "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh",
-                "Sessions", "Settings", "Sharding",
+                "Resolvers", "Sessions", "Settings", "Sharding",
                 "Tokens",
                 nio, nioPosix, logging,
             ]),

@@ -9,6 +9,8 @@ package struct Catalog: Sendable {
     package let serviceID: String
     package let location: String
     package let schema: Schema
+    /// What editors and client generators see.
+    package var graphQLSchema: GraphQLSchema { GraphQLSchema(schema, resolvers) }
     /// By connector id.
     package let connectors: [String: Connector]
     /// Everything worth saying that is no error, in order of place.
@@ -17,6 +19,7 @@ package struct Catalog: Sendable {
     /// What could be better, in order of place; for `freshet check` only.
     package var lints: [Diagnostic] { connectors.values.flatMap(\.lints).sorted() }
 
+    private let resolvers: [ResolverSchema]
     private let refreshed: [OperationReference: [OperationReference]]
     private let conditionReads: [OperationReference: AuthReads]
 
@@ -26,9 +29,12 @@ package struct Catalog: Sendable {
     ) throws(CatalogError) -> Catalog {
         var sink = DiagnosticSink()
         let schema = SchemaCompiler.compile(files: project.schemaFiles, sink: &sink)
+        let tables = GeneratedAPI(schema: schema)
+        let resolvers = ResolverSchemaReader.read(project.resolvers, tables, sink: &sink)
         let compiler = ConnectorCompiler(
-            api: GeneratedAPI(schema: schema),
-            schemaText: project.schemaFiles.sorted { $0.path < $1.path }.flatMap { $0.source.bytes + [0] },
+            api: tables.adding(resolvers),
+            schemaText: project.schemaFiles.sorted { $0.path < $1.path }.flatMap { $0.source.bytes + [0] }
+                + project.resolvers.flatMap(\.identity),
             options: options)
         var connectors: [String: Connector] = [:]
         for source in project.connectors {
@@ -36,21 +42,34 @@ package struct Catalog: Sendable {
         }
         try sink.throwIfErrors()
         return Catalog(
-            serviceID: project.serviceID, location: project.location, schema: schema, connectors: connectors,
+            serviceID: project.serviceID, location: project.location, schema: schema,
+            resolvers: resolvers, connectors: connectors,
             warnings: project.warnings + sink.diagnostics)
     }
 
     private init(
-        serviceID: String, location: String, schema: Schema, connectors: [String: Connector], warnings: [Diagnostic]
+        serviceID: String, location: String, schema: Schema, resolvers: [ResolverSchema],
+        connectors: [String: Connector], warnings: [Diagnostic]
     ) {
         self.serviceID = serviceID
         self.location = location
         self.schema = schema
+        self.resolvers = resolvers
         self.connectors = connectors
         self.warnings = warnings
         let operations = connectors.values.flatMap(\.operations.values)
         refreshed = Self.refreshed(operations)
         conditionReads = Self.conditionReads(operations)
+    }
+
+    /// The GraphQL schema alone: connectors need not compile.
+    /// - Throws: all errors of the schemas together.
+    package static func graphQLSchema(of project: Project) throws(CatalogError) -> GraphQLSchema {
+        var sink = DiagnosticSink()
+        let schema = SchemaCompiler.compile(files: project.schemaFiles, sink: &sink)
+        let resolvers = ResolverSchemaReader.read(project.resolvers, GeneratedAPI(schema: schema), sink: &sink)
+        try sink.throwIfErrors()
+        return GraphQLSchema(schema, resolvers)
     }
 
     package func operation(_ reference: OperationReference) -> StoredOperation? {

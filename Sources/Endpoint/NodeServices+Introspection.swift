@@ -15,7 +15,7 @@ extension NodeServices {
             let document = try? Parser.parseDocument(Source(name: "request", text: text), limits: .request),
             let operation = Introspection.operation(in: document, named: request.operationName)
         else { return nil }
-        let answer = try Introspection(GraphQLSchema(resolver.catalog.schema))
+        let answer = try Introspection(resolver.catalog.graphQLSchema)
             .answer(operation, in: document, variables: request.variables)
         return ResultEnvelope.data(JSONValue.object(answer).compactBytes)
     }

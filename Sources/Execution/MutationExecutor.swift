@@ -36,8 +36,14 @@ package final class MutationExecutor: Sendable {
     private let pool: PostgresPool
     private let clock: ServiceClock
     private let makeUUID: @Sendable () -> String
+    private let resolvers: (any ResolverTransport)?
 
-    package init(pool: PostgresPool, clock: ServiceClock, makeUUID: @escaping @Sendable () -> String) {
+    /// - Parameter resolvers: nil where no operation has custom resolvers.
+    package init(
+        pool: PostgresPool, clock: ServiceClock, makeUUID: @escaping @Sendable () -> String,
+        resolvers: (any ResolverTransport)? = nil
+    ) {
+        self.resolvers = resolvers
         self.pool = pool
         self.clock = clock
         self.makeUUID = makeUUID
@@ -55,7 +61,8 @@ package final class MutationExecutor: Sendable {
         }
         if operation.isStepwise {
             let run = operation.mutationRun(variables: variables, auth: auth, nowMs: clock.nowMs(), makeUUID: makeUUID)
-            return try await StepwiseMutation(pool: pool, run: run).execute(envelope.shards, makeEvent)
+            return try await StepwiseMutation(pool: pool, run: run, resolvers: resolvers).execute(
+                envelope.shards, makeEvent)
         }
         let call = try operation.mutationCall(
             variables: variables, auth: auth, nowMs: clock.nowMs(), makeUUID: makeUUID)

@@ -39,10 +39,20 @@ package final class QueryExecutor: Sendable {
     private let pool: PostgresPool
     private let replicas: PostgresReplicas?
     private let clock: ServiceClock
+    private let resolvers: (any ResolverTransport)?
     private let statements = StatementCache()
 
-    /// - Parameter replicas: for runs of many items, which are as fresh there as on the primary; nil: none.
-    package init(pool: PostgresPool, replicas: PostgresReplicas? = nil, clock: ServiceClock) {
+    /// Live queries of one batch that ask custom resolvers at a time.
+    private static let remoteItemsMax = 16
+
+    /// - Parameters:
+    ///   - replicas: for runs of many items, which are as fresh there as on the primary; nil: none.
+    ///   - resolvers: nil where no operation has custom resolvers.
+    package init(
+        pool: PostgresPool, replicas: PostgresReplicas? = nil, clock: ServiceClock,
+        resolvers: (any ResolverTransport)? = nil
+    ) {
+        self.resolvers = resolvers
         self.pool = pool
         self.replicas = replicas
         self.clock = clock
@@ -63,9 +73,49 @@ package final class QueryExecutor: Sendable {
     ) async throws(RequestError) -> Result {
         let nowMs = clock.nowMs()
         let call = try operation.queryCall(variables: variables, auth: auth, nowMs: nowMs)
-        let result = try await run(call)
+        var result = try await run(call)
+        if operation.hasRemoteFields { result = try await complete(result, operation, variables) }
         guard operation.isFinished else { return result }
         return try Self.finish(result, operation, variables, auth, nowMs)
+    }
+
+    /// With what custom resolvers give.
+    private func complete(
+        _ result: Result, _ operation: StoredOperation, _ variables: JSONObject
+    ) async throws(RequestError) -> Result {
+        let calls = operation.remoteCalls(variables: variables)
+        if calls.isEmpty { return result }
+        guard let resolvers else { throw RequestError(.internalError, "this node reaches no custom resolvers") }
+        let body = StoredOperation.merge(result.body, try await resolvers.results(of: calls))
+        return Result(body: body, digest: Digest(of: body), entities: result.entities)
+    }
+
+    private func complete(_ outcomes: [Outcome], _ operation: StoredOperation, _ items: [Item]) async -> [Outcome] {
+        await withTaskGroup(of: (Int, Outcome).self) { group in
+            var outcomes = outcomes
+            var next = 0
+            func start(_ group: inout TaskGroup<(Int, Outcome)>) {
+                let index = next
+                next += 1
+                let outcome = outcomes[index]
+                let item = items[index]
+                group.addTask {
+                    guard case .result(let result) = outcome else { return (index, outcome) }
+                    do throws(RequestError) {
+                        let complete = try await self.complete(result, operation, item.variables)
+                        return (index, complete.digest == item.knownDigest ? .unchanged : .result(complete))
+                    } catch {
+                        return (index, .failed(error))
+                    }
+                }
+            }
+            while next < min(items.count, Self.remoteItemsMax) { start(&group) }
+            while let (index, outcome) = await group.next() {
+                outcomes[index] = outcome
+                if next < items.count { start(&group) }
+            }
+            return outcomes
+        }
     }
 
     /// `@check` and `@redact` of a query, ids of entities.
@@ -115,11 +165,17 @@ package final class QueryExecutor: Sendable {
                 (items[index].variables, items[index].auth)
             }
             for failure in failures { outcomes[failure.index] = .failed(failure.error) }
-            // An unchanged result may no longer be shown when time decides.
-            let sent = operation.hasChecksOfTime ? items.map(\.withoutKnownDigest) : items
+            // An unchanged result may no longer be shown when time decides; and a resolver may give another part.
+            let isAlwaysSent = operation.hasChecksOfTime || operation.hasRemoteFields
+            let sent = isAlwaysSent ? items.map(\.withoutKnownDigest) : items
             for batch in batches { await run(batch, batch.members.indices, sent, into: &outcomes) }
         } catch {
             return Array(repeating: .failed(error), count: items.count)
+        }
+        if operation.hasRemoteFields {
+            // What is judged and redacted below changes the digest once more.
+            let known = operation.isFinished ? items.map(\.withoutKnownDigest) : items
+            outcomes = await complete(outcomes, operation, known)
         }
         if operation.isFinished {
             for (index, item) in items.enumerated() {

@@ -8,20 +8,35 @@ internal import Postgres
 ///
 /// Without `@transaction` a field that fails is undone alone and the others stay; after a failed check the later ones do
 /// not run. With it the first failure undoes everything.
+///
+/// What a custom resolver did nobody can undo. Its fields at the beginning run before the transaction, so that a slow
+/// resolver holds no connection; later ones run inside, at their place.
 struct StepwiseMutation {
     let pool: PostgresPool
     let run: MutationRun
+    let resolvers: (any ResolverTransport)?
 
     func execute(
         _ shards: [ShardID], _ makeEvent: @escaping @Sendable ([EntityKey]) -> MutationEvent
     ) async throws(RequestError) -> MutationExecutor.Outcome {
         let run = run
+        var before = State(run: run)
+        var first = 0
+        while first < run.responseKeys.count, let call = run.remoteCall(first) {
+            await perform(call, first, &before)
+            first += 1
+        }
         do {
+            let (begun, first) = (before, first)
             return try await pool.withSession { session in
                 try await session.begin()
-                var state = State(run: run)
-                for index in run.responseKeys.indices {
-                    try await Self.perform(index, session, &state)
+                var state = begun
+                for index in run.responseKeys.indices.dropFirst(first) {
+                    if let call = run.remoteCall(index) {
+                        await perform(call, index, &state)
+                    } else {
+                        try await Self.perform(index, session, &state)
+                    }
                     if let failure = state.rollback {
                         try await session.rollback()
                         return MutationExecutor.rolledBack(run.responseKeys, failedStep: index, failure)
@@ -51,6 +66,28 @@ struct StepwiseMutation {
             throw error
         } catch {
             throw RequestError(.internalError, "the mutation failed")
+        }
+    }
+
+    private func perform(_ call: RemoteCall, _ index: Int, _ state: inout State) async {
+        let key = state.run.responseKeys[index]
+        if state.isAborted {
+            return state.fail(key, RequestError(.permissionDenied, "(aborted)"))
+        }
+        let value: [UInt8]
+        do throws(RequestError) {
+            guard let resolvers else { throw RequestError(.internalError, "this node reaches no custom resolvers") }
+            value = try await resolvers.call(call)
+        } catch {
+            return state.fail(key, error)
+        }
+        // It has acted, whatever is said of its answer.
+        state.succeededCount += 1
+        do throws(RequestError) {
+            if case .value(let json) = try state.run.accept(index, value) { state.fields.append((key, json)) }
+        } catch {
+            state.isAborted = true
+            state.fail(key, error)
         }
     }
 

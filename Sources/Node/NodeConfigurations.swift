@@ -7,6 +7,7 @@ internal import GRPC
 internal import Gateway
 internal import HTTPServer
 internal import Refresh
+internal import Resolvers
 internal import Sessions
 internal import Settings
 internal import Sharding
@@ -31,6 +32,13 @@ extension ServiceNode {
         sweeper.alarmRows = settings.outbox.alarmRows
         sweeper.alarmAgeMs = Int64(settings.outbox.alarmAgeMs)
         return sweeper
+    }
+
+    var resolverSettings: HTTPResolvers.Settings {
+        var resolvers = HTTPResolvers.Settings()
+        resolvers.inFlightMax = settings.resolvers.inFlightMax
+        resolvers.answerBytesMax = settings.resolvers.answerBytesMax
+        return resolvers
     }
 
     var interestSettings: InterestMachine.Settings {

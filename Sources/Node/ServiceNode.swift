@@ -16,6 +16,7 @@ internal import NIOCore
 internal import NIOPosix
 package import Observability
 internal import Postgres
+internal import Resolvers
 package import Settings
 internal import Sessions
 internal import Sharding
@@ -59,6 +60,7 @@ package final class ServiceNode: Sendable {
     private struct Running: Sendable {
         let pool: PostgresPool
         let replicas: PostgresReplicas?
+        let resolvers: HTTPResolvers
         let broker: any Broker
         let directory: ClusterDirectory
         let publisher: EventPublisher
@@ -150,7 +152,8 @@ package final class ServiceNode: Sendable {
         let loops = settings.http.eventLoops > 0 ? settings.http.eventLoops : System.coreCount
         let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
         let replicas = openReplicas(pool)
-        let queries = QueryExecutor(pool: pool, replicas: replicas, clock: clock)
+        let resolvers = HTTPResolvers(resolverSettings, group: group)
+        let queries = QueryExecutor(pool: pool, replicas: replicas, clock: clock, resolvers: resolvers)
         let directory = ClusterDirectory(broker: broker, shardCount: shardCount, nowMs: { [clock] in clock.nowMs() })
         _ = try await wait.until("Redis") { withinMs in
             await Self.attempt(broker, withinMs: withinMs) { () async throws(BrokerError) in
@@ -168,7 +171,8 @@ package final class ServiceNode: Sendable {
             makeUUID: { RandomIdentity.uuid() }, logger: logger)
         let mutations = MutationService(
             catalogs: catalogs,
-            executor: MutationExecutor(pool: pool, clock: clock, makeUUID: { RandomIdentity.uuid() }),
+            executor: MutationExecutor(
+                pool: pool, clock: clock, makeUUID: { RandomIdentity.uuid() }, resolvers: resolvers),
             publisher: publisher, directory: directory, inFlightMax: settings.api.requestsInFlightMax,
             makeUUID: { [clock] in RandomIdentity.orderedUUID(nowMs: clock.nowMs()) }, logger: logger)
         let gateway: GatewayService? =
@@ -249,7 +253,8 @@ package final class ServiceNode: Sendable {
             }
         }
         var parts = Running(
-            pool: pool, replicas: replicas, broker: broker, directory: directory, publisher: publisher,
+            pool: pool, replicas: replicas, resolvers: resolvers, broker: broker, directory: directory,
+            publisher: publisher,
             sweeper: sweeper, worker: worker, gateway: gateway, sessions: sessions, server: server, grpc: grpc,
             admin: admin, group: group, publicPort: port, adminPort: adminPort, catalogs: catalogs,
             deployments: deployments, tasks: [])
@@ -443,6 +448,7 @@ package final class ServiceNode: Sendable {
         await parts.replicas?.stop()
         await parts.pool.stop()
         for task in parts.tasks { await task.value }
+        await parts.resolvers.stop()
         try? await parts.group.shutdownGracefully()
         logger.info("stopped")
     }

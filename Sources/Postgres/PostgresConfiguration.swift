@@ -77,8 +77,14 @@ extension PostgresConfiguration {
         if role == .read { settings["default_transaction_read_only"] = "on" }
         return settings.sorted { $0.key < $1.key }
             .map { "SELECT set_config(\(Self.quoted($0.key)), \(Self.quoted($0.value)), false)" }
-            .joined(separator: ";")
+            .joined(separator: ";") + ";" + Self.searchPath
     }
+
+    /// Postgres looks first into a schema that has the role's name. A role called like a schema of ours, `freshet`, would
+    /// find and create tables there. A path that an operator chose stays.
+    private static let searchPath =
+        "SELECT set_config('search_path', 'public', false)"
+        + " WHERE current_setting('search_path') = '\"$user\", public'"
 
     /// Undoes whatever a session may have left behind, but keeps its prepared statements.
     func resetScript(_ role: LinkRole) -> String {

@@ -49,6 +49,10 @@ private struct ProjectLoader {
             sink.report(.error, rule: "no-schema-files", in: file, "no .gql file in the schema's folder")
         }
 
+        let resolvers = configuration.resolvers.compactMap { resolver -> ResolverSource? in
+            guard let directory = directory(resolver.folder, of: folder, in: file, what: "schema") else { return nil }
+            return ResolverSource(endpoint: resolver.endpoint, files: graphQLFiles(in: directory))
+        }
         var connectors: [ConnectorSource] = []
         if configuration.connectorFolders.isEmpty, !sink.hasErrors {
             sink.report(
@@ -78,7 +82,8 @@ private struct ProjectLoader {
         }
         return Project(
             serviceID: configuration.serviceID, location: configuration.location, schemaFiles: schemaFiles,
-            connectors: connectors, seedSQL: read(join(folder, "seed.sql"), isOptional: true)?.text)
+            resolvers: resolvers, connectors: connectors,
+            seedSQL: read(join(folder, "seed.sql"), isOptional: true)?.text)
     }
 
     private mutating func findConfiguration(_ path: String) -> (folder: String, file: SourceFile)? {

@@ -11,7 +11,7 @@ struct Bench: AsyncParsableCommand {
             "Needs Postgres (with pgbench) and Redis installed; private ones are started. Nothing else should run.")
 
     enum Part: String, CaseIterable, ExpressibleByArgument {
-        case fanout, rules, reruns, latency, mutations
+        case fanout, rules, compile, reruns, lookups, latency, mutations
     }
 
     @Option(help: "Comma-separated: \(Part.allCases.map(\.rawValue).joined(separator: ", ")).")
@@ -65,6 +65,8 @@ struct Bench: AsyncParsableCommand {
         switch part {
         case .fanout: try await FanoutBenchmark.bars(isQuick: quick)
         case .rules: try RulesBenchmark.run(isQuick: quick)
+        case .compile: try CompileBenchmark.run(isQuick: quick)
+        case .lookups: try await LookupsBenchmark.run(project: project, isQuick: quick)
         case .reruns: try await RerunsBenchmark.run(project: project, isQuick: quick)
         case .latency: try await LatencyBenchmark.run(project: project, isQuick: quick)
         case .mutations: try await MutationsBenchmark.run(project: project, isQuick: quick)

@@ -6,7 +6,7 @@ import Testing
 @testable import JSONPatch
 
 @Suite struct DifferenceTests {
-    /// `make fuzz` runs longer.
+    /// `make fuzz-machines` runs longer.
     private static let factor = UInt64(ProcessInfo.processInfo.environment["FRESHET_FUZZ_FACTOR"] ?? "1") ?? 1
 
     private func patch(_ old: String, _ new: String, at pointer: String = "") -> String? {

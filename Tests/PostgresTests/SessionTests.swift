@@ -1,3 +1,4 @@
+import LocalServers
 import Testing
 
 @testable import Postgres
@@ -5,6 +6,31 @@ import Testing
 extension OneServer {
     @Suite struct SessionTests {
         private struct Unhappy: Error {}
+
+        /// Postgres would look into a schema with the role's name first.
+        @Test func aRoleNamedLikeASchemaDoesNotCatchTables() async throws {
+            let server = try #require(PrivatePostgres.current)
+            try await withPool { pool in
+                try await pool.script(
+                    "CREATE ROLE freshet SUPERUSER LOGIN; CREATE SCHEMA freshet AUTHORIZATION freshet")
+            }
+            try await withPool({ $0.connectionString = server.connectionString + " user=freshet" }) { pool in
+                try await pool.script("CREATE TABLE where_is_it (n int)")
+                let found = try await pool.query(
+                    "SELECT 'where_is_it'::regclass::oid = 'public.where_is_it'::regclass::oid")
+                #expect(found.rows.first?.bool(0) == true)
+                try await pool.withSession { session in
+                    let path = try await session.execute("SHOW search_path")
+                    #expect(path.rows.first?.string(0) == "public")
+                }
+            }
+            // A path that somebody chose stays.
+            let chosen = server.connectionString + " user=freshet options='-c search_path=freshet,public'"
+            try await withPool({ $0.connectionString = chosen }) { pool in
+                let path = try await pool.query("SHOW search_path")
+                #expect(path.rows.first?.string(0) == "freshet,public")
+            }
+        }
 
         @Test func nothingIsLeftBehind() async throws {
             try await withPool({ $0.sessionConnections = 1 }) { (pool) async throws in

@@ -17,4 +17,8 @@ package enum Bars {
     package static let latencyOverPartsMax = 2.0
     /// Mutations per second against pgbench with the same transaction and the same number of clients.
     package static let mutationsOverPgbenchMin = 0.8
+    /// Compiling a project of 500 operations.
+    package static let compileSecondsMax = 1.0
+    /// Lookups by key per second against pgbench with the same prepared statement and the same number of clients.
+    package static let lookupsOverPgbenchMin = 0.6
 }

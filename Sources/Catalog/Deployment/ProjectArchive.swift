@@ -24,12 +24,16 @@ package struct ProjectArchive: Sendable {
 
     package init(_ project: Project) {
         var project = project
-        let files = project.schemaFiles + project.connectors.flatMap(\.files)
+        let files =
+            project.schemaFiles + project.resolvers.flatMap(\.files) + project.connectors.flatMap(\.files)
         let prefix = Self.sharedFolder(files.map(\.path))
         func shortened(_ file: SourceFile) -> SourceFile {
             SourceFile(path: String(file.path.dropFirst(prefix.count)), bytes: file.source.bytes)
         }
         project.schemaFiles = project.schemaFiles.map(shortened)
+        project.resolvers = project.resolvers.map {
+            ResolverSource(endpoint: $0.endpoint, files: $0.files.map(shortened))
+        }
         project.connectors = project.connectors.map {
             .init(id: $0.id, files: $0.files.map(shortened), includesEntityIDs: $0.includesEntityIDs)
         }
@@ -60,14 +64,23 @@ package struct ProjectArchive: Sendable {
             let includesEntityIDs = connector["entityIds"]?.boolValue ?? false
             sources.append(ConnectorSource(id: id, files: files, includesEntityIDs: includesEntityIDs))
         }
-        self.init(Project(serviceID: serviceID, location: location, schemaFiles: schema, connectors: sources))
+        let resolvers = try (value["resolvers"]?.arrayValue ?? []).map { item throws(Failure) in
+            guard let resolver = Self.resolver(item) else {
+                throw Failure(description: "the stored project has a custom resolver of another format")
+            }
+            return resolver
+        }
+        self.init(
+            Project(
+                serviceID: serviceID, location: location, schemaFiles: schema, resolvers: resolvers,
+                connectors: sources))
     }
 
     private static func json(_ project: Project) -> JSONValue {
         func files(_ files: [SourceFile]) -> JSONValue {
             .array(files.map { ["path": .string($0.path), "text": .string($0.text)] })
         }
-        return [
+        var object: JSONObject = [
             "serviceId": .string(project.serviceID), "location": .string(project.location),
             "schema": files(project.schemaFiles),
             "connectors": .array(
@@ -77,6 +90,25 @@ package struct ProjectArchive: Sendable {
                     ]
                 }),
         ]
+        // Absent without any, so that versions from before there were some are still the same.
+        if !project.resolvers.isEmpty {
+            object["resolvers"] = .array(
+                project.resolvers.map {
+                    [
+                        "id": .string($0.endpoint.id), "uri": .string($0.endpoint.uri),
+                        "timeoutMs": .int(Int64($0.endpoint.timeoutMs)), "files": files($0.files),
+                    ]
+                })
+        }
+        return .object(object)
+    }
+
+    private static func resolver(_ value: JSONValue) -> ResolverSource? {
+        guard let id = value["id"]?.stringValue, let uri = value["uri"]?.stringValue,
+            let timeoutMs = value["timeoutMs"]?.intValue, let files = files(value["files"])
+        else { return nil }
+        return ResolverSource(
+            endpoint: ResolverEndpoint(id: id, uri: uri, timeoutMs: Int(timeoutMs)), files: files)
     }
 
     private static func files(_ value: JSONValue?) -> [SourceFile]? {

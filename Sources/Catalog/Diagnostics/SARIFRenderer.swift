@@ -10,7 +10,7 @@ package enum SARIFRenderer {
         let positions = Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($0.element, $0.offset) })
         let driver: JSONObject = [
             "name": "freshet", "semanticVersion": .string(semantic(version)),
-            "rules": .array(rules.map { ["id": .string($0)] }),
+            "rules": .array(rules.map(rule)),
         ]
         return [
             "$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
@@ -21,6 +21,12 @@ package enum SARIFRenderer {
                 ]
             ],
         ]
+    }
+
+    private static func rule(_ id: String) -> JSONValue {
+        var rule: JSONObject = ["id": .string(id)]
+        if let sentence = RuleTable.sentence(id) { rule["shortDescription"] = ["text": .string(sentence)] }
+        return .object(rule)
     }
 
     /// `1.2.3` out of whatever a version is called; the format wants a semantic one.

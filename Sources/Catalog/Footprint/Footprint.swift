@@ -34,7 +34,7 @@ package struct Footprint: Sendable {
 
     package internal(set) var reads: [Read] = []
     package internal(set) var writes: [Write] = []
-    /// Native SQL or a view: tables unknown here.
+    /// Native SQL, a view, a filter from a variable or a custom resolver: not all is known here.
     package internal(set) var isPartial = false
     /// The result may change by itself as time passes.
     package internal(set) var readsTime = false

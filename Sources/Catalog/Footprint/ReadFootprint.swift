@@ -10,7 +10,7 @@ struct FootprintBuilder {
             switch field.kind {
             case .lookup(let lookup): add(lookup)
             case .list(let list): add(list, around: [:])
-            case .native: footprint.isPartial = true
+            case .native, .remote: footprint.isPartial = true
             case .typeName: continue
             }
         }

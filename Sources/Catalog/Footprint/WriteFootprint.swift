@@ -21,7 +21,7 @@ extension FootprintBuilder {
             case .deleteMany(let table, let filter, _):
                 delete(table, equal(filter))
                 add(filter)
-            case .native: footprint.isPartial = true
+            case .native, .remote: footprint.isPartial = true
             case .read(let fields): add(fields)
             case .typeName: continue
             }

@@ -9,7 +9,9 @@ package struct GraphQLSchema: Sendable {
     /// Directives, then what every project has, then enums, tables and views, then the roots.
     package let document: Document
 
-    package init(_ schema: Schema) {
+    package init(_ schema: Schema) { self.init(schema, []) }
+
+    init(_ schema: Schema, _ resolvers: [ResolverSchema]) {
         let scalars = ScalarDefinitions(schema: schema)
         let roots = RootDefinitions(schema: schema)
         let root = SchemaDefinition(
@@ -25,11 +27,13 @@ package struct GraphQLSchema: Sendable {
         definitions += (schema.tables + schema.views).flatMap {
             TableDefinitions(schema: schema, table: $0).definitions
         }
+        definitions += resolvers.flatMap(\.definitions)
+        let queries = roots.queries + resolvers.flatMap(\.queries)
         definitions += [
-            .type("Query", roots.queries),
-            .type("Mutation", roots.mutations),
+            .type("Query", queries),
+            .type("Mutation", roots.mutations + resolvers.flatMap(\.mutations)),
             .type(
-                "Subscription", roots.queries, "Stored queries, followed: a new result whenever it may have changed."),
+                "Subscription", queries, "Stored queries, followed: a new result whenever it may have changed."),
         ]
         document = Document(definitions: definitions)
     }

@@ -37,6 +37,8 @@ package struct DatabaseDescription: Sendable {
         package var foreignKeys: [ForeignKey]
         /// Names of indexes over expressions.
         package var expressionIndexes: [String] = []
+        /// Left behind by a `CREATE INDEX CONCURRENTLY` that did not end: names that are taken and serve nothing.
+        package var invalidIndexes: [String] = []
     }
 
     package var tables: [Table]
@@ -110,6 +112,7 @@ package struct DatabaseDescription: Sendable {
                     targetColumns: try texts(key, "targetColumns", path), deleteRule: try text(key, "onDelete", path)))
         }
         table.expressionIndexes = (json["expressionIndexes"]?.arrayValue ?? []).compactMap(\.stringValue)
+        table.invalidIndexes = (json["invalidIndexes"]?.arrayValue ?? []).compactMap(\.stringValue)
         return table
     }
 

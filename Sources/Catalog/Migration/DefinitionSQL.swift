@@ -114,9 +114,9 @@ struct DefinitionSQL {
     // MARK: Constraints and indexes
 
     func createUnique(_ unique: UniqueConstraint, of table: Table) -> SQLStatement {
-        SQLStatement(
-            "CREATE UNIQUE INDEX IF NOT EXISTS \(SQLName.quoted(unique.name)) ON \(qualified(table.name))"
-                + " (\(columnList(unique.fields, of: table)))",
+        index(
+            "UNIQUE INDEX", unique.name,
+            on: "\(qualified(table.name)) (\(columnList(unique.fields, of: table)))",
             summary: "create unique index \(unique.name)")
     }
 
@@ -126,19 +126,30 @@ struct DefinitionSQL {
             let operatorClass = index.operatorClass.map { " \($0)" } ?? ""
             return SQLName.quoted(name) + operatorClass + (isDescending ? " DESC" : "")
         }
-        return SQLStatement(
-            "CREATE INDEX IF NOT EXISTS \(SQLName.quoted(index.name)) ON \(qualified(table.name))"
-                + " USING \(index.method) (\(columns.joined(separator: ", ")))",
+        return self.index(
+            "INDEX", index.name,
+            on: "\(qualified(table.name)) USING \(index.method) (\(columns.joined(separator: ", ")))",
             summary: "create index \(index.name)")
+    }
+
+    private func index(_ what: String, _ name: String, on target: String, summary: String) -> SQLStatement {
+        let rest = "IF NOT EXISTS \(SQLName.quoted(name)) ON \(target)"
+        let kind = what.replacing("INDEX", with: "INDEX CONCURRENTLY")
+        return SQLStatement(
+            "CREATE \(what) \(rest)", summary: summary, concurrentSQL: "CREATE \(kind) \(rest)")
+    }
+
+    func dropInvalidIndex(_ name: String) -> SQLStatement {
+        SQLStatement(
+            "DROP INDEX IF EXISTS \(qualified(name))", summary: "drop index \(name), which was left unfinished")
     }
 
     /// Of the `@searchable` fields; nil for a table without.
     func createSearchIndex(of table: Table) -> SQLStatement? {
         guard table.columns.contains(where: { $0.searchLanguage != nil }) else { return nil }
         let name = SearchSQL.indexName(table)
-        return SQLStatement(
-            "CREATE INDEX IF NOT EXISTS \(SQLName.quoted(name)) ON \(qualified(table.name))"
-                + " USING gin (\(SearchSQL.document(table, nil)))",
+        return index(
+            "INDEX", name, on: "\(qualified(table.name)) USING gin (\(SearchSQL.document(table, nil)))",
             summary: "create search index \(name)")
     }
 

@@ -74,7 +74,12 @@ extension Migration {
                 SELECT pg_catalog.json_agg(c.relname ORDER BY c.relname)
                 FROM pg_catalog.pg_index i
                 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
-                WHERE i.indrelid = r.oid AND i.indisvalid AND i.indexprs IS NOT NULL), '[]'::json)
+                WHERE i.indrelid = r.oid AND i.indisvalid AND i.indexprs IS NOT NULL), '[]'::json),
+              'invalidIndexes', coalesce((
+                SELECT pg_catalog.json_agg(c.relname ORDER BY c.relname)
+                FROM pg_catalog.pg_index i
+                JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+                WHERE i.indrelid = r.oid AND NOT i.indisvalid), '[]'::json)
             ) ORDER BY r.relname)
             FROM pg_catalog.pg_class r
             WHERE r.relnamespace = (SELECT oid FROM space) AND r.relkind IN ('r', 'p')), '[]'::json),

@@ -35,6 +35,11 @@ struct MigrationPlanner {
                 result.steps.append(sql.createTable(table))
             }
         }
+        for table in schema.tables {
+            for name in existing.table(named: table.name)?.invalidIndexes ?? [] where isOurs(name, table) {
+                result.steps.append(sql.dropInvalidIndex(name))
+            }
+        }
         for table in schema.tables { compareIndexes(table, existing.table(named: table.name)) }
         for table in schema.tables { compareSearchIndex(table, existing.table(named: table.name)) }
         for table in schema.tables { compareForeignKeys(table, existing.table(named: table.name)) }
@@ -53,6 +58,11 @@ struct MigrationPlanner {
                 "the schema has columns of type Vector, and Postgres does not have the extension pgvector",
                 suggestion: "install pgvector on the database server, or take the Vector fields out of the schema")
         }
+    }
+
+    private func isOurs(_ index: String, _ table: Table) -> Bool {
+        table.indexes.contains { $0.name == index } || table.uniques.contains { $0.name == index }
+            || index == SearchSQL.indexName(table)
     }
 
     /// An index of that name is taken for the right one: which expression it holds is not compared.

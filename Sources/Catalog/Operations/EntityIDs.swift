@@ -15,7 +15,7 @@ extension [RootField] {
                 case .lookup(let lookup):
                     .lookup(Lookup(table: lookup.table, target: lookup.target, object: lookup.object.withEntityIDs))
                 case .list(let list): .list(list.withEntityIDs)
-                case .native, .typeName: field.kind
+                case .native, .remote, .typeName: field.kind
                 }
             return RootField(
                 responseKey: field.responseKey, inclusion: field.inclusion, kind: kind, policy: field.policy)
@@ -86,7 +86,7 @@ struct EntityTree: Sendable {
             switch field.kind {
             case .lookup(let lookup): add(EntityTree(lookup.object), field.responseKey)
             case .list(let list): add(EntityTree(list), field.responseKey)
-            case .native, .typeName: break
+            case .native, .remote, .typeName: break
             }
         }
     }

@@ -101,7 +101,7 @@ extension [RootField] {
                         Lookup(
                             table: lookup.table, target: lookup.target, object: lookup.object.withoutUnreadRedactions))
                 case .list(let list): .list(list.withoutUnreadRedactions)
-                case .native, .typeName: field.kind
+                case .native, .remote, .typeName: field.kind
                 }
             let kept = RootField(
                 responseKey: field.responseKey, inclusion: field.inclusion, kind: kind, policy: field.policy)
@@ -146,6 +146,7 @@ extension ResponsePolicy {
                 switch field.kind {
                 case .lookup(let lookup): children(of: lookup.object)
                 case .list(let list): children(of: list)
+                case .remote(let remote): remote.policies
                 case .native, .typeName: []
                 }
             return ResponsePolicy(field.responseKey, field.inclusion, field.policy, children: below)

@@ -1,3 +1,5 @@
+internal import GraphQLLanguage
+
 /// The root fields that a schema brings, by name. Source: SQL Connect language §5.4 and §5.6.
 struct GeneratedAPI: Sendable {
     enum QueryField: Sendable {
@@ -6,6 +8,7 @@ struct GeneratedAPI: Sendable {
         case search(Table)
         case similarity(Table, Column)
         case select(first: Bool)
+        case remote(FieldDefinition, ResolverSchema)
     }
 
     enum MutationField: Sendable {
@@ -17,13 +20,15 @@ struct GeneratedAPI: Sendable {
         case deleteMany(Table)
         case execute(NativeSQL.Result)
         case query
+        case remote(FieldDefinition, ResolverSchema)
     }
 
     let schema: Schema
     private(set) var queries: [String: QueryField] = [:]
     private(set) var mutations: [String: MutationField] = [:]
     /// Types that fragments may stand on.
-    let outputTypes: Set<String>
+    private(set) var outputTypes: Set<String>
+    private(set) var resolvers: [ResolverSchema] = []
 
     init(schema: Schema) {
         self.schema = schema
@@ -54,5 +59,17 @@ struct GeneratedAPI: Sendable {
         mutations["_executeReturning"] = .execute(.rows)
         mutations["_executeReturningFirst"] = .execute(.firstRow)
         mutations["query"] = .query
+    }
+
+    /// The same with the fields of custom resolvers; their names are known to be free.
+    func adding(_ resolvers: [ResolverSchema]) -> GeneratedAPI {
+        var api = self
+        api.resolvers = resolvers
+        for resolver in resolvers {
+            api.outputTypes.formUnion(resolver.objects.keys)
+            for field in resolver.queries { api.queries[field.name.value] = .remote(field, resolver) }
+            for field in resolver.mutations { api.mutations[field.name.value] = .remote(field, resolver) }
+        }
+        return api
     }
 }

@@ -71,7 +71,22 @@ extension OperationScope {
         case .query:
             refuseArguments(field)
             guard requireSelection(field, of: "Query") else { return nil }
-            return .read(queryFields(field.selections))
+            let fields = queryFields(field.selections)
+            if fields.contains(where: { if case .remote = $0.kind { true } else { false } }) {
+                error(
+                    "custom-resolver", at: field.place,
+                    "\"query\" reads the database; fields of custom resolvers are not offered in it")
+                return nil
+            }
+            return .read(fields)
+        case .remote(let definition, let resolver):
+            if let directive = operation.directives.first(named: "transaction") {
+                error(
+                    "custom-resolver", at: Place(range: directive.range, file: file),
+                    "@transaction cannot undo what the custom resolver of \"\(name)\" does",
+                    help: "leave @transaction out, or put the field into a mutation of its own")
+            }
+            return remote(field, definition, resolver, .mutation).map(MutationField.Kind.remote)
         }
     }
 

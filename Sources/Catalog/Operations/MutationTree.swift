@@ -18,6 +18,8 @@ struct MutationField: Sendable {
         case native(NativeSQL)
         /// `query { … }`: a read between the writes.
         case read([RootField])
+        /// What a custom resolver does.
+        case remote(RemoteField)
         case typeName(String)
     }
 }
@@ -132,6 +134,7 @@ extension ResponsePolicy {
                 case .insertTrees(let insert): children(of: insert.returning)
                 case .update(_, _, _, let returned), .delete(_, _, let returned): children(of: returned)
                 case .read(let fields): children(of: fields)
+                case .remote(let remote): remote.policies
                 case .updateMany, .deleteMany, .native, .typeName: []
                 }
             return ResponsePolicy(field.responseKey, field.inclusion, field.policy, children: below)

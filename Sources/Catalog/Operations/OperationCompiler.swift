@@ -54,6 +54,7 @@ struct ConnectorCompiler {
         let selection = [SelectionSource(set: definition.selectionSet, inclusion: .always, file: scope.file)]
         var query: QueryPlan?
         var mutation: [MutationPlan] = []
+        var remoteFields: [(inclusion: Inclusion, field: RemoteField)] = []
         var policy: ResponsePolicy?
         var entities = EntityTree()
         let rootPolicy = scope.rootPolicy()
@@ -68,6 +69,9 @@ struct ConnectorCompiler {
             footprint.add(fields)
             policy = ResponsePolicy(root: rootPolicy, children: ResponsePolicy.children(of: fields))
             if includesEntityIDs { fields = fields.withEntityIDs }
+            remoteFields = fields.compactMap { field in
+                if case .remote(let remote) = field.kind { (field.inclusion, remote) } else { nil }
+            }
             entities = EntityTree(fields)
             query = QueryPlan(fields, schema: api.schema, dynamicVariables: scope.dynamicVariables)
         } else {
@@ -95,7 +99,9 @@ struct ConnectorCompiler {
                 authReads: reads, refresh: refresh,
                 isTransaction: definition.directives.first(named: "transaction") != nil,
                 schema: api.schema, query: query, mutation: mutation, policy: policy, entities: entities,
-                footprint: footprint.footprint, readsResponse: scope.expressions.contains(where: \.readsResponse)))
+                footprint: footprint.footprint, remoteFields: remoteFields,
+                hasRemoteSteps: definition.kind == .mutation && scope.remoteCount > 0,
+                readsResponse: scope.expressions.contains(where: \.readsResponse)))
     }
 
     /// The operation and the fragments it uses, as written.

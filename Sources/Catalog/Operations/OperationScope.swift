@@ -26,6 +26,8 @@ final class OperationScope {
     private(set) var hasFollowUps = false
     private var placeCount = 0
     private(set) var fieldCount = 0
+    /// Fields that custom resolvers answer.
+    var remoteCount = 0
 
     /// Fields of one operation after its fragments were put in place; fragments can multiply without bound.
     static let fieldsMax = 10_000

@@ -30,6 +30,8 @@ extension OperationScope {
         case .select(let isFirst):
             refuseSelection(field, of: "rows of any form")
             return nativeSQL(field, result: isFirst ? .firstRow : .rows).map(RootField.Kind.native)
+        case .remote(let definition, let resolver):
+            return remote(field, definition, resolver, .query).map(RootField.Kind.remote)
         }
     }
 

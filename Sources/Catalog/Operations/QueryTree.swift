@@ -13,6 +13,8 @@ struct RootField: Sendable {
         case lookup(Lookup)
         case list(RowList)
         case native(NativeSQL)
+        /// What a custom resolver answers.
+        case remote(RemoteField)
         /// `__typename`
         case typeName(String)
     }

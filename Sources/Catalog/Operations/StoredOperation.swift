@@ -30,6 +30,8 @@ package final class StoredOperation: Sendable {
     /// What it reads and writes, for explanations.
     package let footprint: Footprint
     private let coercion: VariableCoercion
+    /// Fields of a query that custom resolvers answer.
+    let remoteFields: [(inclusion: Inclusion, field: RemoteField)]
     let query: QueryPlan?
     let mutation: [MutationPlan]
     private let policy: ResponsePolicy?
@@ -54,6 +56,8 @@ package final class StoredOperation: Sendable {
         var policy: ResponsePolicy?
         var entities: EntityTree
         var footprint: Footprint
+        var remoteFields: [(inclusion: Inclusion, field: RemoteField)]
+        var hasRemoteSteps: Bool
         /// A value reads `response`.
         var readsResponse: Bool
     }
@@ -76,7 +80,8 @@ package final class StoredOperation: Sendable {
         policy = parts.policy
         entities = parts.entities
         footprint = parts.footprint
-        isStepwise = parts.kind == .mutation && (parts.readsResponse || parts.policy != nil)
+        remoteFields = parts.remoteFields
+        isStepwise = parts.kind == .mutation && (parts.readsResponse || parts.policy != nil || parts.hasRemoteSteps)
     }
 
     /// Whether the caller may run it: `@auth`. Nil for yes. `variables` are coerced.

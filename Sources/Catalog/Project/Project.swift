@@ -6,6 +6,8 @@ package struct Project: Sendable {
     package var location: String
     /// The schema's files, in the order of their paths.
     package var schemaFiles: [SourceFile]
+    /// Schemas of custom resolvers, in the order of `schemas`.
+    package var resolvers: [ResolverSource]
     /// In the order of `connectorDirs`.
     package var connectors: [ConnectorSource]
     /// The text of `seed.sql` beside `dataconnect.yaml`, for development databases.
@@ -14,12 +16,13 @@ package struct Project: Sendable {
     package var warnings: [Diagnostic]
 
     package init(
-        serviceID: String, location: String = "local", schemaFiles: [SourceFile], connectors: [ConnectorSource],
-        seedSQL: String? = nil, warnings: [Diagnostic] = []
+        serviceID: String, location: String = "local", schemaFiles: [SourceFile], resolvers: [ResolverSource] = [],
+        connectors: [ConnectorSource], seedSQL: String? = nil, warnings: [Diagnostic] = []
     ) {
         self.serviceID = serviceID
         self.location = location
         self.schemaFiles = schemaFiles
+        self.resolvers = resolvers
         self.connectors = connectors
         self.seedSQL = seedSQL
         self.warnings = warnings

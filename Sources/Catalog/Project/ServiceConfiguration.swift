@@ -6,12 +6,19 @@ package struct ServiceConfiguration: Sendable {
         package let node: ConfigurationNode
     }
 
+    /// A schema whose fields a GraphQL service elsewhere answers.
+    package struct Resolver: Sendable {
+        package let endpoint: ResolverEndpoint
+        package let folder: Folder
+    }
+
     package static let fileName = "dataconnect.yaml"
     static let specVersions = ["v1", "v1beta", "v1alpha"]
 
     package var serviceID: String
     package var location: String
     package var schemaFolders: [Folder]
+    package var resolvers: [Resolver]
     package var connectorFolders: [Folder]
 
     /// Nil when what is needed to go on is missing; everything wrong is reported.
@@ -27,21 +34,25 @@ package struct ServiceConfiguration: Sendable {
         }
         let serviceID = reader.text("serviceId", isRequired: true, sink: &sink)
         let location = reader.text("location", sink: &sink) ?? "local"
-        let schemaFolders = readSchemas(&reader, root, sink: &sink)
+        let schemas = readSchemas(&reader, root, sink: &sink)
         let connectorFolders = readConnectors(&reader, sink: &sink)
         reader.finish(sink: &sink)
         if let serviceID, let node = reader.node("serviceId"), !isIdentifier(serviceID) {
             sink.report(.error, rule: "configuration-identifier", at: node, in: file, identifierMessage("serviceId"))
             return nil
         }
-        guard let serviceID, let schemaFolders, let connectorFolders else { return nil }
+        guard let serviceID, let schemas, let connectorFolders else { return nil }
         return ServiceConfiguration(
-            serviceID: serviceID, location: location, schemaFolders: schemaFolders, connectorFolders: connectorFolders)
+            serviceID: serviceID, location: location,
+            schemaFolders: schemas.filter { $0.endpoint == nil }.map(\.folder),
+            resolvers: schemas.compactMap { schema in
+                schema.endpoint.map { Resolver(endpoint: $0, folder: schema.folder) }
+            }, connectorFolders: connectorFolders)
     }
 
     private static func readSchemas(
         _ reader: inout ConfigurationReader, _ root: ConfigurationNode, sink: inout DiagnosticSink
-    ) -> [Folder]? {
+    ) -> [SchemaEntry]? {
         let file = reader.file
         let single = reader.node("schema")
         guard let list = reader.list("schemas", sink: &sink) else {
@@ -54,35 +65,42 @@ package struct ServiceConfiguration: Sendable {
                 "give either \"schema\" or \"schemas\", not both")
             return nil
         }
-        let folders = list.enumerated().compactMap { index, node in
+        let schemas = list.enumerated().compactMap { index, node in
             readSchema(node, path: "schemas[\(index)]", in: file, sink: &sink)
         }
-        return folders.count == list.count ? folders : nil
+        return schemas.count == list.count ? schemas : nil
+    }
+
+    private struct SchemaEntry {
+        let folder: Folder
+        /// Of a custom resolver.
+        let endpoint: ResolverEndpoint?
     }
 
     private static func readSchema(
         _ node: ConfigurationNode, path: String, in file: SourceFile, sink: inout DiagnosticSink
-    ) -> Folder? {
+    ) -> SchemaEntry? {
         var reader = ConfigurationReader(node, path: path, in: file, sink: &sink)
         guard case .mapping = node.kind else { return nil }
-        reader.ignore("id")
+        let id = reader.text("id", sink: &sink)
         let source = reader.text("source", sink: &sink)
         let sourceNode = reader.node("source") ?? node
-        var isOffered = true
+        var endpoint: ResolverEndpoint?
+        var isSound = true
         if let datasource = reader.node("datasource") {
             var kinds = ConfigurationReader(datasource, path: path + ".datasource", in: file, sink: &sink)
             // Where the database is, this service is told when it starts.
             kinds.ignore("postgresql")
             if let custom = kinds.node("httpGraphql") {
-                sink.report(
-                    .error, rule: "configuration-not-offered", at: custom, in: file,
-                    "custom resolvers (httpGraphql) are not offered")
-                isOffered = false
+                endpoint = ResolverConfiguration.read(
+                    custom, id: id ?? "", path: path + ".datasource.httpGraphql", in: file, sink: &sink)
+                isSound = endpoint != nil
             }
             kinds.finish(sink: &sink)
         }
         reader.finish(sink: &sink)
-        return isOffered ? Folder(path: source ?? "./schema", node: sourceNode) : nil
+        let folder = Folder(path: source ?? "./schema", node: sourceNode)
+        return isSound ? SchemaEntry(folder: folder, endpoint: endpoint) : nil
     }
 
     private static func readConnectors(

@@ -46,6 +46,7 @@ struct MutationPlan: Sendable {
         case insertMany(InsertManyPlan)
         /// Variables hold filters.
         case dynamic(DynamicPlans<MutationPlan>)
+        case remote(RemoteField)
     }
 
     struct TemplatePlan: Sendable {
@@ -76,7 +77,7 @@ struct MutationPlan: Sendable {
         case .template(let plan): plan.keys.map(\.table)
         case .insertMany(let plan): [plan.insert.table.name]
         // Only fields with a filter are dynamic, and these do not write by key.
-        case .dynamic: []
+        case .dynamic, .remote: []
         }
     }
 
@@ -86,6 +87,7 @@ struct MutationPlan: Sendable {
         switch body {
         case .template(let plan): return try step(plan, invocation)
         case .dynamic(let plans): return try plans.plan(for: invocation.variables).step(invocation)
+        case .remote: throw RequestError(.internalError, "the field is no statement")
         case .insertMany(let plan):
             let outcome = try plan.run(invocation)
             return MutationStep(
@@ -179,6 +181,9 @@ extension MutationPlan {
         case .native(let native):
             pieces = builder.execute(native)
             if case .affectedCount = native.result { resultKind = .affectedCount }
+        case .remote(let remote):
+            self.init(responseKey: remote.responseKey, inclusion: field.inclusion, body: .remote(remote))
+            return
         case .read(let fields):
             pieces = builder.read(fields)
             kind = .read
@@ -262,6 +267,7 @@ extension MutationPlan {
         case .template(let plan): plan.cache.evictionCount
         case .insertMany(let plan): plan.cache.evictionCount
         case .dynamic(let plans): plans.evictionCount
+        case .remote: 0
         }
     }
 }
@@ -271,7 +277,7 @@ extension MutationField {
     fileprivate var hasFilter: Bool {
         switch kind {
         case .update(_, .first, _, _), .delete(_, .first, _), .updateMany, .deleteMany, .read: true
-        case .insert, .insertMany, .insertTrees, .update, .delete, .native, .typeName: false
+        case .insert, .insertMany, .insertTrees, .update, .delete, .native, .remote, .typeName: false
         }
     }
 }

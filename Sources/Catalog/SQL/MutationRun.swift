@@ -33,6 +33,12 @@ package struct MutationRun {
         return step
     }
 
+    /// The request of a field that a custom resolver answers; nil for a field that is a statement.
+    package func remoteCall(_ index: Int) -> RemoteCall? {
+        guard case .remote(let field) = plans[index].body else { return nil }
+        return RemoteCall(field, invocation.variables)
+    }
+
     /// Takes what a field gave, and judges it.
     /// - Returns: what of it may be shown, nil for null; nothing at all when the field is redacted.
     /// - Throws: `.permissionDenied` with the message and path of a check that does not hold; nothing after it may run.

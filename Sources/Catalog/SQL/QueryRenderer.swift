@@ -21,6 +21,8 @@ extension TemplateBuilder {
                 case .lookup(let lookup): self.lookup(lookup)
                 case .list(let list): self.list(list, below: nil)
                 case .native(let native): self.native(native)
+                // Its place; see `StoredOperation.merge`.
+                case .remote: [Piece].text("NULL::text")
                 case .typeName(let name): [Piece].text(SQLName.literal(name) + "::text")
                 }
             items.append(named(field.responseKey, field.inclusion, value))

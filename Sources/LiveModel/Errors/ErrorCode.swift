@@ -15,7 +15,9 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     case constraintViolation = "CONSTRAINT_VIOLATION"
     /// The database refused the statement for another reason.
     case databaseError = "DATABASE_ERROR"
-    /// The statement ran longer than its time-out.
+    /// A custom resolver answered with an error, or with something that is no answer.
+    case resolverFailed = "RESOLVER_FAILED"
+    /// The statement or a custom resolver ran longer than its time-out.
     case timeout = "TIMEOUT"
     /// A limit of the connection, user or node: subscriptions, requests in flight.
     case limitExceeded = "LIMIT_EXCEEDED"
@@ -50,6 +52,7 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
         case .unsupportedMediaType: 415
         case .limitExceeded: 429
         case .databaseError, .internalError: 500
+        case .resolverFailed: 502
         case .unavailable, .outcomeUnknown: 503
         case .timeout: 504
         }

@@ -257,7 +257,7 @@ package struct AppSyncMachine: SessionMachine {
         case .badRequest, .invalidVariable, .operationNotFound, .notFound, .methodNotAllowed, .notAcceptable,
             .unsupportedMediaType, .payloadTooLarge, .constraintViolation:
             "BadRequestException"
-        case .databaseError, .timeout, .unavailable, .outcomeUnknown, .internalError: "InternalFailure"
+        case .databaseError, .resolverFailed, .timeout, .unavailable, .outcomeUnknown, .internalError: "InternalFailure"
         }
     }
 }

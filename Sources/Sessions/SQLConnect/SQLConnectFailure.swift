@@ -28,7 +28,7 @@ package enum RPCCode: Int, Sendable, Hashable {
         case .unauthenticated: self = .unauthenticated
         case .permissionDenied: self = .permissionDenied
         case .constraintViolation: self = .failedPrecondition
-        case .databaseError, .outcomeUnknown: self = .unknown
+        case .databaseError, .resolverFailed, .outcomeUnknown: self = .unknown
         case .timeout: self = .deadlineExceeded
         case .limitExceeded, .payloadTooLarge: self = .resourceExhausted
         case .unavailable: self = .unavailable
@@ -92,7 +92,9 @@ package struct SQLConnectFailure: Error, Sendable, Hashable {
     /// failure of the request.
     package static func isOfExecution(_ code: ErrorCode) -> Bool {
         switch code {
-        case .invalidVariable, .permissionDenied, .constraintViolation, .databaseError, .payloadTooLarge: true
+        case .invalidVariable, .permissionDenied, .constraintViolation, .databaseError, .resolverFailed,
+            .payloadTooLarge:
+            true
         case .badRequest, .operationNotFound, .unauthenticated, .timeout, .limitExceeded, .unavailable,
             .outcomeUnknown, .notFound, .methodNotAllowed, .notAcceptable, .unsupportedMediaType, .internalError:
             false

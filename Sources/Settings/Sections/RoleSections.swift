@@ -187,4 +187,14 @@ extension Settings {
             historyMax = values.int("deploy.historyMax")
         }
     }
+
+    package struct Resolvers: Sendable, Hashable {
+        package var inFlightMax: Int
+        package var answerBytesMax: Int
+
+        init(_ values: SettingValues) {
+            inFlightMax = values.int("resolvers.inFlightMax")
+            answerBytesMax = values.int("resolvers.answerBytesMax")
+        }
+    }
 }

@@ -14,6 +14,7 @@ package struct Settings: Sendable, Hashable {
     package var admin: Admin
     package var drain: Drain
     package var deploy: Deploy
+    package var resolvers: Resolvers
     package var log: Log
     package var dev: Dev
     package var limits: Limits
@@ -37,6 +38,7 @@ package struct Settings: Sendable, Hashable {
         admin = Admin(values)
         drain = Drain(values)
         deploy = Deploy(values)
+        resolvers = Resolvers(values)
         log = Log(values)
         dev = Dev(values)
         limits = Limits(values)

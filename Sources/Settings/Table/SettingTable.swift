@@ -2,7 +2,8 @@
 /// `config/freshet.yaml` all come from here; the struct `Settings` reads from here and a test compares the two.
 package enum SettingTable {
     package static let keys: [SettingKey] =
-        cluster + http + postgres + redis + worker + gateway + api + outbox + auth + admin + drain + deploy + log + dev
+        cluster + http + postgres + redis + worker + gateway + api + outbox + auth + admin + drain + deploy + resolvers
+        + log + dev
         + limits
 
     package static let byPath: [String: SettingKey] = Dictionary(
@@ -22,6 +23,7 @@ package enum SettingTable {
         ("admin", "Health, metrics and the admin page."),
         ("drain", "How a node leaves on SIGTERM. Whoever ends it must allow the sum of the three, and some seconds."),
         ("deploy", "How a version of the project gives way to the next one; the same on all nodes."),
+        ("resolvers", "Requests to custom resolvers; where they are and their time-outs say dataconnect.yaml."),
         ("log", "What is written to standard error."),
         ("dev", "Only for `freshet dev`."),
         ("limits", "What a single request may carry."),
@@ -261,6 +263,11 @@ extension SettingTable {
             "drain.sessionsMs", 1000, in: 0...10 * minute,
             "Time over which sessions are told to come back elsewhere."),
         .duration("drain.graceMs", 10_000, in: 0...10 * minute, "Time that work in flight may take after that."),
+    ]
+
+    private static let resolvers: [SettingKey] = [
+        .int("resolvers.inFlightMax", 256, in: 1...100_000, "Requests under way on this node; more are refused."),
+        .bytes("resolvers.answerBytesMax", mib, in: kib...64 * mib, "Size of one answer."),
     ]
 
     private static let deploy: [SettingKey] = [

@@ -18,7 +18,10 @@ struct Check: AsyncParsableCommand {
     }
 
     @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
-    var project: String
+    var project: String?
+
+    @Flag(help: "Print what each rule is about, and nothing else.")
+    var listRules = false
 
     @Option(help: "How problems are printed.")
     var format: Format = .text
@@ -41,15 +44,23 @@ struct Check: AsyncParsableCommand {
     @Flag(help: "Check again whenever a file changes.")
     var watch = false
 
+    func validate() throws {
+        if project == nil, !listRules { throw ValidationError("Give a project folder.") }
+    }
+
     func run() async throws {
+        guard let project, !listRules else {
+            for entry in RuleTable.all { Terminal.out("\(entry.rule): \(entry.sentence)") }
+            return
+        }
         guard watch else {
-            if await check() { return }
+            if await check(project) { return }
             throw ExitCode(1)
         }
         let folder = FolderWatch(project)
         var state = folder.look()
         while true {
-            _ = await check()
+            _ = await check(project)
             Terminal.error("watching \(project) …")
             guard let changed = await folder.change(from: state) else { return }
             state = changed
@@ -57,11 +68,11 @@ struct Check: AsyncParsableCommand {
     }
 
     /// - Returns: false when it fails.
-    private func check() async -> Bool {
+    private func check(_ folder: String) async -> Bool {
         var diagnostics: [Diagnostic] = []
         var summary = ""
         do throws(CatalogError) {
-            let project = try ProjectLoading.load(project)
+            let project = try ProjectLoading.load(folder)
             let catalog = try Catalog.compile(project, options: CatalogOptions())
             diagnostics = project.warnings + catalog.warnings
             if !noLints { diagnostics += await lints(catalog, project) }

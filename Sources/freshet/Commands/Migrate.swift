@@ -15,6 +15,9 @@ struct Migrate: AsyncParsableCommand {
     @Flag(help: "Only print what would be done.")
     var dryRun = false
 
+    @Flag(help: "Build indexes while others write (CREATE INDEX CONCURRENTLY): slower, and not all or nothing.")
+    var concurrently = false
+
     @Flag(help: "Load the project's seed.sql, if the database is empty.")
     var seed = false
 
@@ -32,12 +35,14 @@ struct Migrate: AsyncParsableCommand {
             try await database.pool.start()
             if dryRun {
                 let plan = try await database.plan(catalog.schema)
-                for step in plan.steps { Terminal.out("\(step.summary)\n\(step.sql);\n") }
+                for step in plan.steps {
+                    Terminal.out("\(step.summary)\n\(concurrently ? step.concurrentSQL ?? step.sql : step.sql);\n")
+                }
                 for finding in plan.drift { Terminal.error("drift: \(finding.object): \(finding.message)") }
                 if plan.isUpToDate { Terminal.out("nothing to do") }
                 guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
             } else {
-                let done = try await database.migrate(catalog.schema)
+                let done = try await database.migrate(catalog.schema, isConcurrent: concurrently)
                 for line in done { Terminal.out(line) }
                 try await database.pool.script(ServiceSchema.sql)
                 if seed, let sql = project.seedSQL, try await database.isEmpty(catalog.schema) {

@@ -9,7 +9,7 @@ struct SchemaCommand: ParsableCommand {
     struct Print: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Prints it as SDL, for editors and client generators.",
-            discussion: "Two prints of the same project are the same text. Only the schema has to compile.")
+            discussion: "Two prints of the same project are the same text. Connectors need not compile.")
 
         @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
         var project: String
@@ -19,13 +19,13 @@ struct SchemaCommand: ParsableCommand {
 
         func run() throws {
             let project = ProjectLoading.project(at: project)
-            var sink = DiagnosticSink()
-            let schema = SchemaCompiler.compile(files: project.schemaFiles, sink: &sink)
-            if sink.hasErrors {
-                Terminal.error(DiagnosticRenderer(usesColor: Terminal.usesColor).render(sink.diagnostics))
+            let text: String
+            do throws(CatalogError) {
+                text = try Catalog.graphQLSchema(of: project).text
+            } catch {
+                Terminal.error(DiagnosticRenderer(usesColor: Terminal.usesColor).render(error.diagnostics))
                 throw ExitCode(1)
             }
-            let text = GraphQLSchema(schema).text
             guard let output else {
                 FileHandle.standardOutput.write(Data(text.utf8))
                 return

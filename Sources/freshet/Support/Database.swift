@@ -24,23 +24,53 @@ struct Database: Sendable {
 
     /// Brings the database to the schema under one advisory lock.
     /// - Returns: what was done, one line each.
-    /// - Parameter lockTimeoutMs: to wait for a table's lock; whoever comes after waits behind. 0: without end.
+    /// - Parameters:
+    ///   - lockTimeoutMs: to wait for a table's lock; whoever comes after waits behind. 0: without end.
+    ///   - isConcurrent: indexes are built while others write, each by itself; the rest is then two transactions, one
+    ///     before and one after them.
     /// - Throws: `MigrationRefused` when something cannot be done without losing data; then nothing was changed.
-    func migrate(_ schema: Schema, lockTimeoutMs: Int = 0) async throws -> [String] {
+    func migrate(_ schema: Schema, lockTimeoutMs: Int = 0, isConcurrent: Bool = false) async throws -> [String] {
         try await pool.withSession { session in
             _ = try await session.execute("SELECT pg_advisory_lock(hashtextextended('freshet.migration', 0))")
             let plan = try await self.plan(schema)
             guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
             // Steps that cannot share a transaction (a new enum value) go alone; the others are all or nothing.
             for step in plan.steps where step.needsOwnTransaction { try await session.script(step.sql) }
-            let together = plan.steps.filter { !$0.needsOwnTransaction }
-            if !together.isEmpty {
-                try await session.script(
-                    "BEGIN;SET LOCAL lock_timeout = \(lockTimeoutMs);" + together.map(\.sql).joined(separator: ";\n")
-                        + ";COMMIT;")
+            let others = plan.steps.filter { !$0.needsOwnTransaction }
+            for part in isConcurrent ? Self.aroundIndexes(others) : [others] {
+                if let index = part.first?.concurrentSQL, isConcurrent {
+                    try await session.script(index)
+                } else if !part.isEmpty {
+                    try await session.script(
+                        "BEGIN;SET LOCAL lock_timeout = \(lockTimeoutMs);"
+                            + part.map(\.sql).joined(separator: ";\n") + ";COMMIT;")
+                }
             }
             return plan.steps.map(\.summary)
         }
+    }
+
+    /// Runs of steps that share a transaction, and between them each index by itself.
+    private static func aroundIndexes(_ steps: [SQLStatement]) -> [[SQLStatement]] {
+        var parts: [[SQLStatement]] = []
+        for step in steps {
+            if step.concurrentSQL == nil, let last = parts.last, last.first?.concurrentSQL == nil {
+                parts[parts.count - 1].append(step)
+            } else {
+                parts.append([step])
+            }
+        }
+        return parts
+    }
+
+    /// What an operator should know before a node of this schema starts: it serves what it can.
+    /// - Returns: sentences, those first by which operations may fail.
+    func findings(_ schema: Schema) async throws -> [(text: String, isHarmful: Bool)] {
+        let plan = try await plan(schema)
+        return plan.refused.map { ($0.text, true) }
+            + plan.steps.map { ("not done yet: \($0.summary) (freshet migrate)", true) }
+            + plan.drift.filter(\.isHarmful).map { ($0.text, true) }
+            + plan.drift.filter { !$0.isHarmful }.map { ($0.text, false) }
     }
 
     /// For a private server: migrates the schema and, once, loads the seed. The pool is opened and closed.

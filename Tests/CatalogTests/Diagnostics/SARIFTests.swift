@@ -17,7 +17,10 @@ import Testing
         let log = SARIFRenderer.log(diagnostics, version: "0.1.0")
         #expect(log["version"]?.stringValue == "2.1.0")
         let run = try #require(log["runs"]?.arrayValue?.first)
-        #expect(run["tool"]?["driver"]?["rules"]?.description == #"[{"id":"no-connectors"},{"id":"unknown-field"}]"#)
+        #expect(
+            run["tool"]?["driver"]?["rules"]?.description
+                == #"[{"id":"no-connectors","shortDescription":{"text":"Without a connector clients can run nothing."}},{"id":"unknown-field","shortDescription":{"text":"The type has no such field."}}]"#
+        )
         let results = try #require(run["results"]?.arrayValue)
         #expect(
             results.map(\.description) == [

@@ -86,7 +86,26 @@ struct ProjectConfigurationTests {
             ])
         #expect(
             problems(("schema", mapping(("datasource", mapping(("httpGraphql", mapping().kind)).kind)).kind))
-                == ["error configuration-not-offered"])
+                == ["error configuration-missing"])
+        func resolver(_ entries: (String, ConfigurationNode.Kind)...) -> [String] {
+            let graphQL = ConfigurationNode(
+                .mapping(
+                    entries.map { entry in
+                        ConfigurationNode.Entry(
+                            key: ConfigurationNode(.scalar(entry.0), line: 1, column: 1),
+                            value: ConfigurationNode(entry.1, line: 1, column: 1))
+                    }), line: 1, column: 1)
+            return problems(
+                ("schemas", .sequence([mapping(("datasource", mapping(("httpGraphql", graphQL.kind)).kind))])))
+        }
+        #expect(resolver(("uri", .scalar("http://localhost:1/x"))) == [])
+        #expect(resolver(("uri", .scalar("https://h/x")), ("timeout", .scalar("1.5s"))) == [])
+        #expect(resolver(("uri", .scalar("ftp://h/x"))) == ["error configuration-type"])
+        #expect(resolver(("uri", .scalar("http://"))) == ["error configuration-type"])
+        for timeout in ["0s", "601s", "soon", "-1s", "1h"] {
+            #expect(
+                resolver(("uri", .scalar("http://h")), ("timeout", .scalar(timeout))) == ["error configuration-type"])
+        }
         #expect(problems(("schema", mapping(("sorce", .scalar("x"))).kind)) == ["warning configuration-unknown"])
     }
 

@@ -1,0 +1,81 @@
+package import JSON
+package import LiveModel
+
+/// One request to a custom resolver, ready to be sent.
+package struct RemoteCall: Sendable {
+    package let endpoint: ResolverEndpoint
+    package let responseKey: String
+    /// JSON of GraphQL over HTTP: `query` and `variables`.
+    package let body: [UInt8]
+
+    init(_ field: RemoteField, _ variables: Variables) {
+        endpoint = field.endpoint
+        responseKey = field.responseKey
+        var values = JSONObject()
+        for (name, value) in field.arguments { values[name] = value.value(in: variables) }
+        body = JSONWriter.compact(["query": .string(field.text), "variables": .object(values)])
+    }
+
+    /// The value of the field out of an answer, as JSON text.
+    /// - Parameter status: of HTTP.
+    /// - Throws: `.resolverFailed` with the path of the field, or of what below it failed.
+    package func value(status: Int, answer: [UInt8]) throws(RequestError) -> [UInt8] {
+        guard let json = try? JSONParser.parse(answer), json.objectValue != nil else {
+            throw failure(
+                status == 200 ? "answered with something that is not JSON" : "answered with HTTP status \(status)")
+        }
+        if let error = json["errors"]?.arrayValue?.first {
+            var failed = failure("failed: \(String((error["message"]?.stringValue ?? "no message").prefix(500)))")
+            let path = error["path"]?.arrayValue?.compactMap { element -> RequestError.PathElement? in
+                element.stringValue.map { .key($0) } ?? element.intValue.map { .index(Int($0)) }
+            }
+            if let path, path.first == .key(responseKey) { failed.path = path }
+            throw failed
+        }
+        guard status == 200 else { throw failure("answered with HTTP status \(status)") }
+        guard let value = json["data"]?[responseKey] else { throw failure("left its field out of the answer") }
+        return JSONWriter.compact(value)
+    }
+
+    /// - Parameter what: `did not answer in 5000 ms`, to follow the resolver's name.
+    package func failure(_ what: String, code: ErrorCode = .resolverFailed) -> RequestError {
+        RequestError(code, "the custom resolver \"\(endpoint.id)\" \(what)", path: [.key(responseKey)])
+    }
+}
+
+extension StoredOperation {
+    package var hasRemoteFields: Bool { !remoteFields.isEmpty }
+
+    /// The requests of a query to custom resolvers: any order will do. `variables` are coerced.
+    package func remoteCalls(variables: JSONObject) -> [RemoteCall] {
+        let variables = Variables(variables)
+        return remoteFields.filter { variables.satisfies($0.inclusion) }.map { RemoteCall($0.field, variables) }
+    }
+
+    /// Puts what custom resolvers gave in place of the nulls that the database's result has there.
+    /// - Parameter values: JSON texts by response key.
+    package static func merge(_ body: [UInt8], _ values: [String: [UInt8]]) -> [UInt8] {
+        var scanner = JSONTextScanner(body)
+        var merged: [UInt8] = []
+        merged.reserveCapacity(values.reduce(body.count) { $0 + $1.value.count })
+        scanner.skipBlanks()
+        merged.append(scanner.take())
+        scanner.skipBlanks()
+        while !scanner.isAtEnd, scanner.byte != UInt8(ascii: "}") {
+            if scanner.byte == UInt8(ascii: ",") { merged.append(scanner.take()) }
+            scanner.skipBlanks()
+            let key = scanner.takeValue()
+            scanner.skipBlanks()
+            merged.append(contentsOf: key)
+            merged.append(scanner.take())
+            scanner.skipBlanks()
+            let value = scanner.takeValue()
+            // Response keys are GraphQL names, so nothing in them is escaped.
+            let name = String(decoding: key.dropFirst().dropLast(), as: UTF8.self)
+            merged.append(contentsOf: values[name].map { $0[...] } ?? value)
+            scanner.skipBlanks()
+        }
+        merged.append(UInt8(ascii: "}"))
+        return merged
+    }
+}

@@ -1,0 +1,32 @@
+package import Catalog
+package import LiveModel
+
+/// Reaches custom resolvers.
+package protocol ResolverTransport: Sendable {
+    /// One request, one answer, at most once: nothing is sent again, since the resolver may have acted.
+    /// - Returns: the field's value as JSON text.
+    /// - Throws: `.resolverFailed`, `.timeout`, `.unavailable`, `.limitExceeded`, each with the path of the field.
+    func call(_ call: RemoteCall) async throws(RequestError) -> [UInt8]
+}
+
+extension ResolverTransport {
+    /// All calls of one query at once; the first failure is that of the query.
+    func results(of calls: [RemoteCall]) async throws(RequestError) -> [String: [UInt8]] {
+        if calls.count == 1, let only = calls.first { return [only.responseKey: try await call(only)] }
+        let outcomes = await withTaskGroup(of: (String, Result<[UInt8], RequestError>).self) { group in
+            for call in calls {
+                group.addTask {
+                    do throws(RequestError) {
+                        return (call.responseKey, .success(try await self.call(call)))
+                    } catch {
+                        return (call.responseKey, .failure(error))
+                    }
+                }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        var values: [String: [UInt8]] = [:]
+        for call in calls { values[call.responseKey] = try outcomes[call.responseKey]?.get() }
+        return values
+    }
+}

@@ -1,0 +1,75 @@
+"""A custom resolver as somebody else would write it: graphql-core behind the standard library's HTTP server.
+
+Prints its port. Names are kept in memory; the id decides what goes wrong: "slow" takes two seconds, "broken" raises,
+"html" answers with a page and status 500, "large" with two megabytes.
+"""
+
+import json
+import sys
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from graphql import build_schema, graphql_sync
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    schema = build_schema("scalar Timestamp\n" + file.read())
+
+names = {}
+
+
+class Root:
+    def profile(self, info, id, locale="en"):
+        if id == "slow":
+            time.sleep(2)
+        if id == "broken":
+            raise ValueError("the profile store is down")
+        return Profile(id, locale)
+
+    def rename(self, info, id, name):
+        if id == "broken":
+            raise ValueError("nobody is renamed today")
+        names[id] = name
+        return Profile(id)
+
+
+class Profile:
+    def __init__(self, id, locale="en"):
+        self.id = id
+        self.locale = locale
+
+    def name(self, info):
+        if self.id == "nameless":
+            raise ValueError("no name")
+        return names.get(self.id, "somebody") + " (" + self.locale + ")"
+
+    def friends(self, info, first=5):
+        return [Profile(f"{self.id}-{number}") for number in range(first)]
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        ids = [str(value) for value in request["variables"].values()]
+        status, kind = 200, "application/json"
+        if "html" in ids:
+            status, kind, body = 500, "text/html", b"<h1>sorry</h1>"
+        elif "large" in ids:
+            body = json.dumps({"data": {"profile": {"name": "x" * 2_000_000}}}).encode()
+        else:
+            result = graphql_sync(schema, request["query"], Root(), variable_values=request["variables"])
+            body = json.dumps(result.formatted).encode()
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+
+server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print(f"listening {server.server_address[1]}", flush=True)
+server.serve_forever()
