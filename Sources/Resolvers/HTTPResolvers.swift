@@ -1,6 +1,6 @@
 internal import AsyncHTTPClient
 package import Catalog
-package import Execution
+internal import Execution
 package import LiveModel
 internal import NIOCore
 internal import NIOHTTP1
@@ -81,19 +81,40 @@ package final class HTTPResolvers: ResolverTransport {
     private static func send(
         _ request: HTTPClientRequest, _ call: RemoteCall, _ client: HTTPClient, _ settings: Settings
     ) async throws(RequestError) -> (status: Int, answer: [UInt8]) {
+        // The client's own deadline ends with the head of the answer; the time-out is about all of it.
+        let outcome = await withTaskGroup(of: Outcome.self) { group in
+            group.addTask { await answer(request, call, client, settings) }
+            group.addTask {
+                try? await Task.sleep(for: .milliseconds(call.endpoint.timeoutMs))
+                return late(call)
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? late(call)
+        }
+        return try outcome.get()
+    }
+
+    private typealias Outcome = Result<(status: Int, answer: [UInt8]), RequestError>
+
+    private static func answer(
+        _ request: HTTPClientRequest, _ call: RemoteCall, _ client: HTTPClient, _ settings: Settings
+    ) async -> Outcome {
         do {
-            // The deadline covers connecting, the head and the body.
             let deadline = NIODeadline.now() + .milliseconds(Int64(call.endpoint.timeoutMs))
             let response = try await client.execute(request, deadline: deadline)
             let body = try await response.body.collect(upTo: settings.answerBytesMax)
-            return (Int(response.status.code), Array(body.readableBytesView))
+            return .success((Int(response.status.code), Array(body.readableBytesView)))
         } catch let error as HTTPClientError where Self.isTimeout(error) {
-            throw call.failure("did not answer in \(call.endpoint.timeoutMs) ms", code: .timeout)
+            return late(call)
         } catch is NIOTooManyBytesError {
-            throw call.failure("answered with more than \(settings.answerBytesMax) bytes")
+            return .failure(call.failure("answered with more than \(settings.answerBytesMax) bytes"))
         } catch {
-            throw call.failure("cannot be reached", code: .unavailable)
+            return .failure(call.failure("cannot be reached", code: .unavailable))
         }
+    }
+
+    private static func late(_ call: RemoteCall) -> Outcome {
+        .failure(call.failure("did not answer in \(call.endpoint.timeoutMs) ms", code: .timeout))
     }
 
     private static func isTimeout(_ error: HTTPClientError) -> Bool {

@@ -7,9 +7,9 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct ResolverTests {
     private static let schema = """
-        type Profile { id: ID! name: String friends(first: Int! = 5): [Profile!]! }
-        type Query { profile(id: ID!, locale: String = "en"): Profile }
-        type Mutation { rename(id: ID!, name: String!): Profile }
+        type Person { id: ID! name: String friends(first: Int! = 5): [Person!]! }
+        type Query { person(id: ID!, locale: String = "en"): Person }
+        type Mutation { rename(id: ID!, name: String!): Person }
         """
 
     private static let operations = """
@@ -17,7 +17,7 @@ struct ResolverTests {
         query WithProfile($id: UUID!, $who: String!, $locale: String, $friends: Boolean = false)
           @auth(level: PUBLIC)
           @refresh(onMutationExecuted: {operation: "Rename", condition: "request.variables.who == mutation.variables.who"}) {
-          profile(id: $who, locale: $locale) { name friends(first: 2) @include(if: $friends) { id } }
+          person(id: $who, locale: $locale) { name friends(first: 2) @include(if: $friends) { id } }
           movie(id: $id) { title }
         }
         mutation Rename($who: String!, $name: String!) @auth(level: PUBLIC) { rename(id: $who, name: $name) { name } }
@@ -80,29 +80,31 @@ struct ResolverTests {
             #expect(
                 try await read("ann", ["locale": "de", "friends": true]).body["data"]
                     == [
-                        "profile": ["name": "somebody (de)", "friends": [["id": "ann-0"], ["id": "ann-1"]]],
+                        "person": ["name": "somebody (de)", "friends": [["id": "ann-0"], ["id": "ann-1"]]],
                         "movie": ["title": title],
                     ])
             #expect(
-                try await read("ann").body["data"] == ["profile": ["name": "somebody (en)"], "movie": ["title": title]])
+                try await read("ann").body["data"] == ["person": ["name": "somebody (en)"], "movie": ["title": title]])
 
             // A follower gets what the resolver says after the mutation that its rule names.
             let subscriber = try await Subscriber.connect(address)
             subscriber.subscribe("WithProfile", ["id": id, "who": "ann"])
-            subscriber.subscribe("WithProfile", ["id": id, "who": "bob"], id: "2")
             _ = try await subscriber.data()
+            subscriber.subscribe("WithProfile", ["id": id, "who": "bob"], id: "2")
             _ = try await subscriber.data(id: "2")
             let renamed = try await API.mutate(address, "Rename", ["who": "bob", "name": "Robert"])
             #expect(renamed.body["data"] == ["rename": ["name": "Robert (en)"]], "\(renamed)")
-            _ = try await subscriber.data(id: "2") { $0["profile"]?["name"]?.stringValue == "Robert (en)" }
+            _ = try await subscriber.data(id: "2") { $0["person"]?["name"]?.stringValue == "Robert (en)" }
 
             // Errors name the resolver and the field.
             for (who, code, status, message, path) in [
-                ("broken", "RESOLVER_FAILED", 502, "failed: the profile store is down", ["profile"]),
-                ("nameless", "RESOLVER_FAILED", 502, "failed: no name", ["profile", "name"]),
-                ("html", "RESOLVER_FAILED", 502, "answered with something that is not JSON", ["profile"]),
-                ("large", "RESOLVER_FAILED", 502, "answered with more than 1048576 bytes", ["profile"]),
-                ("slow", "TIMEOUT", 504, "did not answer in 700 ms", ["profile"]),
+                ("broken", "RESOLVER_FAILED", 502, "failed: the profile store is down", ["person"]),
+                ("nameless", "RESOLVER_FAILED", 502, "failed: no name", ["person", "name"]),
+                ("html", "RESOLVER_FAILED", 502, "answered with HTTP status 500", ["person"]),
+                ("large", "RESOLVER_FAILED", 502, "answered with more than 1048576 bytes", ["person"]),
+                ("slow", "TIMEOUT", 504, "did not answer in 700 ms", ["person"]),
+                ("dripping", "TIMEOUT", 504, "did not answer in 700 ms", ["person"]),
+                ("ending", "UNAVAILABLE", 503, "cannot be reached", ["person"]),
             ] {
                 let answer = try await read(who)
                 let error = answer.body["errors"]?[0]

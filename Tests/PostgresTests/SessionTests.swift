@@ -12,9 +12,9 @@ extension OneServer {
             let server = try #require(PrivatePostgres.current)
             try await withPool { pool in
                 try await pool.script(
-                    "CREATE ROLE freshet SUPERUSER LOGIN; CREATE SCHEMA freshet AUTHORIZATION freshet")
+                    "CREATE ROLE namesake SUPERUSER LOGIN; CREATE SCHEMA namesake AUTHORIZATION namesake")
             }
-            try await withPool({ $0.connectionString = server.connectionString + " user=freshet" }) { pool in
+            try await withPool({ $0.connectionString = server.connectionString + " user=namesake" }) { pool in
                 try await pool.script("CREATE TABLE where_is_it (n int)")
                 let found = try await pool.query(
                     "SELECT 'where_is_it'::regclass::oid = 'public.where_is_it'::regclass::oid")
@@ -25,10 +25,10 @@ extension OneServer {
                 }
             }
             // A path that somebody chose stays.
-            let chosen = server.connectionString + " user=freshet options='-c search_path=freshet,public'"
+            let chosen = server.connectionString + " user=namesake options='-c search_path=namesake,public'"
             try await withPool({ $0.connectionString = chosen }) { pool in
                 let path = try await pool.query("SHOW search_path")
-                #expect(path.rows.first?.string(0) == "freshet,public")
+                #expect(path.rows.first?.string(0) == "namesake,public")
             }
         }
 

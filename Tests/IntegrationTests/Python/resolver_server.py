@@ -1,7 +1,8 @@
 """A custom resolver as somebody else would write it: graphql-core behind the standard library's HTTP server.
 
 Prints its port. Names are kept in memory; the id decides what goes wrong: "slow" takes two seconds, "broken" raises,
-"html" answers with a page and status 500, "large" with two megabytes.
+"html" answers with a page and status 500, "large" with two megabytes, "dripping" with a head at once and then a byte
+each 50 ms, "ending" with half of what its head says.
 """
 
 import json
@@ -18,21 +19,21 @@ names = {}
 
 
 class Root:
-    def profile(self, info, id, locale="en"):
+    def person(self, info, id, locale="en"):
         if id == "slow":
             time.sleep(2)
         if id == "broken":
             raise ValueError("the profile store is down")
-        return Profile(id, locale)
+        return Person(id, locale)
 
     def rename(self, info, id, name):
         if id == "broken":
             raise ValueError("nobody is renamed today")
         names[id] = name
-        return Profile(id)
+        return Person(id)
 
 
-class Profile:
+class Person:
     def __init__(self, id, locale="en"):
         self.id = id
         self.locale = locale
@@ -43,7 +44,7 @@ class Profile:
         return names.get(self.id, "somebody") + " (" + self.locale + ")"
 
     def friends(self, info, first=5):
-        return [Profile(f"{self.id}-{number}") for number in range(first)]
+        return [Person(f"{self.id}-{number}") for number in range(first)]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -56,7 +57,7 @@ class Handler(BaseHTTPRequestHandler):
         if "html" in ids:
             status, kind, body = 500, "text/html", b"<h1>sorry</h1>"
         elif "large" in ids:
-            body = json.dumps({"data": {"profile": {"name": "x" * 2_000_000}}}).encode()
+            body = json.dumps({"data": {"person": {"name": "x" * 2_000_000}}}).encode()
         else:
             result = graphql_sync(schema, request["query"], Root(), variable_values=request["variables"])
             body = json.dumps(result.formatted).encode()
@@ -64,7 +65,18 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        if "dripping" in ids:
+            try:
+                for byte in body:
+                    self.wfile.write(bytes([byte]))
+                    time.sleep(0.05)
+            except OSError:
+                pass
+        elif "ending" in ids:
+            self.wfile.write(body[: len(body) // 2])
+            self.close_connection = True
+        else:
+            self.wfile.write(body)
 
     def log_message(self, *args):
         pass
