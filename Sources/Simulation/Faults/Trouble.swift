@@ -6,7 +6,7 @@ enum Trouble: CaseIterable {
     case gatewayDies, gatewayStops, gatewayDrains
     case apiNodeDies, apiNodeStops, apiNodeDrains
     case cutFromRedis, cutFromPostgres
-    case redisRestarts, redisLosesAll, redisIsFlushed, redisFailsOver
+    case redisRestarts, redisLosesAll, redisIsFlushed, redisFailsOver, redisForgetsLast
     case postgresFailsOver, postgresIsSlow
     case connectionIsLost, clientStalls, clientLeaves
     case splitsChange, rollOut
@@ -46,6 +46,7 @@ extension World {
         case .redisIsFlushed: redis.flush()
         // Detecting the failure takes longer than clocks differ.
         case .redisFailsOver: redisAway(for: 1_000...4_000) { $0.redis.failOver(skewMs: $0.timeline.pick(-300...300)) }
+        case .redisForgetsLast: forgetLast(unreadBy: worker)
         case .postgresFailsOver:
             postgres.goDown()
             timeline.after(timeline.pick(50...3_000)) { [self] in postgres.comeUp() }
@@ -87,10 +88,28 @@ extension World {
         }
     }
 
+    /// Of two outages at once the later one decides how it ends: else its own time would not have passed.
     private func redisAway(for ms: ClosedRange<Int64>, _ comeBack: @escaping (World) -> Void) {
         redis.goDown()
+        let outage = redis.outages
         timeline.after(timeline.pick(ms)) { [self] in
-            if !redis.isUp { comeBack(self) }
+            if !redis.isUp, redis.outages == outage { comeBack(self) }
+        }
+    }
+
+    /// Events are published and their rows removed, then a replica takes over that never had them, before the worker, or
+    /// any worker, read them: nothing but the doubt about the new server refreshes what they concern.
+    private func forgetLast(unreadBy worker: SimulatedWorker) {
+        guard redis.isUp else { return }
+        redis.cutReplica()
+        for worker in timeline.chance(50) ? workers : [worker] { worker.pause(ms: timeline.pick(3_000...9_000)) }
+        for _ in 0..<timeline.pick(1...4) {
+            let (entity, node) = (pick(SimulatedPostgres.entities), pick(apiNodes))
+            node.later(timeline.pick(20...300)) { [self] in node.mutate(entity) { [self] in acknowledged($0) } }
+        }
+        timeline.after(timeline.pick(400...1_500)) { [self] in
+            guard isTrouble, redis.isUp else { return redis.healReplica() }
+            redisAway(for: 1_000...4_000) { $0.redis.failOver(skewMs: $0.timeline.pick(-300...300)) }
         }
     }
 

@@ -11,7 +11,10 @@ final class SimulatedRedis {
     private var store = MemoryStore(entriesMax: 100_000)
     /// The store as it had come to the replica.
     private var replica: MemoryStore
+    private var isReplicaCut = false
     private(set) var isUp = true
+    /// How often it went away, or was away for another reason.
+    private(set) var outages = 0
     private var skewMs: Int64 = 0
     /// Told of streams that have something new; nil: any may.
     var changed: (String?) -> Void = { _ in }
@@ -33,11 +36,14 @@ final class SimulatedRedis {
 
     // MARK: Faults
 
-    func goDown() { isUp = false }
+    func goDown() {
+        isUp = false
+        outages += 1
+    }
 
     /// The same data and another process; or nothing is left.
     func restart(losingData: Bool) {
-        isUp = true
+        (isUp, isReplicaCut) = (true, false)
         store.restart(losingData: losingData)
         changed(nil)
     }
@@ -47,11 +53,15 @@ final class SimulatedRedis {
         changed(nil)
     }
 
-    func replicate() { replica = store }
+    func replicate() { if !isReplicaCut { replica = store } }
+
+    /// Nothing more comes to the replica, until it takes over or the link is back.
+    func cutReplica() { isReplicaCut = true }
+    func healReplica() { isReplicaCut = false }
 
     /// The replica takes over. Its clock may differ.
     func failOver(skewMs: Int64) {
-        isUp = true
+        (isUp, isReplicaCut) = (true, false)
         self.skewMs = skewMs
         store.failOver(to: replica)
         changed(nil)
