@@ -51,13 +51,37 @@ package final class LocalRedisSentinels: Sendable {
 
     package var addresses: [String] { sentinels.map(\.address) }
 
-    /// The master as most recently named by a sentinel; nil when none answers.
+    /// The master that all sentinels name, and that says so of itself; nil while they disagree. On a busy machine two of
+    /// them can lead a failover each: what one names is then not the last word.
     package func master() async -> LocalRedis? {
+        var named: LocalRedis?
         for sentinel in sentinels {
             let answer = await sentinel.command("SENTINEL GET-MASTER-ADDR-BY-NAME \(Self.masterName)") ?? ""
-            if let server = servers.first(where: { answer.contains("\r\n\($0.port)\r\n") }) { return server }
+            guard let server = servers.first(where: { answer.contains("\r\n\($0.port)\r\n") }),
+                named == nil || named === server
+            else { return nil }
+            named = server
         }
-        return nil
+        guard let named, await named.command("INFO replication")?.contains("role:master") == true else { return nil }
+        return named
+    }
+
+    /// What sentinels and servers say of themselves, for whoever waited in vain.
+    package func report() async -> String {
+        var lines: [String] = []
+        for sentinel in sentinels {
+            let answer = await sentinel.command("SENTINEL GET-MASTER-ADDR-BY-NAME \(Self.masterName)") ?? "no answer"
+            lines.append(
+                "sentinel \(sentinel.port): \(answer.split(whereSeparator: \.isNewline).joined(separator: " "))")
+        }
+        for server in servers {
+            let words = ["role:", "master_port:", "master_link_status:", "connected_slaves:"]
+            let answer = await server.command("INFO replication") ?? "no answer"
+            let told = answer.split(whereSeparator: \.isNewline).filter { line in words.contains { line.hasPrefix($0) }
+            }
+            lines.append("server \(server.port): \(told.joined(separator: " "))")
+        }
+        return lines.joined(separator: "\n")
     }
 
     package func stop() async {
