@@ -1,3 +1,4 @@
+import Logging
 import Testing
 
 @testable import Broker
@@ -53,6 +54,22 @@ struct SlotMapTests {
             .array([range(0, 4, node("a", 0))]), .array([range(0, 4, .null)]), .array([.array([.integer(0)])]),
         ]
         for reply in bad { #expect(SlotMap(reply, asked: asked) == nil, "\(reply)") }
+    }
+
+    @Test("a reader that is refused goes where it was told, without waiting for the next map")
+    func refusedReader() throws {
+        let configuration = RedisConfiguration(endpoint: asked)
+        let map = try ClusterMap(configuration, seeds: [asked], name: "test", logger: Logger(label: "test"))
+        let place = SlotPlace(slot: 7, configuration: configuration, map: map)
+        let (source, target) = (Endpoint.tcp(host: "a", port: 1), Endpoint.tcp(host: "b", port: 2))
+        map.moved(7, to: source)
+        let version = place.version
+        for message in ["ASK 7 b:2", "TRYAGAIN Multiple keys", "no answer", "MOVED 7"] {
+            place.refused(message, by: source)
+            #expect(place.isCurrent(source) && place.version == version, "\(message)")
+        }
+        place.refused(RedisFailure(message: "MOVED 7 b:2").brokerError.detail, by: source)
+        #expect(place.isCurrent(target) && place.version > version)
     }
 
     @Test("redirections")

@@ -10,10 +10,16 @@ protocol RedisPlace: Sendable {
     var version: Int { get }
     /// A connection failed, or its server refused to be the right one.
     func failed()
+    /// A server refused a command in these words, which may say who is the right one.
+    func refused(_ message: String, by endpoint: RedisConfiguration.Endpoint)
     /// Wakes a thread whenever `version` grows.
     func watch(_ wake: WakeFlag)
     /// For logs.
     var description: String { get }
+}
+
+extension RedisPlace {
+    func refused(_ message: String, by endpoint: RedisConfiguration.Endpoint) {}
 }
 
 /// Always the same address.

@@ -77,7 +77,9 @@ struct RedisFailure: Error, Sendable, Equatable {
     var brokerError: BrokerError {
         switch word {
         case "OOM": BrokerError(.outOfMemory, word)
-        case "BUSY", "NOREPLICAS", "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN": BrokerError(.unavailable, word)
+        case "BUSY", "NOREPLICAS", "TRYAGAIN", "CLUSTERDOWN": BrokerError(.unavailable, word)
+        // With the address, for whoever can go there.
+        case "MOVED", "ASK": BrokerError(.unavailable, message)
         default: wantsReconnect ? BrokerError(.unavailable, word) : BrokerError(.rejected, word)
         }
     }

@@ -79,6 +79,7 @@ struct ReaderLoop {
                 case .success(let batches): deliver(batches)
                 case .failure(let error):
                     if error.code == .unavailable {
+                        place.refused(error.detail, by: connection.endpoint)
                         lose(error.detail)
                     } else {
                         inbox.fail(error)

@@ -166,6 +166,15 @@ struct SlotPlace: RedisPlace {
     func isCurrent(_ endpoint: RedisConfiguration.Endpoint) -> Bool { map.owner(of: slot) == endpoint }
     var version: Int { map.version }
     func failed() { map.hint() }
+
+    /// Whoever waits for the next whole map reads late.
+    func refused(_ message: String, by endpoint: RedisConfiguration.Endpoint) {
+        guard case .moved(let slot, let target) = Redirection(RedisFailure(message: message), asked: endpoint) else {
+            return
+        }
+        map.moved(slot, to: target)
+    }
+
     func watch(_ wake: WakeFlag) { map.watch(wake) }
     var description: String { "slot \(slot) of \(configuration)" }
 }
