@@ -224,7 +224,7 @@ let package = Package(
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
         tests("EndpointTests", ["Endpoint", "JSON", "LiveModel"]),
-        tests("NodeTests", ["Node"]),
+        tests("NodeTests", ["Node", "Settings"]),
         tests("FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(
             "LoadDriverTests",

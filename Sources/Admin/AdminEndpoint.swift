@@ -53,7 +53,11 @@ package final class AdminEndpoint: HTTPHandler {
             return inspector.isReady()
                 ? respond(exchange, ["status": "ready", "redis": inspector.redisSummary])
                 : respond(
-                    exchange, ["status": "not ready", "redis": inspector.redisSummary], status: .serviceUnavailable)
+                    exchange,
+                    [
+                        "status": "not ready", "reason": inspector.problem().map { .string($0) } ?? .null,
+                        "redis": inspector.redisSummary,
+                    ], status: .serviceUnavailable)
         default: break
         }
         guard isAllowed(request) else {

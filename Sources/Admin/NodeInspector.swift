@@ -27,12 +27,14 @@ package struct NodeInspector: Sendable {
     private let clock: ServiceClock
     private let metrics: PrometheusMetrics
     package let isReady: @Sendable () -> Bool
+    /// Why it is not, when servers are away.
+    package let problem: @Sendable () -> String?
 
     package init(
         node: NodeID, roles: [String], broker: any Broker, catalogs: ServedCatalogs, worker: FanoutWorker?,
         gateway: GatewayService?, sweeper: OutboxSweeper, sessions: SessionRegistry, directory: ClusterDirectory,
         revocations: RevocationList, clock: ServiceClock, metrics: PrometheusMetrics,
-        isReady: @escaping @Sendable () -> Bool
+        isReady: @escaping @Sendable () -> Bool, problem: @escaping @Sendable () -> String? = { nil }
     ) {
         self.node = node
         self.roles = roles
@@ -47,6 +49,7 @@ package struct NodeInspector: Sendable {
         self.clock = clock
         self.metrics = metrics
         self.isReady = isReady
+        self.problem = problem
     }
 
     package func renderMetrics() -> [UInt8] { metrics.render() }
@@ -57,6 +60,7 @@ package struct NodeInspector: Sendable {
         let backlog = sweeper.backlog
         return [
             "node": .string(node.name), "roles": .array(roles.map(JSONValue.string)), "ready": .bool(isReady()),
+            "notReadyBecause": problem().map { .string($0) } ?? .null,
             "service": .string(catalogs.set.current.catalog.serviceID), "projects": projects,
             "shardCount": .int(Int64(directory.shardCount)),
             "sessions": .int(Int64(sessions.count)), "sessionsRefused": .int(Int64(sessions.refusedCount)),
@@ -89,7 +93,7 @@ package struct NodeInspector: Sendable {
             })
     }
 
-    /// For probes: without a Redis a node stays ready, since mutations are committed and published later.
+    /// For probes.
     package var redisSummary: JSONValue {
         let state = broker.state
         return ["connected": .bool(state.connected), "servers": .array(state.servers.map { .string($0.address) })]

@@ -22,6 +22,8 @@ package final class PublicEndpoint: HTTPHandler {
     private let isReady: @Sendable () -> Bool
     /// Load balancers are told to send new clients; ends before `isReady` does when a node leaves.
     private let isAdvertised: @Sendable () -> Bool
+    /// Why the node is not ready, when servers are away.
+    private let problem: @Sendable () -> String?
     let sessions: SessionRegistry
     /// Bound: `sessionsMax`.
     let sharedStreams = SharedStreams()
@@ -31,7 +33,8 @@ package final class PublicEndpoint: HTTPHandler {
 
     package init(
         services: NodeServices, gateway: GatewayService?, settings: EndpointSettings, sessions: SessionRegistry,
-        logger: Logger, isReady: @escaping @Sendable () -> Bool, isAdvertised: (@Sendable () -> Bool)? = nil
+        logger: Logger, isReady: @escaping @Sendable () -> Bool, isAdvertised: (@Sendable () -> Bool)? = nil,
+        problem: @escaping @Sendable () -> String? = { nil }
     ) {
         self.services = services
         administrator = AdministratorOperations(services: services)
@@ -41,6 +44,7 @@ package final class PublicEndpoint: HTTPHandler {
         self.logger = logger
         self.isReady = isReady
         self.isAdvertised = isAdvertised ?? isReady
+        self.problem = problem
     }
 
     // MARK: HTTP
@@ -56,10 +60,14 @@ package final class PublicEndpoint: HTTPHandler {
         case (0, _): page(call)
         case (1, "healthz"): exchange.respond(json: Array(#"{"status":"ok"}"#.utf8), headers: call.headers)
         case (1, "readyz"):
-            isAdvertised()
-                ? exchange.respond(json: Array(#"{"status":"ready"}"#.utf8), headers: call.headers)
-                : exchange.respond(
-                    json: Array(#"{"status":"not ready"}"#.utf8), status: .serviceUnavailable, headers: call.headers)
+            if isAdvertised() {
+                exchange.respond(json: Array(#"{"status":"ready"}"#.utf8), headers: call.headers)
+            } else {
+                var body: JSONObject = ["status": "not ready"]
+                if let problem = problem() { body["reason"] = .string(problem) }
+                exchange.respond(
+                    json: JSONWriter.compact(.object(body)), status: .serviceUnavailable, headers: call.headers)
+            }
         case (1, "graphql"): graphQL(call)
         case (5, "v1") where parts[1] == "connectors" && parts[3] == "queries":
             query(call, connector: parts[2], operation: parts[4])

@@ -198,10 +198,14 @@ package final class ServiceNode: Sendable {
             limits: VariableLimits(
                 depthMax: settings.limits.variablesDepthMax, bytesMax: settings.limits.variablesBytesMax),
             parties: Parties(partyLimits))
+        let watch = DependencyWatch(
+            Dependencies(roles: roles, limitMs: Int64(settings.cluster.unreadyAfterMs), nowMs: clock.nowMs()),
+            pool: pool, broker: broker, clock: clock, logger: logger)
         let endpoint = PublicEndpoint(
             services: services,
             gateway: gateway, settings: endpointSettings, sessions: sessions, logger: logger,
-            isReady: { [self] in isServing }, isAdvertised: { [self] in isAdvertised })
+            isReady: { [self] in isServing }, isAdvertised: { [self] in isAdvertised && watch.problem == nil },
+            problem: { watch.problem })
         let grpc = GRPCServer(configuration: grpcConfiguration, handler: endpoint)
         let tls: ServerTLS?
         do throws(NodeError) {
@@ -224,7 +228,8 @@ package final class ServiceNode: Sendable {
         let inspector = NodeInspector(
             node: id, roles: roles.map(\.rawValue).sorted(), broker: broker, catalogs: catalogs, worker: worker,
             gateway: gateway, sweeper: sweeper, sessions: sessions, directory: directory, revocations: revocations,
-            clock: clock, metrics: metrics, isReady: { [self] in isAdvertised })
+            clock: clock, metrics: metrics, isReady: { [self] in isAdvertised && watch.problem == nil },
+            problem: { watch.problem })
         var admin: HTTPServer?
         var adminPort: Int?
         if roles.contains(.admin) {
@@ -275,6 +280,7 @@ package final class ServiceNode: Sendable {
                     }
                 })
         }
+        parts.tasks.append(Task { await watch.run() })
         parts.tasks.append(Task { await self.followRevocations(revocations, sessions) })
         parts.tasks.append(Task { await self.followAPIKeys(apiKeys, sessions) })
         if let tls { parts.tasks.append(Task { await self.followTLSFiles(tls) }) }
@@ -285,7 +291,8 @@ package final class ServiceNode: Sendable {
         if let worker { parts.tasks.append(Task { await worker.run() }) }
         if roles.contains(.api) || roles.contains(.worker) { parts.tasks.append(Task { await sweeper.run() }) }
         NodeMetrics.observe(
-            metrics, roles: roles.map(\.rawValue), sessions: { sessions.count }, isReady: { [self] in isAdvertised })
+            metrics, roles: roles.map(\.rawValue), sessions: { sessions.count },
+            isReady: { [self] in isAdvertised && watch.problem == nil })
         if roles.contains(.worker) {
             parts.tasks.append(Task { [metrics, logger] in await NodeMetrics.sample(inspector, metrics, logger) })
         }

@@ -15,6 +15,8 @@ extension Settings {
         package var awaitFormerOwners: Bool
         /// 0: no bound.
         package var startWaitMs: Int
+        /// 0: never.
+        package var unreadyAfterMs: Int
 
         init(_ values: SettingValues) {
             namespace = values.string("cluster.namespace")
@@ -28,6 +30,7 @@ extension Settings {
             leaseRenewMs = values.int("cluster.leaseRenewMs")
             awaitFormerOwners = values.bool("cluster.awaitFormerOwners")
             startWaitMs = values.int("cluster.startWaitMs")
+            unreadyAfterMs = values.int("cluster.unreadyAfterMs")
         }
     }
 

@@ -56,6 +56,9 @@ extension SettingTable {
         .duration(
             "cluster.startWaitMs", 0, in: 0...24 * 60 * minute,
             "Time for which a node that starts waits for Postgres and Redis to answer; 0: as long as it takes."),
+        .duration(
+            "cluster.unreadyAfterMs", 30_000, in: 0...24 * 60 * minute,
+            "Time after which a node is not ready because Postgres or Redis, as its roles need, is away; 0: never."),
     ]
 
     private static let http: [SettingKey] = [

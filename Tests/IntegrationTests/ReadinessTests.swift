@@ -1,0 +1,74 @@
+import FreshetClient
+import JSON
+import LocalServers
+import NIOHTTP1
+import Testing
+
+/// What load balancers are told when Postgres or Redis stays away, and what becomes of those who are connected.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct ReadinessTests {
+    private func ready(_ address: ServerAddress) async throws -> (status: Int, reason: String?) {
+        let answer = try await HTTPCall.send(.GET, address, path: "/readyz")
+        return (answer.status, try JSONParser.parse(answer.body)["reason"]?.stringValue)
+    }
+
+    /// Bounded by the test's time limit.
+    private func until(_ address: ServerAddress, _ status: Int) async throws -> String? {
+        while true {
+            let answer = try await ready(address)
+            if answer.status == status { return answer.reason }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    @Test func aServerStaysAway() async throws {
+        try await Cluster.with { cluster in
+            let settings = ["cluster.unreadyAfterMs=800"]
+            let api = try await cluster.start(roles: "api,admin", settings: settings)
+            let worker = try await cluster.start(roles: "worker,admin", settings: settings)
+            let gateway = try await cluster.start(roles: "gateway,api,admin", settings: settings)
+            let patient = try await cluster.start(roles: "gateway", settings: ["cluster.unreadyAfterMs=0"])
+            let list = try JSONParser.parse(
+                try await API.get(api.address, "ListMoviesByGenre", ["genre": "Sci-Fi"]).body)
+            let id = try #require(list["data"]?["movies"]?[0]?["id"]?.stringValue)
+            let subscriber = try await Subscriber.connect(gateway.address)
+            subscriber.subscribe("GetMovieById", ["id": .string(id)], id: "one")
+            _ = try await subscriber.data(id: "one")
+            func update(_ description: String) async throws {
+                let answer = try await API.mutate(
+                    api.address, "UpdateMovie",
+                    ["id": .string(id), "genre": "Sci-Fi", "description": .string(description)])
+                #expect(answer.status == 200, "\(answer.body)")
+            }
+            func shown(_ description: String) async throws {
+                _ = try await subscriber.data(id: "one") { $0["movie"]?["description"]?.stringValue == description }
+            }
+
+            // Redis: mutations go on, so their node stays ready.
+            await cluster.servers.redis.crash()
+            let reason = try #require(try await until(gateway.address, 503))
+            #expect(reason.hasPrefix("Redis has not answered for "))
+            #expect(try await until(#require(gateway.admin), 503)?.hasPrefix("Redis has not answered for ") == true)
+            #expect(try await until(worker.address, 503)?.hasPrefix("Redis has") == true)
+            #expect(try await ready(api.address).status == 200)
+            #expect(try await ready(patient.address).status == 200)
+            #expect(try await HTTPCall.send(.GET, gateway.address, path: "/healthz").status == 200)
+            try await update("without Redis")
+            try await cluster.servers.redis.restart()
+            // The same session.
+            try await shown("without Redis")
+            for node in [gateway, worker] { _ = try await until(node.address, 200) }
+
+            // Postgres: nobody can change anything there, gateways keep what they have.
+            await cluster.servers.postgres.crash()
+            #expect(try await until(api.address, 503)?.hasPrefix("Postgres has not answered for ") == true)
+            #expect(try await until(worker.address, 503)?.hasPrefix("Postgres has") == true)
+            #expect(try await ready(gateway.address).status == 200)
+            #expect(try await HTTPCall.send(.GET, api.address, path: "/healthz").status == 200)
+            try await cluster.servers.postgres.restart()
+            for node in [api, worker] { _ = try await until(node.address, 200) }
+            try await update("Postgres is back")
+            try await shown("Postgres is back")
+        }
+    }
+}
