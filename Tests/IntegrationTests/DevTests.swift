@@ -72,6 +72,54 @@ struct DevTests {
         }
     }
 
+    @Test func privateServersThatEndAreStartedAgain() async throws {
+        try await withFolder { folder in
+            let dev = try start(folder)
+            let address = try await address(dev)
+            let list = try JSONParser.parse(try await API.get(address, "ListMoviesByGenre", ["genre": "Comedy"]).body)
+            let id = try #require(list["data"]?["movies"]?[0]?["id"]?.stringValue)
+            let subscriber = try await Subscriber.connect(address)
+            subscriber.subscribe("GetMovieById", ["id": .string(id)])
+            func update(_ description: String) async throws {
+                let answer = try await API.mutate(
+                    address, "UpdateMovie",
+                    ["id": .string(id), "genre": "Comedy", "description": .string(description)])
+                #expect(answer.status == 200, "\(answer.body)")
+                _ = try await subscriber.data { $0["movie"]?["description"]?.stringValue == description }
+            }
+            try await update("before")
+            for (name, file) in [("Postgres", "postmaster.pid"), ("Redis", nil)] {
+                let victim = try #require(try server(in: folder, file))
+                kill(victim, SIGKILL)
+                #expect(try await dev.line(containing: "\(name) ended").contains("started again in 200 ms"))
+                _ = try await dev.line(containing: "\(name) is back")
+                let movie = try JSONParser.parse(
+                    try await API.get(address, "GetMovieById", ["id": .string(id)]).body)
+                #expect(movie["data"]?["movie"]?["description"]?.stringValue?.isEmpty == false)
+                // The same session sees it.
+                try await update("after the end of \(name)")
+            }
+            dev.signal(SIGINT)
+            #expect(await dev.waitForExit() == 0)
+            #expect(try processes(of: folder) == [])
+        }
+    }
+
+    /// The number of Postgres' first process, from its file, or of Redis, by where it works.
+    private func server(in folder: String, _ file: String?) throws -> Int32? {
+        if let file {
+            let found = FileManager.default.enumerator(atPath: folder)?.first {
+                ($0 as? String)?.hasSuffix(file) == true
+            }
+            let text = try (found as? String).map { try String(contentsOfFile: folder + "/" + $0, encoding: .utf8) }
+            return text?.split(separator: "\n").first.flatMap { Int32($0) }
+        }
+        return try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int32($0) }.first { id in
+            let place = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(id)/cwd")
+            return place?.hasPrefix(folder + "/redis") == true
+        }
+    }
+
     @Test func mistakesGetOneClearLine() async throws {
         try await withFolder { folder in
             let missing = try start(folder, project: folder + "/nothing")

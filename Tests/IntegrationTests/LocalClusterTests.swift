@@ -96,6 +96,21 @@ struct LocalClusterTests {
             _ = try await subscriber.data(where: isShown("after a crash"))
             #expect(try await cluster.line(containing: "worker-1 ended (signal 9)").contains("started again"))
 
+            // So are the servers behind them, with their data.
+            for name in ["postgres -D", "redis-server"] {
+                let victim = try #require(
+                    try processes(of: folder).first { $0.line.contains(name) && !$0.line.contains("setpriv") })
+                kill(victim.id, SIGKILL)
+            }
+            for name in ["Postgres", "Redis"] {
+                #expect(try await cluster.line(containing: "\(name) ended").contains("started again in 200 ms"))
+                _ = try await cluster.line(containing: "\(name) is back")
+            }
+            let kept = try JSONParser.parse(try await API.get(proxy, "GetMovieById", ["id": .string(id)]).body)
+            #expect(kept["data"]?["movie"]?["description"]?.stringValue == "after a crash")
+            try await update("after all crashes")
+            _ = try await subscriber.data(where: isShown("after all crashes"))
+
             cluster.signal(SIGINT)
             #expect(await cluster.waitForExit() == 0)
             #expect(try processes(of: folder).map(\.line) == [])

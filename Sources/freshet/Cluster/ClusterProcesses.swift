@@ -14,6 +14,7 @@ actor ClusterProcesses {
     private(set) var redis: LocalRedis?
     private(set) var nodes: [SupervisedProgram] = []
     private(set) var proxy: SupervisedProgram?
+    private var keepers: [ServerKeeper] = []
 
     init(folder: String) {
         self.folder = folder
@@ -24,6 +25,7 @@ actor ClusterProcesses {
         self.postgres = postgres
         let redis = try await LocalRedis.start(dataDirectory: folder + "/redis")
         self.redis = redis
+        keepers = KeptServers.keep(postgres, redis)
         return (postgres.connectionString, redis.url)
     }
 
@@ -72,6 +74,7 @@ actor ClusterProcesses {
             for node in nodes { group.addTask { await node.stop(waitMs: 15_000) } }
         }
         await proxy?.stop(waitMs: 2_000)
+        for keeper in keepers { await keeper.end() }
         await redis?.stop()
         await postgres?.stop()
     }

@@ -95,7 +95,8 @@ struct ClusterRun: Sendable {
             """
               \(program) admin shards\(adminOption)
 
-            End any process (kill -9 …) and look again: it is started again after \(SupervisedProgram.restartAfterMs / 1_000) s.
+            End any process (kill -9 …), Postgres and Redis too, and look again: it is started again after \
+            \(SupervisedProgram.restartAfterMs / 1_000) s at most.
             Ctrl-C stops everything.
             """)
     }

@@ -60,6 +60,7 @@ struct Dev: AsyncParsableCommand {
         }
         settings.postgres.url = postgres.connectionString
         settings.redis.url = redis.url
+        let keepers = KeptServers.keep(postgres, redis)
         do {
             let example = try await Database(url: postgres.connectionString, logger: logger)
                 .prepare(project, catalog, loadsSeed: !noSeed)
@@ -74,10 +75,12 @@ struct Dev: AsyncParsableCommand {
             await reload?.stop()
             await node.drain(sessionsOverMs: 100, graceMs: 2_000)
         } catch {
+            for keeper in keepers { await keeper.end() }
             await redis.stop()
             await postgres.stop()
             Terminal.fail("\(error)")
         }
+        for keeper in keepers { await keeper.end() }
         await redis.stop()
         await postgres.stop()
     }
