@@ -14,6 +14,8 @@ internal import Sharding
 /// Mutations per second through an API node, each with its outbox row and its event, for 64 callers over kept HTTP
 /// connections; beside pgbench, which runs the same statements in a transaction of the same shape for as many clients.
 ///
+/// Beside that what the outbox costs the database: pgbench once more, with the insertion of the outbox row left out.
+///
 /// The node does more than pgbench: HTTP, JSON, authorization, the event to Redis, and the removal of the outbox row.
 package enum MutationsBenchmark {
     private static let callers = 64
@@ -22,22 +24,23 @@ package enum MutationsBenchmark {
     package static func run(project: String, isQuick: Bool) async throws -> [Bar] {
         var bars: [Bar] = []
         for isDurable in isQuick ? [true] : [true, false] {
-            bars.append(
+            bars +=
                 try await PrivateServers.with(project: project, isDurable: isDurable) { servers in
                     try await measure(
                         servers, isDurable: isDurable, passes: isQuick ? 1 : 3, seconds: isQuick ? 3 : 6)
-                })
+                }
         }
         return bars
     }
 
     private static func measure(
         _ servers: PrivateServers, isDurable: Bool, passes: Int, seconds: Int
-    ) async throws -> Bar {
+    ) async throws -> [Bar] {
         var node = cbench_http_outcome()
         var nodeRate = 0.0
         var plainRate = 0.0
         var pipelinedRate = 0.0
+        var bareRate = 0.0
         var nodeCPU = 0.0
         try await servers.withPool { pool in
             let requests = try await Self.requests(servers, pool)
@@ -57,9 +60,11 @@ package enum MutationsBenchmark {
                         cpu / (rate * (outcome.seconds + 1)) - Double(outcome.cpu_us) / 1e6 / Double(outcome.answered)
                 }
                 try await tidy(pool)
-                plainRate = max(plainRate, try await pgbench.run(isPipelined: false))
+                plainRate = max(plainRate, try await pgbench.run(.plain))
                 try await tidy(pool)
-                pipelinedRate = max(pipelinedRate, try await pgbench.run(isPipelined: true))
+                bareRate = max(bareRate, try await pgbench.run(.withoutOutbox))
+                try await tidy(pool)
+                pipelinedRate = max(pipelinedRate, try await pgbench.run(.pipelined))
             }
             try await tidy(pool)
         }
@@ -72,13 +77,20 @@ package enum MutationsBenchmark {
                     Text.milliseconds(node.median), Text.milliseconds(node.p99),
                 ],
                 ["pgbench, same statements", Text.fixed(plainRate, decimals: 0), "-", "-"],
+                ["pgbench, without the outbox row", Text.fixed(bareRate, decimals: 0), "-", "-"],
                 ["pgbench, same statements in one pipeline", Text.fixed(pipelinedRate, decimals: 0), "-", "-"],
             ]))
         print("own CPU of the API node: \(Text.microseconds(nodeCPU)) a mutation")
-        return Bar(
-            name: "mutations per second (\(kind)): API node / pgbench",
-            measured: "\(Text.rate(nodeRate)) / \(Text.rate(plainRate))", ratio: nodeRate / plainRate,
-            limit: isDurable ? .atLeast(Bars.mutationsOverPgbenchMin) : .none)
+        return [
+            Bar(
+                name: "mutations per second (\(kind)): API node / pgbench",
+                measured: "\(Text.rate(nodeRate)) / \(Text.rate(plainRate))", ratio: nodeRate / plainRate,
+                limit: isDurable ? .atLeast(Bars.mutationsOverPgbenchMin) : .none),
+            Bar(
+                name: "pgbench (\(kind)): with the outbox row / without",
+                measured: "\(Text.rate(plainRate)) / \(Text.rate(bareRate))", ratio: plainRate / bareRate,
+                limit: .none),
+        ]
     }
 
     /// Every run begins with the same tables.
@@ -127,6 +139,10 @@ package enum MutationsBenchmark {
 
 /// pgbench with the SQL of the stored mutation and of its outbox row.
 private struct Pgbench {
+    enum Form: String {
+        case plain, withoutOutbox, pipelined
+    }
+
     private let address: String
     private let folder: String
     private let clients: Int
@@ -167,12 +183,13 @@ private struct Pgbench {
                     }
                 })
         }
+        let setting = "\\set movie random(1, 1000)\n\\set number random(1, 1000)\n"
+        func body() -> String { (["BEGIN"] + statements + ["COMMIT"]).map { $0 + ";\n" }.joined() }
+        try write(setting + body(), .withoutOutbox)
         let outbox = OutboxRow(event, shards: shards).insertion
         statements.append(try Self.filled(outbox.statement.sql, ["gen_random_uuid()", ":shards", ":event"]))
-        let body = (["BEGIN"] + statements + ["COMMIT"]).map { $0 + ";\n" }.joined()
-        let setting = "\\set movie random(1, 1000)\n\\set number random(1, 1000)\n"
-        try Self.write(setting + body, folder + "/plain.pgbench")
-        try Self.write(setting + "\\startpipeline\n" + body + "\\endpipeline\n", folder + "/pipelined.pgbench")
+        try write(setting + body(), .plain)
+        try write(setting + "\\startpipeline\n" + body() + "\\endpipeline\n", .pipelined)
     }
 
     /// `$1` … replaced.
@@ -192,16 +209,17 @@ private struct Pgbench {
         return text + rest
     }
 
-    private static func write(_ text: String, _ path: String) throws {
-        try text.write(toFile: path, atomically: false, encoding: .utf8)
+    private func write(_ text: String, _ form: Form) throws {
+        try text.write(toFile: path(form), atomically: false, encoding: .utf8)
     }
 
+    private func path(_ form: Form) -> String { "\(folder)/\(form.rawValue).pgbench" }
+
     /// - Returns: transactions per second.
-    func run(isPipelined: Bool) async throws -> Double {
-        let script = "\(folder)/\(isPipelined ? "pipelined" : "plain").pgbench"
+    func run(_ form: Form) async throws -> Double {
         let arguments = [
             "-n", "-M", "prepared", "-c", "\(clients)", "-j", "2", "-T", "\(seconds)", "-D", "shards=\(shards)", "-D",
-            "event=\(event)", "-f", script, address,
+            "event=\(event)", "-f", path(form), address,
         ]
         let command = "pgbench " + arguments.map(Shell.quoted).joined(separator: " ") + " 2>&1"
         let output = await onThread { Shell.output(of: command) }
