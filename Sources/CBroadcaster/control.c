@@ -2,6 +2,7 @@
 #include "control.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -102,4 +103,8 @@ int cb_raise_descriptor_limit(void) {
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return -1;
     limit.rlim_cur = limit.rlim_max;
     return setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void cb_trim_memory(void) {
+    malloc_trim(0);
 }

@@ -11,7 +11,7 @@ struct Bench: AsyncParsableCommand {
             "Needs Postgres (with pgbench) and Redis installed; private ones are started. Nothing else should run.")
 
     enum Part: String, CaseIterable, ExpressibleByArgument {
-        case fanout, rules, compile, reruns, lookups, latency, mutations
+        case fanout, protocols, idle, rules, compile, reruns, lookups, latency, mutations
     }
 
     @Option(help: "Comma-separated: \(Part.allCases.map(\.rawValue).joined(separator: ", ")).")
@@ -19,6 +19,12 @@ struct Bench: AsyncParsableCommand {
 
     @Flag(help: "Shorter runs, for a first look.")
     var quick = false
+
+    @Option(help: "Of protocols and idle, comma-separated: \(ClientKind.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var kinds: String?
+
+    @Option(help: "Of protocols and idle: clients of each kind.")
+    var sessions: Int?
 
     @Option(help: "Project folder of the movies sample.")
     var project = "config/movies"
@@ -37,18 +43,33 @@ struct Bench: AsyncParsableCommand {
         }
     }
 
+    private var clientKinds: [ClientKind] {
+        get throws {
+            try kinds?.split(separator: ",").map { name in
+                guard let kind = ClientKind(rawValue: String(name)) else {
+                    throw ValidationError("--kinds: there is no \"\(name)\"")
+                }
+                return kind
+            } ?? []
+        }
+    }
+
     func validate() throws {
         _ = try parts
+        _ = try clientKinds
+        if let sessions, !(1...15_000).contains(sessions) { throw ValidationError("--sessions: 1 to 15000") }
     }
 
     func run() async throws {
         print(Machine.description, terminator: "\n\n")
         var bars: [Bar] = []
         var failures: [String] = []
+        // Forks as well.
+        let crowd = try Crowd()
         for part in try parts {
             fflush(nil)
             do {
-                bars += try await run(part)
+                bars += try await run(part, crowd)
             } catch {
                 failures.append("\(part.rawValue): \(error)")
             }
@@ -61,9 +82,15 @@ struct Bench: AsyncParsableCommand {
         if !failures.isEmpty { throw ExitCode.failure }
     }
 
-    private func run(_ part: Part) async throws -> [Bar] {
+    private func run(_ part: Part, _ crowd: Crowd) async throws -> [Bar] {
         switch part {
         case .fanout: try await FanoutBenchmark.bars(isQuick: quick)
+        case .protocols:
+            try await ProtocolsBenchmark.fanout(
+                crowd, project: project, kinds: clientKinds, sessions: sessions, isQuick: quick)
+        case .idle:
+            try await ProtocolsBenchmark.idle(
+                crowd, project: project, kinds: clientKinds, sessions: sessions, isQuick: quick)
         case .rules: try RulesBenchmark.run(isQuick: quick)
         case .compile: try CompileBenchmark.run(isQuick: quick)
         case .lookups: try await LookupsBenchmark.run(project: project, isQuick: quick)

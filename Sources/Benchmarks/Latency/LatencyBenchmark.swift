@@ -148,7 +148,7 @@ package enum LatencyBenchmark {
 }
 
 /// The API node's main path in this process, so that the instant is known at which the commit was told.
-private struct WriterNode {
+struct WriterNode {
     private let service: MutationService
     private let resolver: OperationResolver
     private let id: String

@@ -21,4 +21,6 @@ package enum Bars {
     package static let compileSecondsMax = 1.0
     /// Lookups by key per second against pgbench with the same prepared statement and the same number of clients.
     package static let lookupsOverPgbenchMin = 0.6
+    /// CPU of the server for one delivery over the fastest WebSocket protocol, against each of the others.
+    package static let protocolOverFastestMin = 0.8
 }

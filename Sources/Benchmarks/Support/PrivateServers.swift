@@ -96,7 +96,7 @@ struct PrivateServers: Sendable {
 
     /// One node of these roles with the settings of `freshet dev`, on a free port.
     func withNode<T: Sendable>(
-        roles: Set<Role>, _ body: (ServiceNode.Address) async throws -> T
+        roles: Set<Role>, adjust: (inout Settings) -> Void = { _ in }, _ body: (ServiceNode.Address) async throws -> T
     ) async throws -> T {
         var settings = Settings(profile: .dev)
         settings.postgres.url = postgres.connectionString
@@ -104,6 +104,7 @@ struct PrivateServers: Sendable {
         settings.cluster.roles = roles
         settings.http.port = 0
         settings.admin.port = 0
+        adjust(&settings)
         let node = ServiceNode(settings: settings, catalog: catalog, metrics: Self.metrics, logger: Self.quiet)
         let address = try await node.start()
         let outcome: Result<T, any Error>

@@ -38,12 +38,26 @@ int cb_server_round(const cb_process *process);
 /* User and system CPU time of the server process so far, in microseconds. */
 int cb_server_cpu_us(const cb_process *process, uint64_t *cpu_us);
 
+/*
+ * Crowd: clients of any protocol. A script is a run of texts, each after its length (32 bits of this machine): what
+ * follows each result before and after the entity tag of that result, both empty for clients that only listen; then, any
+ * number of times, bytes to send and a text to wait for (empty: go on at once). A result is counted by the one "§" in it.
+ */
+int cb_crowd_fork(cb_process *process);
+int cb_crowd_script(const cb_process *process, const uint8_t *bytes, size_t count);
+int cb_crowd_connect(const cb_process *process, uint16_t port, uint32_t connections);
+/* Waits until `marks` results have arrived on all connections together since connecting. */
+int cb_crowd_wait(const cb_process *process, uint64_t marks, uint32_t timeout_ms);
+int cb_crowd_disconnect(const cb_process *process);
+
 /* Ends the process and reaps it. */
 void cb_stop(cb_process *process);
 
 /* This process. */
 uint64_t cb_own_cpu_us(void);
 uint64_t cb_own_resident_bytes(void);
+/* Gives what is free back to the kernel, so that growth starts from what is in use. */
+void cb_trim_memory(void);
 int cb_raise_descriptor_limit(void);
 
 #endif
