@@ -1,5 +1,5 @@
 package import APINode
-internal import Catalog
+package import Catalog
 package import Execution
 package import Gateway
 package import JSON
@@ -26,11 +26,13 @@ package final class NodeServices: SessionServices {
     private let mutations: MutationService
     private let isAPI: Bool
     private let limits: VariableLimits
+    private let resultBytesMax: Int
     private let logger = Logger(label: "freshet.endpoint")
 
     package init(
         clock: ServiceClock, catalogs: ServedCatalogs, authenticator: any Authenticator, queries: QueryExecutor,
-        mutations: MutationService, isAPI: Bool, limits: VariableLimits, parties: Parties = Parties(),
+        mutations: MutationService, isAPI: Bool, limits: VariableLimits, resultBytesMax: Int = .max,
+        parties: Parties = Parties(),
         pinned: OperationResolver? = nil, onFormer: (@Sendable (Digest) -> Void)? = nil
     ) {
         self.parties = parties
@@ -38,6 +40,7 @@ package final class NodeServices: SessionServices {
         self.onFormer = onFormer
         self.isAPI = isAPI
         self.limits = limits
+        self.resultBytesMax = resultBytesMax
         self.clock = clock
         self.catalogs = catalogs
         self.authenticator = authenticator
@@ -66,26 +69,28 @@ package final class NodeServices: SessionServices {
         if !snapshot.formers.isEmpty {
             return NodeServices(
                 clock: clock, catalogs: catalogs, authenticator: authenticator, queries: queries,
-                mutations: mutations, isAPI: isAPI, limits: limits, parties: parties, pinned: current,
-                onFormer: onFormer)
+                mutations: mutations, isAPI: isAPI, limits: limits, resultBytesMax: resultBytesMax, parties: parties,
+                pinned: current, onFormer: onFormer)
         }
         return latest.withLock { latest in
             if let latest, latest.projectVersion == current.version { return latest }
             let services = NodeServices(
                 clock: clock, catalogs: catalogs, authenticator: authenticator, queries: queries,
-                mutations: mutations, isAPI: isAPI, limits: limits, parties: parties,
+                mutations: mutations, isAPI: isAPI, limits: limits, resultBytesMax: resultBytesMax, parties: parties,
                 pinned: current)
             latest = services
             return services
         }
     }
 
-    package func resolve(_ request: OperationRequest, auth: Auth?) throws(RequestError) -> ResolvedOperation {
+    package func resolve(
+        _ request: OperationRequest, auth: Auth?, checking check: OperationCheck
+    ) throws(RequestError) -> ResolvedOperation {
         try limits.check(request.variables)
         do throws(RequestError) {
-            return try resolve(request, auth: auth, by: resolver)
+            return try resolve(request, auth: auth, by: resolver, check)
         } catch {
-            guard error.code == .operationNotFound, let former = try resolveFormer(request, auth: auth) else {
+            guard error.code == .operationNotFound, let former = try resolveFormer(request, auth: auth, check) else {
                 throw error
             }
             return former
@@ -93,12 +98,13 @@ package final class NodeServices: SessionServices {
     }
 
     private func resolve(
-        _ request: OperationRequest, auth: Auth?, by resolver: OperationResolver
+        _ request: OperationRequest, auth: Auth?, by resolver: OperationResolver, _ check: OperationCheck
     ) throws(RequestError) -> ResolvedOperation {
         if request.document == nil, let id = request.documentID, !resolver.knows(id.digest) { throw id.unknown }
         return try resolver.resolve(
             connector: request.connector, name: request.operationName, document: request.document,
-            digest: request.documentID?.digest, variables: request.variables, auth: auth, nowMs: clock.nowMs())
+            digest: request.documentID?.digest, variables: request.variables, auth: auth, nowMs: clock.nowMs(),
+            checking: check)
     }
 
     /// A text of an administrator's.
@@ -111,12 +117,14 @@ package final class NodeServices: SessionServices {
 
     /// A client that was built for a former version sends its texts or their digests: it gets what it was built for while
     /// that version is in service, if the operation is still there and would let it in today, too.
-    private func resolveFormer(_ request: OperationRequest, auth: Auth?) throws(RequestError) -> ResolvedOperation? {
+    private func resolveFormer(
+        _ request: OperationRequest, auth: Auth?, _ check: OperationCheck
+    ) throws(RequestError) -> ResolvedOperation? {
         guard request.document != nil || request.documentID != nil, pinned == nil || onFormer != nil else { return nil }
         for former in catalogs.snapshot.formers where former.version != resolver.version {
             let found: ResolvedOperation
             do throws(RequestError) {
-                found = try resolve(request, auth: auth, by: former)
+                found = try resolve(request, auth: auth, by: former, check)
             } catch {
                 if error.code == .operationNotFound { continue }
                 throw error
@@ -139,15 +147,21 @@ package final class NodeServices: SessionServices {
     package func refusal(of identity: Identity) -> RequestError? { authenticator.refusal(of: identity) }
 
     /// One-shot read of a query.
+    /// - Throws: `.payloadTooLarge`, as who follows it is told; what the database refused.
     package func read(
         _ resolved: ResolvedOperation, traceID: String
     ) async throws(RequestError) -> QueryExecutor.Result {
+        let result: QueryExecutor.Result
         do throws(RequestError) {
-            return try await queries.run(resolved.operation, variables: resolved.variables, auth: resolved.auth)
+            result = try await queries.run(resolved.operation, variables: resolved.variables, auth: resolved.auth)
         } catch {
             report(error, resolved, traceID)
             throw error
         }
+        guard result.body.count + result.entities.count <= resultBytesMax else {
+            throw RequestError(.payloadTooLarge, "the result is larger than \(resultBytesMax) bytes")
+        }
+        return result
     }
 
     package func mutate(

@@ -29,6 +29,9 @@ package struct ResolvedOperation: Sendable {
     }
 }
 
+/// Whether an operation may be run where it was named: a mutation under a path of queries may not.
+package typealias OperationCheck = (StoredOperation) throws(RequestError) -> Void
+
 /// Finds, coerces, authorizes: the same for every protocol.
 package struct OperationResolver: Sendable {
     package let catalog: Catalog
@@ -47,10 +50,11 @@ package struct OperationResolver: Sendable {
     ///   - name: nil means the one in `document`, or the one operation that `document` has the selections of.
     ///   - document: text that must have the stored operation's selections, if any.
     ///   - digest: of the stored text, in place of name and text.
+    ///   - check: what the route thinks of the operation, before its variables are looked at.
     /// - Throws: `.operationNotFound`, `.badRequest`, `.invalidVariable`, `.unauthenticated`, `.permissionDenied`.
     package func resolve(
         connector: String?, name: String?, document: String?, digest: Digest? = nil, variables: JSONObject,
-        auth: Auth?, nowMs: Int64
+        auth: Auth?, nowMs: Int64, checking check: OperationCheck = { _ in }
     ) throws(RequestError) -> ResolvedOperation {
         let connectors = try self.connectors(connector)
         let sent = try document.map { text throws(RequestError) in try SentText(text, name: name) }
@@ -65,6 +69,7 @@ package struct OperationResolver: Sendable {
         } else {
             throw RequestError(.badRequest, "the request names no operation")
         }
+        try check(operation)
         let coerced = try operation.coerce(variables)
         if let refusal = operation.authorize(auth: auth, variables: coerced, nowMs: nowMs) { throw refusal }
         return ResolvedOperation(

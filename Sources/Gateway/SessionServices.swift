@@ -6,8 +6,11 @@ package import Sessions
 package protocol SessionServices: AnyObject, Sendable {
     var clock: ServiceClock { get }
     var parties: Parties { get }
+    /// - Parameter check: whether the operation may be run where it was named; asked before its variables are looked at.
     /// - Throws: `.operationNotFound`, `.invalidVariable`, `.permissionDenied`, …
-    func resolve(_ request: OperationRequest, auth: Auth?) throws(RequestError) -> ResolvedOperation
+    func resolve(
+        _ request: OperationRequest, auth: Auth?, checking check: OperationCheck
+    ) throws(RequestError) -> ResolvedOperation
     func authenticate(_ credentials: Credentials) async throws(RequestError) -> Identity
     /// Why an identity that was let in counts no more, or never did: revoked, or without the API key that is asked of
     /// everybody who is signed out.
@@ -15,6 +18,12 @@ package protocol SessionServices: AnyObject, Sendable {
     /// Runs a query or a mutation once.
     func answer(_ resolved: ResolvedOperation, traceID: String) async throws(RequestError) -> OperationAnswer
     func makeTraceID() -> String
+}
+
+extension SessionServices {
+    package func resolve(_ request: OperationRequest, auth: Auth?) throws(RequestError) -> ResolvedOperation {
+        try resolve(request, auth: auth, checking: { _ in })
+    }
 }
 
 /// Bounds of one session.

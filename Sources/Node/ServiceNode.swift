@@ -197,7 +197,7 @@ package final class ServiceNode: Sendable {
             mutations: mutations, isAPI: roles.contains(.api),
             limits: VariableLimits(
                 depthMax: settings.limits.variablesDepthMax, bytesMax: settings.limits.variablesBytesMax),
-            parties: Parties(partyLimits))
+            resultBytesMax: settings.gateway.resultBytesMax, parties: Parties(partyLimits))
         let watch = DependencyWatch(
             Dependencies(roles: roles, limitMs: Int64(settings.cluster.unreadyAfterMs), nowMs: clock.nowMs()),
             pool: pool, broker: broker, clock: clock, logger: logger)

@@ -13,6 +13,7 @@ extension TokenPolicy {
         }
         audiences = auth.audience.map { [$0] } ?? audiences
         issuer = auth.issuer ?? issuer
+        expiryRequired = expiryRequired || auth.expiryRequired
         leewayMs = auth.leewayMs
         refreshMs = auth.jwksRefreshMs
         unsignedAllowed = auth.unsignedAllowed

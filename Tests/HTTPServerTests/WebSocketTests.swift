@@ -125,6 +125,10 @@ import Testing
                 + RawClient.frame(0x80, Array(repeating: 65, count: 600)),
             1009
         ),
+        (
+            "empty fragments without end",
+            RawClient.frame(0x01, []) + Array((0..<4_096).map { _ in RawClient.frame(0x00, []) }.joined()), 1009
+        ),
         ("close with one byte", RawClient.frame(0x88, [3]), 1002),
         ("close with a reserved code", RawClient.frame(0x88, [3, 237]), 1002),
         ("close below 1000", RawClient.frame(0x88, [0, 1]), 1002),

@@ -180,5 +180,7 @@ struct KeyRefreshTests {
         #expect(own.audiences == ["mine"])
         if case .keySet(let source) = own.trust { #expect(source.name == "keys.json") }
         #expect(TokenPolicy(Settings(profile: .dev).auth).unsignedAllowed)
+        #expect(policy.expiryRequired && TokenPolicy(Settings(profile: .serve).auth).expiryRequired)
+        #expect(!TokenPolicy(Settings(profile: .dev).auth).expiryRequired)
     }
 }

@@ -1,5 +1,6 @@
 internal import Catalog
 internal import Execution
+internal import Gateway
 package import HTTPServer
 internal import JSON
 package import LiveModel

@@ -58,8 +58,13 @@ extension PublicEndpoint {
         if settings.emulator != nil, let body = try services.introspect(request) {
             return answer(call, accepted.single ?? .json, status: .ok, body: body)
         }
-        let resolved = try services.resolve(request, auth: identity.auth)
-        if call.request.method == .GET, resolved.operation.kind == .mutation { return call.methodNotAllowed("POST") }
+        let resolved: ResolvedOperation
+        do throws(RequestError) {
+            resolved = try services.resolve(request, auth: identity.auth, checking: call.methodCheck)
+        } catch {
+            guard error.code == .methodNotAllowed else { throw error }
+            return call.methodNotAllowed("POST")
+        }
         let isFollowed =
             switch resolved.wantedKind {
             case .subscription?: true
@@ -127,6 +132,14 @@ extension PublicEndpoint {
             throw RequestError(.badRequest, "\"query\", \"operationName\" or \"documentId\" is needed")
         }
         return (operation, object["extensions"]?.objectValue ?? JSONObject())
+    }
+}
+
+extension Call {
+    /// What is fetched by GET changes nothing.
+    func methodCheck(_ operation: StoredOperation) throws(RequestError) {
+        guard request.method == .GET, operation.kind == .mutation else { return }
+        throw RequestError(.methodNotAllowed, "\"\(operation.reference.operation)\" is a mutation")
     }
 }
 

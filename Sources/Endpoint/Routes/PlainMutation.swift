@@ -18,9 +18,11 @@ extension PublicEndpoint {
             let request = try OperationRequest(graphQL: try call.request.jsonBody())
             let resolved = try self.services.resolve(
                 OperationRequest(connector: connector, operationName: operation, variables: request.variables),
-                auth: identity.auth)
-            guard resolved.operation.kind == .mutation else {
-                throw RequestError(.badRequest, "\"\(operation)\" is a query: GET it from …/queries/\(operation)")
+                auth: identity.auth
+            ) { found throws(RequestError) in
+                guard found.kind == .mutation else {
+                    throw RequestError(.badRequest, "\"\(operation)\" is a query: GET it from …/queries/\(operation)")
+                }
             }
             let outcome = try await self.services.mutate(resolved, traceID: call.traceID)
             var headers = call.headers

@@ -37,9 +37,12 @@ extension PublicEndpoint {
             let variables = try call.request.jsonObject(inQuery: "variables")
             let resolved = try self.services.resolve(
                 OperationRequest(connector: connector, operationName: operation, variables: variables),
-                auth: identity.auth)
-            guard resolved.operation.kind == .query else {
-                throw RequestError(.badRequest, "\"\(operation)\" is a mutation: POST it to …/mutations/\(operation)")
+                auth: identity.auth
+            ) { found throws(RequestError) in
+                guard found.kind == .query else {
+                    throw RequestError(
+                        .badRequest, "\"\(operation)\" is a mutation: POST it to …/mutations/\(operation)")
+                }
             }
             if isStream {
                 try self.eventStream(call, resolved, identity)
@@ -140,8 +143,12 @@ extension PublicEndpoint {
                     self.answer(call, tag: tag, known: known, result.digest, result.body, resolved)
                 case .waited:
                     // The owner may not have answered at all: the database decides what the client is told.
+                    let readMs = max(Self.finalReadMs.lowerBound, min(waitMs, Self.finalReadMs.upperBound))
                     self.perform(call) { _ throws(RequestError) in
-                        let result = try await self.services.read(resolved, traceID: call.traceID)
+                        let result = try await Self.within(readMs, on: exchange.eventLoop) {
+                            () async throws(RequestError) in
+                            try await self.services.read(resolved, traceID: call.traceID)
+                        }
                         let isSame = known?.digest == result.digest
                         let position = isSame ? known?.position : nil
                         let tag = EntityTag(
@@ -152,6 +159,32 @@ extension PublicEndpoint {
                 }
             }
         }
+    }
+
+    /// Who waited for so long is not kept much longer: as long again, within these bounds.
+    private static let finalReadMs: ClosedRange<Int64> = 1_000...5_000
+
+    /// What `work` gives, which goes on to its own end if it takes longer than that.
+    /// - Throws: `.unavailable` after that time.
+    private static func within<Value: Sendable>(
+        _ ms: Int64, on eventLoop: any EventLoop, _ work: @escaping @Sendable () async throws(RequestError) -> Value
+    ) async throws(RequestError) -> Value {
+        let promise = eventLoop.makePromise(of: Result<Value, RequestError>.self)
+        let late = RequestError(.unavailable, "the query could not be run in time", retryAfterMs: 1_000)
+        // The first one counts.
+        let timer = eventLoop.scheduleTask(in: .milliseconds(ms)) { promise.succeed(.failure(late)) }
+        Task {
+            let outcome: Result<Value, RequestError>
+            do throws(RequestError) {
+                outcome = .success(try await work())
+            } catch {
+                outcome = .failure(error)
+            }
+            timer.cancel()
+            promise.succeed(outcome)
+        }
+        guard let outcome = try? await promise.futureResult.get() else { throw late }
+        return try outcome.get()
     }
 
     private func eventStream(

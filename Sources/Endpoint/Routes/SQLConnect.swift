@@ -37,12 +37,11 @@ extension PublicEndpoint {
     ) async throws(RequestError) -> OperationAnswer {
         let resolved: ResolvedOperation
         do throws(RequestError) {
-            resolved = try services.resolve(request, auth: identity.auth)
+            resolved = try services.resolve(request, auth: identity.auth, checking: method.requireKind)
         } catch {
             guard error.code == .invalidVariable else { throw error }
             return OperationAnswer(failed: [error])
         }
-        try method.requireKind(of: resolved)
         do throws(RequestError) {
             return try await services.answer(resolved, traceID: traceID)
         } catch {
@@ -111,9 +110,9 @@ private final class IssueStream: Drainable {
 }
 
 extension ConnectorCall.Method {
-    func requireKind(of resolved: ResolvedOperation) throws(RequestError) {
-        let name = resolved.operation.reference.operation
-        switch (self, resolved.operation.kind) {
+    func requireKind(of operation: StoredOperation) throws(RequestError) {
+        let name = operation.reference.operation
+        switch (self, operation.kind) {
         case (.executeQuery, .query), (.executeMutation, .mutation): return
         case (.executeQuery, .mutation): throw RequestError(.operationNotFound, "\"\(name)\" is a mutation, no query")
         case (.executeMutation, .query): throw RequestError(.operationNotFound, "\"\(name)\" is a query, no mutation")

@@ -132,8 +132,11 @@ extension PublicEndpoint {
             guard let id = extensions["operationId"]?.stringValue, !id.isEmpty else {
                 throw RequestError(.badRequest, "\"extensions.operationId\" is needed")
             }
-            let resolved = try stream.services.resolve(request, auth: identity.auth)
-            if call.request.method == .GET, resolved.operation.kind == .mutation {
+            let resolved: ResolvedOperation
+            do throws(RequestError) {
+                resolved = try stream.services.resolve(request, auth: identity.auth, checking: call.methodCheck)
+            } catch {
+                guard error.code == .methodNotAllowed else { throw error }
                 return call.methodNotAllowed("POST")
             }
             let isFollowed = resolved.operation.kind == .query && resolved.wantedKind != .query

@@ -235,8 +235,11 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     private func start(_ id: String, _ request: OperationRequest, _ mode: StartMode) {
         do throws(RequestError) {
             if let refusal = identityRefusal { throw refusal }
-            let resolved = try services.resolve(request, auth: identity.auth)
-            if try Self.isFollowed(resolved, mode) {
+            let resolved = try services.resolve(request, auth: identity.auth) { operation throws(RequestError) in
+                guard case .follow = mode, operation.kind == .mutation else { return }
+                throw RequestError(.badRequest, "\"\(operation.reference.operation)\" is a mutation")
+            }
+            if Self.isFollowed(resolved, mode) {
                 let known = request.resume?.known(of: resolved.liveQuery.key)
                 try follow(
                     id, resolved, known: known,
@@ -250,12 +253,10 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         }
     }
 
-    private static func isFollowed(_ resolved: ResolvedOperation, _ mode: StartMode) throws(RequestError) -> Bool {
+    private static func isFollowed(_ resolved: ResolvedOperation, _ mode: StartMode) -> Bool {
         switch (mode, resolved.operation.kind) {
         case (.byText, .query): return resolved.wantedKind != .query
-        case (.follow, .query): return true
-        case (.follow, .mutation):
-            throw RequestError(.badRequest, "\"\(resolved.operation.reference.operation)\" is a mutation")
+        case (.follow, _): return true
         case (.byText, .mutation), (.once, _): return false
         }
     }

@@ -18,9 +18,13 @@ struct WebSocketAssembler {
     /// The message whose last fragment is still to come; at most `bytesMax`. Boxed: most connections never have one.
     private var partial: Partial?
 
+    /// Of one message. Whoever sends a large one in pieces sends larger pieces; many empty ones are no message at all.
+    static let fragmentsMax = 4_096
+
     private final class Partial {
         let isText: Bool
         var bytes: ByteBuffer
+        var fragments = 1
         init(isText: Bool, bytes: ByteBuffer) {
             self.isText = isText
             self.bytes = bytes
@@ -44,7 +48,10 @@ struct WebSocketAssembler {
             return .none
         case .continuation:
             guard let partial else { return .fail(1002) }
-            guard partial.bytes.readableBytes + payload.readableBytes <= bytesMax else { return .fail(1009) }
+            partial.fragments += 1
+            guard partial.bytes.readableBytes + payload.readableBytes <= bytesMax,
+                partial.fragments <= Self.fragmentsMax
+            else { return .fail(1009) }
             partial.bytes.writeBuffer(&payload)
             guard frame.fin else { return .none }
             self.partial = nil

@@ -128,6 +128,7 @@ extension Settings {
         /// Nil when empty.
         package var hs256Secret: String?
         package var leewayMs: Int
+        package var expiryRequired: Bool
         package var unsignedAllowed: Bool
         /// Nil when empty.
         package var issuersFile: String?
@@ -148,6 +149,7 @@ extension Settings {
             jwksRefreshMs = values.int("auth.jwksRefreshMs")
             hs256Secret = values.text("auth.hs256Secret")
             leewayMs = values.int("auth.leewayMs")
+            expiryRequired = values.bool("auth.expiryRequired")
             unsignedAllowed = values.bool("auth.unsignedAllowed")
             issuersFile = values.text("auth.issuersFile")
             apiKeysFile = values.text("auth.apiKeysFile")

@@ -237,6 +237,9 @@ extension SettingTable {
         .string("auth.hs256Secret", "", secret: true, "Shared secret of HS256, at least 32 bytes."),
         .duration("auth.leewayMs", 5000, in: 0...5 * minute, "Difference of clocks that exp and nbf forgive."),
         .bool(
+            "auth.expiryRequired", true, dev: false,
+            "Refuse tokens without exp, which would never end; those of Firebase and auth.issuersFile always are."),
+        .bool(
             "auth.unsignedAllowed", false, dev: true, devOnly: true,
             "Accept tokens without a signature, as Firebase's Auth emulator makes them."),
         .string(

@@ -4,11 +4,16 @@ internal import LiveModel
 /// What a token says, measured against the policy. Source: RFC 7519 §4.1.
 extension TokenPolicy {
     private static let uidBytesMax = 256
+    /// The end of the year 9999: a later time is a mistake or a trick, and stands for no end at all.
+    private static let expiresAtMsMax: Int64 = 253_402_300_799_000
 
     func check(_ claims: JSONObject, nowMs: Int64) throws(TokenFailure) -> VerifiedToken {
         let expiresAtMs = try Self.milliseconds(claims, "exp")
         if expiresAtMs == nil, expiryRequired { throw .malformed("it has no exp") }
-        if let expiresAtMs, hasExpired(expiresAtMs, nowMs: nowMs) { throw .expired }
+        if let expiresAtMs {
+            guard expiresAtMs <= Self.expiresAtMsMax else { throw .malformed("its exp is no time") }
+            if hasExpired(expiresAtMs, nowMs: nowMs) { throw .expired }
+        }
         if let notBeforeMs = try Self.milliseconds(claims, "nbf"), nowMs < notBeforeMs - Int64(leewayMs) {
             throw .notYetValid
         }
