@@ -140,7 +140,12 @@ let package = Package(
                 "Tokens",
                 nio, nioPosix, logging,
             ]),
-        module("FreshetClient", ["JSON", "LiveModel", nio, nioPosix, nioHTTP, nioWebSocket]),
+        module(
+            "FreshetClient",
+            [
+                "JSON", "LiveModel", nio, nioPosix, nioHTTP, nioWebSocket,
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ]),
         module(
             "LoadDriver",
             [

@@ -45,6 +45,7 @@ package final class GraphQLSocket: Sendable {
                 .channelOption(.socketOption(.tcp_nodelay), value: 1)
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
+                        try address.secure(channel)
                         let upgrader = NIOWebSocketClientUpgrader(
                             requestKey: key, maxFrameSize: messageBytesMax, automaticErrorHandling: true
                         ) { channel, _ in
@@ -59,7 +60,7 @@ package final class GraphQLSocket: Sendable {
                                 upgraded.succeed(())
                             }
                         }
-                        let refusal = RefusalHandler(upgraded)
+                        let refusal = RefusalHandler(upgraded, address)
                         try channel.pipeline.syncOperations.addHTTPClientHandlers(
                             withClientUpgrade: (
                                 upgraders: [upgrader],
@@ -123,9 +124,11 @@ private final class RefusalHandler: ChannelInboundHandler, RemovableChannelHandl
     typealias InboundIn = HTTPClientResponsePart
 
     private let upgraded: EventLoopPromise<Void>
+    private let address: ServerAddress
 
-    init(_ upgraded: EventLoopPromise<Void>) {
+    init(_ upgraded: EventLoopPromise<Void>, _ address: ServerAddress) {
         self.upgraded = upgraded
+        self.address = address
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -145,7 +148,7 @@ private final class RefusalHandler: ChannelInboundHandler, RemovableChannelHandl
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        upgraded.fail(error)
+        upgraded.fail(address.meaning(of: error, otherwise: error))
         context.close(promise: nil)
     }
 }

@@ -26,8 +26,9 @@ package enum HTTPCall {
                 .connectTimeout(.milliseconds(min(timeoutMs, 10_000)))
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
+                        try address.secure(channel)
                         try channel.pipeline.syncOperations.addHTTPClientHandlers()
-                        try channel.pipeline.syncOperations.addHandler(ResponseCollector(promise))
+                        try channel.pipeline.syncOperations.addHandler(ResponseCollector(promise, address))
                     }
                 }
                 .connect(host: address.host, port: address.port).get()
@@ -64,11 +65,13 @@ private final class ResponseCollector: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
 
     private let promise: EventLoopPromise<HTTPCall.Response>
+    private let address: ServerAddress
     private var head: HTTPResponseHead?
     private var body: [UInt8] = []
 
-    init(_ promise: EventLoopPromise<HTTPCall.Response>) {
+    init(_ promise: EventLoopPromise<HTTPCall.Response>, _ address: ServerAddress) {
         self.promise = promise
+        self.address = address
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -87,7 +90,9 @@ private final class ResponseCollector: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        promise.fail(ClientError(.protocolViolation, "not an HTTP answer: \(error)"))
+        promise.fail(
+            address.meaning(
+                of: error, otherwise: ClientError(.protocolViolation, "not an HTTP answer: \(error)")))
         context.close(promise: nil)
     }
 

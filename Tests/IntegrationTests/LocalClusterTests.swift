@@ -13,8 +13,10 @@ struct LocalClusterTests {
         return try await body(folder)
     }
 
-    private func start(_ folder: String, further: [String] = []) throws -> FreshetProcess {
-        var arguments = ["cluster", Paths.movies]
+    private func start(_ folder: String, further: [String] = [], counts: [String] = []) throws
+        -> FreshetProcess
+    {
+        var arguments = ["cluster", Paths.movies] + counts
         let quick = [
             "http.port=0", "admin.port=0", "dev.dataDirectory=\(folder)", "cluster.leaseTtlMs=1500",
             "cluster.leaseRenewMs=300", "cluster.nodeTtlMs=1500", "cluster.heartbeatMs=300", "cluster.shardCount=16",
@@ -114,6 +116,20 @@ struct LocalClusterTests {
             cluster.signal(SIGINT)
             #expect(await cluster.waitForExit() == 0)
             #expect(try processes(of: folder).map(\.line) == [])
+        }
+    }
+
+    /// Behind the proxy a limit of each address counts clients, and no client can pass for another one.
+    @Test func limitsPerAddressCountClientsBehindTheProxy() async throws {
+        try await withFolder { folder in
+            let cluster = try start(
+                folder, further: ["gateway.sessionsPerAddressMax=2"], counts: ["--gateways", "1", "--workers", "1"])
+            let line = try await cluster.line(containing: "Freshet cluster serves")
+            let proxy = try ServerAddress(String(line.split(separator: " ").last ?? ""))
+            let output = try await PythonClients.run("address_client.py", ["\(proxy.host):\(proxy.port)"])
+            #expect(output.contains("passed"), "\(output)")
+            cluster.signal(SIGINT)
+            #expect(await cluster.waitForExit() == 0)
         }
     }
 

@@ -70,6 +70,76 @@ struct TLSTests {
         }
     }
 
+    /// Runs one of our own commands to its end.
+    private func freshet(_ arguments: [String], _ environment: [String: String] = [:]) async throws
+        -> (code: Int32, output: String)
+    {
+        let process = try FreshetProcess(arguments, environment: environment)
+        return (await process.waitForExit(), process.output)
+    }
+
+    @Test func ourOwnClientsSpeakTLS() async throws {
+        let files = try Files()
+        defer { try? FileManager.default.removeItem(at: files.folder) }
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(
+                roles: "api,worker,gateway",
+                settings: [
+                    "http.host=0.0.0.0", "http.tls.certificateFile=\(files.certificate)",
+                    "http.tls.keyFile=\(files.key)",
+                ])
+            #expect(node.process.output.contains("ready https://0.0.0.0:"))
+            let port = node.address.port
+            let url = "https://localhost:\(port)"
+            let trust = ["--cacert", files.authority]
+            let read = ["execute", "TopRatedMovies", "--url", url]
+
+            let good = try await freshet(read + trust)
+            #expect(good.code == 0 && good.output.contains(#"{"data":{"movies":["#), "\(good)")
+            #expect(try await freshet(read, ["FRESHET_CACERT": files.authority]).code == 0)
+            #expect(try await freshet(read + ["--insecure"]).code == 0)
+            #expect(
+                try await freshet(["execute", "TopRatedMovies", "--url", "wss://127.0.0.1:\(port)"] + trust).code == 0)
+            let unknown = try await freshet(read)
+            #expect(unknown.code == 1 && unknown.output.contains("is not trusted; --cacert"), "\(unknown)")
+            let other = try await freshet(["execute", "TopRatedMovies", "--url", "https://127.0.0.2:\(port)"] + trust)
+            #expect(other.code == 1 && other.output.contains("is for another name"), "\(other)")
+            let both = try await freshet(read + trust + ["--insecure"])
+            #expect(both.code != 0 && both.output.contains("contradict"), "\(both)")
+            let noFile = try await freshet(read + ["--cacert", files.folder.path + "/none.crt"])
+            #expect(noFile.code == 1 && noFile.output.contains("has no certificates in PEM"), "\(noFile)")
+
+            let refused = try await freshet(["subscribe", "TopRatedMovies", "--url", url])
+            #expect(refused.code == 1 && refused.output.contains("is not trusted"), "\(refused)")
+            let follower = try FreshetProcess(
+                ["subscribe", "ListMoviesByGenre", "--vars", #"{"genre":"Drama"}"#, "--count", "2", "--url", url]
+                    + trust)
+            let first = try await follower.line(containing: #"{"data":"#)
+            let id = try #require(first.split(separator: "\"").first { $0.count == 32 || $0.count == 36 })
+            let changed = try await freshet(
+                [
+                    "execute", "UpdateMovie", "--vars",
+                    #"{"id":"\#(id)","genre":"Drama","description":"over TLS"}"#, "--url", url,
+                ] + trust)
+            #expect(changed.code == 0, "\(changed)")
+            _ = try await follower.line(containing: "over TLS")
+            #expect(await follower.waitForExit() == 0)
+
+            for transport in ["graphql-transport-ws", "longpoll", "sse"] {
+                let load = try await freshet(
+                    [
+                        "load", Paths.root + "/config/load/many-keys.yaml", "--subscribers", "12", "--rate", "5",
+                        "--duration", "1", "--transport", transport, "--url", url,
+                    ] + trust)
+                #expect(load.code == 0, "\(transport): \(load)")
+            }
+            // The admin port has no TLS of its own; an address behind a proxy has. The public port says that it is not it.
+            let admin = try await freshet(["admin", "shards", "--url", url] + trust)
+            #expect(admin.code == 1 && admin.output.contains("there is nothing at this path"), "\(admin)")
+            #expect(try await freshet(["admin", "shards", "--url", url]).output.contains("is not trusted"))
+        }
+    }
+
     @Test func aKeyOfAnotherCertificateStopsTheStart() async throws {
         let (files, others) = (try Files(), try Files())
         defer { for files in [files, others] { try? FileManager.default.removeItem(at: files.folder) } }

@@ -123,6 +123,33 @@ def check_proxies():
         run("nginx -t", path, ["nginx", "-t", "-q", "-p", folder, "-c", main])
 
 
+def check_forwarded_addresses():
+    """Limits per address need a proxy that says whose request it is, and nodes that believe it."""
+    for name in ["haproxy/haproxy.cfg", "kubernetes/haproxy.cfg"]:
+        text = (DEPLOY / name).read_text()
+        if "option forwardfor" not in text or "http-request del-header x-forwarded-for" not in text:
+            problem(DEPLOY / name, "does not replace X-Forwarded-For")
+    path = DEPLOY / "nginx/freshet.conf"
+    # A location with headers of its own inherits none.
+    for location in re.findall(r"location [^{]*{[^}]*}", path.read_text()):
+        if not re.search(r"(proxy|grpc)_set_header X-Forwarded-For \$remote_addr;", location):
+            problem(path, "a location does not replace X-Forwarded-For")
+    compose = compose_file()
+    subnets = [c["subnet"] for c in compose["networks"]["inside"]["ipam"]["config"]]
+    for name in ["api", "worker", "gateway"]:
+        trusted = compose["services"][name]["environment"].get("FRESHET_HTTP_TRUSTED_PROXIES", "")
+        if trusted.split(",") != subnets:
+            problem(DEPLOY / "compose/compose.yaml", f"{name} trusts {trusted}, the proxy is in {subnets}")
+    config = yaml.safe_load((DEPLOY / "kubernetes/config.yaml").read_text())
+    files = {
+        DEPLOY / "kubernetes/config.yaml": yaml.safe_load(config["data"]["freshet.yaml"]),
+        DEPLOY / "systemd/freshet.yaml": yaml.safe_load((DEPLOY / "systemd/freshet.yaml").read_text()),
+    }
+    for path, settings in files.items():
+        if not settings["http"].get("trustedProxies"):
+            problem(path, "trusts no proxy: everybody behind one shares its limits")
+
+
 def check_units():
     for path in sorted((DEPLOY / "systemd").glob("*.service")):
         with tempfile.TemporaryDirectory() as folder:

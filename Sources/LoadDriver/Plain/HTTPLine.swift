@@ -40,6 +40,7 @@ final class HTTPLine: ChannelInboundHandler, @unchecked Sendable {
             .channelOption(.socketOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    try address.secure(channel)
                     try channel.pipeline.syncOperations.addHTTPClientHandlers()
                     try channel.pipeline.syncOperations.addHandler(line)
                 }
@@ -104,7 +105,8 @@ final class HTTPLine: ChannelInboundHandler, @unchecked Sendable {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         isKept = false
-        end(ClientError(.protocolViolation, "not an HTTP answer"))
+        let meaning = address.meaning(of: error, otherwise: ClientError(.protocolViolation, "not an HTTP answer"))
+        end(meaning as? ClientError)
         context.close(promise: nil)
     }
 

@@ -127,6 +127,9 @@ package struct HAProxyConfiguration: Sendable {
                 # For what stands before this proxy: fails when nobody is there to answer.
                 monitor-uri /proxy-healthz
                 monitor fail if { nbsrv(api) eq 0 } || { nbsrv(gateway) eq 0 }
+                # Nodes believe X-Forwarded-For from here (http.trustedProxies), so it holds the client's address alone, which
+                # "option forwardfor" adds, and nothing that a client made up. Behind another proxy take this line out.
+                http-request del-header x-forwarded-for
                 http-request set-header x-forwarded-proto https if { ssl_fc }\(page)
                 acl is_live hdr(upgrade) -i websocket
                 acl is_live hdr_sub(accept) -i text/event-stream

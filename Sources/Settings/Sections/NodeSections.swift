@@ -54,6 +54,9 @@ extension Settings {
         package var tlsKeyFile: String?
         package var tlsPollMs: Int
 
+        /// What addresses of the port begin with.
+        package var scheme: String { tlsCertificateFile == nil ? "http" : "https" }
+
         init(_ values: SettingValues) {
             host = values.string("http.host")
             port = values.int("http.port")

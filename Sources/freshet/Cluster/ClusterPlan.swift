@@ -54,6 +54,8 @@ struct ClusterPlan {
             // Seven processes share the machine, and people wait for Ctrl-C.
             "http.eventLoops": .int(1), "log.level": .string("info"), "drain.delayMs": .int(3 * Self.checkMs),
             "drain.sessionsMs": .int(200), "drain.graceMs": .int(2_000),
+            // The proxy says whose requests it passes on.
+            "http.trustedProxies": .stringList([Self.host]),
         ]
         for (key, value, _) in given.values where given.isGiven(key.path) { values[key.path] = value }
         values.merge([

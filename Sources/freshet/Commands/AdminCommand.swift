@@ -20,6 +20,8 @@ struct AdminCommand: AsyncParsableCommand {
         @Option(help: "Admin token. Also read from FRESHET_ADMIN_TOKEN.")
         var token: String?
 
+        @OptionGroup var tls: TLSOptions
+
         @Flag(help: "Print the answer as JSON.")
         var json = false
 
@@ -39,7 +41,7 @@ struct AdminCommand: AsyncParsableCommand {
             }
             do {
                 let response = try await HTTPCall.send(
-                    method, try ServerAddress(url), path: path, headers: .init(headers))
+                    method, try ServerAddress(url, trust: tls.trust), path: path, headers: .init(headers))
                 let value = try JSONParser.parse(response.body)
                 guard response.status == 200 else {
                     Terminal.fail(value["errors"]?[0]?["message"]?.stringValue ?? "status \(response.status)")

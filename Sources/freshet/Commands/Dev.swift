@@ -101,7 +101,7 @@ struct Dev: AsyncParsableCommand {
         _ settings: Settings, _ address: ServiceNode.Address, _ project: Project, example: String?
     ) {
         let program = CommandLine.arguments[0]
-        let url = "http://\(settings.http.host):\(address.publicPort)"
+        let url = "\(settings.http.scheme)://\(settings.http.host):\(address.publicPort)"
         let option = address.publicPort == 9399 ? "" : " --url \(url)"
         Terminal.out(
             """

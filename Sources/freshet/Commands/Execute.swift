@@ -18,9 +18,11 @@ struct ClientOptions: ParsableArguments {
     @Option(help: "Bearer token. Also read from FRESHET_TOKEN.")
     var token: String?
 
+    @OptionGroup var tls: TLSOptions
+
     func address() -> ServerAddress {
         do throws(ClientError) {
-            return try ServerAddress(url)
+            return try ServerAddress(url, trust: tls.trust)
         } catch {
             Terminal.fail(error.description)
         }
@@ -36,6 +38,28 @@ struct ClientOptions: ParsableArguments {
     }
 
     var bearer: String? { token ?? ProcessInfo.processInfo.environment["FRESHET_TOKEN"] }
+}
+
+/// Whom to believe under https:// and wss://.
+struct TLSOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "PEM file of the authorities to trust under https://, instead of the system's. Also FRESHET_CACERT.",
+            valueName: "file"))
+    var cacert: String?
+
+    @Flag(help: "Believe any server under https://: for tests only.")
+    var insecure = false
+
+    func validate() throws {
+        if insecure, cacert != nil { throw ValidationError("--insecure and --cacert contradict each other") }
+    }
+
+    var trust: ClientTLS.Trust {
+        if insecure { return .anybody }
+        let file = cacert ?? ProcessInfo.processInfo.environment["FRESHET_CACERT"]
+        return file.map { .authorities(file: $0) } ?? .system
+    }
 }
 
 struct Execute: AsyncParsableCommand {

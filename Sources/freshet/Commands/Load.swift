@@ -26,6 +26,8 @@ struct Load: AsyncParsableCommand {
     @Option(help: "Bearer token where the scenario names none. Also read from FRESHET_TOKEN.")
     var token: String?
 
+    @OptionGroup var tls: TLSOptions
+
     @Option(help: "Subscribers in all, instead of the scenario's; groups keep their shares.")
     var subscribers: Int?
 
@@ -60,7 +62,7 @@ struct Load: AsyncParsableCommand {
         let environment = ProcessInfo.processInfo.environment
         let urls = url.isEmpty ? [environment["FRESHET_URL"] ?? "http://127.0.0.1:9399"] : url
         let options = LoadRun.Options(
-            gateways: urls.map(Self.address), api: apiURL.map(Self.address),
+            gateways: urls.map(address), api: apiURL.map(address),
             token: token ?? environment["FRESHET_TOKEN"])
         let scenario = read().applying(overrides)
         let run = LoadRun(scenario, options: options)
@@ -110,9 +112,9 @@ struct Load: AsyncParsableCommand {
         }
     }
 
-    private static func address(_ text: String) -> ServerAddress {
+    private func address(_ text: String) -> ServerAddress {
         do throws(ClientError) {
-            return try ServerAddress(text)
+            return try ServerAddress(text, trust: tls.trust)
         } catch {
             Terminal.fail(error.description, code: 2)
         }

@@ -38,7 +38,8 @@ struct Serve: AsyncParsableCommand {
         do throws(NodeError) {
             let address = try await node.start()
             let admin = address.adminPort.map { " admin http://\(settings.admin.host):\($0)" } ?? ""
-            Terminal.out("ready http://\(settings.http.host):\(address.publicPort) node \(node.id)\(admin)")
+            Terminal.out(
+                "ready \(settings.http.scheme)://\(settings.http.host):\(address.publicPort) node \(node.id)\(admin)")
         } catch {
             Terminal.fail(error.description)
         }

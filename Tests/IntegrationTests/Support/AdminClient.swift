@@ -9,7 +9,7 @@ struct AdminClient: Sendable {
     let address: ServerAddress
 
     init(_ process: FreshetProcess) async throws {
-        let parts = try await process.line(containing: "ready http://").split(separator: " ").map(String.init)
+        let parts = try await process.line(containing: "ready http").split(separator: " ").map(String.init)
         guard parts.count == 6, parts[4] == "admin" else { throw NoAdmin(line: parts.joined(separator: " ")) }
         node = parts[3]
         address = try ServerAddress(parts[5])

@@ -53,7 +53,7 @@ final class Cluster {
                 "FRESHET_POSTGRES_URL": servers.postgres.connectionString, "FRESHET_REDIS_URL": servers.redis.url,
             ].merging(environment) { $1 })
         nodes.append(process)
-        let ready = try await process.line(containing: "ready http://")
+        let ready = try await process.line(containing: "ready http")
         let parts = ready.split(separator: " ")
         let admin = try parts.firstIndex(of: "admin").map { try ServerAddress(String(parts[$0 + 1])) }
         return (process, try ServerAddress(String(parts[1])), admin)
