@@ -20,8 +20,7 @@ extension ServiceNode {
                     return .done(())
                 } catch {
                     let isAway = error.isRetryable || error.isOutcomeUnknown || error.code == .closed
-                    let reason = "\(error) \(error.message)"
-                    return isAway && !error.isMisconfigured ? .away(reason) : .refused(reason)
+                    return isAway && !error.isMisconfigured ? .away(error.sentence) : .refused(error.sentence)
                 }
             }
         } catch {

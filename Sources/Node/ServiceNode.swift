@@ -163,6 +163,7 @@ package final class ServiceNode: Sendable {
         }
         let deployments = try await followDeployments(pool, wait)
         let catalogs = deployments?.catalogs ?? ServedCatalogs(catalog)
+        try await awaitSchema(pool, catalogs, deployments, wait)
         let publisher = EventPublisher(
             broker: broker, pool: pool, catalogs: catalogs, directory: directory, settings: publisherSettings,
             logger: logger)

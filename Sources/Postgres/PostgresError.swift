@@ -64,6 +64,31 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
 }
 
 extension PostgresError {
+    /// One line for whoever runs a command or a node: what happened and the server's own words. Can quote user data, so
+    /// not for clients.
+    package var sentence: String {
+        let words = message.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        let what =
+            switch code {
+            case .connectionFailed: "cannot connect to the database"
+            case .connectionLost(let unknown):
+                unknown
+                    ? "the connection to the database broke, the work may be done"
+                    : "the connection to the database broke"
+            case .server(let state): "the database refused (SQLSTATE \(state))"
+            case .timeout(let unknown):
+                unknown
+                    ? "the database did not answer in time, the work may be done"
+                    : "the database did not answer in time"
+            case .queueFull: "too much waits for the database"
+            case .closed: "the connection to the database is closed"
+            case .cancelled: "cancelled"
+            case .invalidParameter: "a value cannot be sent to the database"
+            case .unsupported: "this client cannot do that"
+            }
+        return words.isEmpty ? what : "\(what): \(words)"
+    }
+
     /// The work may have been committed although it failed: only the caller can find out.
     package var isOutcomeUnknown: Bool {
         switch code {

@@ -149,6 +149,52 @@ struct ToolTests {
                 "did you mean \"DeleteMovie\"?"))
     }
 
+    /// Postgres is asked how it would read: of a large table without a fitting index, of one with it, of a small one.
+    @Test func theDatabaseTellsWhichFollowedQueriesReadWholeTables() async throws {
+        try await withProject { project, _ in
+            try await Cluster.with { cluster in
+                let url = cluster.servers.postgres.connectionString
+                func psql(_ sql: String) async throws -> String {
+                    let process = try FreshetProcess(["-Atqc", sql, url], executable: "/usr/bin/psql")
+                    _ = await process.waitForExit()
+                    return process.output.trimmingCharacters(in: .newlines)
+                }
+                try append(
+                    """
+
+                    type Note @table { text: String stars: Int }
+                    """, to: project + "/schema/schema.gql")
+                try append(
+                    """
+
+                    query NotesByText($text: String!) @auth(level: USER) @refresh(every: {minutes: 1}) {
+                      notes(where: {text: {eq: $text}}) { stars }
+                    }
+                    query NoteByID($id: UUID!) @auth(level: USER) { note(id: $id) { stars } }
+                    query NotesUnfollowed($text: String!) @auth(level: USER) { notes(where: {text: {eq: $text}}) { stars } }
+                    """, to: project + "/connector/queries.gql")
+                _ = try await output(["migrate", project, "--set", "postgres.url=\(url)"])
+                func scans() async throws -> [String] {
+                    try await output(["check", project, "--database", url]).split(separator: "\n").map(String.init)
+                        .filter { $0.contains("[sequential-scan]") }
+                }
+                #expect(try await scans() == [])
+                _ = try await psql(
+                    "INSERT INTO note (id, text) SELECT gen_random_uuid(), n::text FROM generate_series(1, 5000) n;"
+                        + " ANALYZE note")
+                let told = try await scans()
+                #expect(told.count == 1, "\(told)")
+                #expect(told.first?.contains("each refresh of \"NotesByText\" reads all 5000 rows of note") == true)
+                _ = try await psql("CREATE INDEX ON note (text)")
+                #expect(try await scans() == [])
+                // Without the database the schema's own indexes are what there is to go by.
+                let refusal = try await output(["check", project, "--database", "postgresql://nobody@127.0.0.1:1/none"])
+                #expect(refusal.contains("--database: cannot connect to the database: "), "\(refusal)")
+                #expect(refusal.contains("[missing-index]"))
+            }
+        }
+    }
+
     @Test func migrationsBuildIndexesWhileOthersWriteAndDriftIsTold() async throws {
         try await withProject { project, _ in
             try await Cluster.with { cluster in
@@ -196,11 +242,21 @@ struct ToolTests {
                 #expect(
                     try await psql("SELECT indisvalid FROM pg_index WHERE indexrelid = '\(index)'::regclass") == "t")
 
-                // A node says what its database lacks or has beside, and starts.
+                // A node of which the database lacks a column is not ready until somebody migrates; what the database
+                // lacks or has beside, and nobody reads, it only tells.
                 _ = try await psql("ALTER TABLE movie DROP COLUMN tags")
-                let node = try await cluster.start(roles: "api,worker,gateway", settings: ["log.level=info"])
-                _ = try await node.process.line(containing: "not done yet: add column movie.tags")
-                _ = try await node.process.line(containing: "table \\\"memo\\\" is not in the schema")
+                let node = try cluster.launch(roles: "api,worker,gateway", settings: ["log.level=info"])
+                _ = try await node.line(containing: "the database lacks column \\\"movie.tags\\\": run freshet migrate")
+                #expect(!node.output.contains("ready http://"))
+                #expect(try await migrate().contains("add column movie.tags"))
+                _ = try await node.line(containing: "ready http://")
+                #expect(node.output.contains("table \\\"memo\\\" is not in the schema"))
+
+                // A database that cannot be reached is told in one line.
+                let nowhere = "postgresql://nobody@127.0.0.1:1/none"
+                let refusal = try await output(["migrate", project, "--set", "postgres.url=\(nowhere)"], code: 1)
+                #expect(refusal.hasPrefix("error: cannot connect to the database: "), "\(refusal)")
+                #expect(refusal.filter { $0 == "\n" }.count == 1, "\(refusal)")
             }
         }
     }

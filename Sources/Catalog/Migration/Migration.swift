@@ -60,7 +60,25 @@ package struct MigrationPlan: Sendable {
     package var refused: [Finding] = []
     /// What the database has and the schema does not. Harmless, unless the message says otherwise.
     package var drift: [Finding] = []
+    /// What operations of the schema read and the database does not have: `table "movie"`. They fail until it is there,
+    /// while everything else that is found lets most of them work.
+    package var missing: [String] = []
 
     /// The database is exactly as the schema wants it, extras aside.
     package var isUpToDate: Bool { steps.isEmpty && refused.isEmpty }
+
+    /// All that was found, in sentences, those first by which operations may fail.
+    package var findings: [(text: String, isHarmful: Bool)] {
+        refused.map { ($0.text, true) }
+            + steps.map { ("not done yet: \($0.summary) (freshet migrate)", true) }
+            + drift.filter(\.isHarmful).map { ($0.text, true) }
+            + drift.filter { !$0.isHarmful }.map { ($0.text, false) }
+    }
+}
+
+extension MigrationPlan.Finding {
+    /// For people: what, and what could be done by hand.
+    package var text: String {
+        "\(object)\(part.map { "." + $0 } ?? ""): \(message)" + (suggestion.map { "\n    by hand: \($0)" } ?? "")
+    }
 }

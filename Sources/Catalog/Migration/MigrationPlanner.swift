@@ -33,6 +33,7 @@ struct MigrationPlanner {
                 compareKey(table, found)
             } else {
                 result.steps.append(sql.createTable(table))
+                result.missing.append("table \"\(table.name)\"")
             }
         }
         for table in schema.tables {
@@ -119,6 +120,7 @@ struct MigrationPlanner {
     }
 
     private mutating func addColumn(_ column: Column, to table: Table) {
+        result.missing.append("column \"\(table.name).\(column.name)\"")
         if column.isNullable || column.isSerial || sql.defaultSQL(column) != nil {
             result.steps.append(sql.addColumn(column, to: table))
             return
@@ -268,6 +270,7 @@ struct MigrationPlanner {
     private mutating func listExtras() {
         let known = Set(existing.views + existing.tables.map(\.name))
         for case (let view, .named?) in schema.views.map({ ($0, $0.view) }) where !known.contains(view.name) {
+            result.missing.append("view \"\(view.name)\"")
             drift(
                 view.name, nil, "view \"\(view.name)\" of type \(view.typeName) does not exist; its queries will fail",
                 suggestion: "CREATE VIEW \(sql.qualified(view.name)) AS SELECT …", isHarmful: true)

@@ -110,7 +110,7 @@ struct Check: AsyncParsableCommand {
         do {
             return try await DatabaseLint.diagnostics(catalog, project, url: url) + known
         } catch {
-            Terminal.error("--database: \(error)")
+            Terminal.error("--database: \(Terminal.reason(error))")
             return lints
         }
     }

@@ -53,7 +53,7 @@ struct Deploy: AsyncParsableCommand {
         do {
             rollout = try await Rollout.open(settings, timeoutSeconds: timeout, allowsBreaking: allowBreaking)
         } catch {
-            Terminal.fail("\(error)")
+            Terminal.fail(Terminal.reason(error))
         }
         do {
             if list {
@@ -65,7 +65,7 @@ struct Deploy: AsyncParsableCommand {
             }
         } catch {
             await rollout.close()
-            Terminal.fail("\(error)")
+            Terminal.fail(Terminal.reason(error))
         }
         await rollout.close()
     }

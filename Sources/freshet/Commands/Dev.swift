@@ -50,13 +50,13 @@ struct Dev: AsyncParsableCommand {
         do throws(LocalServerError) {
             postgres = try await LocalPostgres.start(dataDirectory: directory + "/postgres")
         } catch {
-            Terminal.fail("\(error)")
+            Terminal.fail(Terminal.reason(error))
         }
         do throws(LocalServerError) {
             redis = try await LocalRedis.start(dataDirectory: directory + "/redis")
         } catch {
             await postgres.stop()
-            Terminal.fail("\(error)")
+            Terminal.fail(Terminal.reason(error))
         }
         settings.postgres.url = postgres.connectionString
         settings.redis.url = redis.url
@@ -78,7 +78,7 @@ struct Dev: AsyncParsableCommand {
             for keeper in keepers { await keeper.end() }
             await redis.stop()
             await postgres.stop()
-            Terminal.fail("\(error)")
+            Terminal.fail(Terminal.reason(error))
         }
         for keeper in keepers { await keeper.end() }
         await redis.stop()

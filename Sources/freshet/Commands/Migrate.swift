@@ -53,7 +53,7 @@ struct Migrate: AsyncParsableCommand {
             }
         } catch {
             await database.pool.stop()
-            Terminal.fail("\(error)")
+            Terminal.fail(Terminal.reason(error))
         }
         await database.pool.stop()
     }

@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import Catalog
 internal import Logging
 internal import Node
-internal import Postgres
 internal import Settings
 
 struct Serve: AsyncParsableCommand {
@@ -10,7 +9,7 @@ struct Serve: AsyncParsableCommand {
         abstract: "Runs one node of a cluster.",
         discussion: """
             The database and Redis are given by settings (postgres.url, redis.url); the schema is put into the database \
-            by `freshet migrate`. The folder is served until the first `freshet deploy`; from then on every node serves what \
+            by `freshet migrate`: until the tables and columns are there, a node is alive and not ready. The folder is served until the first `freshet deploy`; from then on every node serves what \
             was deployed last, also when it starts. SIGTERM drains: shards are handed over, sessions are told to come back elsewhere, work \
             in flight finishes.
             """)
@@ -32,9 +31,6 @@ struct Serve: AsyncParsableCommand {
         let node = ServiceNode(
             settings: settings, catalog: catalog, folder: ProjectArchive(project), metrics: metrics,
             logger: Logger(label: "freshet"))
-        // Beside the start, which may have to wait for the database.
-        let drift = Task { await Self.tellDrift(settings, catalog) }
-        defer { drift.cancel() }
         do throws(NodeError) {
             let address = try await node.start()
             let admin = address.adminPort.map { " admin http://\(settings.admin.host):\($0)" } ?? ""
@@ -48,26 +44,4 @@ struct Serve: AsyncParsableCommand {
             delayMs: Int64(settings.drain.delayMs), sessionsOverMs: Int64(settings.drain.sessionsMs),
             graceMs: Int64(settings.drain.graceMs))
     }
-
-    /// The database may be ahead or behind; a node starts all the same, and its log says where operations may fail.
-    private static func tellDrift(_ settings: Settings, _ catalog: Catalog) async {
-        guard let url = settings.postgres.url else { return }
-        let logger = Logger(label: "freshet")
-        let database = Database(url: url, logger: logger)
-        do {
-            try await database.pool.start()
-            for finding in try await database.findings(catalog.schema).prefix(findingsMax) {
-                logger.log(
-                    level: finding.isHarmful ? .warning : .info, "the database is not as the schema says",
-                    metadata: ["finding": "\(finding.text)"])
-            }
-        } catch {
-            // That the database cannot be reached the node says itself.
-            logger.debug("database not compared with the schema", metadata: ["error": "\(error)"])
-        }
-        await database.pool.stop()
-    }
-
-    /// Lines of the log.
-    private static let findingsMax = 50
 }

@@ -13,6 +13,9 @@ struct Database: Sendable {
         configuration.writeConnections = 1
         // A deployment holds its lock while it migrates.
         configuration.sessionConnections = 2
+        // What fails, the command says itself.
+        var logger = logger
+        logger.logLevel = max(logger.logLevel, .error)
         pool = PostgresPool(configuration: configuration, logger: logger)
     }
 
@@ -63,16 +66,6 @@ struct Database: Sendable {
         return parts
     }
 
-    /// What an operator should know before a node of this schema starts: it serves what it can.
-    /// - Returns: sentences, those first by which operations may fail.
-    func findings(_ schema: Schema) async throws -> [(text: String, isHarmful: Bool)] {
-        let plan = try await plan(schema)
-        return plan.refused.map { ($0.text, true) }
-            + plan.steps.map { ("not done yet: \($0.summary) (freshet migrate)", true) }
-            + plan.drift.filter(\.isHarmful).map { ($0.text, true) }
-            + plan.drift.filter { !$0.isHarmful }.map { ($0.text, false) }
-    }
-
     /// For a private server: migrates the schema and, once, loads the seed. The pool is opened and closed.
     /// - Returns: the id of a movie to try, where the project is the sample.
     func prepare(_ project: Project, _ catalog: Catalog, loadsSeed: Bool) async throws -> String? {
@@ -119,12 +112,5 @@ struct MigrationRefused: Error, CustomStringConvertible {
     var description: String {
         "the database cannot be brought to the schema without losing data:\n"
             + findings.map { "  " + $0.text }.joined(separator: "\n")
-    }
-}
-
-extension MigrationPlan.Finding {
-    /// For people: what, and what could be done by hand.
-    var text: String {
-        "\(object)\(part.map { "." + $0 } ?? ""): \(message)" + (suggestion.map { "\n    by hand: \($0)" } ?? "")
     }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Postgres
 
 /// What is printed for people. `print` to a pipe is fully buffered and lost on a kill, so lines go straight out.
 enum Terminal {
@@ -11,6 +12,11 @@ enum Terminal {
     }
 
     static let usesColor = isatty(2) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
+
+    /// An error in words for whoever gave the command.
+    static func reason(_ error: any Error) -> String {
+        (error as? PostgresError)?.sentence ?? "\(error)"
+    }
 
     /// A last line for standard error, then the end.
     static func fail(_ line: String, code: Int32 = 1) -> Never {

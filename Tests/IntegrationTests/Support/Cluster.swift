@@ -39,6 +39,15 @@ final class Cluster {
     func start(
         roles: String, settings: [String] = []
     ) async throws -> (process: FreshetProcess, address: ServerAddress, admin: ServerAddress?) {
+        let process = try launch(roles: roles, settings: settings)
+        let ready = try await process.line(containing: "ready http")
+        let parts = ready.split(separator: " ")
+        let admin = try parts.firstIndex(of: "admin").map { try ServerAddress(String(parts[$0 + 1])) }
+        return (process, try ServerAddress(String(parts[1])), admin)
+    }
+
+    /// A node that is not waited for.
+    func launch(roles: String, settings: [String] = []) throws -> FreshetProcess {
         var arguments = ["serve", Paths.movies, "--roles", roles, "--set", "http.port=0", "--set", "admin.port=0"]
         let quick = [
             "cluster.leaseTtlMs=1500", "cluster.leaseRenewMs=300", "cluster.nodeTtlMs=1500",
@@ -53,10 +62,7 @@ final class Cluster {
                 "FRESHET_POSTGRES_URL": servers.postgres.connectionString, "FRESHET_REDIS_URL": servers.redis.url,
             ].merging(environment) { $1 })
         nodes.append(process)
-        let ready = try await process.line(containing: "ready http")
-        let parts = ready.split(separator: " ")
-        let admin = try parts.firstIndex(of: "admin").map { try ServerAddress(String(parts[$0 + 1])) }
-        return (process, try ServerAddress(String(parts[1])), admin)
+        return process
     }
 
     func stop() async {
