@@ -110,6 +110,14 @@ struct ProjectFolderTests {
         #expect(error?.diagnostics.map(\.rule) == ["no-folder"])
     }
 
+    @Test func whatCannotBeReadIsTold() throws {
+        let folder = try TemporaryFolder(sound)
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path + "/schema/gone.gql", withDestinationPath: folder.path + "/nowhere")
+        let error = #expect(throws: CatalogError.self) { try ProjectFolder.load(folder.path) }
+        #expect(error?.diagnostics.map { "\($0.severity) \($0.rule)" } == ["error unreadable"])
+    }
+
     @Test func sizesAreBounded() throws {
         #expect(
             try problems(["schema/b.gql": String(repeating: "#", count: ProjectFolder.fileBytesMax + 1)])

@@ -12,6 +12,8 @@ package struct DiagnosticSink: Sendable {
     /// Declared in the schema, but refused there.
     private var lost: Set<String> = []
     private var lostTypes: Set<String> = []
+    /// A file that declares types did not parse: nobody can tell which names it has.
+    private var hasLostFiles = false
 
     package init() {}
 
@@ -54,8 +56,12 @@ package struct DiagnosticSink: Sendable {
         lostTypes.formUnion([type, singular, EnglishPlural.of(singular)])
     }
 
+    /// A file of declarations did not parse.
+    mutating func loseFile() { hasLostFiles = true }
+
     /// Whether a name is unknown only because of a problem that was reported already.
     func isLost(_ name: String) -> Bool {
+        if hasLostFiles { return true }
         if lost.contains(name) || lostTypes.contains(name) { return true }
         return !lostTypes.isEmpty && name.split(separator: "_").contains { lostTypes.contains(String($0)) }
     }

@@ -5,6 +5,8 @@ struct LintSubject {
     let place: Place
     /// Where each trigger names its mutation, in the order of `operation.refresh.triggers`.
     let triggerPlaces: [Place]
+    /// Whether it has @auth.
+    let hasAuth: Bool
 }
 
 /// What is no mistake, but will be slow or stale: warnings of `freshet check` and of nobody else, so that a deployment
@@ -24,6 +26,7 @@ package struct Lint {
     /// In order of place.
     static func diagnostics(_ schema: Schema, _ subjects: [LintSubject]) -> [Diagnostic] {
         var lint = Lint(schema, subjects)
+        for subject in subjects { lint.checkAuth(subject) }
         for subject in subjects where subject.operation.kind == .query {
             lint.checkTriggers(subject)
             lint.checkRules(subject)

@@ -17,6 +17,8 @@ struct ConnectorSources: Sendable {
 
     private(set) var operations: [Operation] = []
     private(set) var fragments: [String: Fragment] = [:]
+    /// A file did not parse: names that nobody knows may stand there, and uses too.
+    private(set) var isIncomplete = false
 
     /// Names that operations may not have: they would look generated.
     private static let reservedPrefix = "_"
@@ -30,6 +32,7 @@ struct ConnectorSources: Sendable {
                 let offset = error.location.byteOffset
                 sink.report(
                     .error, rule: "syntax", at: SourceRange(start: offset, end: offset + 1), in: file, error.message)
+                isIncomplete = true
                 continue
             }
             for definition in document.definitions {

@@ -1,4 +1,5 @@
 internal import GraphQLLanguage
+internal import JSON
 
 extension OperationScope {
     static let listArgumentNames = ["where", "orderBy", "limit", "offset", "distinct", "having"]
@@ -32,6 +33,14 @@ extension OperationScope {
         }
         if value.isNull { return .constant(whenAbsent) }
         guard let operand = operand(value, type: ColumnType(.int), in: file) else { return .constant(whenAbsent) }
+        if case .variable(let name, _) = operand.source {
+            countedVariables.insert(name)
+            if let number = variables[name]?.defaultValue?.intValue, number < 0 {
+                error(
+                    "default-value", at: Place(range: value.range, file: file),
+                    "the default of \"$\(name)\" is negative, which no \"limit\" or \"offset\" can be")
+            }
+        }
         return .operand(operand, whenAbsent: whenAbsent)
     }
 

@@ -9,6 +9,7 @@ struct ConnectorCompiler {
     let options: CatalogOptions
 
     func compile(_ source: ConnectorSource, sink: inout DiagnosticSink) -> Connector {
+        let errorsBefore = sink.count(of: .error)
         let sources = ConnectorSources(files: source.files, api: api, sink: &sink)
         var operations: [String: StoredOperation] = [:]
         var known: [String: TriggerTargets.Known] = [:]
@@ -19,6 +20,7 @@ struct ConnectorCompiler {
             let scope = OperationScope(
                 api: api, connector: source.id, fragments: sources.fragments, operation: operation.definition,
                 file: operation.file, sink: sink)
+            scope.mayLackFragments = sources.isIncomplete
             let name = operation.name.value
             operations[name] = compile(scope, name, includesEntityIDs: source.includesEntityIDs)
             sink = scope.sink
@@ -30,17 +32,25 @@ struct ConnectorCompiler {
                 subjects.append(
                     LintSubject(
                         operation: compiled, place: Place(range: operation.name.range, file: operation.file),
-                        triggerPlaces: scope.triggerTargets.map(\.place)))
+                        triggerPlaces: scope.triggerTargets.map(\.place),
+                        hasAuth: operation.definition.directives.first(named: "auth") != nil))
             }
         }
-        TriggerTargets.check(targets, known, sink: &sink)
-        for (name, fragment) in sources.fragments.sorted(by: { $0.key < $1.key }) where !usedFragments.contains(name) {
+        TriggerTargets.check(targets, known, isComplete: !sources.isIncomplete, sink: &sink)
+        // What stands beside a mistake was not looked at: its fragments only seem unused.
+        if sink.count(of: .error) == errorsBefore { warnAboutUnusedFragments(sources, usedFragments, &sink) }
+        let lints = sink.hasErrors ? [] : Lint.diagnostics(api.schema, subjects)
+        return Connector(id: source.id, operations: operations, lints: lints)
+    }
+
+    private func warnAboutUnusedFragments(
+        _ sources: ConnectorSources, _ used: Set<String>, _ sink: inout DiagnosticSink
+    ) {
+        for (name, fragment) in sources.fragments.sorted(by: { $0.key < $1.key }) where !used.contains(name) {
             sink.report(
                 .warning, rule: "unused-fragment", at: fragment.definition.name.range, in: fragment.file,
                 "the fragment \"\(name)\" is never used")
         }
-        let lints = sink.hasErrors ? [] : Lint.diagnostics(api.schema, subjects)
-        return Connector(id: source.id, operations: operations, lints: lints)
     }
 
     private func compile(
@@ -83,8 +93,9 @@ struct ConnectorCompiler {
         }
         let lookupTables = Set(query?.lookups.map(\.table) ?? []).sorted()
         let refresh = scope.resolveRefresh(lookupTables: lookupTables, options: options)
-        scope.warnAboutUnusedVariables()
         guard let auth, scope.sink.count(of: .error) == errorsBefore else { return nil }
+        scope.warnAboutUnusedVariables()
+        let countedVariables = scope.countedVariables
         var reads = refresh.authReads(of: "request")
         for expression in scope.expressions + scope.checkPrograms { reads.formUnion(expression.authReads) }
         let text = text(scope)
@@ -94,7 +105,8 @@ struct ConnectorCompiler {
             StoredOperation.Parts(
                 reference: OperationReference(connector: scope.connector, operation: name),
                 kind: definition.kind == .query ? .query : .mutation,
-                version: Digest(of: Array(text.utf8) + [0] + schemaText + form), variables: variables, text: text,
+                version: Digest(of: Array(text.utf8) + [0] + schemaText + form),
+                variables: variables.map { countedVariables.contains($0.name) ? $0.asCount : $0 }, text: text,
                 auth: auth,
                 authReads: reads, refresh: refresh,
                 isTransaction: definition.directives.first(named: "transaction") != nil,

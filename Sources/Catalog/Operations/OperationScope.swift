@@ -23,7 +23,7 @@ final class OperationScope {
     /// The triggers of `@refresh` with the places where they name their mutation.
     var triggerTargets: [TriggerTargets.Target] = []
     /// Problems not reported, because the schema's explain them; what was not looked at for that may be in use.
-    private(set) var hasFollowUps = false
+    var hasFollowUps = false
     private var placeCount = 0
     private(set) var fieldCount = 0
     /// Fields that custom resolvers answer.
@@ -38,6 +38,11 @@ final class OperationScope {
     var dynamicVariables: [String] {
         variables.values.filter { $0.type.isDynamic && usedVariables.contains($0.name) }.map(\.name).sorted()
     }
+
+    /// A file of the connector did not parse: an unknown fragment may stand there.
+    var mayLackFragments = false
+    /// Variables that say how many rows to give or to leave out.
+    var countedVariables: Set<String> = []
 
     init(
         api: GeneratedAPI, connector: String, fragments: [String: ConnectorSources.Fragment],

@@ -81,6 +81,10 @@ extension OperationScope {
     private func collect(_ spread: FragmentSpread, _ around: Context, into collection: inout FieldCollection) {
         let name = spread.name.value
         guard let fragment = fragments[name] else {
+            if mayLackFragments {
+                hasFollowUps = true
+                return
+            }
             error(
                 "unknown-fragment", at: Place(range: spread.name.range, file: around.file),
                 "unknown fragment \"\(name)\"", help: DidYouMean.help(name, among: fragments.keys.sorted()))

@@ -24,7 +24,12 @@ struct VariableCoercion: Sendable {
                 continue
             }
             found += 1
-            coerced[variable.name] = try coerce(value, variable.plan, Path(variable: variable.name))
+            let path = Path(variable: variable.name)
+            let result = try coerce(value, variable.plan, path)
+            if variable.isCount, let count = result.intValue, count < 0 {
+                throw path.expected("a number from 0 to \(Int32.max), since it counts rows")
+            }
+            coerced[variable.name] = result
         }
         if found < sent.count { throw unknown(in: sent) }
         return coerced

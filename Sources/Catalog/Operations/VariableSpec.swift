@@ -15,6 +15,14 @@ package struct VariableSpec: Sendable {
     let plan: CoercionPlan
     /// What `@allow` lets a `_Data` variable bring; nil for other types.
     let allowance: DataAllowance?
+    /// Stands in `limit` or `offset`: not negative.
+    private(set) var isCount = false
+
+    var asCount: VariableSpec {
+        var other = self
+        other.isCount = true
+        return other
+    }
 
     init(name: String, type: InputType, defaultValue: JSONValue?, allowance: DataAllowance?, schema: Schema) {
         self.name = name

@@ -41,7 +41,10 @@ struct ResolverSchemaReader {
         var result = ResolverSchema(endpoint: source.endpoint)
         var places: [(definition: Definition, file: SourceFile)] = []
         for file in source.files {
-            guard let document = DocumentReader.parse(file, sink: &sink) else { continue }
+            guard let document = DocumentReader.parse(file, sink: &sink) else {
+                sink.loseFile()
+                continue
+            }
             for definition in document.definitions {
                 if collect(definition, in: file, into: &result, sink: &sink) { places.append((definition, file)) }
             }
@@ -95,6 +98,7 @@ struct ResolverSchemaReader {
             sink.report(
                 .error, rule: "unique-type", at: name.range, in: file,
                 "there is already a type \"\(name.value)\", in this schema, another one, or generated from a table")
+            sink.lose(type: name.value)
             return false
         }
 
@@ -154,7 +158,7 @@ struct ResolverSchemaReader {
     ) {
         let name = type.namedType
         if ResolverSchema.isScalar(name) || result.enums[name] != nil || schema.enums[name] != nil { return }
-        if composites.contains(name) { return }
+        if composites.contains(name) || sink.isLost(name) { return }
         let known = composites + Array(result.enums.keys) + Array(schema.enums.keys) + ScalarType.names + ["ID"]
         sink.report(
             .error, rule: "unknown-type", at: type.range, in: file, "unknown type \"\(name)\"",

@@ -15,12 +15,16 @@ enum TriggerTargets {
         let variables: [String]
     }
 
-    static func check(_ targets: [Target], _ operations: [String: Known], sink: inout DiagnosticSink) {
+    /// - Parameter isComplete: false when a file of the connector did not parse, so that a mutation only seems unknown.
+    static func check(
+        _ targets: [Target], _ operations: [String: Known], isComplete: Bool, sink: inout DiagnosticSink
+    ) {
         let mutations = operations.filter { $0.value.kind == .mutation }
         for target in targets {
             let name = target.trigger.mutation.operation
             let place = target.place
             guard let known = operations[name] else {
+                if !isComplete { continue }
                 sink.report(
                     .warning, rule: "unknown-mutation", at: place.range, in: place.file,
                     "the connector has no mutation \"\(name)\"",

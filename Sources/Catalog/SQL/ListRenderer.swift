@@ -118,9 +118,8 @@ extension TemplateBuilder {
         switch bound {
         case .constant(let count): return .text(String(count))
         case .operand(let operand, let whenAbsent):
-            // Postgres refuses negative limits; a client's mistake must not cost the others in the same statement.
-            let value = [Piece].text("greatest(") + [parameter(operand)] + .text(", 0)")
-            return when(operand.presence, value, otherwise: .text(String(whenAbsent)))
+            // Not negative, see `VariableSpec.isCount`: Postgres would refuse it.
+            return when(operand.presence, [parameter(operand)], otherwise: .text(String(whenAbsent)))
         }
     }
 

@@ -68,6 +68,7 @@ struct SchemaReader {
         for file in files {
             guard let document = DocumentReader.parse(file, sink: &sink) else {
                 reader.isIncomplete = true
+                sink.loseFile()
                 continue
             }
             for definition in document.definitions { reader.collect(definition, in: file, sink: &sink) }

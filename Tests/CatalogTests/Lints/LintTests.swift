@@ -9,6 +9,20 @@ import Testing
         }
     }
 
+    // MARK: auth-missing
+
+    @Test func anOperationThatNobodyMayRunIsTold() throws {
+        let text = """
+            query Q { movies { id } }
+            mutation M { movie_deleteMany(all: true) }
+            query Meant @auth(level: NO_ACCESS) { movies { id } }
+            """
+        let found = try lints(text).filter { $0.contains("auth-missing") }
+        #expect(found.count == 2)
+        #expect(found.first?.hasPrefix("1:7 auth-missing: \"Q\" has no @auth") == true, "\(found)")
+        #expect(found.last?.hasPrefix("2:10 auth-missing") == true, "\(found)")
+    }
+
     // MARK: refresh-too-broad
 
     private static let addReview = """

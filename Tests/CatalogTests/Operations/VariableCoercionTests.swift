@@ -155,4 +155,26 @@ import Testing
         let error = #expect(throws: RequestError.self) { try operation.coerce(["v": "secret-value"]) }
         #expect(error?.message.contains("secret") == false)
     }
+
+    /// A negative number of rows is the client's mistake, said before anything is run; absent and null are the default.
+    @Test(arguments: [
+        "query Q($n: Int) { movies(limit: $n) { id } }", "query Q($n: Int) { movies(offset: $n) { id } }",
+        "query Q($n: Int) { movies { reviews_on_movie(limit: $n) { id } } }",
+        "query Q($n: Int, $m: Int) { movies(where: {releaseYear: {gt: $n}}, limit: $m, offset: $n) { id } }",
+    ])
+    func countsOfRowsAreNotNegative(text: String) throws {
+        let operation = try CatalogHarness.operation(text)
+        let error = #expect(throws: RequestError.self) { try operation.coerce(["n": -1]) }
+        #expect(error?.code == .invalidVariable)
+        #expect(error?.message == "variable \"$n\": expected a number from 0 to 2147483647, since it counts rows")
+        for sound: JSONObject in [["n": 0], ["n": 5], ["n": .null], [:]] {
+            #expect(throws: Never.self) { try operation.coerce(sound) }
+        }
+    }
+
+    @Test func otherNumbersMayBeNegative() throws {
+        let operation = try CatalogHarness.operation(
+            "query Q($n: Int) { movies(where: {releaseYear: {gt: $n}}) { id } }")
+        #expect(try operation.coerce(["n": -1])["n"] == -1)
+    }
 }
