@@ -5,7 +5,7 @@ PROJECT ?= config/movies
 SWIFT_BUILD_FLAGS ?=
 MINUTES ?= 5
 
-.PHONY: help setup build run cluster test fuzz fuzz-parsers fuzz-machines simulate chaos deploy-check lint format bench load clean release
+.PHONY: help setup build run cluster test fuzz fuzz-parsers fuzz-machines fuzz-sessions simulate chaos deploy-check lint format bench load clean release
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -53,7 +53,7 @@ simulate: setup ## The whole system in one process, many seeds; SEEDS=n FIRST=k 
 		$(if $(FIRST),--first $(FIRST)) $(if $(SEED),--seed $(SEED)) $(if $(TRACE),--trace) \
 		$(if $(SABOTAGE),--sabotage $(SABOTAGE))
 
-fuzz: fuzz-parsers fuzz-machines ## Both of the following
+fuzz: fuzz-parsers fuzz-machines fuzz-sessions ## All of the following
 
 fuzz-parsers: ## libFuzzer on the GraphQL, CEL and JSON parsers; SECONDS_EACH=60 PARSERS="graphql cel json"
 	@Tests/Fuzz/run.sh $(or $(SECONDS_EACH),60) $(PARSERS)
@@ -61,6 +61,9 @@ fuzz-parsers: ## libFuzzer on the GraphQL, CEL and JSON parsers; SECONDS_EACH=60
 fuzz-machines: ## Protocol machines, their encodings and JSON Patch against models; FACTOR=50 times as many seeds as in the tests
 	FRESHET_FUZZ_FACTOR=$(or $(FACTOR),50) swift test $(SWIFT_BUILD_FLAGS) --filter \
 		'randomSequencesKeepTheRules|damagedMessagesDoNoHarm|everyPatchAppliedIsTheFullResult|RandomStreamTests'
+
+fuzz-sessions: build ## libFuzzer on the protocol machines and what is read from headers; SECONDS_EACH=60
+	@Tests/Fuzz/machines.sh $(or $(SECONDS_EACH),60)
 
 lint: ## swift format lint --strict
 	swift format lint --strict --configuration .swift-format -r Sources Tests Package.swift

@@ -37,19 +37,24 @@ package final class GRPCCall: @unchecked Sendable {
         finish(.ok)
     }
 
-    /// One message, in two parts; `shared` is not copied.
+    /// A frame of HTTP/2 costs more than copying this much (16 KiB: the largest frame that every peer takes).
+    private static let copiedBytesMax = 16_384
+
+    /// One message, in two parts; `shared` is not copied where it is large.
     package func send(prefix: [UInt8], shared: ByteBuffer) {
         channel.eventLoop.assertInEventLoop()
         guard !isOver else { return }
         sendHeaders()
         let length = prefix.count + shared.readableBytes
-        var first = channel.allocator.buffer(capacity: 5 + prefix.count)
+        let isWhole = 5 + length <= Self.copiedBytesMax
+        var first = channel.allocator.buffer(capacity: 5 + (isWhole ? length : prefix.count))
         first.writeInteger(UInt8(0))
         first.writeInteger(UInt32(clamping: length))
         first.writeBytes(prefix)
+        if isWhole { first.writeImmutableBuffer(shared) }
         isWriting = true
         write(first)
-        if shared.readableBytes > 0 { write(shared) }
+        if !isWhole, shared.readableBytes > 0 { write(shared) }
         if !isGathering { channel.flush() }
         isWriting = false
         tellOfFall()

@@ -49,6 +49,29 @@ struct BrowserStreamTests {
             )
             #expect(rows == 1)
             #expect(try await window.evaluate("seen.some(([k, d]) => k == 'subscription' && d == 'complete')") == false)
+            // What editors listen to (SQL Connect wire §7): a line at once, and the answer stays open until the node goes.
+            let issues = try await window.evaluate(
+                """
+                fetch("/emulator/stream_issues").then(async (answer) => {
+                  window.issues = answer.body.getReader();
+                  const {value} = await issues.read();
+                  window.issuesEnd = "open";
+                  issues.read().then(({done}) => { window.issuesEnd = done; }, () => { window.issuesEnd = "broken"; });
+                  return [answer.status, answer.headers.get("content-type"), new TextDecoder().decode(value)].join(" ");
+                })
+                """)
+            #expect(issues == .string("200 application/json {\"result\":{\"issues\":[]}}\n"))
+            #expect(try await window.evaluate("issuesEnd") == "open")
+            let posted = try await window.evaluate(
+                "fetch('/emulator/stream_issues', {method: 'POST'}).then((a) => a.status + a.headers.get('allow'))")
+            #expect(posted == "405GET")
+            let info = try await window.evaluate("fetch('/emulator/info').then((answer) => answer.json())")
+            #expect(info["services"]?[0]?["serviceId"] == "movies")
+            #expect(info["services"]?[0]?["connectionString"]?.stringValue?.isEmpty == false)
+            #expect(info["version"]?.stringValue?.isEmpty == false)
+            let configured = try await window.evaluate(
+                "fetch('/emulator/configure', {method: 'POST', body: '{\"use_dummy\":true}'}).then((a) => a.status)")
+            #expect(configured == 200)
         }
         node.signal(SIGINT)
         #expect(await node.waitForExit() == 0)

@@ -4,6 +4,18 @@ import Testing
 /// Clients that stop reading, of every protocol, over real sockets beside one that reads on.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct SlowClientTests {
+    /// What is encoded for a protocol is shared by all its sessions; only ids differ.
+    @Test func aResultIsEncodedOnceForEachProtocol() async throws {
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(roles: "api,worker,gateway,admin")
+            let admin = try #require(node.admin)
+            let output = try await PythonClients.run(
+                "encoding_client.py",
+                ["http://\(node.address.host):\(node.address.port)", "http://\(admin.host):\(admin.port)"])
+            #expect(output.contains("passed"), "\(output)")
+        }
+    }
+
     /// - Parameter settings: of the node.
     private func run(_ mode: String, _ settings: [String]) async throws {
         try await Cluster.with { cluster in

@@ -1,5 +1,6 @@
 import FreshetClient
 import Foundation
+import JSON
 import Testing
 
 /// TLS on the public port, with clients of PyPI.
@@ -115,7 +116,8 @@ struct TLSTests {
                 ["subscribe", "ListMoviesByGenre", "--vars", #"{"genre":"Drama"}"#, "--count", "2", "--url", url]
                     + trust)
             let first = try await follower.line(containing: #"{"data":"#)
-            let id = try #require(first.split(separator: "\"").first { $0.count == 32 || $0.count == 36 })
+            let rows = try JSONParser.parse(Array(first.utf8))
+            let id = try #require(rows["data"]?["movies"]?[0]?["id"]?.stringValue)
             let changed = try await freshet(
                 [
                     "execute", "UpdateMovie", "--vars",

@@ -12,6 +12,7 @@ package final class LoopHub: @unchecked Sendable {
     private let index: Int
     private unowned let service: GatewayService
     private var table = SubscriptionTable<any LiveSession>()
+    private var recent = RecentResults()
     /// For clients that asked for deltas.
     package var deltas: DeltaCache
 
@@ -34,7 +35,7 @@ package final class LoopHub: @unchecked Sendable {
             session, id: id, key: query.key, known: known, fromAsk: start.fromAsk,
             wantsTicks: wantsTicks)
         if let immediate = start.immediate, table.deliver(immediate, to: handle),
-            let delivery = SessionDelivery(immediate, of: query.key)
+            let delivery = sessionDelivery(immediate, of: query.key)
         {
             session.deliver(delivery, id: id)
         }
@@ -55,27 +56,25 @@ package final class LoopHub: @unchecked Sendable {
         return true
     }
 
+    /// Nil where a session has nothing to tell its client.
+    private func sessionDelivery(_ delivery: InterestMachine.Delivery, of key: LiveQueryKey) -> SessionDelivery? {
+        switch delivery {
+        case .result(let result), .again(let result): .result(recent.shared(result, of: key))
+        case .failed(let error): .failed(error)
+        case .unchanged: nil
+        }
+    }
+
     package var subscriptionCount: Int { table.count }
 
     func deliver(_ delivery: InterestMachine.Delivery, key: LiveQueryKey, answers: UInt64) {
         eventLoop.assertInEventLoop()
-        let shared = SessionDelivery(delivery, of: key)
+        let shared = sessionDelivery(delivery, of: key)
         let due = table.take(delivery, key: key, answers: answers)
         guard let shared else { return }
         // A session that got it may have ended others on its way.
         for (subscription, handle) in due where table.contains(handle) {
             subscription.session.deliver(shared, id: subscription.id)
-        }
-    }
-}
-
-extension SessionDelivery {
-    /// Nil where a session has nothing to tell its client.
-    init?(_ delivery: InterestMachine.Delivery, of key: LiveQueryKey) {
-        switch delivery {
-        case .result(let result), .again(let result): self = .result(SharedResult(result, of: key))
-        case .failed(let error): self = .failed(error)
-        case .unchanged: return nil
         }
     }
 }

@@ -1,5 +1,6 @@
 package import HTTPServer
 package import LiveModel
+internal import Metrics
 package import NIOCore
 package import Sessions
 
@@ -21,6 +22,7 @@ package final class SharedResult {
         var frames: [String: EncodedTextFrame] = [:]
 
         init(_ format: ResultFormat, _ result: LiveResult) {
+            EncodingCount.increment(format)
             self.format = format
             rest = ByteBuffer(bytes: format.rest(of: result))
         }
@@ -69,6 +71,7 @@ package final class SharedResult {
     /// The same for a stream, where nothing differs between subscribers.
     package func text(as format: StreamFormat) -> ByteBuffer {
         for known in streamTexts where known.format == format { return known.text }
+        EncodingCount.increment(format)
         let text = ByteBuffer(bytes: format.result(result, of: key))
         streamTexts.append((format, text))
         return text
@@ -100,6 +103,48 @@ package final class SharedResult {
         encodings.append(encoding)
         return encoding
     }
+}
+
+/// Results of late, so that who comes now shares what was encoded for others: when a crowd comes back at once, too, a
+/// result is encoded once. Of one event loop.
+struct RecentResults {
+    /// When it is full it begins anew.
+    static let countMax = 32
+    /// A larger result is not kept.
+    static let bytesMax = 64 << 10
+
+    private var results: [LiveQueryKey: SharedResult] = [:]
+
+    mutating func shared(_ result: LiveResult, of key: LiveQueryKey) -> SharedResult {
+        if let known = results[key], known.result.digest == result.digest, known.result.position == result.position {
+            return known
+        }
+        let shared = SharedResult(result, of: key)
+        if shared.byteCount <= Self.bytesMax {
+            if results.count >= Self.countMax, results[key] == nil { results = [:] }
+            results[key] = shared
+        } else {
+            results[key] = nil
+        }
+        return shared
+    }
+}
+
+/// How often a result was encoded, by form: once for each event loop with sessions, whatever their number.
+private enum EncodingCount {
+    private static let label = "freshet_gateway_encodings_total"
+    private static let messages: [ResultFormat: Counter] = counters([
+        .next, .data, .event, .sqlConnect, .sqlConnectProtobuf,
+    ])
+    private static let streams: [StreamFormat: Counter] = counters([.resource, .graphQLSSE, .multipart])
+
+    private static func counters<Format: Hashable>(_ formats: [Format]) -> [Format: Counter] {
+        Dictionary(
+            uniqueKeysWithValues: formats.map { ($0, Counter(label: label, dimensions: [("form", "\($0)")])) })
+    }
+
+    static func increment(_ format: ResultFormat) { messages[format]?.increment() }
+    static func increment(_ format: StreamFormat) { streams[format]?.increment() }
 }
 
 /// What a hub hands to a session.

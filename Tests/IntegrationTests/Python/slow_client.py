@@ -48,7 +48,7 @@ def described(data):
     return data["movies"][0]["description"].split(" ")[0]
 
 
-async def graphql_socket(base, protocol):
+async def graphql_socket(base, protocol, id="1"):
     start = "subscribe" if protocol == "graphql-transport-ws" else "start"
     url, payload = base.replace("http", "ws") + "/graphql", PAYLOAD
     if protocol == "appsync":
@@ -63,8 +63,8 @@ async def graphql_socket(base, protocol):
         while True:
             message = json.loads(await ws.recv())
             if message["type"] == "connection_ack":
-                await ws.send(json.dumps({"id": "1", "type": start, "payload": payload}))
-            elif message.get("id") == "1" and message["type"] != "start_ack":
+                await ws.send(json.dumps({"id": id, "type": start, "payload": payload}))
+            elif message.get("id") == id and message["type"] != "start_ack":
                 yield described(message["payload"]["data"])
 
 
@@ -177,4 +177,5 @@ async def main(mode, base):
     os._exit(0)
 
 
-asyncio.run(main(sys.argv[1], sys.argv[2]))
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], sys.argv[2]))

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Fuzzes the protocol machines of Sources/Sessions, and what is read from headers, on bytes with libFuzzer. Usage:
+#   machines.sh [seconds, 60]
+# The machines and JSON are compiled with coverage; what they stand on comes from the debug build (`make build`). Inputs
+# that find something new go to .freshet/fuzz/machines; one that breaks a rule ends the run and is left in .freshet/fuzz.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+seconds=${1:-60}
+work=.freshet/fuzz
+built=.build/debug
+mkdir -p "$work/build/machines" "$work/machines"
+[ -f "$built/Modules/Sessions.swiftmodule" ] || { echo "build first: make build" >&2; exit 1; }
+
+# As the debug build calls the package, or nothing of it could be seen.
+package=$(grep -o -- '-package-name","[^"]*"' .build/debug.yaml | sort | uniq -c | sort -rn | head -n 1 | cut -d '"' -f 3)
+flags=(-O -sanitize=fuzzer -parse-as-library -swift-version 6 -package-name "$package" -I "$work/build/machines"
+    -I "$built/Modules" -enable-upcoming-feature ExistentialAny -enable-upcoming-feature MemberImportVisibility
+    -enable-upcoming-feature InternalImportsByDefault)
+for map in "$built"/*.build/module.modulemap; do flags+=(-Xcc "-fmodule-map-file=$map"); done
+for include in .build/checkouts/swift-crypto/Sources/CCryptoBoringSSL{,Shims}/include; do flags+=(-Xcc -I -Xcc "$include"); done
+
+echo "building …"
+objects=()
+for name in JSON Sessions; do
+    mapfile -t sources < <(find "Sources/$name" -name '*.swift')
+    swiftc "${flags[@]}" -wmo -emit-module -emit-module-path "$work/build/machines/$name.swiftmodule" -emit-object \
+        -module-name "$name" -o "$work/build/machines/$name.o" "${sources[@]}"
+    objects+=("$work/build/machines/$name.o")
+done
+for name in CEL JSONPatch LiveModel Crypto CryptoBoringWrapper CCryptoBoringSSL CCryptoBoringSSLShims CXKCP CXKCPShims HeapModule \
+    InternalCollectionsUtilities; do
+    mapfile -t -O "${#objects[@]}" objects < <(find -L "$built/$name.build" -name '*.o')
+done
+swiftc "${flags[@]}" -module-name MachinesFuzz Tests/Fuzz/MachinesFuzz.swift "${objects[@]}" -lstdc++ \
+    -o "$work/build/fuzz-machines"
+
+echo "fuzzing the machines for $seconds s …"
+ended=0
+SWIFT_BACKTRACE=enable=no "$work/build/fuzz-machines" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+    -max_len=4096 -print_final_stats=1 -artifact_prefix="$work/" "$work/machines" Tests/Fuzz/Corpus/machines \
+    >"$work/machines.log" 2>&1 || ended=$?
+if [ "$ended" -ne 0 ]; then
+    grep -vE '^#[0-9]+' "$work/machines.log" | tail -n 40 >&2
+    echo "the fuzzer ended with $ended; its input is named above, the log is $work/machines.log" >&2
+    exit 1
+fi
+grep -E '^stat::(number_of_executed_units|new_units_added)|^Done' "$work/machines.log"
