@@ -20,7 +20,8 @@ struct Bench: AsyncParsableCommand {
     @Flag(help: "Shorter runs, for a first look.")
     var quick = false
 
-    @Option(help: "Of protocols and idle, comma-separated: \(ClientKind.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(
+        help: "Of protocols and idle, comma-separated: \(ClientKind.allCases.map(\.rawValue).joined(separator: ", ")).")
     var kinds: String?
 
     @Option(help: "Of protocols and idle: clients of each kind.")

@@ -27,7 +27,7 @@ package final class Crowd {
     /// Until everybody has one result more.
     func awaitResult() throws {
         expected += size
-        try check(cb_crowd_wait(&process, UInt64(expected), 20_000), "waiting for a result")
+        try check(cb_crowd_wait(&process, UInt64(expected), 60_000), "waiting for a result")
     }
 
     func disconnect() throws {

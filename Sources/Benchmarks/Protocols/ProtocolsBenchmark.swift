@@ -94,8 +94,9 @@ package enum ProtocolsBenchmark {
                     adjust: {
                         $0.gateway.acceptPerSecond = 0
                         $0.gateway.initTimeoutMs = 60_000
-                        // The crowd says nothing, not even to pings.
+                        // The crowd says nothing, not even to pings, and polls all at once.
                         $0.gateway.pingIntervalMs = 3_600_000
+                        $0.api.requestsInFlightMax = 100_000
                     }
                 ) { address in
                     // Another one than the first round's.
