@@ -14,6 +14,8 @@ import urllib.parse
 
 import aiohttp
 
+# Without leaving compiled copies there.
+sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import slow_client as clients  # noqa: E402
 
