@@ -86,7 +86,15 @@ package final class QueryExecutor: Sendable {
         let calls = operation.remoteCalls(variables: variables)
         if calls.isEmpty { return result }
         guard let resolvers else { throw RequestError(.internalError, "this node reaches no custom resolvers") }
-        let body = StoredOperation.merge(result.body, try await resolvers.results(of: calls))
+        let values: [String: [UInt8]]
+        do throws(RequestError) {
+            values = try await resolvers.results(of: calls)
+        } catch {
+            // Nothing is changed by reading: it can be asked again.
+            guard error.code == .outcomeUnknown else { throw error }
+            throw RequestError(.unavailable, error.message, path: error.path)
+        }
+        let body = StoredOperation.merge(result.body, values)
         return Result(body: body, digest: Digest(of: body), entities: result.entities)
     }
 

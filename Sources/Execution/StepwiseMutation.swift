@@ -10,7 +10,8 @@ internal import Postgres
 /// not run. With it the first failure undoes everything.
 ///
 /// What a custom resolver did nobody can undo. Its fields at the beginning run before the transaction, so that a slow
-/// resolver holds no connection; later ones run inside, at their place.
+/// resolver holds no connection; later ones run inside, at their place. One that may have acted counts as one that has:
+/// the event goes out, and what then fails is told as OUTCOME_UNKNOWN, so that nobody takes a repetition for safe.
 struct StepwiseMutation {
     let pool: PostgresPool
     let run: MutationRun
@@ -60,13 +61,22 @@ struct StepwiseMutation {
                     body: MutationExecutor.object(state.fields), errors: state.errors, event: row,
                     isCommitted: state.isKept)
             }
-        } catch let error as PostgresError {
-            throw RequestError(error)
-        } catch let error as RequestError {
-            throw error
         } catch {
-            throw RequestError(.internalError, "the mutation failed")
+            let failure: RequestError =
+                switch error {
+                case let error as PostgresError: RequestError(error)
+                case let error as RequestError: error
+                default: RequestError(.internalError, "the mutation failed")
+                }
+            throw before.succeededCount > 0 ? Self.unknown(failure) : failure
         }
+    }
+
+    private static func unknown(_ failure: RequestError) -> RequestError {
+        var unknown = RequestError(
+            .outcomeUnknown, "a custom resolver may have acted, and then: \(failure.message)", path: failure.path)
+        unknown.cause = failure.cause
+        return unknown
     }
 
     private func perform(_ call: RemoteCall, _ index: Int, _ state: inout State) async {
@@ -79,7 +89,18 @@ struct StepwiseMutation {
             guard let resolvers else { throw RequestError(.internalError, "this node reaches no custom resolvers") }
             value = try await resolvers.call(call)
         } catch {
-            return state.fail(key, error)
+            switch error.code {
+            case .unavailable, .limitExceeded, .internalError:
+                // Never sent.
+                return state.fail(key, error)
+            case .timeout, .outcomeUnknown:
+                state.succeededCount += 1
+                return state.fail(key, Self.unknown(error))
+            default:
+                // It answered, and says itself what became of it.
+                state.succeededCount += 1
+                return state.fail(key, error)
+            }
         }
         // It has acted, whatever is said of its answer.
         state.succeededCount += 1

@@ -45,9 +45,9 @@ package final class ServerKeeper: Sendable {
     /// From now on an end is meant: to be called before the server is stopped. Returns when nothing is started any more.
     package func end() async {
         isEnding.withLock { $0 = true }
-        let keeping = task.withLock { $0 }
-        keeping?.cancel()
-        // Not awaited while it waits for the end of the server, which comes after this.
+        // Not awaited while it waits for the end of the server, which comes after this; a start that goes on is not broken
+        // off half-way.
+        if !isStarting.withLock({ $0 }) { task.withLock { $0 }?.cancel() }
         while isStarting.withLock({ $0 }) { try? await Task.sleep(for: .milliseconds(10)) }
     }
 

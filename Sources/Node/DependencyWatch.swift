@@ -1,5 +1,4 @@
 internal import Broker
-internal import Execution
 internal import Logging
 internal import Postgres
 internal import Synchronization
@@ -12,21 +11,19 @@ final class DependencyWatch: Sendable {
 
     private let pool: PostgresPool
     private let broker: any Broker
-    private let clock: ServiceClock
     private let logger: Logger
     private let state: Mutex<Dependencies>
 
-    init(_ dependencies: Dependencies, pool: PostgresPool, broker: any Broker, clock: ServiceClock, logger: Logger) {
+    init(_ dependencies: Dependencies, pool: PostgresPool, broker: any Broker, logger: Logger) {
         self.pool = pool
         self.broker = broker
-        self.clock = clock
         self.logger = logger
         state = Mutex(dependencies)
     }
 
     /// Why the node is not ready; nil when it is.
     var problem: String? {
-        let nowMs = clock.nowMs()
+        let nowMs = Self.nowMs()
         return state.withLock { $0.problem(nowMs: nowMs) }
     }
 
@@ -48,7 +45,7 @@ final class DependencyWatch: Sendable {
                 case .postgres: await isPostgresThere()
                 case .redis: await isRedisThere()
                 }
-            let nowMs = clock.nowMs()
+            let nowMs = Self.nowMs()
             if isThere { state.withLock { $0.answered(server, nowMs: nowMs) } }
             try? await Task.sleep(for: .milliseconds(everyMs))
         }
@@ -69,16 +66,26 @@ final class DependencyWatch: Sendable {
         }
     }
 
-    /// Whoever refuses is there. On a connection that mutations take.
+    private static let began = ContinuousClock.now
+
+    /// Of a clock that nobody sets.
+    static func nowMs() -> Int64 { Int64((ContinuousClock.now - began) / .milliseconds(1)) }
+
+    /// Whoever answers is there: on a connection that mutations take, or, when those are busy behind somebody's lock, on
+    /// one of the readers.
     private func isPostgresThere() async -> Bool {
         do throws(PostgresError) {
             _ = try await pool.transaction([("SELECT 1", [])])
             return true
         } catch {
-            return switch error.code {
-            case .connectionFailed, .connectionLost, .timeout, .cancelled, .closed: false
-            case .server, .queueFull, .invalidParameter, .unsupported: true
-            }
+            if case .server = error.code { return true }
+        }
+        do throws(PostgresError) {
+            _ = try await pool.query("SELECT 1")
+            return true
+        } catch {
+            if case .server = error.code { return true }
+            return false
         }
     }
 
@@ -87,7 +94,7 @@ final class DependencyWatch: Sendable {
             try await broker.ping()
             return true
         } catch {
-            return ![.unavailable, .outcomeUnknown, .cancelled, .closed].contains(error.code)
+            return [.rejected, .outOfMemory].contains(error.code)
         }
     }
 }

@@ -13,9 +13,9 @@ extension ServiceNode {
     /// Between looks at a database that lacks something.
     private static let lookAgainMs = 1_000
 
-    /// Waits until the database has every table and column that the served version reads, so that a rollout that came
+    /// Waits until the database has every table and column of the schema that is served, so that a rollout that came
     /// before its `freshet migrate` halts at the first node and goes on by itself. What else is different is told in the
-    /// log and does not keep a node from serving: an index, a default, a column that nobody reads.
+    /// log and does not keep a node from serving: an index, a default, a column that the schema does not have.
     func awaitSchema(
         _ pool: PostgresPool, _ catalogs: ServedCatalogs, _ deployments: DeploymentWatch?, _ wait: StartWait
     ) async throws(NodeError) {

@@ -39,25 +39,25 @@ package final class ServiceNode: Sendable {
     private let folder: ProjectArchive?
     let settings: Settings
     let clock: ServiceClock
-    private let startedAtMs: Int64
+    let startedAtMs: Int64
     let logger: Logger
     private let metrics: PrometheusMetrics
     let page: [UInt8]?
     /// A developer's own: answers what tools ask an emulator for.
     let isDevelopment: Bool
-    private let running = Mutex<Running?>(nil)
+    let running = Mutex<Running?>(nil)
     private let isReady = Atomic<Bool>(false)
     /// Still serves, but says not ready: see `drain`.
-    private let isLeaving = Atomic<Bool>(false)
-    private let isDraining = Atomic<Bool>(false)
+    let isLeaving = Atomic<Bool>(false)
+    let isDraining = Atomic<Bool>(false)
     /// An operator wants this node without shards and sessions.
-    private let isDrainOrdered = Atomic<Bool>(false)
+    let isDrainOrdered = Atomic<Bool>(false)
     /// Of the orders by which the gateway placed its live queries last.
-    private let placedGeneration = Atomic<UInt64>(0)
+    let placedGeneration = Atomic<UInt64>(0)
     /// Lets the heartbeat come early.
-    private let bell = Bell()
+    let bell = Bell()
 
-    private struct Running: Sendable {
+    struct Running: Sendable {
         let pool: PostgresPool
         let replicas: PostgresReplicas?
         let resolvers: HTTPResolvers
@@ -200,8 +200,10 @@ package final class ServiceNode: Sendable {
                 depthMax: settings.limits.variablesDepthMax, bytesMax: settings.limits.variablesBytesMax),
             resultBytesMax: settings.gateway.resultBytesMax, parties: Parties(partyLimits))
         let watch = DependencyWatch(
-            Dependencies(roles: roles, limitMs: Int64(settings.cluster.unreadyAfterMs), nowMs: clock.nowMs()),
-            pool: pool, broker: broker, clock: clock, logger: logger)
+            Dependencies(
+                roles: roles, limitMs: Int64(settings.cluster.unreadyAfterMs),
+                nowMs: DependencyWatch.nowMs()),
+            pool: pool, broker: broker, logger: logger)
         let endpoint = PublicEndpoint(
             services: services,
             gateway: gateway, settings: endpointSettings, sessions: sessions, logger: logger,
@@ -337,128 +339,6 @@ package final class ServiceNode: Sendable {
     static func reason(_ error: any Error) -> String {
         if let error = error as? IOError { return error.errnoCode == 98 ? "the port is in use" : error.description }
         return "\(error)"
-    }
-
-    // MARK: Heartbeat
-
-    private func beat(_ parts: Running, publicPort: Int, adminPort: Int?) async {
-        var isFirst = true
-        var waitMs = settings.cluster.heartbeatMs
-        while !Task.isCancelled {
-            // The first announcement was made before anything ran.
-            if !isFirst { waitMs = await announce(parts, publicPort: publicPort, adminPort: adminPort) }
-            isFirst = false
-            if await bell.wait(ms: waitMs) {
-                // News seldom come alone.
-                try? await Task.sleep(for: .milliseconds(Self.newsGatherMs))
-            }
-        }
-    }
-
-    private static let newsGatherMs = 3
-
-    /// - Returns: when to do it next: with the next heartbeat, or when another node's entry ends unless it is renewed,
-    ///   so that its shards are asked for in time.
-    private func announce(_ parts: Running, publicPort: Int, adminPort: Int?) async -> Int {
-        await followOrders(parts)
-        let draining = isDraining.load(ordering: .acquiring) || isDrainOrdered.load(ordering: .acquiring)
-        let address = settings.cluster.advertiseAddress ?? "\(settings.http.host):\(publicPort)"
-        let payload = NodeRecordPayload(
-            id: id, roles: settings.cluster.roles.map(\.rawValue).sorted(), address: address,
-            adminAddress: adminPort.map { "\(settings.admin.host):\($0)" } ?? "", version: ClusterFormat.release,
-            startedAtMs: startedAtMs, isDraining: draining, load: parts.sessions.count,
-            shards: await parts.worker?.shardStatuses ?? [],
-            project: parts.catalogs.set.current.version.hex,
-            deployment: parts.deployments == nil ? 0 : parts.catalogs.generationReached,
-            deploymentProblem: parts.deployments?.problem ?? "it serves its folder only")
-        do {
-            let isNew = try await parts.broker.announceNode(
-                id.name, payload: payload.payload, ttlMs: settings.cluster.nodeTtlMs)
-            // Workers that may have forgotten this node, or do not know it yet, need not wait for their heartbeat.
-            if isNew, !draining { await parts.broker.tellNews(of: id.name) }
-            let records = try await parts.broker.nodes()
-            let nodes = records.compactMap { NodeRecordPayload(payload: $0.payload) }
-            let workers = nodes.filter { $0.roles.contains("worker") && !$0.isDraining }.map(\.id)
-            let gateways = Set(nodes.filter { $0.roles.contains("gateway") }.map(\.id))
-            let pins = parts.directory.orders.pins(nowMs: clock.nowMs())
-            guard let worker = parts.worker else { return settings.cluster.heartbeatMs }
-            await worker.nodesChanged(workers: workers, gateways: gateways, pins: pins)
-            let endsMs = records.filter { $0.id != id.name }.map(\.remainingMs).min() ?? .max
-            return min(settings.cluster.heartbeatMs, min(endsMs, settings.cluster.heartbeatMs) + 2)
-        } catch {
-            logger.warning("heartbeat failed", metadata: ["error": "\(error)"])
-            return settings.cluster.heartbeatMs
-        }
-    }
-
-    /// Reads what operators ordered and acts on it.
-    private func followOrders(_ parts: Running) async {
-        do {
-            if try await parts.directory.refresh() {
-                logger.info(
-                    "orders changed", metadata: ["generation": "\(parts.directory.orders.generation)"])
-            }
-        } catch {
-            logger.warning("orders not read", metadata: ["error": "\(error)"])
-            return
-        }
-        // Whoever publishes may have read them before this heartbeat.
-        let generation = parts.directory.orders.generation
-        if placedGeneration.exchange(generation, ordering: .acquiringAndReleasing) != generation {
-            parts.gateway?.placesChanged()
-        }
-        let isOrdered = parts.directory.orders.drained.contains(id)
-        let wasOrdered = isDrainOrdered.exchange(isOrdered, ordering: .acquiringAndReleasing)
-        guard isOrdered != wasOrdered else { return }
-        logger.info(isOrdered ? "drained by order" : "drain order taken back")
-        if isOrdered {
-            Task { await parts.sessions.drain(overMs: Int64(settings.drain.sessionsMs)) }
-        }
-    }
-
-    /// An order was made at this node: no need to wait for the next heartbeat.
-    private func ordersChanged() async {
-        guard let (parts, port, adminPort) = running.withLock({ $0 }).map({ ($0, $0.publicPort, $0.adminPort) })
-        else { return }
-        _ = await announce(parts, publicPort: port, adminPort: adminPort)
-    }
-
-    // MARK: Drain
-
-    /// - Parameters:
-    ///   - delayMs: how long load balancers get to notice that the node is not ready, while it serves as before. A node
-    ///     without clients does not wait.
-    ///   - sessionsOverMs: over how long the sessions are told to come back elsewhere.
-    ///   - graceMs: how long work in flight may take after that.
-    package func drain(delayMs: Int64 = 0, sessionsOverMs: Int64, graceMs: Int64) async {
-        guard !isLeaving.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        if delayMs > 0, !settings.cluster.roles.isDisjoint(with: [.api, .gateway]) {
-            logger.info("leaving", metadata: ["delayMs": "\(delayMs)"])
-            try? await Task.sleep(for: .milliseconds(delayMs))
-        }
-        guard !isDraining.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        guard let parts = running.withLock({ $0 }) else { return }
-        logger.info("draining", metadata: ["sessions": "\(parts.sessions.count)"])
-        try? await parts.broker.withdrawNode(id.name)
-        await parts.worker?.drain()
-        await parts.server.stopAccepting()
-        parts.server.beginDraining()
-        parts.grpc.goAway()
-        await parts.sessions.drain(overMs: parts.sessions.count > 0 ? sessionsOverMs : 0)
-        await parts.gateway?.leave()
-        await parts.server.shutdown(graceMs: graceMs)
-        // After the last mutation could end.
-        await parts.publisher.drain(withinMs: graceMs)
-        await parts.admin?.shutdown(graceMs: 0)
-        for task in parts.tasks { task.cancel() }
-        try? await parts.broker.withdrawNode(id.name)
-        await parts.broker.close()
-        await parts.replicas?.stop()
-        await parts.pool.stop()
-        for task in parts.tasks { await task.value }
-        await parts.resolvers.stop()
-        try? await parts.group.shutdownGracefully()
-        logger.info("stopped")
     }
 }
 

@@ -108,9 +108,21 @@ package final class HTTPResolvers: ResolverTransport {
             return late(call)
         } catch is NIOTooManyBytesError {
             return .failure(call.failure("answered with more than \(settings.answerBytesMax) bytes"))
-        } catch {
+        } catch is NIOConnectionError {
             return .failure(call.failure("cannot be reached", code: .unavailable))
+        } catch let error as HTTPClientError where Self.isUnsent(error) {
+            return .failure(call.failure("cannot be reached", code: .unavailable))
+        } catch {
+            return .failure(call.failure("broke the connection off", code: .outcomeUnknown))
         }
+    }
+
+    /// Errors that come before anything of a request is sent.
+    private static func isUnsent(_ error: HTTPClientError) -> Bool {
+        let errors: [HTTPClientError] = [
+            .connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout, .emptyHost,
+        ]
+        return errors.contains(error)
     }
 
     private static func late(_ call: RemoteCall) -> Outcome {
@@ -118,9 +130,6 @@ package final class HTTPResolvers: ResolverTransport {
     }
 
     private static func isTimeout(_ error: HTTPClientError) -> Bool {
-        [
-            .deadlineExceeded, .connectTimeout, .readTimeout, .writeTimeout, .getConnectionFromPoolTimeout,
-            .tlsHandshakeTimeout,
-        ].contains(error)
+        error == .deadlineExceeded || error == .readTimeout || error == .writeTimeout
     }
 }

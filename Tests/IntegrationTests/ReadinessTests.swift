@@ -23,7 +23,7 @@ struct ReadinessTests {
 
     @Test func aServerStaysAway() async throws {
         try await Cluster.with { cluster in
-            let settings = ["cluster.unreadyAfterMs=800"]
+            let settings = ["cluster.unreadyAfterMs=3000"]
             let api = try await cluster.start(roles: "api,admin", settings: settings)
             let worker = try await cluster.start(roles: "worker,admin", settings: settings)
             let gateway = try await cluster.start(roles: "gateway,api,admin", settings: settings)
@@ -49,7 +49,7 @@ struct ReadinessTests {
             let reason = try #require(try await until(gateway.address, 503))
             #expect(reason.hasPrefix("Redis has not answered for "))
             #expect(try await until(#require(gateway.admin), 503)?.hasPrefix("Redis has not answered for ") == true)
-            #expect(try await until(worker.address, 503)?.hasPrefix("Redis has") == true)
+            #expect(try await until(worker.address, 503)?.contains("Redis has") == true)
             #expect(try await ready(api.address).status == 200)
             #expect(try await ready(patient.address).status == 200)
             #expect(try await HTTPCall.send(.GET, gateway.address, path: "/healthz").status == 200)
@@ -62,7 +62,7 @@ struct ReadinessTests {
             // Postgres: nobody can change anything there, gateways keep what they have.
             await cluster.servers.postgres.crash()
             #expect(try await until(api.address, 503)?.hasPrefix("Postgres has not answered for ") == true)
-            #expect(try await until(worker.address, 503)?.hasPrefix("Postgres has") == true)
+            #expect(try await until(worker.address, 503)?.contains("Postgres has") == true)
             #expect(try await ready(gateway.address).status == 200)
             #expect(try await HTTPCall.send(.GET, api.address, path: "/healthz").status == 200)
             try await cluster.servers.postgres.restart()

@@ -104,7 +104,7 @@ struct ResolverTests {
                 ("large", "RESOLVER_FAILED", 502, "answered with more than 1048576 bytes", ["person"]),
                 ("slow", "TIMEOUT", 504, "did not answer in 700 ms", ["person"]),
                 ("dripping", "TIMEOUT", 504, "did not answer in 700 ms", ["person"]),
-                ("ending", "UNAVAILABLE", 503, "cannot be reached", ["person"]),
+                ("ending", "UNAVAILABLE", 503, "broke the connection off", ["person"]),
             ] {
                 let answer = try await read(who)
                 let error = answer.body["errors"]?[0]
@@ -122,6 +122,20 @@ struct ResolverTests {
             let after = try JSONParser.parse(try await API.get(address, "GetMovieById", ["id": id]).body)
             #expect(after["data"]?["movie"]?["description"]?.stringValue == "noted")
             #expect(after["data"]?["movie"]?["genre"]?.stringValue == "Drama")
+
+            // An answer that does not come whole: it may have acted, so nobody takes a repetition for safe, and who follows
+            // is refreshed.
+            subscriber.subscribe("WithProfile", ["id": id, "who": "carl"], id: "3")
+            _ = try await subscriber.data(id: "3")
+            for (name, message) in [
+                ("dripping", "did not answer in 700 ms"), ("ending", "broke the connection off"),
+            ] {
+                let unknown = try await API.mutate(address, "Rename", ["who": "carl", "name": .string(name)])
+                let error = unknown.body["errors"]?[0]
+                #expect(error?["extensions"]?["code"]?.stringValue == "OUTCOME_UNKNOWN", "\(unknown)")
+                #expect(error?["message"]?.stringValue?.hasSuffix(message) == true, "\(unknown)")
+                _ = try await subscriber.data(id: "3") { $0["person"]?["name"]?.stringValue == "\(name) (en)" }
+            }
 
             await resolver.crash()
             let gone = try await read("ann")

@@ -221,9 +221,9 @@ extension Language {
                 keys: ["movie[\"f000000000004000800000000000000f\"]", "review[\"f000000000004000800000000000000f\"]"]),
             MutationRow(
                 "a value without response is the field's error",
-                #"mutation M { a: user_insert(data: {id: "a"}) b: user_insert(data: {id_expr: "response.nothing.id"}) c: user_insert(data: {id_expr: "response.a.id + 'c'"}) }"#,
+                #"mutation M { a: user_insert(data: {id: "a"}) b: user_insert(data: {id_expr: "response.a.nothing"}) c: user_insert(data: {id_expr: "response.a.id + 'c'"}) }"#,
                 data: #"{"a":{"id":"a"},"b":null,"c":{"id":"ac"}}"#,
-                errors: ["b: INVALID_VARIABLE the expression 'response.nothing.id' has no value (noSuchKey)"],
+                errors: ["b: INVALID_VARIABLE the expression 'response.a.nothing' has no value (noSuchKey)"],
                 afterwards: (#"SELECT string_agg(id, ' ' ORDER BY id) FROM "user""#, "a ac ann bob")),
             MutationRow(
                 "check of every element and optional",

@@ -31,6 +31,8 @@ struct MigrationPlanner {
             if let found = existing.table(named: table.name) {
                 compareColumns(table, found)
                 compareKey(table, found)
+            } else if existing.views.contains(table.name) {
+                drift(table.name, nil, "\"\(table.name)\" is a view or a foreign table; its columns are not compared")
             } else {
                 result.steps.append(sql.createTable(table))
                 result.missing.append("table \"\(table.name)\"")

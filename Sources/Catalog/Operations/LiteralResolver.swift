@@ -248,6 +248,14 @@ extension OperationScope {
             error(
                 "expression", at: place, "\"response\" is what earlier fields of a mutation gave; here is none",
                 help: "it can be read in @check and in values of a mutation")
+        } else if location == .value {
+            let read = program.program.attributes.filter { $0.root == "response" }.compactMap(\.fields.first)
+            for key in Set(read).subtracting(keysBefore).sorted() {
+                error(
+                    "expression", at: place,
+                    "\"response\" has no \"\(key)\" yet: fields run in their order, and none before is called so",
+                    help: DidYouMean.help(key, among: keysBefore))
+            }
         }
         return program
     }

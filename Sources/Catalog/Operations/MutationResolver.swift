@@ -4,6 +4,7 @@ internal import GraphQLLanguage
 extension OperationScope {
     func mutationFields(_ sources: [SelectionSource]) -> [MutationField] {
         fields(of: sources, on: "Mutation").compactMap { field in
+            defer { keysBefore.append(field.responseKey) }
             guard let kind = kind(of: field), !field.inclusion.isNever else { return nil }
             return MutationField(
                 responseKey: field.responseKey, inclusion: field.inclusion, kind: kind, policy: field.policy)

@@ -24,6 +24,8 @@ final class OperationScope {
     var triggerTargets: [TriggerTargets.Target] = []
     /// Problems not reported, because the schema's explain them; what was not looked at for that may be in use.
     var hasFollowUps = false
+    /// Keys of a mutation's fields that come before the one that is looked at: what its values may read of `response`.
+    var keysBefore: [String] = []
     private var placeCount = 0
     private(set) var fieldCount = 0
     /// Fields that custom resolvers answer.

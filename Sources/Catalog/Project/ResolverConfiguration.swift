@@ -30,7 +30,7 @@ enum ResolverConfiguration {
             }
             timeoutMs = given
         }
-        return ResolverEndpoint(id: id.isEmpty ? uri : id, uri: uri, timeoutMs: timeoutMs)
+        return ResolverEndpoint(id: id, uri: uri, timeoutMs: timeoutMs)
     }
 
     /// `30s`, `1.5s`, `500ms`, `2m`; a number alone counts seconds.

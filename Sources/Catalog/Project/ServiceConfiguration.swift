@@ -93,7 +93,7 @@ package struct ServiceConfiguration: Sendable {
             kinds.ignore("postgresql")
             if let custom = kinds.node("httpGraphql") {
                 endpoint = ResolverConfiguration.read(
-                    custom, id: id ?? "", path: path + ".datasource.httpGraphql", in: file, sink: &sink)
+                    custom, id: id ?? path, path: path + ".datasource.httpGraphql", in: file, sink: &sink)
                 isSound = endpoint != nil
             }
             kinds.finish(sink: &sink)

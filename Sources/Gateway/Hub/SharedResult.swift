@@ -42,6 +42,13 @@ package final class SharedResult {
 
     package var byteCount: Int { result.body.count + result.entities.count }
 
+    /// With all that was encoded of it: about a copy for each form, frame and patch.
+    var heldBytes: Int {
+        let copies =
+            encodings.reduce(streamTexts.count) { $0 + 1 + $1.frames.count } + deltas.count + streamDeltas.count
+        return (1 + copies) * byteCount
+    }
+
     /// Sends it as a message of the protocol.
     package func send(id: String, as format: ResultFormat, on connection: WebSocketConnection) {
         let encoding = encoding(format)
@@ -111,7 +118,9 @@ struct RecentResults {
     /// When it is full it begins anew.
     static let countMax = 32
     /// A larger result is not kept.
-    static let bytesMax = 64 << 10
+    static let resultBytesMax = 64 << 10
+    /// Of all that are kept, with what was encoded of them.
+    static let bytesMax = 4 << 20
 
     private var results: [LiveQueryKey: SharedResult] = [:]
 
@@ -120,8 +129,9 @@ struct RecentResults {
             return known
         }
         let shared = SharedResult(result, of: key)
-        if shared.byteCount <= Self.bytesMax {
-            if results.count >= Self.countMax, results[key] == nil { results = [:] }
+        if shared.byteCount <= Self.resultBytesMax {
+            let isFull = results.count >= Self.countMax && results[key] == nil
+            if isFull || results.values.reduce(0, { $0 + $1.heldBytes }) > Self.bytesMax { results = [:] }
             results[key] = shared
         } else {
             results[key] = nil

@@ -95,8 +95,8 @@ struct ClusterRun: Sendable {
             """
               \(program) admin shards\(adminOption)
 
-            End any process (kill -9 …), Postgres and Redis too, and look again: it is started again after \
-            \(SupervisedProgram.restartAfterMs / 1_000) s at most.
+            End any process (kill -9 …), Postgres and Redis too, and look again: it is started again, \
+            with a line that says when.
             Ctrl-C stops everything.
             """)
     }

@@ -34,22 +34,41 @@ struct Database: Sendable {
     /// - Throws: `MigrationRefused` when something cannot be done without losing data; then nothing was changed.
     func migrate(_ schema: Schema, lockTimeoutMs: Int = 0, isConcurrent: Bool = false) async throws -> [String] {
         try await pool.withSession { session in
-            _ = try await session.execute("SELECT pg_advisory_lock(hashtextextended('freshet.migration', 0))")
+            try await Self.lock(session)
+            // As long as an index of a large table takes; what is cut off half-way would be cut off the next time, too.
+            try await session.script("SET statement_timeout = \(Self.stepTimeoutMs)")
             let plan = try await self.plan(schema)
             guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
             // Steps that cannot share a transaction (a new enum value) go alone; the others are all or nothing.
-            for step in plan.steps where step.needsOwnTransaction { try await session.script(step.sql) }
+            for step in plan.steps where step.needsOwnTransaction {
+                try await session.script(step.sql, timeoutMs: Self.stepTimeoutMs)
+            }
             let others = plan.steps.filter { !$0.needsOwnTransaction }
             for part in isConcurrent ? Self.aroundIndexes(others) : [others] {
                 if let index = part.first?.concurrentSQL, isConcurrent {
-                    try await session.script(index)
+                    try await session.script(index, timeoutMs: Self.stepTimeoutMs)
                 } else if !part.isEmpty {
                     try await session.script(
                         "BEGIN;SET LOCAL lock_timeout = \(lockTimeoutMs);"
-                            + part.map(\.sql).joined(separator: ";\n") + ";COMMIT;")
+                            + part.map(\.sql).joined(separator: ";\n") + ";COMMIT;", timeoutMs: Self.stepTimeoutMs)
                 }
             }
             return plan.steps.map(\.summary)
+        }
+    }
+
+    /// Of one statement that changes the schema.
+    private static let stepTimeoutMs = 24 * 3_600_000
+    private static let lockPauseMs = 250
+
+    /// Waits for the migration that goes on. Asked again and again, because a statement that waits holds a snapshot, for
+    /// which an index that is built concurrently by the holder would wait in turn.
+    private static func lock(_ session: PostgresSession) async throws {
+        while true {
+            let answer = try await session.execute(
+                "SELECT pg_try_advisory_lock(hashtextextended('freshet.migration', 0))")
+            if answer.rows.first?.bool(0) == true { return }
+            try await Task.sleep(for: .milliseconds(lockPauseMs))
         }
     }
 

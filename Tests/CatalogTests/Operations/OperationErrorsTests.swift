@@ -95,6 +95,12 @@ import Testing
         Row("query Q @auth(expr: \"this == 1\") { movies { id } }", "1:21 expression: \"this\""),
         Row("query Q @auth(expr: \"response.x == 1\") { movies { id } }", "1:21 expression: \"response\""),
         Row("query Q { user(id_expr: \"response.x\") { id } }", "1:25 expression: \"response\""),
+        Row(
+            "mutation M { a: user_insert(data: {id_expr: \"response.b.id\"}) b: user_insert(data: {id: \"x\"}) }",
+            "1:45 expression: \"response\" has no \"b\" yet"),
+        Row(
+            "mutation M { one: user_insert(data: {id: \"x\"}) b: user_insert(data: {id_expr: \"response.onne.id\"}) }",
+            "1:79 expression: \"response\" has no \"onne\" yet…did you mean \"one\"?"),
         Row("query Q { movies { id @deprecated } }", "1:23 unknown-directive: @deprecated is not offered here"),
         Row("query Q @atuh(level: PUBLIC) { movies { id } }", "1:9 unknown-directive…did you mean \"auth\"?"),
         Row("query Q @transaction { movies { id } }", "1:9 transaction"),
