@@ -135,6 +135,10 @@ struct DevTests {
             let busy = try start(folder, further: ["http.port=\(listener.port)"])
             #expect(await busy.waitForExit() == 1)
             #expect(busy.output.contains("port \(listener.port) on 127.0.0.1 is in use"))
+            let adminBusy = try start(folder, further: ["admin.port=\(listener.port)"])
+            #expect(await adminBusy.waitForExit() == 1)
+            #expect(adminBusy.output.contains("in use; stop the other program or use --set admin.port"))
+            #expect(!adminBusy.output.contains("starting Postgres"))
         }
     }
 }

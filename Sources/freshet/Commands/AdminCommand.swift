@@ -68,7 +68,8 @@ struct AdminCommand: AsyncParsableCommand {
             discussion: """
                 verdict says what is the matter; due, running and paced are live queries whose turn has come, whose run
                 is in flight, and who run again at a pace. replayed, kept and rerun tell of the take-over: events that
-                positions were judged by, live queries kept by their position, runs at a pace. --json tells more.
+                positions were judged by, live queries kept by their position, runs at a pace. subscribers are the gateways
+                that follow, for shards of the asked node. --json tells more.
                 """)
         @OptionGroup var connection: Connection
 
@@ -76,8 +77,8 @@ struct AdminCommand: AsyncParsableCommand {
             await connection.show(
                 "/admin/shards", rows: "shards",
                 columns: [
-                    "shard", "owner", "ownedForMs", "wanted", "epoch", "verdict", "behindMs", "liveQueries", "due",
-                    "running", "paced", "replayed", "kept", "rerun", "lastRefreshAgoMs",
+                    "shard", "owner", "ownedForMs", "wanted", "epoch", "verdict", "behindMs", "liveQueries",
+                    "subscribers", "due", "running", "paced", "replayed", "kept", "rerun", "lastRefreshAgoMs",
                 ])
         }
     }
@@ -113,7 +114,7 @@ struct AdminCommand: AsyncParsableCommand {
                 "/admin/live-queries?limit=\(limit)\(filter)", rows: "liveQueries",
                 columns: [
                     "operation", "shard", "gateways", "runs", "failures", "lastRunMs", "lastTriggerAgoMs",
-                    "lastRunAgoMs", "digest",
+                    "lastRunAgoMs", "digest", "rules",
                 ])
         }
     }
@@ -134,7 +135,8 @@ struct TextTable {
     let rows: [JSONValue]
 
     var text: String {
-        let cells = rows.map { row in columns.map { Self.cell(row[$0]) } }
+        // Nothing stands behind the last column: it need not be cut off.
+        let cells = rows.map { row in columns.map { Self.cell(row[$0], isCut: $0 != columns.last) } }
         let widths = columns.indices.map { column in
             ([columns[column]] + cells.map { $0[column] }).map(\.count).max() ?? 0
         }
@@ -146,11 +148,11 @@ struct TextTable {
         }.joined(separator: "\n")
     }
 
-    private static func cell(_ value: JSONValue?) -> String {
+    private static func cell(_ value: JSONValue?, isCut: Bool) -> String {
         switch value {
         case nil, .null?: "-"
-        case .string(let text)?: text.count > 40 ? String(text.prefix(12)) + "…" : text
-        case .array(let values)?: values.map { cell($0) }.joined(separator: ",")
+        case .string(let text)?: isCut && text.count > 40 ? String(text.prefix(12)) + "…" : text
+        case .array(let values)?: values.map { cell($0, isCut: isCut) }.joined(separator: isCut ? "," : "; ")
         case .some(let value): value.description
         }
     }

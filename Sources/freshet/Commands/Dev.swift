@@ -42,6 +42,8 @@ struct Dev: AsyncParsableCommand {
         let catalog = ProjectLoading.catalog(of: project, everyMinimumMs: settings.worker.everyMinimumMs)
         Ports.requireFree(
             settings.http.host, settings.http.port, remedy: "stop the other program or use --port")
+        Ports.requireFree(
+            settings.admin.host, settings.admin.port, remedy: "stop the other program or use --set admin.port=…")
 
         let directory = settings.dev.dataDirectory
         let postgres: LocalPostgres
