@@ -39,7 +39,7 @@ package enum LookupsBenchmark {
         var pgbenchRate = 0.0
         for _ in 0..<passes {
             let outcome = try await servers.withNode(roles: [.api]) { address in
-                try await call(port: address.publicPort, requests, seconds: seconds)
+                try await HTTPCallers.run(port: address.publicPort, requests, callers: callers, seconds: seconds)
             }
             let rate = Double(outcome.answered) / outcome.seconds
             if rate > nodeRate { (node, nodeRate) = (outcome, rate) }
@@ -48,7 +48,8 @@ package enum LookupsBenchmark {
                 bareRate,
                 try await servers.withNode(roles: [.api]) { address in
                     let health = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-                    let outcome = try await call(port: address.publicPort, [health], seconds: min(seconds, 3))
+                    let outcome = try await HTTPCallers.run(
+                        port: address.publicPort, [health], callers: callers, seconds: min(seconds, 3))
                     return Double(outcome.answered) / outcome.seconds
                 })
         }
@@ -68,23 +69,6 @@ package enum LookupsBenchmark {
                 measured: "\(Text.rate(nodeRate)) / \(Text.rate(pgbenchRate))", ratio: nodeRate / pgbenchRate,
                 limit: .atLeast(Bars.lookupsOverPgbenchMin))
         ]
-    }
-
-    private static func call(port: Int, _ requests: [String], seconds: Int) async throws -> cbench_http_outcome {
-        let (status, outcome) = await onThread {
-            let texts = CTexts(requests)
-            let lengths = requests.map(\.utf8.count)
-            var outcome = cbench_http_outcome()
-            let status = cbench_http_loop(
-                UInt16(port), texts.pointers, lengths, UInt32(requests.count), UInt32(callers), 1, Double(seconds),
-                &outcome)
-            return (status, outcome)
-        }
-        guard status == 0 else { throw BenchmarkFailure("the callers' connections failed") }
-        guard outcome.answered > 0, outcome.refused == 0 else {
-            throw BenchmarkFailure("\(outcome.refused) of \(outcome.answered) lookups were refused")
-        }
-        return outcome
     }
 
     // MARK: pgbench

@@ -7,7 +7,7 @@ internal import LiveModel
 internal import LocalServers
 internal import Node
 internal import Postgres
-import SeededRandom
+internal import SeededRandom
 internal import Settings
 internal import Sharding
 
@@ -49,7 +49,7 @@ package enum MutationsBenchmark {
                 try await tidy(pool)
                 let cpuStart = Clock.processSeconds
                 let outcome = try await servers.withNode(roles: [.api]) { address in
-                    try await call(port: address.publicPort, requests, seconds: seconds)
+                    try await HTTPCallers.run(port: address.publicPort, requests, callers: callers, seconds: seconds)
                 }
                 let cpu = Clock.processSeconds - cpuStart
                 let rate = Double(outcome.answered) / outcome.seconds
@@ -117,23 +117,6 @@ package enum MutationsBenchmark {
                 \(String(decoding: body, as: UTF8.self))
                 """
         }
-    }
-
-    private static func call(port: Int, _ requests: [String], seconds: Int) async throws -> cbench_http_outcome {
-        let (status, outcome) = await onThread {
-            let texts = CTexts(requests)
-            let lengths = requests.map(\.utf8.count)
-            var outcome = cbench_http_outcome()
-            let status = cbench_http_loop(
-                UInt16(port), texts.pointers, lengths, UInt32(requests.count), UInt32(callers), 1, Double(seconds),
-                &outcome)
-            return (status, outcome)
-        }
-        guard status == 0 else { throw BenchmarkFailure("the callers' connections failed") }
-        guard outcome.answered > 0, outcome.refused == 0 else {
-            throw BenchmarkFailure("\(outcome.refused) of \(outcome.answered) mutations were refused")
-        }
-        return outcome
     }
 }
 

@@ -2,7 +2,7 @@ internal import CEL
 internal import JSON
 internal import LiveModel
 internal import Refresh
-import SeededRandom
+internal import SeededRandom
 
 /// What deciding costs: which live queries does an event concern, and does a condition hold.
 package enum RulesBenchmark {

@@ -125,13 +125,14 @@ struct RecentResults {
     private var results: [LiveQueryKey: SharedResult] = [:]
 
     mutating func shared(_ result: LiveResult, of key: LiveQueryKey) -> SharedResult {
+        // What is kept grows as it is encoded for more clients: asked each time, so that it is over by one result at most.
+        if results.values.reduce(0, { $0 + $1.heldBytes }) > Self.bytesMax { results = [:] }
         if let known = results[key], known.result.digest == result.digest, known.result.position == result.position {
             return known
         }
         let shared = SharedResult(result, of: key)
         if shared.byteCount <= Self.resultBytesMax {
-            let isFull = results.count >= Self.countMax && results[key] == nil
-            if isFull || results.values.reduce(0, { $0 + $1.heldBytes }) > Self.bytesMax { results = [:] }
+            if results.count >= Self.countMax, results[key] == nil { results = [:] }
             results[key] = shared
         } else {
             results[key] = nil

@@ -25,7 +25,7 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     case payloadTooLarge = "PAYLOAD_TOO_LARGE"
     /// The node is busy or its database or broker cannot be reached; try again.
     case unavailable = "UNAVAILABLE"
-    /// The mutation may or may not have committed: the connection broke in between.
+    /// The mutation may or may not have committed, or a custom resolver may have acted: the connection broke in between.
     case outcomeUnknown = "OUTCOME_UNKNOWN"
     /// No such path.
     case notFound = "NOT_FOUND"

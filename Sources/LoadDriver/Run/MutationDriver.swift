@@ -1,6 +1,6 @@
 internal import JSON
 internal import NIOCore
-import SeededRandom
+internal import SeededRandom
 
 /// Sends mutations at their times, whatever becomes of the earlier ones (an open loop).
 ///

@@ -1,6 +1,6 @@
 internal import FreshetClient
 internal import JSON
-import SeededRandom
+internal import SeededRandom
 
 /// What a run needs before its first connection: rows, every subscriber's live query, and the certainty that the server
 /// knows the operations.

@@ -1,5 +1,5 @@
 internal import JSON
-import SeededRandom
+internal import SeededRandom
 internal import Yams
 
 /// Reads a scenario; every problem is told with its line.
