@@ -109,7 +109,9 @@ let package = Package(
             ]),
         module(
             "FanoutWorker",
-            ["Broker", "Catalog", "Execution", "JSON", "LiveModel", "Refresh", "Sharding", logging, metrics]),
+            [
+                "Broker", "Catalog", "Execution", "JSON", "LiveModel", "OwnThread", "Refresh", "Sharding", logging, metrics,
+            ]),
         module(
             "Gateway",
             [
@@ -213,6 +215,7 @@ let package = Package(
         tests("SimulationTests", ["Simulation"]),
         tests("APINodeTests", ["APINode"]),
         tests("ProjectFolderTests", ["Catalog", "ProjectFolder"]),
+        tests("OwnThreadTests", ["OwnThread"]),
         tests("LocalServersTests", ["CLibpq", "LocalServers"]),
         tests("PostgresTests", ["LocalServers", "Postgres", "TestSupport", logging]),
         tests("BrokerTests", ["Broker", "LiveModel", "TestSupport", logging]),

@@ -5,7 +5,7 @@ package import Endpoint
 package import Execution
 internal import JSON
 package import LiveModel
-package import Sharding
+internal import Sharding
 
 /// What an operator may do to the cluster through a node. Orders go to the broker, where every node reads them.
 package struct NodeOperator: Sendable {

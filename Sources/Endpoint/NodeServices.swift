@@ -2,7 +2,7 @@ package import APINode
 package import Catalog
 package import Execution
 package import Gateway
-package import JSON
+internal import JSON
 package import LiveModel
 internal import Logging
 internal import Observability

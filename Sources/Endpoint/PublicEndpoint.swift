@@ -1,8 +1,8 @@
-package import Execution
+internal import Execution
 package import Gateway
 package import HTTPServer
 internal import JSON
-package import LiveModel
+internal import LiveModel
 package import Logging
 internal import Metrics
 internal import NIOCore

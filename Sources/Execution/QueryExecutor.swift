@@ -44,6 +44,8 @@ package final class QueryExecutor: Sendable {
 
     /// Live queries of one batch that ask custom resolvers at a time.
     private static let remoteItemsMax = 16
+    /// Live queries of one batch whose results a connection's thread reads as JSON.
+    private static let shortItemsMax = 8
 
     /// - Parameters:
     ///   - replicas: for runs of many items, which are as fresh there as on the primary; nil: none.
@@ -166,8 +168,7 @@ package final class QueryExecutor: Sendable {
     /// one item's failure does not touch the others.
     package func run(_ operation: StoredOperation, items: [Item]) async -> [Outcome] {
         let nowMs = clock.nowMs()
-        var outcomes: [Outcome] = Array(
-            repeating: .failed(RequestError(.internalError, "the statement gave no result")), count: items.count)
+        var outcomes = Self.noOutcomes(of: items)
         do {
             let (batches, failures) = try operation.queryBatches(count: items.count, nowMs: nowMs) { index in
                 (items[index].variables, items[index].auth)
@@ -193,37 +194,94 @@ package final class QueryExecutor: Sendable {
         return outcomes
     }
 
+    /// The same for hot paths. `completion` is called exactly once, usually on a connection's thread: it must be short and
+    /// must not block.
+    package func run(
+        _ operation: StoredOperation, items: [Item], completion: @escaping @Sendable ([Outcome]) -> Void
+    ) {
+        let nowMs = clock.nowMs()
+        // What takes longer is done by tasks: several statements, replicas, resolvers, many results to read as JSON.
+        guard replicas == nil, !operation.hasRemoteFields, !operation.isFinished || items.count <= Self.shortItemsMax,
+            let (batches, failures) = try? operation.queryBatches(
+                count: items.count, nowMs: nowMs, item: { (items[$0].variables, items[$0].auth) }),
+            failures.isEmpty, batches.count == 1, let batch = batches.first
+        else {
+            Task { completion(await run(operation, items: items)) }
+            return
+        }
+        let all = batch.members.indices
+        let sent = operation.hasChecksOfTime ? items.map(\.withoutKnownDigest) : items
+        let statement = statements.entry(for: batch.statement).multiplexed
+        pool.query(statement, Self.parameters(of: batch, all, sent)) { answer in
+            switch answer {
+            case .success(let rows):
+                var outcomes = Self.noOutcomes(of: items)
+                Self.read(rows, batch, all, into: &outcomes)
+                if operation.isFinished {
+                    outcomes = zip(outcomes, items).map { Self.finish($0, operation, $1, nowMs) }
+                }
+                completion(outcomes)
+            case .failure(let error):
+                let failure = RequestError(error)
+                if Self.isDueToOne(error, failure, all) {
+                    Task { completion(await self.run(operation, items: items)) }
+                } else {
+                    completion(Array(repeating: .failed(failure), count: items.count))
+                }
+            }
+        }
+    }
+
+    private static func noOutcomes(of items: [Item]) -> [Outcome] {
+        Array(repeating: .failed(RequestError(.internalError, "the statement gave no result")), count: items.count)
+    }
+
     /// Runs a range of the batch's members and puts each outcome at its item's place.
     private func run(
         _ batch: QueryBatch, _ range: Range<Int>, _ items: [Item], into outcomes: inout [Outcome]
     ) async {
-        var parameters = batch.columns.map { Parameter.text(PostgresArray.literal($0[range])) }
-        parameters.append(.text(Self.digests(of: batch.members[range], items)))
+        let parameters = Self.parameters(of: batch, range, items)
         do {
             let statement = statements.entry(for: batch.statement).multiplexed
             let onReplica = await replicas?.query(statement, parameters)
             let rows = if let onReplica { onReplica } else { try await pool.query(statement, parameters) }
-            for row in rows.rows {
-                guard let ordinal = row.ordinal(0), range.contains(range.lowerBound + ordinal - 1) else { continue }
-                let index = batch.members[range.lowerBound + ordinal - 1]
-                if let body = row[2] {
-                    guard let digest = row.digest(1) else { continue }
-                    outcomes[index] = .result(Result(body: body, digest: digest))
-                } else {
-                    outcomes[index] = .unchanged
-                }
-            }
+            Self.read(rows, batch, range, into: &outcomes)
         } catch {
             let failure = RequestError(error)
-            guard case .server = error.code, !failure.code.isRetryable, range.count > 1 else {
+            guard Self.isDueToOne(error, failure, range) else {
                 for member in batch.members[range] { outcomes[member] = .failed(failure) }
                 return
             }
-            // One set of variables broke the statement for all: halving finds it without running each alone.
+            // Halving finds it without running each alone.
             let middle = range.lowerBound + range.count / 2
             await run(batch, range.lowerBound..<middle, items, into: &outcomes)
             await run(batch, middle..<range.upperBound, items, into: &outcomes)
         }
+    }
+
+    /// Whether one set of variables may have broken the statement for all.
+    private static func isDueToOne(_ error: PostgresError, _ failure: RequestError, _ range: Range<Int>) -> Bool {
+        guard case .server = error.code else { return false }
+        return !failure.code.isRetryable && range.count > 1
+    }
+
+    private static func read(
+        _ rows: ResultSet, _ batch: QueryBatch, _ range: Range<Int>, into outcomes: inout [Outcome]
+    ) {
+        for row in rows.rows {
+            guard let ordinal = row.ordinal(0), range.contains(range.lowerBound + ordinal - 1) else { continue }
+            let index = batch.members[range.lowerBound + ordinal - 1]
+            if let body = row[2] {
+                guard let digest = row.digest(1) else { continue }
+                outcomes[index] = .result(Result(body: body, digest: digest))
+            } else {
+                outcomes[index] = .unchanged
+            }
+        }
+    }
+
+    private static func parameters(of batch: QueryBatch, _ range: Range<Int>, _ items: [Item]) -> [Parameter] {
+        batch.columns.map { .text(PostgresArray.literal($0[range])) } + [.text(digests(of: batch.members[range], items))]
     }
 
     /// The text of an array of the known digests, NULL where there is none.

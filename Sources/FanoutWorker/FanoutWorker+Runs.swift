@@ -7,28 +7,32 @@ internal import Sharding
 
 /// Runs of due live queries.
 extension FanoutWorker {
-    func run(_ batch: RunBatch) async {
+    func run(_ batch: RunBatch) {
         let start = ContinuousClock.now
-        let outcomes: [RunOutcome]
-        if let operation = catalogs.set.operation(batch.operation, version: batch.version) {
-            let items = batch.items.map { item in
-                QueryExecutor.Item(
-                    variables: item.query.variables, auth: item.query.projectedAuth, knownDigest: item.knownDigest)
-            }
-            outcomes = await queries.run(operation, items: items).map { outcome in
-                switch outcome {
-                case .unchanged: .unchanged
-                case .result(let result) where result.body.count + result.entities.count > settings.resultBytesMax:
-                    .failed(
-                        RequestError(.payloadTooLarge, "the result is larger than \(settings.resultBytesMax) bytes"))
-                case .result(let result):
-                    .result(digest: result.digest, body: result.body, entities: result.entities)
-                case .failed(let error): .failed(error)
-                }
-            }
-        } else {
+        guard let operation = catalogs.set.operation(batch.operation, version: batch.version) else {
             let error = RequestError(.unavailable, "the operation is not known here in this version")
-            outcomes = Array(repeating: .failed(error), count: batch.items.count)
+            let outcomes = Array(repeating: QueryExecutor.Outcome.failed(error), count: batch.items.count)
+            Task { self.ended(batch, outcomes, start) }
+            return
+        }
+        let items = batch.items.map { item in
+            QueryExecutor.Item(
+                variables: item.query.variables, auth: item.query.projectedAuth, knownDigest: item.knownDigest)
+        }
+        queries.run(operation, items: items) { outcomes in
+            Task.immediate { await self.ended(batch, outcomes, start) }
+        }
+    }
+
+    private func ended(_ batch: RunBatch, _ answers: [QueryExecutor.Outcome], _ start: ContinuousClock.Instant) {
+        let outcomes = answers.map { outcome -> RunOutcome in
+            switch outcome {
+            case .unchanged: .unchanged
+            case .result(let result) where result.body.count + result.entities.count > settings.resultBytesMax:
+                .failed(RequestError(.payloadTooLarge, "the result is larger than \(settings.resultBytesMax) bytes"))
+            case .result(let result): .result(digest: result.digest, body: result.body, entities: result.entities)
+            case .failed(let error): .failed(error)
+            }
         }
         for item in batch.items where !item.traceID.isEmpty {
             logger.debug("live query run", metadata: ["trace": "\(item.traceID)", "operation": "\(batch.operation)"])

@@ -3,12 +3,14 @@ internal import Catalog
 package import Execution
 package import LiveModel
 package import Logging
+internal import OwnThread
 package import Refresh
 package import Sharding
 
 /// The worker's shell: brings entries, answers and time to the two machines and performs what they ask for.
 ///
-/// An actor, because the machines have one writer; nothing here blocks a thread, and nothing here decides.
+/// An actor, because the machines have one writer; nothing here blocks a thread, and nothing here decides. While it is
+/// idle, events and the database's answers are worked on by the threads that bring them (`CarryingExecutor`).
 package actor FanoutWorker {
     package struct Settings: Sendable {
         package var refresh = RefreshSettings()
@@ -36,6 +38,9 @@ package actor FanoutWorker {
         let key: LiveQueryKey?
         let append: StreamAppend
     }
+
+    private let executor = CarryingExecutor()
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     let node: NodeID
     let broker: any Broker
@@ -101,8 +106,7 @@ package actor FanoutWorker {
         reader.follow(broker.keys.news, after: .zero)
         while !Task.isCancelled {
             do {
-                let batches = try await reader.next(maxEntries: settings.readMax)
-                for batch in batches { arrived(batch) }
+                try await reader.forEach(maxEntries: settings.readMax) { await self.arrived($0) }
             } catch {
                 if error.code == .closed || error.code == .cancelled { break }
                 logger.error("reading the shards' streams failed", metadata: ["error": "\(error)"])
@@ -119,6 +123,10 @@ package actor FanoutWorker {
     }
 
     // MARK: Streams
+
+    private func arrived(_ batches: [StreamBatch]) {
+        for batch in batches { arrived(batch) }
+    }
 
     private func arrived(_ batch: StreamBatch) {
         if batch.stream == broker.keys.news { return onNews() }
@@ -145,16 +153,19 @@ package actor FanoutWorker {
     // MARK: Actions
 
     func perform(_ actions: [RefreshAction]) {
+        var mustFly = false
         for action in actions {
             switch action {
-            case .run(let batch): Task { await self.run(batch) }
-            case .send(let gateway, let message): send(message, to: gateway)
+            case .run(let batch): run(batch)
+            case .send(let gateway, let message): if send(message, to: gateway) { mustFly = true }
             }
         }
+        if mustFly { fly() }
         armTimer()
     }
 
-    private func send(_ message: InboxMessage, to gateway: NodeID) {
+    /// - Returns: whether a flight is to begin.
+    private func send(_ message: InboxMessage, to gateway: NodeID) -> Bool {
         let fields = message.fields
         let bytes = fields.reduce(0) { $0 + $1.1.count }
         let item = Outgoing(
@@ -163,25 +174,30 @@ package actor FanoutWorker {
                 stream: broker.keys.inbox(gateway: gateway.name), fields: fields.map { (name: $0.0, value: $0.1) },
                 lengthMax: settings.inboxLengthMax, expireMs: settings.inboxExpireMs))
         switch outgoing.offer(item, bytes: bytes) {
-        case .begin: Task { await self.flush() }
-        case .queued: break
-        case .full: perform(machine.sendFailed(gateway, [message.key].compactMap { $0 }, nowMs: clock.nowMs()))
+        case .begin: return true
+        case .queued: return false
+        case .full:
+            perform(machine.sendFailed(gateway, [message.key].compactMap { $0 }, nowMs: clock.nowMs()))
+            return false
         }
     }
 
-    private func flush() async {
-        while true {
-            let flight = outgoing.nextFlight()
-            if flight.isEmpty { return }
-            do {
-                _ = try await broker.append(flight.map(\.append))
-            } catch {
-                logger.warning("results not sent", metadata: ["count": "\(flight.count)", "error": "\(error)"])
-                for (gateway, items) in Dictionary(grouping: flight, by: \.gateway) {
-                    perform(machine.sendFailed(gateway, items.compactMap(\.key), nowMs: clock.nowMs()))
-                }
+    private func fly() {
+        let flight = outgoing.nextFlight()
+        if flight.isEmpty { return }
+        broker.append(flight.map(\.append)) { answer in
+            Task.immediate { await self.landed(flight, answer) }
+        }
+    }
+
+    private func landed(_ flight: [Outgoing], _ answer: Result<[StreamID], BrokerError>) {
+        if case .failure(let error) = answer {
+            logger.warning("results not sent", metadata: ["count": "\(flight.count)", "error": "\(error)"])
+            for (gateway, items) in Dictionary(grouping: flight, by: \.gateway) {
+                perform(machine.sendFailed(gateway, items.compactMap(\.key), nowMs: clock.nowMs()))
             }
         }
+        fly()
     }
 
     private func armTimer() {

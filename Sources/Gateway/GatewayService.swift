@@ -80,7 +80,7 @@ package final class GatewayService: Sendable {
         defer { ticks.cancel() }
         while !Task.isCancelled {
             do {
-                for batch in try await reader.next(maxEntries: 1_024) { arrived(batch) }
+                try await reader.forEach(maxEntries: 1_024) { [self] in for batch in $0 { arrived(batch) } }
             } catch {
                 if error.code == .closed || error.code == .cancelled { break }
                 logger.error("reading the inbox failed", metadata: ["error": "\(error)"])

@@ -24,12 +24,23 @@ package func startThread(named name: String, _ body: sending @escaping () -> Voi
             guard let argument else { return nil }
             let box = Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue()
             name_this_thread(box.name)
+            pthread_setspecific(markKey, argument)
             box.body()
             return nil
         }, box.toOpaque())
     if problem != 0 { box.release() }
     return problem == 0
 }
+
+/// Whether `startThread` started the calling thread.
+var isOwnThread: Bool { pthread_getspecific(markKey) != nil }
+
+private let markKey: pthread_key_t = {
+    var key = pthread_key_t()
+    let problem = pthread_key_create(&key, nil)
+    precondition(problem == 0, "no key for threads left")
+    return key
+}()
 
 private final class ThreadBody {
     let name: String

@@ -1,4 +1,5 @@
 import LiveModel
+import Synchronization
 import Testing
 
 @testable import Broker
@@ -105,6 +106,41 @@ struct ReaderContractTests {
         }
         seen += try await fixture.read(100 - seen.count, reader)
         #expect(seen == Array(1...100))
+        await fixture.broker.close()
+    }
+
+    @Test("one read after the other, each when the one before is done, until it is cancelled", arguments: BrokerKind.allCases)
+    func oneAfterTheOther(_ kind: BrokerKind) async throws {
+        let fixture = try kind.make()
+        let reader = fixture.broker.makeReader(name: "r")
+        reader.follow(fixture.events, after: .zero)
+        let (reads, told) = AsyncStream.makeStream(of: [Int].self)
+        let atOnce = Atomic(0)
+        let reading = Task {
+            await errorCode {
+                try await reader.forEach(maxEntries: 2) { batches in
+                    #expect(atOnce.add(1, ordering: .relaxed).newValue == 1)
+                    await Task.yield()
+                    atOnce.subtract(1, ordering: .relaxed)
+                    told.yield(batches.flatMap(\.numbers))
+                }
+            }
+        }
+        try await fixture.append(1...3, to: fixture.events)
+        try await fixture.append(4...7, to: fixture.events)
+        var numbers: [Int] = []
+        for await read in reads {
+            #expect(read.count <= 2)
+            numbers += read
+            if numbers.count == 7 { break }
+        }
+        #expect(numbers == Array(1...7))
+        reading.cancel()
+        #expect(await reading.value == .cancelled)
+        try await fixture.append([8], to: fixture.events)
+        #expect(try await fixture.read(1, reader) == [8])
+        reader.close()
+        #expect(await errorCode { try await reader.forEach(maxEntries: 1) { _ in } } == .closed)
         await fixture.broker.close()
     }
 

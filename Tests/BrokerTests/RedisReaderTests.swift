@@ -28,6 +28,26 @@ struct RedisReaderTests {
         await broker.close()
     }
 
+    @Test("what comes to several streams at once is there with the first wake-up")
+    func severalAtOnce() async throws {
+        let redis = try TestRedis()
+        let broker = try redis.broker()
+        for number in 1...20 {
+            let reader = broker.makeReader(name: "waiting-\(number)")
+            let streams = ["a-\(number)", "b-\(number)", "c-\(number)"]
+            for stream in streams { reader.follow(stream, after: .zero) }
+            async let next = reader.next(maxEntries: 10)
+            try await eventually { try isBlocked(redis, name: "test:waiting-\(number)") }
+            let value = Array(String(number).utf8)
+            _ = try await broker.append([0, 2].map { StreamAppend(stream: streams[$0], fields: [("n", value)]) })
+            let batches = try await next.sorted { $0.stream < $1.stream }
+            #expect(batches.map(\.stream) == [streams[0], streams[2]])
+            #expect(batches.allSatisfy { $0.numbers == [number] })
+            reader.close()
+        }
+        await broker.close()
+    }
+
     @Test("a reader whose connection is cut goes on without a signal")
     func cut() async throws {
         let redis = try TestRedis()

@@ -28,6 +28,10 @@ extension Language {
             let alone = try await executor.run(operation, variables: sent, auth: nil)
             let items = [nil, alone.digest].map { QueryExecutor.Item(variables: sent, auth: nil, knownDigest: $0) }
             let together = await executor.run(operation, items: items)
+            let called = await withCheckedContinuation { continuation in
+                executor.run(operation, items: items) { continuation.resume(returning: $0) }
+            }
+            #expect("\(called)" == "\(together)")
             guard case .result(let first) = together[0], case .unchanged = together[1] else {
                 Issue.record("\(together)")
                 return alone

@@ -1,3 +1,6 @@
+import Catalog
+import Execution
+import Postgres
 import Testing
 
 extension Language {
@@ -119,6 +122,24 @@ extension Language {
         ]
 
         @Test(arguments: rows) func row(_ row: QueryRow) async throws { try await row.check("queries") }
+
+        /// Planning would take longer than the lookup.
+        @Test func theStatementForManyIsNotPlannedAnewForAFew() async throws {
+            let pool = try #require(LanguageServer.current).pool
+            let stored = try LanguageSchema.operation("query Q($id: UUID!) { movie(id: $id) { title views } }")
+            let variables = try stored.coerced(LanguageSchema.expand(#"{"id": "<m1>"}"#))
+            let executor = QueryExecutor(pool: pool, clock: fixedClock)
+            let item = QueryExecutor.Item(variables: variables, auth: nil, knownDigest: nil)
+            for _ in 1...20 { _ = await executor.run(stored, items: [item]) }
+            let call = try stored.queryCall(variables: variables, auth: nil, nowMs: requestMs)
+            // One call after the other stays on one connection.
+            let plans = try await pool.query(
+                Statement("SELECT custom_plans, generic_plans FROM pg_prepared_statements WHERE statement = $1::text"),
+                [.text(call.statement.multiplexed)])
+            let row = try #require(plans.rows.first)
+            // Postgres looks at five before it decides.
+            #expect(row.string(0) == "5" && row.string(1) == "15")
+        }
     }
 
     /// Aggregates, grouping and `having`.

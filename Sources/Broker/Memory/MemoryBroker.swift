@@ -39,7 +39,7 @@ package final class MemoryBroker: Broker {
             defer { for number in store.readers.keys { store.readers[number]?.waiting = nil } }
             return store.readers.keys.sorted().compactMap { store.readers[$0]?.waiting }
         }
-        for waiting in waiting { waiting.continuation.resume(returning: .failure(BrokerError(.closed))) }
+        for waiting in waiting { waiting.completion(.failure(BrokerError(.closed))) }
     }
 
     package func makeReader(name: String) -> any StreamReader {
@@ -60,7 +60,7 @@ package final class MemoryBroker: Broker {
     private func wakeReaders(of streams: Set<String>?) {
         let nowMs = now()
         let woken = store.withLock { $0.wake(streams, nowMs: nowMs) }
-        for (continuation, batches) in woken { continuation.resume(returning: .success(batches)) }
+        for (waiting, batches) in woken { waiting.completion(.success(batches)) }
     }
 
     // MARK: Faults

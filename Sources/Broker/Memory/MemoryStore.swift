@@ -31,9 +31,9 @@ package struct MemoryStore {
     }
 
     struct Waiting {
-        let ticket: Int
+        let ticket: ReadTicket
         let maxEntries: Int
-        let continuation: CheckedContinuation<Answer, Never>
+        let completion: @Sendable (Answer) -> Void
     }
 
     struct Reader {
@@ -54,7 +54,6 @@ package struct MemoryStore {
     /// By number, so that they wake in the order in which they were made.
     var readers: [Int: Reader] = [:]
     var readersMade = 0
-    var tickets = 0
     var isClosed = false
     var isAvailable = true
     var restarts = 0
@@ -227,10 +226,8 @@ package struct MemoryStore {
     }
 
     /// The waiting readers that can go on, with what they get. `stream` nil: look at all of them.
-    mutating func wake(
-        _ streams: Set<String>?, nowMs: UInt64
-    ) -> [(CheckedContinuation<Answer, Never>, [StreamBatch])] {
-        var woken: [(CheckedContinuation<Answer, Never>, [StreamBatch])] = []
+    mutating func wake(_ streams: Set<String>?, nowMs: UInt64) -> [(Waiting, [StreamBatch])] {
+        var woken: [(Waiting, [StreamBatch])] = []
         for number in readers.keys.sorted() {
             guard let reader = readers[number], let waiting = reader.waiting else { continue }
             guard streams.map({ names in reader.followed.contains { names.contains($0.stream) } }) ?? true else {
@@ -239,7 +236,7 @@ package struct MemoryStore {
             let batches = read(number, maxEntries: waiting.maxEntries, nowMs: nowMs)
             if batches.isEmpty { continue }
             readers[number]?.waiting = nil
-            woken.append((waiting.continuation, batches))
+            woken.append((waiting, batches))
         }
         return woken
     }

@@ -46,36 +46,31 @@ final class MemoryStreamReader: StreamReader {
         change { reader, _ in reader.followed.removeAll { $0.stream == stream } }
     }
 
-    func next(maxEntries: Int) async throws(BrokerError) -> [StreamBatch] {
-        let ticket = store.withLock { store in
-            store.tickets += 1
-            return store.tickets
-        }
-        let answer: MemoryStore.Answer = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let waiting = MemoryStore.Waiting(
-                    ticket: ticket, maxEntries: max(1, maxEntries), continuation: continuation)
-                let nowMs = now()
-                let answer = store.withLock { store -> MemoryStore.Answer? in
-                    guard !store.isClosed, let reader = store.readers[number], !reader.isClosed else {
-                        return .failure(BrokerError(.closed))
-                    }
-                    if reader.waiting != nil { return .failure(BrokerError(.concurrentRead)) }
-                    let batches = store.read(number, maxEntries: waiting.maxEntries, nowMs: nowMs)
-                    if !batches.isEmpty { return .success(batches) }
-                    store.readers[number]?.waiting = waiting
-                    return nil
-                }
-                if let answer {
-                    continuation.resume(returning: answer)
-                } else if Task.isCancelled {
-                    fail(BrokerError(.cancelled), ticket: ticket)
-                }
+    func next(
+        maxEntries: Int, ticket: ReadTicket, completion: @escaping @Sendable (MemoryStore.Answer) -> Void
+    ) {
+        let nowMs = now()
+        let answer = store.withLock { store -> MemoryStore.Answer? in
+            guard !store.isClosed, let reader = store.readers[number], !reader.isClosed else {
+                return .failure(BrokerError(.closed))
             }
-        } onCancel: {
+            if reader.waiting != nil { return .failure(BrokerError(.concurrentRead)) }
+            let batches = store.read(number, maxEntries: max(1, maxEntries), nowMs: nowMs)
+            if !batches.isEmpty { return .success(batches) }
+            store.readers[number]?.waiting = MemoryStore.Waiting(
+                ticket: ticket, maxEntries: max(1, maxEntries), completion: completion)
+            return nil
+        }
+        if let answer {
+            completion(answer)
+        } else if ticket.isCancelled {
             fail(BrokerError(.cancelled), ticket: ticket)
         }
-        return try answer.get()
+    }
+
+    func cancel(_ ticket: ReadTicket) {
+        ticket.markCancelled()
+        fail(BrokerError(.cancelled), ticket: ticket)
     }
 
     func close() {
@@ -85,23 +80,23 @@ final class MemoryStreamReader: StreamReader {
 
     private func change(_ body: (inout MemoryStore.Reader, String) -> Void) {
         let nowMs = now()
-        let woken = store.withLock { store -> [(CheckedContinuation<MemoryStore.Answer, Never>, [StreamBatch])] in
+        let woken = store.withLock { store -> [(MemoryStore.Waiting, [StreamBatch])] in
             guard var reader = store.readers[number] else { return [] }
             body(&reader, store.serverID)
             store.readers[number] = reader
             return store.wake(Set(reader.followed.map(\.stream)), nowMs: nowMs)
         }
-        for (continuation, batches) in woken { continuation.resume(returning: .success(batches)) }
+        for (waiting, batches) in woken { waiting.completion(.success(batches)) }
     }
 
-    private func fail(_ error: BrokerError, ticket: Int? = nil) {
+    private func fail(_ error: BrokerError, ticket: ReadTicket? = nil) {
         let waiting = store.withLock { store -> MemoryStore.Waiting? in
-            guard let waiting = store.readers[number]?.waiting, ticket == nil || ticket == waiting.ticket else {
+            guard let waiting = store.readers[number]?.waiting, ticket == nil || ticket === waiting.ticket else {
                 return nil
             }
             store.readers[number]?.waiting = nil
             return waiting
         }
-        waiting?.continuation.resume(returning: .failure(error))
+        waiting?.completion(.failure(error))
     }
 }

@@ -22,11 +22,14 @@ package final class QueryStatement: Sendable, Hashable {
             "SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM ("
             + Self.body(plain.text) + ") b"
         let lateral = template.render(shape) { $1.isList ? "q.p\($0 + 1)::\($1.text)" : "q.p\($0 + 1)" }
-        let arrays = types.enumerated().map { "$\($0.offset + 1)::\($0.element.isList ? "text" : $0.element.name)[]" }
+        let arrays = types.map { "\($0.isList ? "text" : $0.name)[]" } + ["text[]"]
+        // A parameter behind a SELECT is no constant to the planner. Else it would plan each short batch anew, because a
+        // plan for the one element that it sees seems better than one for any number.
+        let sources = arrays.enumerated().map { "(SELECT $\($0.offset + 1)::\($0.element))" }
         let columns = types.indices.map { "p\($0 + 1)" }
         multiplexed =
             "SELECT q.i, d.digest, CASE WHEN d.digest IS DISTINCT FROM q.known THEN d.body END AS body FROM unnest("
-            + (arrays + ["$\(types.count + 1)::text[]"]).joined(separator: ", ") + ") WITH ORDINALITY AS q("
+            + sources.joined(separator: ", ") + ") WITH ORDINALITY AS q("
             + (columns + ["known", "i"]).joined(separator: ", ")
             + ") CROSS JOIN LATERAL (SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM ("
             + Self.body(lateral.text) + ") b OFFSET 0) d"

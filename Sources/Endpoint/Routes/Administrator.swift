@@ -3,9 +3,9 @@ internal import Execution
 internal import Gateway
 package import HTTPServer
 internal import JSON
-package import LiveModel
+internal import LiveModel
 package import NIOHTTP1
-package import Sessions
+internal import Sessions
 internal import Synchronization
 
 /// What administrators run: on the admin port behind its token, and under `freshet dev` on the public port.

@@ -114,8 +114,8 @@ import Testing
         let sql = call.statement.multiplexed
         #expect(
             sql.contains(
-                "FROM unnest($1::uuid[], $2::text[], $3::text[]) WITH ORDINALITY AS q(p1, p2, known, i) CROSS JOIN LATERAL"
-            ))
+                "FROM unnest((SELECT $1::uuid[]), (SELECT $2::text[]), (SELECT $3::text[]))"
+                    + " WITH ORDINALITY AS q(p1, p2, known, i) CROSS JOIN LATERAL"))
         #expect(sql.contains(#"t1."id" = q.p1)"#))
         #expect(sql.contains(#"t2."tags" @> q.p2::text[] ORDER"#))
         #expect(!sql.contains("$4"))

@@ -51,6 +51,10 @@ struct QueryRow: Sendable, CustomTestStringConvertible {
         }
         let items = [nil, digest].map { QueryExecutor.Item(variables: sent, auth: auth, knownDigest: $0) }
         let together = await executor.run(stored, items: items)
+        let called = await withCheckedContinuation { continuation in
+            executor.run(stored, items: items) { continuation.resume(returning: $0) }
+        }
+        #expect("\(called)" == "\(together)")
         switch together[0] {
         case .result(let found): #expect(String(decoding: found.body, as: UTF8.self) == alone)
         case .failed(let error): #expect("!\(error.message)" == alone)

@@ -42,8 +42,13 @@ struct CommandFlights {
             noticeMove()
             if let connection {
                 if waiting.isEmpty {
-                    // Nothing is in flight: a readable socket can only mean that the server is gone.
-                    if inbox.wake.wait(socket: connection.fd, waitMs: nil).readable { lose("closed by the server") }
+                    let (departed, isReadable) = inbox.lend(connection)
+                    if let departed {
+                        land([departed.request], connection, departed.failure)
+                    } else if isReadable {
+                        // Nothing is in flight: that can only mean that the server is gone.
+                        lose("closed by the server")
+                    }
                 } else {
                     fly(connection)
                 }
@@ -130,11 +135,25 @@ struct CommandFlights {
         failExpired()
         let flight = takeFlight()
         guard !flight.isEmpty else { return }
-        var answered = 0
-        var again: [CommandRequest] = []
+        var failure: RedisConnection.Failure?
         do throws(RedisConnection.Failure) {
             for request in flight { try connection.write(request.commands.bytes) }
             try connection.flush()
+        } catch {
+            failure = error
+        }
+        land(flight, connection, failure)
+    }
+
+    /// Reads the replies of what was sent.
+    /// - Parameter failure: of the sending.
+    private mutating func land(
+        _ flight: [CommandRequest], _ connection: RedisConnection, _ failure: RedisConnection.Failure?
+    ) {
+        var answered = 0
+        var again: [CommandRequest] = []
+        do throws(RedisConnection.Failure) {
+            if let failure { throw failure }
             for request in flight {
                 var values: [RedisValue] = []
                 values.reserveCapacity(request.commands.commands)

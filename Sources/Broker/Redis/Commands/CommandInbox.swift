@@ -14,9 +14,32 @@ struct CommandRequest: Sendable {
 }
 
 /// Where callers leave requests for the connection's thread; bounded by number and bytes from acceptance to answer.
+///
+/// While the thread has nothing to do it leaves the connection here, too (`lend`). Then the first caller sends its request
+/// itself, and the thread, which wakes up meanwhile, reads the answer.
 final class CommandInbox: Sendable {
+    /// Where the connection is. One side has it at a time.
+    private enum Seat {
+        case thread
+        case lent(RedisConnection)
+        /// A caller is sending.
+        case caller
+        case sent(Departed)
+    }
+
+    /// What a caller sent.
+    struct Departed {
+        let request: CommandRequest
+        /// The connection broke.
+        let failure: RedisConnection.Failure?
+    }
+
+    /// A larger request might have to wait for room in the socket's buffer.
+    private static let callerBytesMax = 32 << 10
+
     private struct Shared {
         var requests: [CommandRequest] = []
+        var seat = Seat.thread
         var state = BrokerState()
         var closing: Closing?
         var hasEnded = false
@@ -54,6 +77,7 @@ final class CommandInbox: Sendable {
     func submit(_ request: CommandRequest) -> BrokerError? {
         let size = request.commands.bytes.count
         var isFirst = false
+        var connection: RedisConnection?
         let refusal = shared.withLock { shared -> BrokerError? in
             if let closing = shared.closing { return closing.error }
             // A request larger than the bound may pass alone.
@@ -67,11 +91,30 @@ final class CommandInbox: Sendable {
             shared.state.queuedRequests += 1
             shared.state.queuedBytes += size
             isFirst = shared.requests.isEmpty
-            shared.requests.append(request)
+            if case .lent(let lent) = shared.seat, isFirst, size <= Self.callerBytesMax {
+                shared.seat = .caller
+                shared.state.inFlightRequests = 1
+                connection = lent
+            } else {
+                shared.requests.append(request)
+            }
             return nil
         }
+        if let connection { send(request, on: connection) }
         if isFirst { wake.raise() }
         return refusal
+    }
+
+    private func send(_ request: CommandRequest, on connection: RedisConnection) {
+        var failure: RedisConnection.Failure?
+        do throws(RedisConnection.Failure) {
+            try connection.write(request.commands.bytes)
+            try connection.flush()
+        } catch {
+            failure = error
+        }
+        let departed = Departed(request: request, failure: failure)
+        shared.withLock { $0.seat = .sent(departed) }
     }
 
     /// The first reason stays.
@@ -91,6 +134,29 @@ final class CommandInbox: Sendable {
     }
 
     // MARK: The thread
+
+    /// Waits for a request or the end of the connection, which is a caller's to send on meanwhile.
+    /// - Returns: what a caller sent, and whether the socket is readable although nobody did.
+    func lend(_ connection: RedisConnection) -> (departed: Departed?, isReadable: Bool) {
+        shared.withLock { $0.seat = .lent(connection) }
+        let isReadable = wake.wait(socket: connection.fd, waitMs: nil).readable
+        while true {
+            let seat = shared.withLock { shared in
+                let seat = shared.seat
+                if case .caller = seat { return seat }
+                shared.seat = .thread
+                return seat
+            }
+            switch seat {
+            case .sent(let departed): return (departed, false)
+            // It raises the flag when it has sent.
+            case .caller:
+                _ = wake.wait(waitMs: nil)
+                wake.lower()
+            case .lent, .thread: return (nil, isReadable)
+            }
+        }
+    }
 
     /// Moves what has arrived behind `waiting`; returns whether the inbox is closing (then nothing more arrives).
     func take(into waiting: inout [CommandRequest]) -> Closing? {

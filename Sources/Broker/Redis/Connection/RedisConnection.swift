@@ -1,8 +1,10 @@
 import CHiredis
 import Glibc
 
-/// One connection, confined to the thread that made it. Any failure of the socket ends it: drop it, make another.
-final class RedisConnection {
+/// One connection. Any failure of the socket ends it: drop it, make another.
+///
+/// `@unchecked Sendable`: one thread has it at a time, the one that made it or who was lent it (`CommandInbox`).
+final class RedisConnection: @unchecked Sendable {
     /// The connection or the handshake failed; `reason` is for operators and free of secrets.
     struct Failure: Error {
         let reason: String

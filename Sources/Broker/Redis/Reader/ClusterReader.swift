@@ -25,9 +25,9 @@ final class ClusterReader: OwnedReader {
     }
 
     private struct Waiting {
-        let ticket: Int
+        let ticket: ReadTicket
         let maxEntries: Int
-        let continuation: CheckedContinuation<Answer, Never>
+        let completion: @Sendable (Answer) -> Void
     }
 
     private struct State {
@@ -37,7 +37,6 @@ final class ClusterReader: OwnedReader {
         /// Streams whose reader could not be made for want of a thread or descriptor; tried again with each `next`.
         var unmade: [String: ReaderInbox.Start] = [:]
         var waiting: Waiting?
-        var tickets = 0
         var maxEntries = 0
         var isClosed = false
         /// Readers closed already, whose threads may still be ending.
@@ -107,33 +106,31 @@ final class ClusterReader: OwnedReader {
         gone.parked?.resume()
     }
 
-    func next(maxEntries: Int) async throws(BrokerError) -> [StreamBatch] {
-        let (ticket, unmade) = state.withLock { state in
-            state.tickets += 1
-            return (state.tickets, state.failure == nil ? state.unmade : [:])
-        }
+    func next(
+        maxEntries: Int, ticket: ReadTicket, completion: @escaping @Sendable (Result<[StreamBatch], BrokerError>) -> Void
+    ) {
+        let unmade = state.withLock { $0.failure == nil ? $0.unmade : [:] }
         for (stream, start) in unmade { follow(stream, after: start.cursor, server: start.server) }
-        let answer: Answer = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let waiting = Waiting(ticket: ticket, maxEntries: max(1, maxEntries), continuation: continuation)
-                let refusal = state.withLock { state -> BrokerError? in
-                    if state.isClosed { return BrokerError(.closed) }
-                    if state.waiting != nil { return BrokerError(.concurrentRead) }
-                    state.waiting = waiting
-                    state.maxEntries = waiting.maxEntries
-                    return nil
-                }
-                if let refusal {
-                    continuation.resume(returning: .failure(refusal))
-                } else {
-                    handOut()
-                    if Task.isCancelled { fail(BrokerError(.cancelled), ticket: ticket) }
-                }
-            }
-        } onCancel: {
-            fail(BrokerError(.cancelled), ticket: ticket)
+        let refusal = state.withLock { state -> BrokerError? in
+            if state.isClosed { return BrokerError(.closed) }
+            if state.waiting != nil { return BrokerError(.concurrentRead) }
+            state.waiting = Waiting(ticket: ticket, maxEntries: max(1, maxEntries), completion: completion)
+            state.maxEntries = max(1, maxEntries)
+            return nil
         }
-        return try answer.get()
+        if let refusal { return completion(.failure(refusal)) }
+        handOut()
+        if ticket.isCancelled { cancel(ticket) }
+    }
+
+    func cancel(_ ticket: ReadTicket) {
+        ticket.markCancelled()
+        let waiting = state.withLock { state -> Waiting? in
+            guard let waiting = state.waiting, waiting.ticket === ticket else { return nil }
+            state.waiting = nil
+            return waiting
+        }
+        waiting?.completion(.failure(BrokerError(.cancelled)))
     }
 
     func close() {
@@ -151,20 +148,11 @@ final class ClusterReader: OwnedReader {
             child.reader.close()
             child.parked?.resume()
         }
-        waiting?.continuation.resume(returning: .failure(BrokerError(.closed)))
+        waiting?.completion(.failure(BrokerError(.closed)))
     }
 
     func waitUntilEnded() async {
         for reader in state.withLock({ $0.ending }) { await reader.waitUntilEnded() }
-    }
-
-    private func fail(_ error: BrokerError, ticket: Int) {
-        let waiting = state.withLock { state -> Waiting? in
-            guard let waiting = state.waiting, waiting.ticket == ticket else { return nil }
-            state.waiting = nil
-            return waiting
-        }
-        waiting?.continuation.resume(returning: .failure(error))
     }
 
     // MARK: The slots' readers
@@ -254,7 +242,7 @@ final class ClusterReader: OwnedReader {
             return (waiting, answer, parked)
         }
         for continuation in parked { continuation.resume() }
-        waiting?.continuation.resume(returning: answer)
+        waiting?.completion(answer)
     }
 
     /// Takes at most `maxEntries` of each batch; what is over stays.

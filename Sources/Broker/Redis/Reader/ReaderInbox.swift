@@ -17,9 +17,9 @@ final class ReaderInbox: Sendable {
     typealias Changes = [String: Start?]
 
     private struct Waiting {
-        let ticket: Int
+        let ticket: ReadTicket
         let maxEntries: Int
-        let continuation: CheckedContinuation<Answer, Never>
+        let completion: @Sendable (Answer) -> Void
     }
 
     private struct Shared {
@@ -28,7 +28,6 @@ final class ReaderInbox: Sendable {
         /// The number of the last change of each followed stream.
         var changeOfStream: [String: Int] = [:]
         var waiting: Waiting?
-        var tickets = 0
         var isClosed = false
         var hasEnded = false
         var endWaiters: [CheckedContinuation<Void, Never>] = []
@@ -56,31 +55,21 @@ final class ReaderInbox: Sendable {
         return number
     }
 
-    func next(maxEntries: Int) async throws(BrokerError) -> Delivered {
-        let ticket = shared.withLock { shared in
-            shared.tickets += 1
-            return shared.tickets
+    func next(maxEntries: Int, ticket: ReadTicket, completion: @escaping @Sendable (Answer) -> Void) {
+        let refusal = shared.withLock { shared -> BrokerError? in
+            if shared.isClosed { return BrokerError(.closed) }
+            if shared.waiting != nil { return BrokerError(.concurrentRead) }
+            shared.waiting = Waiting(ticket: ticket, maxEntries: max(1, maxEntries), completion: completion)
+            return nil
         }
-        let answer: Answer = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let waiting = Waiting(ticket: ticket, maxEntries: max(1, maxEntries), continuation: continuation)
-                let refusal = shared.withLock { shared -> BrokerError? in
-                    if shared.isClosed { return BrokerError(.closed) }
-                    if shared.waiting != nil { return BrokerError(.concurrentRead) }
-                    shared.waiting = waiting
-                    return nil
-                }
-                if let refusal {
-                    continuation.resume(returning: .failure(refusal))
-                } else {
-                    wake.raise()
-                    if Task.isCancelled { fail(BrokerError(.cancelled), ticket: ticket) }
-                }
-            }
-        } onCancel: {
-            fail(BrokerError(.cancelled), ticket: ticket)
-        }
-        return try answer.get()
+        if let refusal { return completion(.failure(refusal)) }
+        wake.raise()
+        if ticket.isCancelled { fail(BrokerError(.cancelled), ticket: ticket) }
+    }
+
+    func cancel(_ ticket: ReadTicket) {
+        ticket.markCancelled()
+        fail(BrokerError(.cancelled), ticket: ticket)
     }
 
     func close() {
@@ -101,13 +90,13 @@ final class ReaderInbox: Sendable {
     // MARK: The thread
 
     /// Ends the waiting `next` (if it is still the one with this ticket) with an error.
-    func fail(_ error: BrokerError, ticket: Int? = nil) {
+    func fail(_ error: BrokerError, ticket: ReadTicket? = nil) {
         let waiting = shared.withLock { shared -> Waiting? in
-            guard let waiting = shared.waiting, ticket == nil || ticket == waiting.ticket else { return nil }
+            guard let waiting = shared.waiting, ticket == nil || ticket === waiting.ticket else { return nil }
             shared.waiting = nil
             return waiting
         }
-        waiting?.continuation.resume(returning: .failure(error))
+        waiting?.completion(.failure(error))
         wake.raise()
     }
 
@@ -134,7 +123,7 @@ final class ReaderInbox: Sendable {
             shared.waiting = nil
             return (waiting, wanted.map { ($0, shared.changeOfStream[$0.stream] ?? 0) })
         }
-        waiting?.continuation.resume(returning: .success(delivered))
+        waiting?.completion(.success(delivered))
         return Set(delivered.map { $0.batch.stream })
     }
 

@@ -12,6 +12,10 @@ protocol ReaderHelper: Sendable {
 /// change of followed streams interrupts it with `CLIENT UNBLOCK`, sent over the command connection and repeated until
 /// the read returns (the first one may come before the server has begun to block).
 ///
+/// A read that did block returns with the one stream that ended the blocking, although an event often goes to several
+/// at once. So while there is little to read, a blocking read only says that there is something, and a plain one, sent
+/// together with it, brings what there is in all streams: one wake-up for all.
+///
 /// When the stream is compared with the cursor (`GapCheck`): when it is newly followed, after a reconnect, when the
 /// reader was away from the server for longer than `awayMs`, and when a read brings `StreamAppend.lengthMaxFloor`
 /// entries or more. A stream keeps at least that many, so a shorter read without a pause cannot have lost any to
@@ -27,6 +31,8 @@ struct ReaderLoop {
     }
 
     private static let awayMs = 200
+    /// A read that waited longer than this shows that there is little to read.
+    private static let idleNs: UInt64 = 2_000_000
     private static let unblockMinMs = 10
     private static let unblockMaxMs = 500
 
@@ -42,6 +48,7 @@ struct ReaderLoop {
     private var backoff: Backoff
     private var nextAttemptNs: UInt64 = 0
     private var lastReadNs: UInt64 = 0
+    private var isIdle = true
     private var streams: [String: Followed] = [:]
 
     init(
@@ -162,18 +169,25 @@ struct ReaderLoop {
         _ connection: RedisConnection, maxEntries: Int
     ) throws(RedisConnection.Failure) -> Result<[Reading], BrokerError> {
         let names = Array(streams.keys)
-        var command = CommandBuffer()
-        command.begin(argumentCount: 6 + 2 * names.count)
-        for word in [
-            "XREAD", "COUNT", String(maxEntries), "BLOCK", String(max(1, configuration.readBlockMs)), "STREAMS",
-        ] {
-            command.argument(word)
+        let cursors = names.map { (streams[$0]?.gap.cursor ?? .zero).description }
+        func read(_ words: [String], into commands: inout CommandBuffer) {
+            commands.begin(argumentCount: words.count + 2 * names.count)
+            for word in words { commands.argument(word) }
+            for name in names { commands.argument(name) }
+            for cursor in cursors { commands.argument(cursor) }
         }
-        for name in names { command.argument(name) }
-        for name in names { command.argument((streams[name]?.gap.cursor ?? .zero).description) }
-        try connection.write(command.bytes)
+        let blockMs = String(max(1, configuration.readBlockMs))
+        let count = String(maxEntries)
+        let isAnnounced = isIdle
+        var commands = CommandBuffer()
+        read(["XREAD", "COUNT", isAnnounced ? "1" : count, "BLOCK", blockMs, "STREAMS"], into: &commands)
+        if isAnnounced { read(["XREAD", "COUNT", count, "STREAMS"], into: &commands) }
+        let sentNs = monotonicNs()
+        try connection.write(commands.bytes)
         try connection.flush()
         guard try awaitReply(connection) else { return .success([]) }
+        isIdle = monotonicNs() - sentNs > ReaderLoop.idleNs
+        if isAnnounced { _ = try connection.reply() }
         let decoded = try connection.reply(StreamBatch.decodeAll)
         lastReadNs = monotonicNs()
         backoff.reset()

@@ -24,14 +24,20 @@ final class RedisStreamReader: OwnedReader {
         inbox.change(stream, ReaderInbox.Start(cursor: cursor, server: server))
     }
     func unfollow(_ stream: String) { inbox.change(stream, nil) }
-    func next(maxEntries: Int) async throws(BrokerError) -> [StreamBatch] {
-        try await inbox.next(maxEntries: maxEntries).map { $0.batch }
+    func next(
+        maxEntries: Int, ticket: ReadTicket, completion: @escaping @Sendable (Result<[StreamBatch], BrokerError>) -> Void
+    ) {
+        inbox.next(maxEntries: maxEntries, ticket: ticket) { completion($0.map { $0.map(\.batch) }) }
     }
+    func cancel(_ ticket: ReadTicket) { inbox.cancel(ticket) }
 
     /// The same as `follow` (start) and `unfollow` (nil), with the number that the stream's batches carry from then on.
     func change(_ stream: String, _ start: ReaderInbox.Start?) -> Int { inbox.change(stream, start) }
     func nextNumbered(maxEntries: Int) async throws(BrokerError) -> ReaderInbox.Delivered {
-        try await inbox.next(maxEntries: maxEntries)
+        let answer: ReaderInbox.Answer = await withCheckedContinuation { continuation in
+            inbox.next(maxEntries: maxEntries, ticket: ReadTicket()) { continuation.resume(returning: $0) }
+        }
+        return try answer.get()
     }
 
     func close() { inbox.close() }
@@ -44,6 +50,11 @@ struct FailedReader: StreamReader {
 
     func follow(_ stream: String, after cursor: StreamID, server: String?) {}
     func unfollow(_ stream: String) {}
-    func next(maxEntries: Int) async throws(BrokerError) -> [StreamBatch] { throw error }
+    func next(
+        maxEntries: Int, ticket: ReadTicket, completion: @escaping @Sendable (Result<[StreamBatch], BrokerError>) -> Void
+    ) {
+        completion(.failure(error))
+    }
+    func cancel(_ ticket: ReadTicket) {}
     func close() {}
 }

@@ -1,0 +1,67 @@
+import Testing
+
+@testable import OwnThread
+
+private actor Carried {
+    private let executor = CarryingExecutor()
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    /// Two callers at a time would count wrong.
+    private(set) var count = 0
+    func increment() {
+        let before = count
+        var sum = 0
+        for number in 0..<1_000 { sum += number }
+        count = before + (sum > 0 ? 1 : 0)
+    }
+
+    /// Where it runs, and where that runs which it brings up.
+    func places(_ tell: @escaping @Sendable (Bool) -> Void) {
+        tell(isOwnThread)
+        Task { tell(self.place()) }
+    }
+
+    private func place() -> Bool { isOwnThread }
+}
+
+@Suite("an actor carried by the threads that bring its work", .timeLimit(.minutes(1)))
+struct CarryingExecutorTests {
+    @Test("an own thread runs an idle actor, and one piece of its work only")
+    func carried() async {
+        let actor = Carried()
+        let (stream, told) = AsyncStream.makeStream(of: Bool.self)
+        #expect(startThread(named: "brings") { Task.immediate { await actor.places { told.yield($0) } } })
+        var places: [Bool] = []
+        for await place in stream.prefix(2) { places.append(place) }
+        #expect(places == [true, false])
+    }
+
+    @Test("any other thread leaves it to Swift's")
+    func notCarried() async {
+        let actor = Carried()
+        let (stream, told) = AsyncStream.makeStream(of: Bool.self)
+        Task.immediate { await actor.places { told.yield($0) } }
+        for await place in stream.prefix(2) { #expect(!place) }
+    }
+
+    @Test("one piece of work at a time, whoever brings it, and all of it is done")
+    func serial() async {
+        let actor = Carried()
+        let (stream, done) = AsyncStream.makeStream(of: Void.self)
+        for _ in 0..<200 {
+            Task {
+                await actor.increment()
+                done.yield()
+            }
+            let isStarted = startThread(named: "brings") {
+                Task.immediate {
+                    await actor.increment()
+                    done.yield()
+                }
+            }
+            #expect(isStarted)
+        }
+        for await _ in stream.prefix(400) {}
+        #expect(await actor.count == 400)
+    }
+}
