@@ -110,7 +110,8 @@ let package = Package(
         module(
             "FanoutWorker",
             [
-                "Broker", "Catalog", "Execution", "JSON", "LiveModel", "OwnThread", "Refresh", "Sharding", logging, metrics,
+                "Broker", "Catalog", "Execution", "JSON", "LiveModel", "OwnThread", "Refresh", "Sharding", logging,
+                metrics,
             ]),
         module(
             "Gateway",

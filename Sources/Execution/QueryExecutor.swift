@@ -281,7 +281,9 @@ package final class QueryExecutor: Sendable {
     }
 
     private static func parameters(of batch: QueryBatch, _ range: Range<Int>, _ items: [Item]) -> [Parameter] {
-        batch.columns.map { .text(PostgresArray.literal($0[range])) } + [.text(digests(of: batch.members[range], items))]
+        batch.columns.map { .text(PostgresArray.literal($0[range])) } + [
+            .text(digests(of: batch.members[range], items))
+        ]
     }
 
     /// The text of an array of the known digests, NULL where there is none.

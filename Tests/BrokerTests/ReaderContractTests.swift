@@ -109,7 +109,9 @@ struct ReaderContractTests {
         await fixture.broker.close()
     }
 
-    @Test("one read after the other, each when the one before is done, until it is cancelled", arguments: BrokerKind.allCases)
+    @Test(
+        "one read after the other, each when the one before is done, until it is cancelled",
+        arguments: BrokerKind.allCases)
     func oneAfterTheOther(_ kind: BrokerKind) async throws {
         let fixture = try kind.make()
         let reader = fixture.broker.makeReader(name: "r")

@@ -50,7 +50,8 @@ package protocol StreamReader: Sendable {
     /// `completion` is called exactly once, usually on the reader's thread: it must be short and must not block. It may
     /// ask for the next read.
     func next(
-        maxEntries: Int, ticket: ReadTicket, completion: @escaping @Sendable (Result<[StreamBatch], BrokerError>) -> Void)
+        maxEntries: Int, ticket: ReadTicket,
+        completion: @escaping @Sendable (Result<[StreamBatch], BrokerError>) -> Void)
     /// Ends the waiting `next` with that ticket, now or when it comes, with `.cancelled`.
     func cancel(_ ticket: ReadTicket)
     /// Ends a waiting `next` with `.closed`. Idempotent.

@@ -107,7 +107,8 @@ final class ClusterReader: OwnedReader {
     }
 
     func next(
-        maxEntries: Int, ticket: ReadTicket, completion: @escaping @Sendable (Result<[StreamBatch], BrokerError>) -> Void
+        maxEntries: Int, ticket: ReadTicket,
+        completion: @escaping @Sendable (Result<[StreamBatch], BrokerError>) -> Void
     ) {
         let unmade = state.withLock { $0.failure == nil ? $0.unmade : [:] }
         for (stream, start) in unmade { follow(stream, after: start.cursor, server: start.server) }

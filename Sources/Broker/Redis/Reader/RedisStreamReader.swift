@@ -25,7 +25,8 @@ final class RedisStreamReader: OwnedReader {
     }
     func unfollow(_ stream: String) { inbox.change(stream, nil) }
     func next(
-        maxEntries: Int, ticket: ReadTicket, completion: @escaping @Sendable (Result<[StreamBatch], BrokerError>) -> Void
+        maxEntries: Int, ticket: ReadTicket,
+        completion: @escaping @Sendable (Result<[StreamBatch], BrokerError>) -> Void
     ) {
         inbox.next(maxEntries: maxEntries, ticket: ticket) { completion($0.map { $0.map(\.batch) }) }
     }
@@ -51,7 +52,8 @@ struct FailedReader: StreamReader {
     func follow(_ stream: String, after cursor: StreamID, server: String?) {}
     func unfollow(_ stream: String) {}
     func next(
-        maxEntries: Int, ticket: ReadTicket, completion: @escaping @Sendable (Result<[StreamBatch], BrokerError>) -> Void
+        maxEntries: Int, ticket: ReadTicket,
+        completion: @escaping @Sendable (Result<[StreamBatch], BrokerError>) -> Void
     ) {
         completion(.failure(error))
     }
