@@ -1,7 +1,7 @@
 internal import Catalog
 package import Directory
 package import Execution
-package import JSON
+internal import JSON
 package import LiveModel
 package import Logging
 internal import Metrics

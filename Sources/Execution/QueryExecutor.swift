@@ -44,7 +44,7 @@ package final class QueryExecutor: Sendable {
 
     /// Live queries of one batch that ask custom resolvers at a time.
     private static let remoteItemsMax = 16
-    /// Live queries of one batch whose results a connection's thread reads as JSON.
+    /// Live queries of one batch that the threads of reader and connection work on.
     private static let shortItemsMax = 8
 
     /// - Parameters:
@@ -200,8 +200,8 @@ package final class QueryExecutor: Sendable {
         _ operation: StoredOperation, items: [Item], completion: @escaping @Sendable ([Outcome]) -> Void
     ) {
         let nowMs = clock.nowMs()
-        // What takes longer is done by tasks: several statements, replicas, resolvers, many results to read as JSON.
-        guard replicas == nil, !operation.hasRemoteFields, !operation.isFinished || items.count <= Self.shortItemsMax,
+        // What takes longer is done by tasks: many results, several statements, replicas, resolvers.
+        guard items.count <= Self.shortItemsMax, replicas == nil, !operation.hasRemoteFields,
             let (batches, failures) = try? operation.queryBatches(
                 count: items.count, nowMs: nowMs, item: { (items[$0].variables, items[$0].auth) }),
             failures.isEmpty, batches.count == 1, let batch = batches.first

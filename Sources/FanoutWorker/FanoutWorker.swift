@@ -42,6 +42,9 @@ package actor FanoutWorker {
     private let executor = CarryingExecutor()
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
+    /// Messages that are sent by whoever has the actor.
+    private static let shortFlightMax = 8
+
     let node: NodeID
     let broker: any Broker
     let catalogs: ServedCatalogs
@@ -185,9 +188,13 @@ package actor FanoutWorker {
     private func fly() {
         let flight = outgoing.nextFlight()
         if flight.isEmpty { return }
-        broker.append(flight.map(\.append)) { answer in
-            Task.immediate { await self.landed(flight, answer) }
-        }
+        if flight.count <= Self.shortFlightMax { return send(flight) }
+        // It takes long to write down.
+        Task.detached { self.send(flight) }
+    }
+
+    private nonisolated func send(_ flight: [Outgoing]) {
+        broker.append(flight.map(\.append)) { answer in Task { await self.landed(flight, answer) } }
     }
 
     private func landed(_ flight: [Outgoing], _ answer: Result<[StreamID], BrokerError>) {

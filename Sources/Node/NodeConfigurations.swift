@@ -58,6 +58,7 @@ extension ServiceNode {
         worker.refresh.liveQueriesMax = settings.worker.liveQueriesMax
         worker.refresh.pacedRunsPerSecond = settings.worker.pacedRunsPerSecond
         worker.refresh.pacedStatementsMax = settings.worker.pacedStatementsMax
+        worker.refresh.historyMax = settings.worker.historyMax
         worker.lease.ttlMs = Int64(settings.cluster.leaseTtlMs)
         worker.lease.renewMs = Int64(settings.cluster.leaseRenewMs)
         worker.lease.holdOffMs = settings.cluster.awaitFormerOwners ? worker.lease.ttlMs : 0

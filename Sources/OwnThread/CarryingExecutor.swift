@@ -26,6 +26,9 @@ package final class CarryingExecutor: SerialExecutor {
             return !state.isTaken
         }
         guard isFree else { return }
+        // The job may be the last that holds the actor, which holds this.
+        let keeper = Unmanaged.passRetained(self)
+        defer { keeper.release() }
         if mayCarry {
             job.runSynchronously(on: asUnownedSerialExecutor())
             guard !isIdle() else { return }

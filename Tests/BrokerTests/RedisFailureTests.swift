@@ -66,6 +66,37 @@ struct RedisFailureTests {
         await broker.close()
     }
 
+    @Test("on an idle connection callers send themselves")
+    func idle() async throws {
+        let redis = try TestRedis()
+        let broker = try redis.broker()
+        var calls = 0
+        // The thread may still be on its way back from the call before.
+        while broker.state.sentByCallers < 10 {
+            _ = try await broker.append(append(calls, to: "s"))
+            calls += 1
+        }
+        #expect(try await broker.length(of: "s") == calls)
+        #expect(broker.state.queuedRequests == 0 && broker.state.inFlightRequests == 0)
+        await broker.close()
+    }
+
+    @Test("an idle connection whose server is gone is not sent on: the append waits and is made once")
+    func idleAndGone() async throws {
+        let redis = try TestRedis(options: ["--appendonly", "yes", "--appendfsync", "always"])
+        let broker = try redis.broker()
+        for number in 0..<20 {
+            while broker.state.sentByCallers <= number { try await broker.ping() }
+            redis.kill()
+            async let appended = broker.append(append(number, to: "s"))
+            try redis.start()
+            #expect(try await appended.count == 1)
+        }
+        #expect(broker.state.requestsUnknown == 0)
+        #expect(try await broker.length(of: "s") == 20)
+        await broker.close()
+    }
+
     @Test("a restarted server does not renew what its predecessor granted, and knows since when it grants")
     func leasesOverARestart() async throws {
         let redis = try TestRedis(options: ["--appendonly", "yes", "--appendfsync", "always"])

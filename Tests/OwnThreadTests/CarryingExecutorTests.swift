@@ -1,3 +1,5 @@
+import Glibc
+import Synchronization
 import Testing
 
 @testable import OwnThread
@@ -6,13 +8,16 @@ private actor Carried {
     private let executor = CarryingExecutor()
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Two callers at a time would count wrong.
     private(set) var count = 0
-    func increment() {
-        let before = count
-        var sum = 0
-        for number in 0..<1_000 { sum += number }
-        count = before + (sum > 0 ? 1 : 0)
+    nonisolated let inside = Atomic(0)
+
+    /// - Returns: whether it was alone.
+    func increment() -> Bool {
+        let isAlone = inside.add(1, ordering: .sequentiallyConsistent).newValue == 1
+        count += 1
+        usleep(50)
+        inside.subtract(1, ordering: .sequentiallyConsistent)
+        return isAlone
     }
 
     /// Where it runs, and where that runs which it brings up.
@@ -47,21 +52,12 @@ struct CarryingExecutorTests {
     @Test("one piece of work at a time, whoever brings it, and all of it is done")
     func serial() async {
         let actor = Carried()
-        let (stream, done) = AsyncStream.makeStream(of: Void.self)
+        let (stream, done) = AsyncStream.makeStream(of: Bool.self)
         for _ in 0..<200 {
-            Task {
-                await actor.increment()
-                done.yield()
-            }
-            let isStarted = startThread(named: "brings") {
-                Task.immediate {
-                    await actor.increment()
-                    done.yield()
-                }
-            }
-            #expect(isStarted)
+            Task { done.yield(await actor.increment()) }
+            #expect(startThread(named: "brings") { Task.immediate { done.yield(await actor.increment()) } })
         }
-        for await _ in stream.prefix(400) {}
+        for await isAlone in stream.prefix(400) { #expect(isAlone) }
         #expect(await actor.count == 400)
     }
 }

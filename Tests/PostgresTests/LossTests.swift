@@ -95,6 +95,9 @@ private final class Tally: Sendable {
             async let behind = error { () async throws(PostgresError) in try await pool.transaction([("SELECT 1", [])])
             }
             _ = await eventually { pool.metrics.write.inFlight == 2 }
+            // In its second step.
+            let sleeping = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+            #expect(try await eventually { try await pool.query(Statement(sleeping)).rows[0].int(0) == 1 })
             try await terminate(pool, "freshet-write")
             let first = await lost
             #expect(first?.code == .connectionLost(outcomeUnknown: false))

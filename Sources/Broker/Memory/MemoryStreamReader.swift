@@ -62,7 +62,8 @@ final class MemoryStreamReader: StreamReader {
             return nil
         }
         if let answer {
-            completion(answer)
+            // Not here: a consumer that asks for the next read at once would come deeper and deeper.
+            Task { completion(answer) }
         } else if ticket.isCancelled {
             fail(BrokerError(.cancelled), ticket: ticket)
         }

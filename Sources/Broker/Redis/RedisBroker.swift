@@ -1,3 +1,4 @@
+import Glibc
 package import LiveModel
 package import Logging
 import Synchronization
@@ -26,6 +27,8 @@ package final class RedisBroker: Broker {
         _ configuration: RedisConfiguration, keys: Keys, name: String, logger: Logger
     ) throws(BrokerError) {
         self.keys = keys
+        // hiredis writes without MSG_NOSIGNAL, and on any thread: a server that has gone must not end the process.
+        signal(SIGPIPE, SIG_IGN)
         let name = RedisBroker.clientName(name)
         switch configuration.topology {
         case .single:

@@ -52,7 +52,7 @@ package protocol StreamReader: Sendable {
     func next(
         maxEntries: Int, ticket: ReadTicket,
         completion: @escaping @Sendable (Result<[StreamBatch], BrokerError>) -> Void)
-    /// Ends the waiting `next` with that ticket, now or when it comes, with `.cancelled`.
+    /// Ends the waiting `next` with that ticket with `.cancelled`, and one that comes later if there is nothing to read.
     func cancel(_ ticket: ReadTicket)
     /// Ends a waiting `next` with `.closed`. Idempotent.
     func close()
@@ -95,6 +95,7 @@ extension StreamReader {
         _ maxEntries: Int, _ ticket: ReadTicket, _ body: @escaping @Sendable ([StreamBatch]) async -> Void,
         onEnd: @escaping @Sendable (BrokerError) -> Void
     ) {
+        if ticket.isCancelled { return onEnd(BrokerError(.cancelled)) }
         next(maxEntries: maxEntries, ticket: ticket) { answer in
             switch answer {
             case .success(let batches):

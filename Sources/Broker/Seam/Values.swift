@@ -202,6 +202,8 @@ package struct BrokerState: Sendable, Hashable {
     /// Connections made after the first one, of commands and readers together.
     package var reconnects = 0
     package var bytesWritten = 0
+    /// Requests that a caller sent itself, because the connection was idle.
+    package var sentByCallers = 0
     package var requestsOverloaded = 0
     package var requestsUnknown = 0
     /// Why the last attempt to connect failed; empty while connected.

@@ -125,8 +125,10 @@ struct RecentResults {
     private var results: [LiveQueryKey: SharedResult] = [:]
 
     mutating func shared(_ result: LiveResult, of key: LiveQueryKey) -> SharedResult {
-        // What is kept grows as it is encoded for more clients: asked each time, so that it is over by one result at most.
-        if results.values.reduce(0, { $0 + $1.heldBytes }) > Self.bytesMax { results = [:] }
+        // What is kept grows as it is encoded for more clients, so it is summed each time.
+        if results.values.reduce(0, { $0 + $1.heldBytes }) > Self.bytesMax {
+            results = results.filter { $0.key == key }
+        }
         if let known = results[key], known.result.digest == result.digest, known.result.position == result.position {
             return known
         }

@@ -34,6 +34,8 @@ final class Job: @unchecked Sendable {
     var error: PostgresError?
     /// Counted in the connection's load.
     var occupiesSlot = false
+    /// Its completion works on the connection's thread: until that is done the connection is not free for others.
+    var isWorkedOnHere = false
     /// Between sending and the last answer.
     var isInFlight = false
     /// The server skipped it because of an error before it in its group.

@@ -182,7 +182,7 @@ final class LinkLoop {
     /// Answers the caller. The job's slot stays taken while the server still works on it.
     func complete(_ job: Job, _ result: Result<[ResultSet], PostgresError>) {
         // First, so that a caller who goes on at once finds its slot free.
-        if !job.isInFlight { vacate(job) }
+        if !job.isInFlight, !job.isWorkedOnHere { vacate(job) }
         if !job.isFinished {
             switch result {
             case .success:
@@ -192,6 +192,7 @@ final class LinkLoop {
                 if case .timeout = error.code { counters.timeouts.wrappingAdd(1, ordering: .relaxed) }
             }
             job.finish(result)
+            if !job.isInFlight { vacate(job) }
         }
     }
 

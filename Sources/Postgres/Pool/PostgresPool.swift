@@ -122,6 +122,7 @@ package final class PostgresPool: Sendable {
             case .failure(let error): completion(.failure(error))
             }
         }
+        job.isWorkedOnHere = true
         leastLoaded(readers).validateAndSubmit(job)
     }
 

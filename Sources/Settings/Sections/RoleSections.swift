@@ -9,6 +9,7 @@ extension Settings {
         package var everyMinimumMs: Int
         package var pacedRunsPerSecond: Int
         package var pacedStatementsMax: Int
+        package var historyMax: Int
 
         init(_ values: SettingValues) {
             coalesceGapMs = values.int("worker.coalesceGapMs")
@@ -19,6 +20,7 @@ extension Settings {
             everyMinimumMs = values.int("worker.everyMinimumMs")
             pacedRunsPerSecond = values.int("worker.pacedRunsPerSecond")
             pacedStatementsMax = values.int("worker.pacedStatementsMax")
+            historyMax = values.int("worker.historyMax")
         }
     }
 

@@ -153,6 +153,9 @@ extension SettingTable {
             "worker.pacedRunsPerSecond", 5000, in: 1...10_000_000,
             "Re-runs per second that no event caused: after a take-over, a move or a loss of events."),
         .int("worker.pacedStatementsMax", 2, in: 1...1024, "Statements in flight for such re-runs."),
+        .int(
+            "worker.historyMax", 1024, in: 1...100_000,
+            "Events of each shard that are remembered: what a returning gateway holds from before them runs again."),
     ]
 
     private static let gateway: [SettingKey] = [

@@ -42,7 +42,9 @@ struct CommandFlights {
             noticeMove()
             if let connection {
                 if waiting.isEmpty {
-                    let (departed, isReadable) = inbox.lend(connection)
+                    let (departed, isReadable) = inbox.lend(connection) { [place, placeVersion] in
+                        place.version == placeVersion
+                    }
                     if let departed {
                         land([departed.request], connection, departed.failure)
                     } else if isReadable {

@@ -21,7 +21,8 @@ final class CommandInbox: Sendable {
     /// Where the connection is. One side has it at a time.
     private enum Seat {
         case thread
-        case lent(RedisConnection)
+        /// Not any more when it is no longer current: a former primary may still acknowledge.
+        case lent(RedisConnection, isCurrent: @Sendable () -> Bool)
         /// A caller is sending.
         case caller
         case sent(Departed)
@@ -91,9 +92,13 @@ final class CommandInbox: Sendable {
             shared.state.queuedRequests += 1
             shared.state.queuedBytes += size
             isFirst = shared.requests.isEmpty
-            if case .lent(let lent) = shared.seat, isFirst, size <= Self.callerBytesMax {
+            if case .lent(let lent, let isCurrent) = shared.seat, isFirst, size <= Self.callerBytesMax, isCurrent(),
+                // Nothing is in flight: it would be the server's end. The thread is about to find it out.
+                !lent.isReadable
+            {
                 shared.seat = .caller
                 shared.state.inFlightRequests = 1
+                shared.state.sentByCallers += 1
                 connection = lent
             } else {
                 shared.requests.append(request)
@@ -137,8 +142,10 @@ final class CommandInbox: Sendable {
 
     /// Waits for a request or the end of the connection, which is a caller's to send on meanwhile.
     /// - Returns: what a caller sent, and whether the socket is readable although nobody did.
-    func lend(_ connection: RedisConnection) -> (departed: Departed?, isReadable: Bool) {
-        shared.withLock { $0.seat = .lent(connection) }
+    func lend(
+        _ connection: RedisConnection, whileCurrent isCurrent: @escaping @Sendable () -> Bool
+    ) -> (departed: Departed?, isReadable: Bool) {
+        shared.withLock { $0.seat = .lent(connection, isCurrent: isCurrent) }
         let isReadable = wake.wait(socket: connection.fd, waitMs: nil).readable
         while true {
             let seat = shared.withLock { shared in

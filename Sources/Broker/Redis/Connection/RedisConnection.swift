@@ -62,6 +62,12 @@ final class RedisConnection: @unchecked Sendable {
 
     var fd: Int32 { context.pointee.fd }
 
+    /// An answer has come, or the server has gone.
+    var isReadable: Bool {
+        var polled = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
+        return poll(&polled, 1, 0) != 0
+    }
+
     func write(_ bytes: [UInt8]) throws(Failure) {
         let status = bytes.withUnsafeBytes { raw in
             redisAppendFormattedCommand(context, raw.bindMemory(to: CChar.self).baseAddress, raw.count)

@@ -1,3 +1,4 @@
+import CHiredis
 import LiveModel
 import Logging
 
@@ -13,8 +14,8 @@ protocol ReaderHelper: Sendable {
 /// the read returns (the first one may come before the server has begun to block).
 ///
 /// A read that did block returns with the one stream that ended the blocking, although an event often goes to several
-/// at once. So while there is little to read, a blocking read only says that there is something, and a plain one, sent
-/// together with it, brings what there is in all streams: one wake-up for all.
+/// at once. So a reader of several, while there is little to read, takes a blocking read only as a sign that there is
+/// something; a plain one, sent together with it, brings what there is in all streams: one wake-up for all.
 ///
 /// When the stream is compared with the cursor (`GapCheck`): when it is newly followed, after a reconnect, when the
 /// reader was away from the server for longer than `awayMs`, and when a read brings `StreamAppend.lengthMaxFloor`
@@ -178,7 +179,7 @@ struct ReaderLoop {
         }
         let blockMs = String(max(1, configuration.readBlockMs))
         let count = String(maxEntries)
-        let isAnnounced = isIdle
+        let isAnnounced = isIdle && names.count > 1
         var commands = CommandBuffer()
         read(["XREAD", "COUNT", isAnnounced ? "1" : count, "BLOCK", blockMs, "STREAMS"], into: &commands)
         if isAnnounced { read(["XREAD", "COUNT", count, "STREAMS"], into: &commands) }
@@ -187,7 +188,7 @@ struct ReaderLoop {
         try connection.flush()
         guard try awaitReply(connection) else { return .success([]) }
         isIdle = monotonicNs() - sentNs > ReaderLoop.idleNs
-        if isAnnounced { _ = try connection.reply() }
+        if isAnnounced { _ = try connection.reply { (_: UnsafePointer<redisReply>) throws(Never) in } }
         let decoded = try connection.reply(StreamBatch.decodeAll)
         lastReadNs = monotonicNs()
         backoff.reset()

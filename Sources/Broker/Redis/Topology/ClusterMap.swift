@@ -272,6 +272,7 @@ extension BrokerState {
         reconnects += other.reconnects
         serverChanges += other.serverChanges
         bytesWritten += other.bytesWritten
+        sentByCallers += other.sentByCallers
         requestsOverloaded += other.requestsOverloaded
         requestsUnknown += other.requestsUnknown
     }
