@@ -186,12 +186,7 @@ package final class QueryExecutor: Sendable {
             let known = operation.isFinished ? items.map(\.withoutKnownDigest) : items
             outcomes = await complete(outcomes, operation, known)
         }
-        if operation.isFinished {
-            for (index, item) in items.enumerated() {
-                outcomes[index] = Self.finish(outcomes[index], operation, item, nowMs)
-            }
-        }
-        return outcomes
+        return Self.finish(outcomes, operation, items, nowMs)
     }
 
     /// The same for hot paths. `completion` is called exactly once, usually on a connection's thread: it must be short and
@@ -217,19 +212,25 @@ package final class QueryExecutor: Sendable {
             case .success(let rows):
                 var outcomes = Self.noOutcomes(of: items)
                 Self.read(rows, batch, all, into: &outcomes)
-                if operation.isFinished {
-                    outcomes = zip(outcomes, items).map { Self.finish($0, operation, $1, nowMs) }
-                }
-                completion(outcomes)
+                completion(Self.finish(outcomes, operation, items, nowMs))
             case .failure(let error):
                 let failure = RequestError(error)
-                if Self.isDueToOne(error, failure, all) {
-                    Task { completion(await self.run(operation, items: items)) }
-                } else {
-                    completion(Array(repeating: .failed(failure), count: items.count))
+                guard Self.isDueToOne(error, failure, all) else {
+                    return completion(Array(repeating: .failed(failure), count: items.count))
+                }
+                Task {
+                    var outcomes = Self.noOutcomes(of: items)
+                    await self.runHalves(of: batch, all, sent, into: &outcomes)
+                    completion(Self.finish(outcomes, operation, items, nowMs))
                 }
             }
         }
+    }
+
+    private static func finish(
+        _ outcomes: [Outcome], _ operation: StoredOperation, _ items: [Item], _ nowMs: Int64
+    ) -> [Outcome] {
+        operation.isFinished ? zip(outcomes, items).map { finish($0, operation, $1, nowMs) } : outcomes
     }
 
     private static func noOutcomes(of items: [Item]) -> [Outcome] {
@@ -252,11 +253,17 @@ package final class QueryExecutor: Sendable {
                 for member in batch.members[range] { outcomes[member] = .failed(failure) }
                 return
             }
-            // Halving finds it without running each alone.
-            let middle = range.lowerBound + range.count / 2
-            await run(batch, range.lowerBound..<middle, items, into: &outcomes)
-            await run(batch, middle..<range.upperBound, items, into: &outcomes)
+            await runHalves(of: batch, range, items, into: &outcomes)
         }
+    }
+
+    /// Halving finds the one that fails without running each alone.
+    private func runHalves(
+        of batch: QueryBatch, _ range: Range<Int>, _ items: [Item], into outcomes: inout [Outcome]
+    ) async {
+        let middle = range.lowerBound + range.count / 2
+        await run(batch, range.lowerBound..<middle, items, into: &outcomes)
+        await run(batch, middle..<range.upperBound, items, into: &outcomes)
     }
 
     /// Whether one set of variables may have broken the statement for all.

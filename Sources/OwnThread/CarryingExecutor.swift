@@ -5,7 +5,8 @@ internal import Synchronization
 /// a wake-up takes longer than most of what an actor does in one go.
 ///
 /// One piece of work at a time is run there, so that a busy actor keeps no connection's thread: what came meanwhile, and
-/// what any other thread brings, runs on Swift's threads. The thread must hold no lock.
+/// what any other thread brings, runs on Swift's threads. The thread must hold no lock. Like any actor's queue this one is
+/// bounded by those who call the actor: for the worker one read, its statements and one flight at a time.
 package final class CarryingExecutor: SerialExecutor {
     private struct State {
         var jobs: [UnownedJob] = []

@@ -1,8 +1,8 @@
 package import LiveModel
 import Synchronization
 
-/// `Broker` in this process: for `freshet dev` without Redis, for tests and for simulations. Deterministic: all state
-/// is under one lock, time comes from `now` alone, and waiting readers go on in the order in which they were made.
+/// `Broker` in this process, for tests; the simulation uses its store (`MemoryStore`). Deterministic: all state is under
+/// one lock, time comes from `now` alone, and waiting readers go on in the order in which they were made.
 /// Faults can be played: `restart(losingData:)`, `setAvailable(_:)`, `failNextAppend(executed:)`.
 package final class MemoryBroker: Broker {
     package let keys: Keys
