@@ -1,7 +1,7 @@
 extension FanoutBenchmark {
     /// Runs and judges. Call it from `main`, before anything has started threads (it forks).
     package static func bars(isQuick: Bool) async throws -> [Bar] {
-        let rows = try await run(sessions: isQuick ? 1_000 : 5_000, rounds: isQuick ? 20 : 60, passes: isQuick ? 1 : 3)
+        let rows = try await run(sessions: isQuick ? 1_000 : 5_000, rounds: isQuick ? 20 : 30, passes: isQuick ? 1 : 7)
         guard let bare = rows.first(where: { $0.name == Mode.bareC.rawValue }) else { return [] }
         let against = Mode.allCases.filter { $0 == .sharedFrame || $0 == .enveloped || $0 == .gathered }
         var bars = against.compactMap { mode in
