@@ -219,7 +219,7 @@ let package = Package(
         tests("OwnThreadTests", ["OwnThread"]),
         tests("LocalServersTests", ["CLibpq", "LocalServers"]),
         tests("PostgresTests", ["LocalServers", "Postgres", "TestSupport", logging]),
-        tests("BrokerTests", ["Broker", "LiveModel", "TestSupport", logging]),
+        tests("BrokerTests", ["Broker", "LiveModel", "SeededRandom", "TestSupport", logging]),
         tests("DirectoryTests", ["Broker", "Directory", "JSON", "LiveModel"]),
         tests("HTTPServerTests", ["HTTPServer", "LiveModel", nio, nioPosix, nioHTTP, nioWebSocket, logging]),
         tests("GRPCTests", ["GRPC"]),

@@ -128,10 +128,14 @@ package actor FanoutWorker {
     // MARK: Streams
 
     private func arrived(_ batches: [StreamBatch]) {
-        for batch in batches { arrived(batch) }
+        var decoder = EventDecoder()
+        // What somebody waits for goes before what only has to be remembered.
+        let isUrgent = batches.map { shardOfStream[$0.stream].map { machine.hasLiveQueries($0.shard) } ?? false }
+        for (batch, isUrgent) in zip(batches, isUrgent) where isUrgent { arrived(batch, &decoder) }
+        for (batch, isUrgent) in zip(batches, isUrgent) where !isUrgent { arrived(batch, &decoder) }
     }
 
-    private func arrived(_ batch: StreamBatch) {
+    private func arrived(_ batch: StreamBatch, _ decoder: inout EventDecoder) {
         if batch.stream == broker.keys.news { return onNews() }
         guard let (shard, kind) = shardOfStream[batch.stream] else { return }
         let nowMs = clock.nowMs()
@@ -142,7 +146,9 @@ package actor FanoutWorker {
                     "events may be lost, the shard runs again", metadata: ["shard": "\(shard)", "signal": "\(signal)"])
             }
             metrics.read(events: batch.entries.count)
-            perform(machine.eventsRead(shard, signal: batch.signal, entries: batch.entries, nowMs: nowMs))
+            perform(
+                machine.eventsRead(
+                    shard, signal: batch.signal, entries: batch.entries, decoder: &decoder, nowMs: nowMs))
         case .control:
             let actions = machine.controlRead(
                 shard, signal: batch.signal, entries: batch.entries, gateways: gateways, nowMs: nowMs

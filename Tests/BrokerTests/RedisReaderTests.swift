@@ -1,4 +1,5 @@
 import LiveModel
+import SeededRandom
 import Testing
 
 @testable import Broker
@@ -28,7 +29,7 @@ struct RedisReaderTests {
         await broker.close()
     }
 
-    @Test("what comes to several streams at once is there with the first wake-up")
+    @Test("what comes at once to several streams that had something lately is there with the first wake-up")
     func severalAtOnce() async throws {
         let redis = try TestRedis()
         let broker = try redis.broker()
@@ -36,6 +37,17 @@ struct RedisReaderTests {
             let reader = broker.makeReader(name: "waiting-\(number)")
             let streams = ["a-\(number)", "b-\(number)", "c-\(number)"]
             for stream in streams { reader.follow(stream, after: .zero) }
+            for stream in streams {
+                async let next = reader.next(maxEntries: 10)
+                // For so long that there is little to read.
+                let start = ContinuousClock.now
+                try await eventually {
+                    try ContinuousClock.now - start > .milliseconds(10)
+                        && isBlocked(redis, name: "test:waiting-\(number)")
+                }
+                _ = try await broker.append([StreamAppend(stream: stream, fields: [("n", [49])])])
+                #expect(try await next.map(\.stream) == [stream])
+            }
             async let next = reader.next(maxEntries: 10)
             try await eventually { try isBlocked(redis, name: "test:waiting-\(number)") }
             let value = Array(String(number).utf8)
@@ -45,6 +57,58 @@ struct RedisReaderTests {
             #expect(batches.allSatisfy { $0.numbers == [number] })
             reader.close()
         }
+        await broker.close()
+    }
+
+    @Test("of many streams the lively ones are read apart, and nothing is lost, doubled or out of order")
+    func manyStreams() async throws {
+        let redis = try TestRedis()
+        let broker = try redis.broker()
+        let reader = broker.makeReader(name: "many")
+        let streams = (0..<40).map { "s-\($0)" }
+        for stream in streams { reader.follow(stream, after: .zero) }
+        var random = SeededRandom(seed: 7)
+        var wanted: [String: [Int]] = [:]
+        var seen: [String: [Int]] = [:]
+        func readAll() async throws {
+            while seen != wanted {
+                for batch in try await reader.next(maxEntries: 3) {
+                    #expect(batch.signal == nil)
+                    seen[batch.stream, default: []] += batch.numbers
+                }
+            }
+        }
+        for number in 1...200 {
+            // Mostly the same few.
+            let chosen = Set((0..<3).map { _ in Int.random(in: 0..<(number % 10 == 0 ? 40 : 5), using: &random) })
+            let value = Array(String(number).utf8)
+            _ = try await broker.append(chosen.map { StreamAppend(stream: streams[$0], fields: [("n", value)]) })
+            for index in chosen { wanted[streams[index], default: []].append(number) }
+            if number % 3 == 0 { try await readAll() }
+            if number % 20 == 0 {
+                // Not in either read now, and then in the first that is sent.
+                let index = Int.random(in: 0..<40, using: &random)
+                try await readAll()
+                reader.unfollow(streams[index])
+                seen[streams[index]] = nil
+                if wanted[streams[index]] == [] { wanted[streams[index]] = nil }
+                reader.follow(streams[index], after: .zero)
+                try await readAll()
+            }
+        }
+        try await readAll()
+        let list = try redis.command("CLIENT", "LIST").text ?? ""
+        #expect(list.split(separator: "\n").count { $0.contains("name=test:many ") } == 2)
+        // Both lose their connection.
+        for line in list.split(separator: "\n") where line.contains("name=test:many ") {
+            let id = line.split(separator: " ").first?.dropFirst(3) ?? ""
+            _ = try redis.command("CLIENT", "KILL", "ID", String(id))
+        }
+        for stream in [streams[0], streams[39]] {
+            _ = try await broker.append([StreamAppend(stream: stream, fields: [("n", [57])])])
+            wanted[stream, default: []].append(9)
+        }
+        try await readAll()
         await broker.close()
     }
 

@@ -14,7 +14,8 @@ package struct FlightQueue<Item> {
 
     package let bytesMax: Int
     package let flightBytesMax: Int
-    private var waiting: [(item: Item, bytes: Int)] = []
+    private var waiting: [Item] = []
+    private var waitingBytes: [Int] = []
     private var flightBytes = 0
     private var isFlying = false
     /// Of all items here, those of the flight under way included.
@@ -30,7 +31,8 @@ package struct FlightQueue<Item> {
 
     package mutating func offer(_ item: Item, bytes itemBytes: Int) -> Offer {
         guard bytes + itemBytes <= bytesMax else { return .full }
-        waiting.append((item, itemBytes))
+        waiting.append(item)
+        waitingBytes.append(itemBytes)
         bytes += itemBytes
         if isFlying { return .queued }
         isFlying = true
@@ -42,13 +44,18 @@ package struct FlightQueue<Item> {
         bytes -= flightBytes
         flightBytes = 0
         var count = 0
-        while count < waiting.count, count == 0 || flightBytes + waiting[count].bytes <= flightBytesMax {
-            flightBytes += waiting[count].bytes
+        while count < waiting.count, count == 0 || flightBytes + waitingBytes[count] <= flightBytesMax {
+            flightBytes += waitingBytes[count]
             count += 1
         }
-        let flight = waiting.prefix(count).map(\.item)
-        waiting.removeFirst(count)
         isFlying = count > 0
-        return flight
+        waitingBytes.removeFirst(count)
+        // Mostly all of it goes.
+        if count == waiting.count {
+            defer { waiting = [] }
+            return waiting
+        }
+        defer { waiting.removeFirst(count) }
+        return Array(waiting[..<count])
     }
 }

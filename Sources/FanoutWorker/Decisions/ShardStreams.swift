@@ -18,17 +18,16 @@ extension RefreshMachine {
     }
 
     /// A read of the shard's event stream.
+    /// - Parameter decoder: of all streams that were read together.
     package mutating func eventsRead(
-        _ shard: ShardID, signal: StreamSignal?, entries: [StreamEntry], nowMs: Int64
+        _ shard: ShardID, signal: StreamSignal?, entries: [StreamEntry], decoder: inout EventDecoder, nowMs: Int64
     ) -> [RefreshAction] {
         var actions: [RefreshAction] = []
         if let signal {
             let lastEventID: StreamID = if case .regressed = signal { .zero } else { lastEventID(of: shard) ?? .zero }
             actions += eventsLost(shard, lastEventID: lastEventID, nowMs: nowMs)
         }
-        let events = entries.map { entry in
-            (entry.id, entry["e"].flatMap { try? MutationEvent(encoded: $0) })
-        }
+        let events = entries.map { entry in (entry.id, entry["e"].flatMap { decoder.event($0) }) }
         return actions + eventsArrived(shard, events, nowMs: nowMs)
     }
 

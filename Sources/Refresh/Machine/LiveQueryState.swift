@@ -122,4 +122,22 @@ struct ShardState: Sendable {
         let id: StreamID
         let event: MutationEvent
     }
+
+    /// An entry of the shard's event stream.
+    /// - Returns: false when it is applied already.
+    mutating func applies(_ id: StreamID, nowMs: Int64) -> Bool {
+        guard id > lastEventID else { return false }
+        lastEventID = id
+        if historyFloor == .max { historyFloor = id }
+        events += 1
+        lastEventMs = nowMs
+        return true
+    }
+
+    mutating func remember(_ event: MutationEvent, id: StreamID, countMax: Int) {
+        history.append(HistoryEntry(id: id, event: event))
+        guard history.count > countMax else { return }
+        history.removeFirst()
+        historyFloor = history.first?.id ?? id
+    }
 }

@@ -10,22 +10,18 @@ extension RefreshMachine {
         guard shards[shard] != nil else { return [] }
         for (id, event) in entries {
             // Nothing here may hold a copy of the state: its whole history would be copied with every event.
-            guard let lastEventID = shards[shard]?.lastEventID, id > lastEventID else { continue }
-            shards[shard]?.lastEventID = id
-            if shards[shard]?.historyFloor == StreamID.max { shards[shard]?.historyFloor = id }
-            shards[shard]?.events += 1
-            shards[shard]?.lastEventMs = nowMs
+            guard shards[shard]?.applies(id, nowMs: nowMs) == true else { continue }
             guard let event else {
                 forgetHistory(of: shard, upTo: id)
                 refreshAll(of: shard, nowMs: nowMs)
                 continue
             }
-            remember(event, id: id, in: shard)
-            let matches = index.match(event)
+            shards[shard]?.remember(event, id: id, countMax: settings.historyMax)
+            guard let matches = indexes[shard]?.match(event) else { continue }
             for (trigger, count) in matches.conditionErrors {
                 conditionErrors[trigger, default: 0] += UInt64(count)
             }
-            for (slot, _) in matches.live where states[slot]?.shard == shard {
+            for (slot, _) in matches.live {
                 shards[shard]?.matches += 1
                 trigger(slot, cause: .init(traceID: event.traceID, committedAtMs: event.committedAtMs), nowMs: nowMs)
             }
@@ -53,15 +49,6 @@ extension RefreshMachine {
     mutating func refreshAll(of shard: ShardID, nowMs: Int64) {
         for slot in (shards[shard]?.slots ?? []).sorted() {
             trigger(slot, cause: .none, isPaced: true, nowMs: nowMs)
-        }
-    }
-
-    mutating func remember(_ event: MutationEvent, id: StreamID, in shard: ShardID) {
-        shards[shard]?.history.append(.init(id: id, event: event))
-        if let count = shards[shard]?.history.count, count > settings.historyMax {
-            shards[shard]?.history.removeFirst()
-            let floor = shards[shard]?.history.first?.id ?? id
-            shards[shard]?.historyFloor = floor
         }
     }
 }

@@ -115,7 +115,7 @@ extension RefreshMachine {
         shards[shard]?.interest.insert(query.key, of: gateway)
         states[slot] = state
         shards[shard]?.phases[state.phase.name] += 1
-        index.insert(slot, rules: queryRules)
+        indexes[shard, default: RuleIndex()].insert(slot, rules: queryRules)
         scheduleInterval(slot, nowMs: nowMs)
         if let known, let read = known.position, !ask.isFresh, isStillFresh(known, rules: queryRules, in: shard) {
             let position = Position(

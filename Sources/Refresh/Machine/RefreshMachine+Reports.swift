@@ -14,6 +14,7 @@ extension RefreshMachine {
     package var historyCountMax: Int { shards.values.map(\.history.count).max() ?? 0 }
 
     package func epoch(of shard: ShardID) -> UInt64? { shards[shard]?.epoch }
+    package func hasLiveQueries(_ shard: ShardID) -> Bool { indexes[shard] != nil }
     package func lastEventID(of shard: ShardID) -> StreamID? { shards[shard]?.lastEventID }
 
     package var shardReports: [ShardReport] {

@@ -14,7 +14,8 @@ package struct RefreshMachine: Sendable {
 
     package let settings: RefreshSettings
     let rules: RulesProvider
-    var index = RuleIndex()
+    /// One for each shard with live queries: an event that concerns several shards comes to each of them.
+    var indexes: [ShardID: RuleIndex] = [:]
     var shards: [ShardID: ShardState] = [:]
     var states: [Int32: LiveQueryState] = [:]
     /// A live query may stand at two shards of one worker while its operation's splits change.
@@ -86,7 +87,8 @@ package struct RefreshMachine: Sendable {
     mutating func drop(_ slot: Int32) {
         guard let state = states.removeValue(forKey: slot) else { return }
         for gateway in state.subscribers.keys { shards[state.shard]?.interest.remove(state.query.key, of: gateway) }
-        index.remove(slot)
+        indexes[state.shard]?.remove(slot)
+        if indexes[state.shard]?.count == 0 { indexes[state.shard] = nil }
         shards[state.shard]?.phases[state.phase.name] -= 1
         slots[SlotKey(shard: state.shard, key: state.query.key)] = nil
         shards[state.shard]?.slots.remove(slot)

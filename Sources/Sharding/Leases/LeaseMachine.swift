@@ -93,13 +93,14 @@ package struct LeaseMachine: Sendable {
     /// read under a lease is then read before anybody else could read under the next one, and results of a later epoch
     /// are newer.
     package mutating func expired(nowMs: Int64) -> [Action] {
-        var actions: [Action] = []
-        for shard in states.keys.sorted() {
-            guard case .held(let lease) = states[shard], isOver(lease, nowMs: nowMs) else { continue }
-            states[shard] = nil
-            actions.append(.stop(shard, epoch: lease.epoch))
+        var over: [(shard: ShardID, epoch: UInt64)] = []
+        for (shard, state) in states {
+            if case .held(let lease) = state, isOver(lease, nowMs: nowMs) { over.append((shard, lease.epoch)) }
         }
-        return actions
+        return over.sorted { $0.shard < $1.shard }.map { shard, epoch in
+            states[shard] = nil
+            return .stop(shard, epoch: epoch)
+        }
     }
 
     /// Whether the shard may be served: its lease cannot be anybody else's.

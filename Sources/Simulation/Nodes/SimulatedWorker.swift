@@ -249,7 +249,8 @@ final class SimulatedWorker: Process {
             // The wrong way: an event that finds a run in flight counts as covered by it.
             let isCovered = world.sabotage == .noDirtyMark && !running.isEmpty
             let entries = isCovered ? [] : batch.entries
-            perform(machine.eventsRead(shard, signal: signal, entries: entries, nowMs: nowMs))
+            var decoder = EventDecoder()
+            perform(machine.eventsRead(shard, signal: signal, entries: entries, decoder: &decoder, nowMs: nowMs))
         } else if world.sabotage == .queryBeforeRegister {
             for entry in batch.entries { registerLate(shard, entry) }
         } else {

@@ -15,6 +15,18 @@ import Testing
         #expect(try MutationEvent(encoded: signedOut.encoded) == signedOut)
     }
 
+    @Test func whatStandsInSeveralStreamsIsToldApartByAllOfIt() throws {
+        var decoder = EventDecoder()
+        var later = Self.event
+        // Everything up to here is the same.
+        later.committedAtMs += 1
+        for _ in 0..<2 {
+            #expect(decoder.event(Self.event.encoded) == Self.event)
+            #expect(decoder.event(later.encoded) == later)
+            #expect(decoder.event(Array("{}".utf8)) == nil)
+        }
+    }
+
     @Test func equalRowsHaveEqualKeys() {
         #expect(
             EntityKey(table: "t", values: [["b": 1, "a": 2]]) == EntityKey(table: "t", values: [["a": 2, "b": 1]]))

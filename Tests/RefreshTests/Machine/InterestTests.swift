@@ -25,6 +25,27 @@ import Testing
         #expect(bench.finish(asked.runs[0], Fixture.result(1)).summary == [#"g2:result {"v":1}"#])
     }
 
+    @Test func anEventOfOneShardConcernsThatShardsLiveQueriesAlone() throws {
+        var bench = Bench.settled(try onM)
+        let other = ShardID(1)
+        // While an operation's splits change, a live query may stand at two shards of one worker.
+        bench.machine.shardAcquired(other, epoch: 3, lastEventID: bench.lastID, history: [], nowMs: bench.nowMs)
+        #expect(!bench.machine.hasLiveQueries(other))
+        let message = ControlMessage.announce(gateway: NodeID("g2"), query: Fixture.query(), known: nil, ask: Ask())
+        let first = Asked(bench.machine.controlArrived(other, message, nowMs: bench.nowMs))
+        #expect(first.runs.map(\.items.count) == [1] && bench.machine.hasLiveQueries(other))
+        _ = bench.finish(first.runs[0], Fixture.result(1))
+        bench.nowMs += 1_000
+        let run = bench.event().runs
+        #expect(run.map(\.items.count) == [1])
+        #expect(bench.finish(run[0], Fixture.result(2)).summary == [#"g:result {"v":2}"#])
+        bench.nowMs += 1_000
+        let later = bench.machine.eventsArrived(other, [(bench.lastID, Fixture.event())], nowMs: bench.nowMs)
+        #expect(bench.finish(Asked(later).runs[0], Fixture.result(2)).summary == [#"g2:result {"v":2}"#])
+        bench.machine.shardLost(other)
+        #expect(!bench.machine.hasLiveQueries(other) && bench.event().runs.count == 1)
+    }
+
     @Test func whoComesDuringARunThatBringsNoBodyGetsOneMore() throws {
         var bench = Bench.settled(try onM)
         let run = bench.event().runs[0]

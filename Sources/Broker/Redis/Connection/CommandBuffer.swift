@@ -1,3 +1,5 @@
+internal import LiveModel
+
 /// Commands in the form Redis reads them (RESP arrays of bulk strings, binary safe), encoded by the caller so that the
 /// connection's thread only copies bytes. https://redis.io/docs/latest/develop/reference/protocol-spec/
 struct CommandBuffer: Sendable {
@@ -40,6 +42,16 @@ struct CommandBuffer: Sendable {
 
     mutating func argument(_ number: Int) { argument(String(number)) }
 
+    /// Without a text of its own: a blocking read has one for each stream it follows.
+    mutating func argument(_ id: StreamID) {
+        bytes.append(UInt8(ascii: "$"))
+        line(Self.digitCount(id.ms) + 1 + Self.digitCount(id.sequence))
+        digits(id.ms)
+        bytes.append(UInt8(ascii: "-"))
+        digits(id.sequence)
+        endLine()
+    }
+
     func followed(by other: CommandBuffer) -> CommandBuffer {
         var both = self
         both.bytes += other.bytes
@@ -50,11 +62,31 @@ struct CommandBuffer: Sendable {
     mutating func reserve(_ count: Int) { bytes.reserveCapacity(bytes.count + count) }
 
     /// Copies what has been encoded before.
-    fileprivate mutating func encoded(_ encoded: [UInt8]) { bytes.append(contentsOf: encoded) }
+    mutating func encoded(_ encoded: [UInt8]) { bytes.append(contentsOf: encoded) }
 
     private mutating func line(_ number: Int) {
-        bytes.append(contentsOf: String(number).utf8)
+        digits(UInt64(number))
         endLine()
+    }
+
+    private mutating func digits(_ number: UInt64) {
+        let start = bytes.count
+        var rest = number
+        repeat {
+            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+            rest /= 10
+        } while rest > 0
+        bytes[start...].reverse()
+    }
+
+    private static func digitCount(_ number: UInt64) -> Int {
+        var count = 1
+        var rest = number / 10
+        while rest > 0 {
+            count += 1
+            rest /= 10
+        }
+        return count
     }
 
     private mutating func endLine() {

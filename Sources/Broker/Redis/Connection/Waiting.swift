@@ -25,19 +25,27 @@ final class WakeFlag: Sendable {
 
     func lower() { wakeup.drain() }
 
-    /// Sleeps until the flag is up, `socket` is readable or closed by the peer, or the time is over.
-    /// `waitMs` nil: no limit. Returns what happened; both may.
+    /// Sleeps until the flag is up, a socket is readable or closed by the peer, or the time is over.
+    /// `waitMs` nil: no limit. Returns what happened; all may.
     func wait(socket: Int32? = nil, waitMs: Int?) -> (raised: Bool, readable: Bool) {
+        let (raised, readable, _) = wait(sockets: (socket, nil), waitMs: waitMs)
+        return (raised, readable)
+    }
+
+    func wait(
+        sockets: (Int32?, Int32?), waitMs: Int?
+    ) -> (raised: Bool, firstReadable: Bool, secondReadable: Bool) {
         var polled = (
             pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: socket ?? -1, events: Int16(POLLIN), revents: 0)
+            pollfd(fd: sockets.0 ?? -1, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: sockets.1 ?? -1, events: Int16(POLLIN), revents: 0)
         )
         let timeout = Int32(clamping: waitMs ?? -1)
         let ready = withUnsafeMutableBytes(of: &polled) { bytes in
-            poll(bytes.bindMemory(to: pollfd.self).baseAddress, 2, timeout)
+            poll(bytes.bindMemory(to: pollfd.self).baseAddress, 3, timeout)
         }
-        guard ready > 0 else { return (false, false) }
-        return (polled.0.revents != 0, polled.1.revents != 0)
+        guard ready > 0 else { return (false, false, false) }
+        return (polled.0.revents != 0, polled.1.revents != 0, polled.2.revents != 0)
     }
 }
 

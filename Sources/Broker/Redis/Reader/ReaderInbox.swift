@@ -108,10 +108,13 @@ final class ReaderInbox: Sendable {
         }
     }
 
-    /// Whether a blocked read must be interrupted, and whether it is not worth waiting for its end.
-    func interruption() -> (isNeeded: Bool, isClosed: Bool) {
+    /// Whether to look at the inbox although nothing was read; with changes, a read that blocks must be interrupted.
+    func interruption() -> (isNeeded: Bool, hasChanges: Bool, isClosed: Bool) {
         wake.lower()
-        return shared.withLock { ($0.isClosed || $0.waiting == nil || !$0.changes.isEmpty, $0.isClosed) }
+        return shared.withLock { shared in
+            let hasChanges = !shared.changes.isEmpty
+            return (shared.isClosed || shared.waiting == nil || hasChanges, hasChanges, shared.isClosed)
+        }
     }
 
     /// Hands batches to the waiting `next`, without those of streams changed meanwhile. Returns the streams whose

@@ -9,13 +9,14 @@ protocol ReaderHelper: Sendable {
     func countReconnect()
 }
 
-/// The thread behind a reader: its own connection, on which `XREAD` blocks until there is something to return. A
-/// change of followed streams interrupts it with `CLIENT UNBLOCK`, sent over the command connection and repeated until
-/// the read returns (the first one may come before the server has begun to block).
+/// The thread behind a reader: its own connections, on which `XREAD` blocks until there is something to return; one for
+/// streams that had something lately, one for the others (`ReadingLanes`). A change of followed streams interrupts the
+/// second with `CLIENT UNBLOCK`, sent over the command connection and repeated until the read returns (the first one may
+/// come before the server has begun to block).
 ///
 /// A read that did block returns with the one stream that ended the blocking, although an event often goes to several
-/// at once. So a reader of several, while there is little to read, takes a blocking read only as a sign that there is
-/// something; a plain one, sent together with it, brings what there is in all streams: one wake-up for all.
+/// at once. So a reader of several, while there is little to read, sends a plain read together with it, of the streams
+/// that had something lately: one wake-up for all.
 ///
 /// When the stream is compared with the cursor (`GapCheck`): when it is newly followed, after a reconnect, when the
 /// reader was away from the server for longer than `awayMs`, and when a read brings `StreamAppend.lengthMaxFloor`
@@ -24,16 +25,55 @@ protocol ReaderHelper: Sendable {
 ///
 /// Never leaves its thread.
 struct ReaderLoop {
+    private typealias Lane = ReadingLanes.Lane
+
     private struct Followed {
+        /// The stream's name as commands carry it.
+        let encodedName: [UInt8]
+        let follow: Int
         var gap: GapCheck
         var needsCheck = true
         /// The server that has told about the stream so far; nil: none yet.
         var server: String?
+        /// When its last entries came; 0: never.
+        var lastEntriesNs: UInt64 = 0
+
+        init(_ stream: String, after start: ReaderInbox.Start, follow: Int) {
+            var name = CommandBuffer()
+            name.argument(stream)
+            encodedName = name.bytes
+            self.follow = follow
+            gap = GapCheck(cursor: start.cursor)
+            server = start.server
+        }
+
+        var start: ReadingLanes.Start { .init(follow: follow, cursor: gap.cursor) }
+
+        func isLively(at nowNs: UInt64) -> Bool {
+            lastEntriesNs != 0 && nowNs < addMs(ReaderLoop.latelyMs, to: lastEntriesNs)
+        }
+    }
+
+    /// A connection and the read on it.
+    private struct Line {
+        var connection: RedisConnection?
+        var sentNs: UInt64 = 0
+        var hasPlainRead = false
+        /// The answer to the read under way is there.
+        var isAnswered = false
+        /// When the last answer came, or earlier.
+        var heardNs: UInt64 = 0
+        /// Streams of the last read, until it is clear whether the reader was away since its answer.
+        var former: [String] = []
+        /// The last read waited for long: there is little to read.
+        var isIdle = true
     }
 
     private static let awayMs = 200
     /// A read that waited longer than this shows that there is little to read.
     private static let idleNs: UInt64 = 2_000_000
+    /// A stream whose last entries are not older than this has something lately.
+    private static let latelyMs = 60_000
     private static let unblockMinMs = 10
     private static let unblockMaxMs = 500
 
@@ -43,14 +83,18 @@ struct ReaderLoop {
     private let name: String
     private let logger: Logger
     private let helper: any ReaderHelper
-    private var connection: RedisConnection?
-    private var connectionsMade = 0
+    private var lines = Array(repeating: Line(), count: Lane.allCases.count)
+    private var lanes = ReadingLanes()
+    private var mustCountReconnect = false
     private var placeVersion = 0
     private var backoff: Backoff
     private var nextAttemptNs: UInt64 = 0
-    private var lastReadNs: UInt64 = 0
-    private var isIdle = true
+    /// Until then the sockets were watched.
+    private var watchedNs: UInt64 = 0
+    /// While the quiet read is being interrupted: when to try again, and after how long then.
+    private var unblocking: (nextNs: UInt64, waitMs: Int)?
     private var streams: [String: Followed] = [:]
+    private var follows = 0
 
     init(
         _ inbox: ReaderInbox, _ configuration: RedisConfiguration, place: any RedisPlace, name: String,
@@ -71,23 +115,26 @@ struct ReaderLoop {
             let (changes, maxEntries, isClosed) = inbox.take()
             if isClosed { break }
             for (stream, start) in changes {
-                streams[stream] = start.map { Followed(gap: GapCheck(cursor: $0.cursor), server: $0.server) }
+                follows += 1
+                streams[stream] = start.map { Followed(stream, after: $0, follow: follows) }
             }
             noticeMove()
             guard let maxEntries, !streams.isEmpty else {
                 _ = inbox.wake.wait(waitMs: nil)
                 continue
             }
-            guard let connection = connected() else {
+            guard monotonicNs() >= nextAttemptNs || lines.contains(where: { $0.connection != nil }) else {
                 _ = inbox.wake.wait(waitMs: msUntil(nextAttemptNs))
                 continue
             }
             do throws(RedisConnection.Failure) {
-                switch try read(connection, maxEntries: maxEntries) {
-                case .success(let batches): deliver(batches)
+                switch try read(maxEntries: maxEntries) {
+                case .success(let readings): deliver(readings)
                 case .failure(let error):
                     if error.code == .unavailable {
-                        place.refused(error.detail, by: connection.endpoint)
+                        if let endpoint = lines.lazy.compactMap(\.connection?.endpoint).first {
+                            place.refused(error.detail, by: endpoint)
+                        }
                         lose(error.detail)
                     } else {
                         inbox.fail(error)
@@ -97,107 +144,168 @@ struct ReaderLoop {
                 lose(error.reason)
             }
         }
-        connection = nil
+        for index in lines.indices { lines[index].connection = nil }
         inbox.end()
     }
 
-    // MARK: Connection
+    // MARK: Connections
 
-    /// The connection, made now if it is time to; nil: not before `nextAttemptNs`.
-    private mutating func connected() -> RedisConnection? {
-        if let connection { return connection }
-        guard monotonicNs() >= nextAttemptNs else { return nil }
+    /// The lane's connection, made now if need be; nil: none could be made, and `nextAttemptNs` says when to try again.
+    private mutating func connection(of lane: Lane) throws(RedisConnection.Failure) -> RedisConnection? {
+        if let connection = lines[lane.rawValue].connection { return connection }
+        let made: RedisConnection
         do throws(RedisConnection.Failure) {
-            let made = try place.connect(name: name)
-            for stream in streams.keys { streams[stream]?.needsCheck = true }
-            if connectionsMade > 0 { helper.countReconnect() }
-            connectionsMade += 1
-            connection = made
-            return made
+            made = try place.connect(name: name)
         } catch {
             place.failed()
             nextAttemptNs = addMs(backoff.nextMs(), to: monotonicNs())
+            dropConnections()
             return nil
         }
+        if let other = lines.lazy.compactMap(\.connection).first, other.serverID != made.serverID {
+            throw RedisConnection.Failure(reason: "another server answers")
+        }
+        if mustCountReconnect { helper.countReconnect() }
+        mustCountReconnect = false
+        lines[lane.rawValue].connection = made
+        return made
     }
 
     private mutating func noticeMove() {
         guard place.version != placeVersion else { return }
         placeVersion = place.version
-        if let connection, !place.isCurrent(connection.endpoint) { lose("no longer the primary") }
+        if !isCurrent { lose("no longer the primary") }
         backoff.reset()
-        if connection == nil { nextAttemptNs = 0 }
+        if !lines.contains(where: { $0.connection != nil }) { nextAttemptNs = 0 }
+    }
+
+    private var isCurrent: Bool {
+        lines.lazy.compactMap(\.connection).allSatisfy { place.isCurrent($0.endpoint) }
     }
 
     private mutating func lose(_ reason: String) {
-        connection = nil
+        dropConnections()
         place.failed()
         nextAttemptNs = addMs(backoff.nextMs(), to: monotonicNs())
         logger.warning("redis reader lost its connection", metadata: ["reason": "\(reason)"])
+    }
+
+    private mutating func dropConnections() {
+        if lines.contains(where: { $0.connection != nil }) { mustCountReconnect = true }
+        lines = Array(repeating: Line(), count: Lane.allCases.count)
+        lanes.lost()
+        unblocking = nil
+        for stream in streams.keys { streams[stream]?.needsCheck = true }
     }
 
     // MARK: Reading
 
     private typealias Reading = (batch: StreamBatch, after: Followed)
 
-    private mutating func read(
-        _ connection: RedisConnection, maxEntries: Int
-    ) throws(RedisConnection.Failure) -> Result<[Reading], BrokerError> {
-        if lastReadNs != 0, monotonicNs() > addMs(ReaderLoop.awayMs, to: lastReadNs) {
-            for stream in streams.keys { streams[stream]?.needsCheck = true }
-        }
-        var signals: [Reading] = []
-        let suspects = streams.filter { $0.value.needsCheck }
-        if !suspects.isEmpty {
-            switch try check(connection, suspects) {
-            case .failure(let error): return .failure(error)
-            case .success(let checked):
-                for (stream, (followed, signal)) in checked {
-                    if let signal {
-                        signals.append((StreamBatch(stream: stream, signal: signal, entries: []), followed))
-                    } else {
-                        streams[stream] = followed
-                    }
-                }
+    /// Sends what is to be sent and waits for an answer. Nothing: look at the inbox again.
+    private mutating func read(maxEntries: Int) throws(RedisConnection.Failure) -> Result<[Reading], BrokerError> {
+        let nowNs = monotonicNs()
+        suspectAfterAbsence(nowNs)
+        let streams = streams.mapValues { ReadingLanes.Stream(start: $0.start, isLively: $0.isLively(at: nowNs)) }
+        for (lane, names) in lanes.next(streams) {
+            guard let connection = try connection(of: lane) else { return .success([]) }
+            switch try signals(of: names, connection) {
+            case .success(let signals) where signals.isEmpty: break
+            case let answer: return answer
             }
-            lastReadNs = monotonicNs()
-            if !signals.isEmpty { return .success(signals) }
+            try send(lane, names, connection, maxEntries: maxEntries)
         }
-        return try readEntries(connection, maxEntries: maxEntries)
+        if unblocking == nil, lanes.isAnyLeftOut(streams) { unblock(waitMs: ReaderLoop.unblockMinMs) }
+        guard let lane = try awaitAnswer() else { return .success([]) }
+        return try answer(of: lane)
     }
 
-    private mutating func readEntries(
-        _ connection: RedisConnection, maxEntries: Int
+    /// What the reader was away from for long may have been trimmed meanwhile.
+    private mutating func suspectAfterAbsence(_ nowNs: UInt64) {
+        for lane in Lane.allCases where lanes.isFree(lane) {
+            let line = lines[lane.rawValue]
+            if line.heardNs != 0, nowNs > addMs(ReaderLoop.awayMs, to: line.heardNs) {
+                for stream in line.former { streams[stream]?.needsCheck = true }
+            }
+            lines[lane.rawValue].former = []
+        }
+    }
+
+    private mutating func signals(
+        of names: [String], _ connection: RedisConnection
     ) throws(RedisConnection.Failure) -> Result<[Reading], BrokerError> {
-        let names = Array(streams.keys)
-        let cursors = names.map { (streams[$0]?.gap.cursor ?? .zero).description }
-        func read(_ words: [String], into commands: inout CommandBuffer) {
-            commands.begin(argumentCount: words.count + 2 * names.count)
+        var suspects: [String: Followed] = [:]
+        for name in names {
+            if let followed = streams[name], followed.needsCheck { suspects[name] = followed }
+        }
+        if suspects.isEmpty { return .success([]) }
+        var signals: [Reading] = []
+        switch try check(connection, suspects) {
+        case .failure(let error): return .failure(error)
+        case .success(let checked):
+            for (stream, (followed, signal)) in checked {
+                if let signal {
+                    signals.append((StreamBatch(stream: stream, signal: signal, entries: []), followed))
+                } else {
+                    streams[stream] = followed
+                }
+            }
+        }
+        return .success(signals)
+    }
+
+    private mutating func send(
+        _ lane: Lane, _ names: [String], _ connection: RedisConnection, maxEntries: Int
+    ) throws(RedisConnection.Failure) {
+        let nowNs = monotonicNs()
+        let all = names.compactMap { streams[$0] }
+        let lively = lines[lane.rawValue].isIdle && all.count > 1 ? all.filter { $0.isLively(at: nowNs) } : []
+        func read(_ words: [String], _ streams: [Followed], into commands: inout CommandBuffer) {
+            commands.begin(argumentCount: words.count + 2 * streams.count)
             for word in words { commands.argument(word) }
-            for name in names { commands.argument(name) }
-            for cursor in cursors { commands.argument(cursor) }
+            for stream in streams { commands.encoded(stream.encodedName) }
+            for stream in streams { commands.argument(stream.gap.cursor) }
         }
         let blockMs = String(max(1, configuration.readBlockMs))
         let count = String(maxEntries)
-        let isAnnounced = isIdle && names.count > 1
         var commands = CommandBuffer()
-        read(["XREAD", "COUNT", isAnnounced ? "1" : count, "BLOCK", blockMs, "STREAMS"], into: &commands)
-        if isAnnounced { read(["XREAD", "COUNT", count, "STREAMS"], into: &commands) }
-        let sentNs = monotonicNs()
+        read(["XREAD", "COUNT", lively.isEmpty ? count : "1", "BLOCK", blockMs, "STREAMS"], all, into: &commands)
+        if !lively.isEmpty { read(["XREAD", "COUNT", count, "STREAMS"], lively, into: &commands) }
         try connection.write(commands.bytes)
         try connection.flush()
-        guard try awaitReply(connection) else { return .success([]) }
-        isIdle = monotonicNs() - sentNs > ReaderLoop.idleNs
-        if isAnnounced { _ = try connection.reply { (_: UnsafePointer<redisReply>) throws(Never) in } }
-        let decoded = try connection.reply(StreamBatch.decodeAll)
-        lastReadNs = monotonicNs()
+        lanes.sent(lane, Dictionary(uniqueKeysWithValues: zip(names, all.map(\.start))))
+        lines[lane.rawValue].sentNs = nowNs
+        lines[lane.rawValue].hasPlainRead = !lively.isEmpty
+        lines[lane.rawValue].isAnswered = false
+        lines[lane.rawValue].former = names
+    }
+
+    /// Reads the answer that is there.
+    private mutating func answer(of lane: Lane) throws(RedisConnection.Failure) -> Result<[Reading], BrokerError> {
+        let line = lines[lane.rawValue]
+        guard let connection = line.connection else { return .success([]) }
+        let asked = lanes.answered(lane)
+        if lane == .quiet { unblocking = nil }
+        lines[lane.rawValue].isIdle = monotonicNs() - line.sentNs > ReaderLoop.idleNs
+        var decoded = try connection.reply(StreamBatch.decodeAll)
+        if line.hasPlainRead {
+            let more = try connection.reply(StreamBatch.decodeAll)
+            if case .success(let first) = decoded {
+                // What both read, the second has at least as much of.
+                decoded = more.map { more in more + first.filter { one in !more.contains { $0.stream == one.stream } } }
+            }
+        }
         backoff.reset()
         guard case .success(let batches) = decoded else { return decoded.map { _ in [] } }
 
         var readings: [Reading] = []
-        for batch in batches {
-            guard let followed = streams[batch.stream] else { continue }
-            readings.append((batch, followed))
+        for var batch in batches {
+            guard let followed = streams[batch.stream], let start = asked[batch.stream],
+                ReadingLanes.isOfUse(start, followed.start)
+            else { continue }
+            // The other lane may have brought the first of them.
+            if start.cursor < followed.gap.cursor { batch.entries.removeAll { $0.id <= followed.gap.cursor } }
+            if !batch.entries.isEmpty { readings.append((batch, followed)) }
         }
         let long = readings.filter { $0.batch.entries.count >= StreamAppend.lengthMaxFloor }
         if !long.isEmpty {
@@ -214,10 +322,12 @@ struct ReaderLoop {
                 }
             }
         }
+        let nowNs = monotonicNs()
         for index in readings.indices {
             let entries = readings[index].batch.entries
             guard let last = entries.last else { continue }
             readings[index].after.gap.advance(to: last.id, by: entries.count)
+            readings[index].after.lastEntriesNs = nowNs
             // Trimming may have gone on behind the read, then the count does not fit the cursor.
             if readings[index].batch.signal != nil { readings[index].after.gap.rank = nil }
         }
@@ -232,34 +342,55 @@ struct ReaderLoop {
         }
     }
 
-    /// Waits for the reply of a blocking read; false when the reader is closed.
-    private func awaitReply(_ connection: RedisConnection) throws(RedisConnection.Failure) -> Bool {
-        let silentNs = addMs(configuration.readBlockMs + configuration.commandTimeoutMs, to: monotonicNs())
-        var unblockMs: Int?
+    /// Waits until a read is answered. Nil: look at the inbox first.
+    private mutating func awaitAnswer() throws(RedisConnection.Failure) -> Lane? {
         while true {
-            let (raised, readable) = inbox.wake.wait(
-                socket: connection.fd, waitMs: min(unblockMs ?? .max, msUntil(silentNs)))
-            if readable { return true }
-            if monotonicNs() >= silentNs { throw RedisConnection.Failure(reason: "no answer") }
+            if let lane = Lane.allCases.first(where: { lines[$0.rawValue].isAnswered && !lanes.isFree($0) }) {
+                return lane
+            }
+            let underWay = Lane.allCases.filter { !lanes.isFree($0) }
+            guard !underWay.isEmpty else { return nil }
+            let patienceMs = configuration.readBlockMs + configuration.commandTimeoutMs
+            let silentNs = underWay.map { addMs(patienceMs, to: lines[$0.rawValue].sentNs) }.min() ?? 0
+            let unwatchedSinceNs = watchedNs
+            let startNs = monotonicNs()
+            let (raised, isLivelyReadable, isQuietReadable) = inbox.wake.wait(
+                sockets: (socket(of: .lively), socket(of: .quiet)),
+                waitMs: msUntil(min(silentNs, unblocking?.nextNs ?? .max)))
+            watchedNs = monotonicNs()
+            // It may have come while nobody looked.
+            let isFromAbsence = unwatchedSinceNs != 0 && startNs > addMs(ReaderLoop.awayMs, to: unwatchedSinceNs)
+            for (lane, isReadable) in [(Lane.lively, isLivelyReadable), (.quiet, isQuietReadable)] where isReadable {
+                lines[lane.rawValue].isAnswered = true
+                lines[lane.rawValue].heardNs =
+                    isFromAbsence ? max(unwatchedSinceNs, lines[lane.rawValue].sentNs) : watchedNs
+            }
+            if isLivelyReadable || isQuietReadable { continue }
+            if watchedNs >= silentNs { throw RedisConnection.Failure(reason: "no answer") }
             if raised {
                 let interruption = inbox.interruption()
-                if interruption.isClosed { return false }
-                if place.version != placeVersion, !place.isCurrent(connection.endpoint) {
+                if interruption.isClosed { return nil }
+                if place.version != placeVersion, !isCurrent {
                     throw RedisConnection.Failure(reason: "no longer the primary")
                 }
-                if interruption.isNeeded, unblockMs == nil {
-                    unblockMs = ReaderLoop.unblockMinMs
-                    unblock(connection)
-                }
-            } else if let waited = unblockMs {
-                unblockMs = min(ReaderLoop.unblockMaxMs, waited * 2)
-                unblock(connection)
+                // Without a change, nobody waits for what is read: it stays where it is until somebody does.
+                guard interruption.isNeeded else { continue }
+                if !interruption.hasChanges || lanes.isFree(.quiet) { return nil }
+                if unblocking == nil { unblock(waitMs: ReaderLoop.unblockMinMs) }
+            } else if let (nextNs, waitMs) = unblocking, watchedNs >= nextNs {
+                unblock(waitMs: min(ReaderLoop.unblockMaxMs, waitMs * 2))
             }
         }
     }
 
-    private func unblock(_ connection: RedisConnection) {
-        helper.unblock(connection)
+    /// Nil while nothing is to come from there.
+    private func socket(of lane: Lane) -> Int32? {
+        lanes.isFree(lane) || lines[lane.rawValue].isAnswered ? nil : lines[lane.rawValue].connection?.fd
+    }
+
+    private mutating func unblock(waitMs: Int) {
+        unblocking = (addMs(waitMs, to: monotonicNs()), waitMs)
+        if let connection = lines[Lane.quiet.rawValue].connection { helper.unblock(connection) }
     }
 
     // MARK: Gaps
