@@ -39,12 +39,10 @@ struct RedisReaderTests {
             for stream in streams { reader.follow(stream, after: .zero) }
             for stream in streams {
                 async let next = reader.next(maxEntries: 10)
+                try await eventually { try isBlocked(redis, name: "test:waiting-\(number)") }
                 // For so long that there is little to read.
                 let start = ContinuousClock.now
-                try await eventually {
-                    try ContinuousClock.now - start > .milliseconds(10)
-                        && isBlocked(redis, name: "test:waiting-\(number)")
-                }
+                try await eventually { ContinuousClock.now - start > .milliseconds(10) }
                 _ = try await broker.append([StreamAppend(stream: stream, fields: [("n", [49])])])
                 #expect(try await next.map(\.stream) == [stream])
             }
@@ -74,6 +72,7 @@ struct RedisReaderTests {
             while seen != wanted {
                 for batch in try await reader.next(maxEntries: 3) {
                     #expect(batch.signal == nil)
+                    #expect(batch.entries.count <= 3)
                     seen[batch.stream, default: []] += batch.numbers
                 }
             }
@@ -167,6 +166,65 @@ struct RedisReaderTests {
         }
         #expect(signals == 1 && (64...80).contains(numbers.count))
         #expect(numbers == Array(numbers[0]...499))
+        await broker.close()
+    }
+
+    @Test("of many streams, too, trimming is told, of lively and quiet ones", arguments: [0, 30])
+    func overrunOfOneOfMany(stream: Int) async throws {
+        let redis = try TestRedis(options: ["--stream-node-max-entries", "10"])
+        let broker = try redis.broker()
+        let reader = broker.makeReader(name: "r")
+        for number in 0..<40 { reader.follow("s\(number)", after: .zero) }
+        func append(_ numbers: Range<Int>, to stream: Int) async throws {
+            _ = try await broker.append(
+                numbers.map {
+                    StreamAppend(stream: "s\(stream)", fields: [("n", Array(String($0).utf8))], lengthMax: 64)
+                })
+        }
+        // The first few become lively.
+        for number in 0..<3 {
+            try await append(0..<1, to: number)
+            #expect(try await reader.next(maxEntries: 1000).map(\.numbers) == [[0]])
+        }
+        for round in 1...3 {
+            // Nobody reads meanwhile; what a read under way brings is older than the trimming.
+            try await append((round * 1_000)..<(round * 1_000 + 500), to: stream)
+            if round == 2 { try await Task.sleep(for: .milliseconds(300)) }
+            var signals = 0
+            var numbers: [Int] = []
+            while numbers.last != round * 1_000 + 499 {
+                for batch in try await reader.next(maxEntries: 1000) {
+                    #expect(batch.stream == "s\(stream)")
+                    if case .trimmed = batch.signal { signals += 1 }
+                    numbers += batch.numbers
+                }
+            }
+            #expect(signals == 1, "round \(round)")
+            #expect(numbers == numbers.sorted() && Set(numbers).count == numbers.count)
+        }
+        await broker.close()
+    }
+
+    @Test("a user who may not ask for the server's name reads all streams together, without a loss told")
+    func anonymous() async throws {
+        let redis = try TestRedis(options: ["--user", "app", "on", ">secret", "~*", "+@all", "-info"])
+        let broker = try redis.broker {
+            $0.user = "app"
+            $0.password = "secret"
+        }
+        let reader = broker.makeReader(name: "many")
+        for number in 0..<40 { reader.follow("s\(number)", after: .zero) }
+        for round in 1...5 {
+            for number in [0, 1, 39] {
+                let value = Array(String(round).utf8)
+                _ = try await broker.append([StreamAppend(stream: "s\(number)", fields: [("n", value)])])
+                let batches = try await reader.next(maxEntries: 10)
+                #expect(batches.map(\.stream) == ["s\(number)"])
+                #expect(batches.map(\.numbers) == [[round]] && batches.allSatisfy { $0.signal == nil })
+            }
+        }
+        let list = try redis.command("CLIENT", "LIST").text ?? ""
+        #expect(list.split(separator: "\n").count { $0.contains("name=test:many ") } == 1)
         await broker.close()
     }
 

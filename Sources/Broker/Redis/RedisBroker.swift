@@ -6,9 +6,9 @@ import Synchronization
 /// `Broker` on Redis, version 7.0 or newer, through hiredis: one server, the master that sentinels name, or a Redis
 /// Cluster (`RedisConfiguration.Topology`).
 ///
-/// One connection and thread for the commands of each server, one more for each reader; over a cluster, a reader has one
-/// for each hash tag (shard) that it follows, because Redis blocks on keys of one slot only. Beyond the everyday
-/// commands it needs permission for `EVALSHA`, `EVAL`, `XINFO`, `INFO` (without it every connection is taken for
+/// One connection and thread for the commands of each server, one thread with one or two connections more for each
+/// reader (`ReadingLanes`); over a cluster, a reader has one for each hash tag (shard) that it follows, because Redis
+/// blocks on keys of one slot only. Beyond the everyday commands it needs permission for `EVALSHA`, `EVAL`, `XINFO`, `INFO` (without it every connection is taken for
 /// another server's), `CLIENT UNBLOCK` (without it, a change of followed streams waits for `readBlockMs`), over a
 /// cluster `CLUSTER INFO` and `CLUSTER SLOTS`.
 package final class RedisBroker: Broker {

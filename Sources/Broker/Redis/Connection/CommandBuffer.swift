@@ -70,13 +70,13 @@ struct CommandBuffer: Sendable {
     }
 
     private mutating func digits(_ number: UInt64) {
-        let start = bytes.count
+        let count = Self.digitCount(number)
+        for _ in 0..<count { bytes.append(0) }
         var rest = number
-        repeat {
-            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+        for index in ((bytes.count - count)..<bytes.count).reversed() {
+            bytes[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
             rest /= 10
-        } while rest > 0
-        bytes[start...].reverse()
+        }
     }
 
     private static func digitCount(_ number: UInt64) -> Int {

@@ -30,6 +30,8 @@ final class RedisConnection: @unchecked Sendable {
     /// Names the server process in its role; another one after a restart or failover. Run id and replication id: the
     /// first changes with the process, the second whenever a replica becomes a primary.
     private(set) var serverID = ""
+    /// Else its user may not ask (`INFO`), and `serverID` is another one for each connection.
+    private(set) var isIdentified = false
 
     /// Connects, authenticates, selects the database, and makes sure that the server is what `purpose` needs.
     init(
@@ -154,7 +156,8 @@ final class RedisConnection: @unchecked Sendable {
             lines.first { $0.hasPrefix(name) }.map { String($0.dropFirst(name.count)) } ?? ""
         }
         let runID = field("run_id:")
-        serverID = runID.isEmpty ? "unknown-\(monotonicNs())" : "\(runID).\(field("master_replid:"))"
+        isIdentified = !runID.isEmpty
+        serverID = isIdentified ? "\(runID).\(field("master_replid:"))" : "unknown-\(monotonicNs())"
     }
 
     private func check(hello: RedisValue, _ purpose: Purpose) throws(Failure) {

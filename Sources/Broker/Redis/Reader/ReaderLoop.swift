@@ -30,9 +30,11 @@ struct ReaderLoop {
     private struct Followed {
         /// The stream's name as commands carry it.
         let encodedName: [UInt8]
-        let follow: Int
+        var follow: Int
         var gap: GapCheck
-        var needsCheck = true
+        /// Until then nothing can have been trimmed unseen: the stream was checked, or named by a read that was answered;
+        /// 0: not known.
+        var coveredNs: UInt64 = 0
         /// The server that has told about the stream so far; nil: none yet.
         var server: String?
         /// When its last entries came; 0: never.
@@ -61,10 +63,8 @@ struct ReaderLoop {
         var hasPlainRead = false
         /// The answer to the read under way is there.
         var isAnswered = false
-        /// When the last answer came, or earlier.
+        /// When the answer came, or earlier.
         var heardNs: UInt64 = 0
-        /// Streams of the last read, until it is clear whether the reader was away since its answer.
-        var former: [String] = []
         /// The last read waited for long: there is little to read.
         var isIdle = true
     }
@@ -95,6 +95,10 @@ struct ReaderLoop {
     private var unblocking: (nextNs: UInt64, waitMs: Int)?
     private var streams: [String: Followed] = [:]
     private var follows = 0
+    /// The server does not say who it is, so nobody knows whether two connections lead to the same.
+    private var isAnonymous = false
+    /// A second connection could not be had: none is wanted before.
+    private var togetherUntilNs: UInt64 = 0
 
     init(
         _ inbox: ReaderInbox, _ configuration: RedisConfiguration, place: any RedisPlace, name: String,
@@ -157,9 +161,18 @@ struct ReaderLoop {
         do throws(RedisConnection.Failure) {
             made = try place.connect(name: name)
         } catch {
+            if lane == .lively, lines[Lane.quiet.rawValue].connection != nil {
+                // The other one works: it goes without.
+                togetherUntilNs = addMs(configuration.reconnectMaxMs, to: monotonicNs())
+                return nil
+            }
             place.failed()
             nextAttemptNs = addMs(backoff.nextMs(), to: monotonicNs())
             dropConnections()
+            return nil
+        }
+        if lane == .lively, !made.isIdentified {
+            isAnonymous = true
             return nil
         }
         if let other = lines.lazy.compactMap(\.connection).first, other.serverID != made.serverID {
@@ -195,7 +208,7 @@ struct ReaderLoop {
         lines = Array(repeating: Line(), count: Lane.allCases.count)
         lanes.lost()
         unblocking = nil
-        for stream in streams.keys { streams[stream]?.needsCheck = true }
+        for stream in streams.keys { streams[stream]?.coveredNs = 0 }
     }
 
     // MARK: Reading
@@ -205,38 +218,38 @@ struct ReaderLoop {
     /// Sends what is to be sent and waits for an answer. Nothing: look at the inbox again.
     private mutating func read(maxEntries: Int) throws(RedisConnection.Failure) -> Result<[Reading], BrokerError> {
         let nowNs = monotonicNs()
-        suspectAfterAbsence(nowNs)
-        let streams = streams.mapValues { ReadingLanes.Stream(start: $0.start, isLively: $0.isLively(at: nowNs)) }
+        let mayPart = !isAnonymous && nowNs >= togetherUntilNs
+        let streams = streams.mapValues { stream in
+            ReadingLanes.Stream(start: stream.start, isLively: mayPart && stream.isLively(at: nowNs))
+        }
         for (lane, names) in lanes.next(streams) {
-            guard let connection = try connection(of: lane) else { return .success([]) }
+            guard let connection = try connection(of: lane) else {
+                if lines[Lane.quiet.rawValue].connection != nil { continue }
+                return .success([])
+            }
             switch try signals(of: names, connection) {
             case .success(let signals) where signals.isEmpty: break
             case let answer: return answer
             }
             try send(lane, names, connection, maxEntries: maxEntries)
         }
+        // Nobody would hear of its end.
+        for lane in Lane.allCases where lanes.isFree(lane) { lines[lane.rawValue].connection = nil }
         if unblocking == nil, lanes.isAnyLeftOut(streams) { unblock(waitMs: ReaderLoop.unblockMinMs) }
         guard let lane = try awaitAnswer() else { return .success([]) }
-        return try answer(of: lane)
+        return try answer(of: lane, maxEntries: maxEntries)
     }
 
-    /// What the reader was away from for long may have been trimmed meanwhile.
-    private mutating func suspectAfterAbsence(_ nowNs: UInt64) {
-        for lane in Lane.allCases where lanes.isFree(lane) {
-            let line = lines[lane.rawValue]
-            if line.heardNs != 0, nowNs > addMs(ReaderLoop.awayMs, to: line.heardNs) {
-                for stream in line.former { streams[stream]?.needsCheck = true }
-            }
-            lines[lane.rawValue].former = []
-        }
-    }
-
+    /// Compares streams with their cursors that may have been trimmed while nobody read them.
     private mutating func signals(
         of names: [String], _ connection: RedisConnection
     ) throws(RedisConnection.Failure) -> Result<[Reading], BrokerError> {
+        let nowNs = monotonicNs()
         var suspects: [String: Followed] = [:]
         for name in names {
-            if let followed = streams[name], followed.needsCheck { suspects[name] = followed }
+            if let followed = streams[name], nowNs > addMs(ReaderLoop.awayMs, to: followed.coveredNs) {
+                suspects[name] = followed
+            }
         }
         if suspects.isEmpty { return .success([]) }
         var signals: [Reading] = []
@@ -269,7 +282,9 @@ struct ReaderLoop {
         let blockMs = String(max(1, configuration.readBlockMs))
         let count = String(maxEntries)
         var commands = CommandBuffer()
-        read(["XREAD", "COUNT", lively.isEmpty ? count : "1", "BLOCK", blockMs, "STREAMS"], all, into: &commands)
+        // The plain read brings the rest. But of other streams it must be seen whether there was much.
+        let blockingCount = lively.isEmpty ? count : String(min(maxEntries, StreamAppend.lengthMaxFloor))
+        read(["XREAD", "COUNT", blockingCount, "BLOCK", blockMs, "STREAMS"], all, into: &commands)
         if !lively.isEmpty { read(["XREAD", "COUNT", count, "STREAMS"], lively, into: &commands) }
         try connection.write(commands.bytes)
         try connection.flush()
@@ -277,11 +292,13 @@ struct ReaderLoop {
         lines[lane.rawValue].sentNs = nowNs
         lines[lane.rawValue].hasPlainRead = !lively.isEmpty
         lines[lane.rawValue].isAnswered = false
-        lines[lane.rawValue].former = names
     }
 
     /// Reads the answer that is there.
-    private mutating func answer(of lane: Lane) throws(RedisConnection.Failure) -> Result<[Reading], BrokerError> {
+    /// - Parameter maxEntries: of each stream; the read may have been sent for another `next`.
+    private mutating func answer(
+        of lane: Lane, maxEntries: Int
+    ) throws(RedisConnection.Failure) -> Result<[Reading], BrokerError> {
         let line = lines[lane.rawValue]
         guard let connection = line.connection else { return .success([]) }
         let asked = lanes.answered(lane)
@@ -298,6 +315,10 @@ struct ReaderLoop {
         backoff.reset()
         guard case .success(let batches) = decoded else { return decoded.map { _ in [] } }
 
+        for (stream, start) in asked {
+            guard let followed = streams[stream], ReadingLanes.isOfUse(start, followed.start) else { continue }
+            streams[stream]?.coveredNs = max(followed.coveredNs, line.heardNs)
+        }
         var readings: [Reading] = []
         for var batch in batches {
             guard let followed = streams[batch.stream], let start = asked[batch.stream],
@@ -305,6 +326,7 @@ struct ReaderLoop {
             else { continue }
             // The other lane may have brought the first of them.
             if start.cursor < followed.gap.cursor { batch.entries.removeAll { $0.id <= followed.gap.cursor } }
+            if batch.entries.count > maxEntries { batch.entries.removeLast(batch.entries.count - maxEntries) }
             if !batch.entries.isEmpty { readings.append((batch, followed)) }
         }
         let long = readings.filter { $0.batch.entries.count >= StreamAppend.lengthMaxFloor }
@@ -397,7 +419,7 @@ struct ReaderLoop {
 
     private typealias Checked = [String: (Followed, StreamSignal?)]
 
-    private func check(
+    private mutating func check(
         _ connection: RedisConnection, _ suspects: [String: Followed]
     ) throws(RedisConnection.Failure) -> Result<Checked, BrokerError> {
         var commands = CommandBuffer()
@@ -414,8 +436,13 @@ struct ReaderLoop {
                 let info = try StreamInfo.decode(values[2 * index])
                 let cursorExists = !(values[2 * index + 1].array ?? []).isEmpty
                 let signal = after.gap.check(info, cursorExists: cursorExists)
-                after.needsCheck = false
+                after.coveredNs = monotonicNs()
                 after.server = connection.serverID
+                if signal != nil {
+                    // What a read that is still under way brings belongs to what was there before.
+                    follows += 1
+                    after.follow = follows
+                }
                 let isOther = followed.server.map { $0 != connection.serverID } ?? false
                 checked[stream] = (after, signal ?? (isOther ? .serverChanged : nil))
             }

@@ -30,6 +30,8 @@ struct ReadingLanes {
     static let splitMin = 16
 
     private var underWay: [[String: Start]?] = Array(repeating: nil, count: Lane.allCases.count)
+    /// The lively lane is in use, which takes a connection.
+    private var isSplit = false
 
     func isFree(_ lane: Lane) -> Bool { underWay[lane.rawValue] == nil }
 
@@ -37,11 +39,12 @@ struct ReadingLanes {
     func next(_ streams: [String: Stream]) -> [(lane: Lane, streams: [String])] {
         var reads: [(lane: Lane, streams: [String])] = []
         var lively = Set<String>()
-        if isFree(.lively), streams.count > Self.splitMin {
-            // Streams that were lively when the quiet read was sent and are not any more have nobody else.
-            lively = Set(
-                streams.lazy.filter { name, stream in stream.isLively || !mayRead(.quiet, name, stream.start) }.map(
-                    \.key))
+        let isToBeSplit = streams.count > Self.splitMin
+        if isFree(.lively), isToBeSplit || isSplit {
+            for (name, stream) in streams {
+                // What the quiet read under way does not name has nobody else until that is sent anew.
+                if isToBeSplit && stream.isLively || !mayRead(.quiet, name, stream.start) { lively.insert(name) }
+            }
             if !lively.isEmpty { reads.append((.lively, Array(lively))) }
         }
         if isFree(.quiet) {
@@ -68,7 +71,10 @@ struct ReadingLanes {
         return Self.isOfUse(asked, now)
     }
 
-    mutating func sent(_ lane: Lane, _ streams: [String: Start]) { underWay[lane.rawValue] = streams }
+    mutating func sent(_ lane: Lane, _ streams: [String: Start]) {
+        underWay[lane.rawValue] = streams
+        isSplit = !isFree(.lively)
+    }
 
     /// - Returns: what the read that is answered knew.
     mutating func answered(_ lane: Lane) -> [String: Start] {
@@ -77,7 +83,7 @@ struct ReadingLanes {
     }
 
     /// All connections are gone.
-    mutating func lost() { underWay = Array(repeating: nil, count: Lane.allCases.count) }
+    mutating func lost() { self = ReadingLanes() }
 
     /// Whether the answer to a read leaves no hole behind what the reader has by now. (It may begin below that.)
     static func isOfUse(_ asked: Start, _ now: Start) -> Bool {
