@@ -242,6 +242,37 @@ struct ToolTests {
                 #expect(
                     try await psql("SELECT indisvalid FROM pg_index WHERE indexrelid = '\(index)'::regclass") == "t")
 
+                // What would lose data is refused, and done when it is asked for; what may be lost is said first.
+                _ = try await psql("ALTER TABLE memo ALTER COLUMN text TYPE integer USING 7, ADD COLUMN old text")
+                _ = try await psql("CREATE TABLE public.leftover (n int)")
+                _ = try await psql("INSERT INTO public.leftover VALUES (1), (2), (3)")
+                let before = try await psql("SELECT count(*) FROM memo")
+                let refused = try await output(["migrate", project, "--set", "postgres.url=\(url)"], code: 1)
+                #expect(refused.contains("column \"text\" is integer, the schema wants text"), "\(refused)")
+                #expect(refused.contains("freshet migrate --force makes all of them"), "\(refused)")
+                let losses = try await migrate(["--force", "--drop-extras", "--dry-run"])
+                #expect(losses.contains("may lose: memo.text: integer becomes text"), "\(losses)")
+                #expect(losses.contains("may lose: memo.old: the column is dropped with all its values (0 rows)"))
+                #expect(losses.contains("may lose: leftover: the table is dropped with all its rows (3 rows)"))
+                #expect(try await psql("SELECT count(*) FROM public.leftover") == "3")
+                let forced = try await migrate(["--force", "--drop-extras"])
+                #expect(forced.contains("change type of memo.text from integer to text"), "\(forced)")
+                #expect(try await psql("SELECT count(*), min(text) FROM memo") == "\(before)|7")
+                #expect(try await psql("SELECT to_regclass('public.leftover') IS NULL") == "t")
+                #expect(try await migrate().contains("nothing to do"))
+                // What fails half-way leaves everything as it was.
+                _ = try await psql("ALTER TABLE memo ADD COLUMN more text")
+                try append("\ntype Need @table { a: String }", to: schema)
+                _ = try await psql(
+                    "CREATE TABLE public.need (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), a uuid);"
+                        + " CREATE VIEW public.of_memo AS SELECT more FROM memo")
+                let failed = try await output(
+                    ["migrate", project, "--force", "--drop-extras", "--set", "postgres.url=\(url)"], code: 1)
+                #expect(failed.contains("may lose: memo.more"), "\(failed)")
+                #expect(try await psql("SELECT count(more) FROM memo") == "0")
+                _ = try await psql("DROP VIEW public.of_memo")
+                #expect(try await migrate(["--force", "--drop-extras"]).contains("drop column memo.more"))
+
                 // A node of which the database lacks a column is not ready until somebody migrates; what the database
                 // lacks or has beside, and nobody reads, it only tells.
                 _ = try await psql("ALTER TABLE movie DROP COLUMN tags")

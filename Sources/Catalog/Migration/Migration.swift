@@ -1,8 +1,9 @@
 /// From a schema to DDL.
 ///
 /// `create` builds everything on an empty database and does nothing on one that has it. `plan` compares with what a
-/// database has and only ever adds: what would lose or reinterpret data is refused and explained, what the database has
-/// beyond the schema is left alone and listed.
+/// database has and by itself only ever adds: what would lose or reinterpret data is refused and explained, what the
+/// database has beyond the schema is left alone and listed. Both are done where the caller allows them, and the plan says
+/// what may be lost.
 ///
 /// Concurrency is the caller's: hold one advisory lock from reading the description to the last statement.
 package enum Migration {
@@ -28,11 +29,23 @@ package enum Migration {
         return statements
     }
 
+    /// What else than additions a plan may contain.
+    package struct Permissions: OptionSet, Sendable, Hashable {
+        package let rawValue: Int
+        package init(rawValue: Int) { self.rawValue = rawValue }
+        /// Rewriting tables, and what fails on rows that exist: other types, NOT NULL, other definitions of indexes.
+        package static let rewrites = Permissions(rawValue: 1)
+        /// Dropping tables, columns and enums that the schema does not have.
+        package static let drops = Permissions(rawValue: 2)
+    }
+
     /// What is to be done so that a database serves the schema.
     package static func plan(
-        _ schema: Schema, existing: DatabaseDescription, in namespace: String = "public"
+        _ schema: Schema, existing: DatabaseDescription, in namespace: String = "public",
+        allowing permissions: Permissions = []
     ) -> MigrationPlan {
-        var planner = MigrationPlanner(schema: schema, existing: existing, namespace: namespace)
+        var planner = MigrationPlanner(
+            schema: schema, existing: existing, namespace: namespace, permissions: permissions)
         return planner.plan()
     }
 }
@@ -51,10 +64,24 @@ package struct MigrationPlan: Sendable {
         package let suggestion: String?
         /// Operations over the schema fail as long as it is so.
         package var isHarmful = false
+        /// It is done when it is allowed.
+        package var permission: Migration.Permissions = []
+    }
+
+    /// What a step that had to be allowed may lose.
+    package struct Loss: Sendable, Hashable {
+        /// `movie.year`, `movie`.
+        package let object: String
+        /// One sentence for the operator.
+        package let message: String
+        /// Gives the number of rows that it concerns; nil: it concerns none.
+        package let countSQL: String?
     }
 
     /// To be run in order; each does nothing when its work is done already.
     package var steps: [SQLStatement] = []
+    /// What the steps may lose; empty unless something was allowed.
+    package var losses: [Loss] = []
     /// Changes of the schema that cannot be made without losing or reinterpreting data. The schema does not fit the
     /// database while there are any.
     package var refused: [Finding] = []

@@ -9,16 +9,24 @@
 /// | optional column | NOT NULL | loosened |
 /// | required column | nullable | refused: old rows may hold null |
 /// | another type, another key | | refused |
+/// | index or constraint | one of that name, defined otherwise | refused |
 /// | nothing | anything | left alone, listed as drift |
+///
+/// What is refused is done with `Permissions.rewrites`, but for keys and sequences; what is left alone is dropped with
+/// `Permissions.drops`.
 struct MigrationPlanner {
     private let schema: Schema
     private let existing: DatabaseDescription
     private let sql: DefinitionSQL
+    private let permissions: Migration.Permissions
     private var result = MigrationPlan()
     /// `table.column` of what is absent or of another type: nothing can be built on it.
     private var unusable: Set<String> = []
 
-    init(schema: Schema, existing: DatabaseDescription, namespace: String) {
+    init(
+        schema: Schema, existing: DatabaseDescription, namespace: String, permissions: Migration.Permissions = []
+    ) {
+        self.permissions = permissions
         self.schema = schema
         self.existing = existing
         sql = DefinitionSQL(schema: schema, namespace: namespace)
@@ -103,20 +111,26 @@ struct MigrationPlanner {
                 addColumn(column, to: table)
                 continue
             }
-            compareType(column, present, table)
+            let isRetyped = compareType(column, present, table)
             compareNullability(column, present, table)
-            compareDefault(column, present, table)
+            if !isRetyped { compareDefault(column, present, table) }
         }
         let names = Set(table.columns.map(\.name))
         for extra in found.columns where !names.contains(extra.name) {
             let blocks = !extra.isNullable && extra.defaultSQL == nil
+            let alter = "ALTER TABLE \(sql.qualified(table.name))"
+            let drop = SQLStatement(
+                "\(alter) DROP COLUMN IF EXISTS \(SQLName.quoted(extra.name))",
+                summary: "drop column \(table.name).\(extra.name)")
+            let loss = MigrationPlan.Loss(
+                object: "\(table.name).\(extra.name)", message: "the column is dropped with all its values",
+                countSQL: count(table, "\(SQLName.quoted(extra.name)) IS NOT NULL"))
+            if allow(.drops, [drop], loss) { continue }
             drift(
                 table.name, extra.name,
                 "column \"\(extra.name)\" is not in the schema"
                     + (blocks ? "; it is required and has no default, so inserts will fail" : ""),
-                suggestion: blocks
-                    ? "ALTER TABLE \(sql.qualified(table.name)) ALTER COLUMN \(SQLName.quoted(extra.name)) DROP NOT NULL"
-                    : nil,
+                suggestion: blocks ? "\(alter) ALTER COLUMN \(SQLName.quoted(extra.name)) DROP NOT NULL" : nil,
                 isHarmful: blocks)
         }
     }
@@ -127,28 +141,52 @@ struct MigrationPlanner {
             result.steps.append(sql.addColumn(column, to: table))
             return
         }
+        let loss = MigrationPlan.Loss(
+            object: "\(table.name).\(column.name)",
+            message: "nothing is lost; a required column without a default can be added to an empty table only",
+            countSQL: count(table))
+        if allow(.rewrites, [sql.addColumn(column, to: table)], loss) { return }
         unusable.insert("\(table.name).\(column.name)")
         refuse(
             table.name, column.name,
             "column \"\(column.name)\" is new and required, and there is no value for the rows that exist",
-            suggestion: "make it optional, or give it @default(value: …) or @default(sql: …)")
+            suggestion: "make it optional, or give it @default(value: …) or @default(sql: …)", permission: .rewrites)
     }
 
+    /// - Returns: whether the column gets another type, and its default with it.
     private mutating func compareType(
         _ column: Column, _ present: DatabaseDescription.Column, _ table: Table
-    ) {
+    ) -> Bool {
         // The description names enums without quotes and schema.
         var wanted = schema.sqlType(of: column)
         if case .enumeration(let typeName) = column.type.scalar, column.sqlTypeOverride == nil {
             wanted = (schema.enums[typeName]?.name ?? typeName) + (column.type.isList ? "[]" : "")
         }
-        guard wanted != present.type else { return }
+        guard wanted != present.type else { return false }
+        let alter = "ALTER COLUMN \(SQLName.quoted(column.name))"
+        let type = schema.sqlType(of: column, enumSchema: sql.namespace)
+        if !["identity", "generated"].contains(present.defaultSQL) {
+            // The default has the former type.
+            var changes = present.defaultSQL == nil ? [] : ["\(alter) DROP DEFAULT"]
+            changes.append("\(alter) TYPE \(type) USING \(SQLName.quoted(column.name))::\(type)")
+            if let value = sql.defaultSQL(column) { changes.append("\(alter) SET DEFAULT \(value)") }
+            let retype = SQLStatement(
+                "ALTER TABLE \(sql.qualified(table.name)) \(changes.joined(separator: ", "))",
+                summary: "change type of \(table.name).\(column.name) from \(present.type) to \(wanted)")
+            let loss = MigrationPlan.Loss(
+                object: "\(table.name).\(column.name)",
+                message: "\(present.type) becomes \(wanted): what the new type cannot hold exactly is lost, or fails;"
+                    + " the table is locked while it is rewritten",
+                countSQL: count(table, "\(SQLName.quoted(column.name)) IS NOT NULL"))
+            if allow(.rewrites, [retype], loss) { return true }
+        }
         unusable.insert("\(table.name).\(column.name)")
         refuse(
             table.name, column.name,
             "column \"\(column.name)\" is \(present.type), the schema wants \(wanted)",
-            suggestion: "ALTER TABLE \(sql.qualified(table.name)) ALTER COLUMN \(SQLName.quoted(column.name))"
-                + " TYPE \(schema.sqlType(of: column, enumSchema: sql.namespace)) USING …")
+            suggestion: "ALTER TABLE \(sql.qualified(table.name)) \(alter) TYPE \(type) USING …",
+            permission: .rewrites)
+        return false
     }
 
     private mutating func compareNullability(
@@ -159,10 +197,17 @@ struct MigrationPlanner {
             result.steps.append(
                 SQLStatement(alter + " DROP NOT NULL", summary: "make column \(table.name).\(column.name) optional"))
         } else if !column.isNullable, present.isNullable {
+            let require = SQLStatement(
+                alter + " SET NOT NULL", summary: "make column \(table.name).\(column.name) required")
+            let loss = MigrationPlan.Loss(
+                object: "\(table.name).\(column.name)",
+                message: "nothing is lost; it fails while rows hold null, and the table is locked while it is read",
+                countSQL: count(table, "\(SQLName.quoted(column.name)) IS NULL"))
+            if allow(.rewrites, [require], loss) { return }
             refuse(
                 table.name, column.name,
                 "column \"\(column.name)\" is required in the schema, but rows may hold null",
-                suggestion: alter + " SET NOT NULL")
+                suggestion: require.sql, permission: .rewrites)
         }
     }
 
@@ -228,9 +273,13 @@ struct MigrationPlanner {
         _ name: String, in present: [DatabaseDescription.Index], _ table: Table
     ) -> Bool {
         guard present.contains(where: { $0.name == name }) else { return false }
+        let drop = SQLStatement("DROP INDEX IF EXISTS \(sql.qualified(name))", summary: "drop index \(name)")
+        let loss = MigrationPlan.Loss(
+            object: "\(table.name).\(name)", message: "nothing is lost; the index is built anew", countSQL: nil)
+        if allow(.rewrites, [drop], loss) { return false }
         refuse(
             table.name, name, "index \"\(name)\" exists with another definition",
-            suggestion: "DROP INDEX \(sql.qualified(name))")
+            suggestion: "DROP INDEX \(sql.qualified(name))", permission: .rewrites)
         return true
     }
 
@@ -256,9 +305,16 @@ struct MigrationPlanner {
                         "\(alter) DROP CONSTRAINT IF EXISTS \(SQLName.quoted(other.name)), ADD \(definition)",
                         summary: "change foreign key \(other.name) to ON DELETE \(reference.deleteRule.rawValue)"))
             } else if (found?.foreignKeys ?? []).contains(where: { $0.name == reference.constraintName }) {
+                let name = reference.constraintName
+                let replace = SQLStatement(
+                    "ALTER TABLE \(sql.qualified(table.name)) DROP CONSTRAINT IF EXISTS \(SQLName.quoted(name)),"
+                        + " ADD \(definition)", summary: "replace foreign key \(name)")
+                let loss = MigrationPlan.Loss(
+                    object: "\(table.name).\(name)",
+                    message: "nothing is lost; it fails while rows refer to what does not exist", countSQL: nil)
+                if allow(.rewrites, [replace], loss) { continue }
                 refuse(
-                    table.name, reference.constraintName,
-                    "constraint \"\(reference.constraintName)\" exists with another definition")
+                    table.name, name, "constraint \"\(name)\" exists with another definition", permission: .rewrites)
             } else {
                 result.steps.append(statement)
             }
@@ -277,19 +333,59 @@ struct MigrationPlanner {
                 view.name, nil, "view \"\(view.name)\" of type \(view.typeName) does not exist; its queries will fail",
                 suggestion: "CREATE VIEW \(sql.qualified(view.name)) AS SELECT …", isHarmful: true)
         }
-        let tables = Set(schema.tables.map(\.name))
-        for table in existing.tables where !tables.contains(table.name) {
-            drift(table.name, nil, "table \"\(table.name)\" is not in the schema")
+        let tables = Set((schema.tables + schema.views).map(\.name))
+        let extraTables = existing.tables.filter { !tables.contains($0.name) }
+        let names = extraTables.map { sql.qualified($0.name) }.joined(separator: ", ")
+        // Together, because they may refer to each other.
+        let drop = SQLStatement(
+            "DROP TABLE IF EXISTS \(names)",
+            summary: "drop \(extraTables.count == 1 ? "table" : "tables") "
+                + extraTables.map(\.name).joined(separator: ", "))
+        let losses = extraTables.map { table in
+            MigrationPlan.Loss(
+                object: table.name, message: "the table is dropped with all its rows",
+                countSQL: "SELECT count(*) FROM \(sql.qualified(table.name))")
+        }
+        if losses.isEmpty || !allow(.drops, [drop], losses) {
+            for table in extraTables { drift(table.name, nil, "table \"\(table.name)\" is not in the schema") }
         }
         let enums = Set(schema.enums.values.map(\.name))
         for name in existing.enums.keys.sorted() where !enums.contains(name) {
+            let drop = SQLStatement("DROP TYPE IF EXISTS \(sql.qualified(name))", summary: "drop enum \(name)")
+            let loss = MigrationPlan.Loss(
+                object: name, message: "the enum is dropped; that fails while a column uses it", countSQL: nil)
+            if allow(.drops, [drop], loss) { continue }
             drift(name, nil, "enum \"\(name)\" is not in the schema")
         }
     }
 
-    private mutating func refuse(_ object: String, _ part: String?, _ message: String, suggestion: String? = nil) {
+    /// - Returns: whether the steps are taken.
+    private mutating func allow(
+        _ permission: Migration.Permissions, _ steps: [SQLStatement], _ losses: [MigrationPlan.Loss]
+    ) -> Bool {
+        guard permissions.contains(permission) else { return false }
+        result.steps += steps
+        result.losses += losses
+        return true
+    }
+
+    private mutating func allow(
+        _ permission: Migration.Permissions, _ steps: [SQLStatement], _ loss: MigrationPlan.Loss
+    ) -> Bool {
+        allow(permission, steps, [loss])
+    }
+
+    private func count(_ table: Table, _ condition: String? = nil) -> String {
+        "SELECT count(*) FROM \(sql.qualified(table.name))" + (condition.map { " WHERE \($0)" } ?? "")
+    }
+
+    private mutating func refuse(
+        _ object: String, _ part: String?, _ message: String, suggestion: String? = nil,
+        permission: Migration.Permissions = []
+    ) {
         result.refused.append(
-            MigrationPlan.Finding(object: object, part: part, message: message, suggestion: suggestion))
+            MigrationPlan.Finding(
+                object: object, part: part, message: message, suggestion: suggestion, permission: permission))
     }
 
     private mutating func drift(

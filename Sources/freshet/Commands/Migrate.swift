@@ -7,7 +7,11 @@ internal import Settings
 
 struct Migrate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Brings the database to the project's schema: adds what is missing, refuses what would lose data.")
+        abstract: "Brings the database to the project's schema: adds what is missing, refuses what would lose data.",
+        discussion: """
+            With --force and --drop-extras more is done, in the same transaction; what may be lost is said first, with \
+            the rows that it concerns. --dry-run says it without doing it. Keys and sequences are never changed.
+            """)
 
     @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
     var project: String
@@ -17,6 +21,16 @@ struct Migrate: AsyncParsableCommand {
 
     @Flag(help: "Build indexes while others write (CREATE INDEX CONCURRENTLY): slower, and not all or nothing.")
     var concurrently = false
+
+    @Flag(
+        help: """
+            Change types, make columns required and replace indexes and foreign keys of another definition, too: \
+            rewrites tables, and may lose what a new type cannot hold.
+            """)
+    var force = false
+
+    @Flag(help: "Drop tables, columns and enums that the schema does not have, with all they hold.")
+    var dropExtras = false
 
     @Flag(help: "Load the project's seed.sql, if the database is empty.")
     var seed = false
@@ -31,10 +45,14 @@ struct Migrate: AsyncParsableCommand {
         let catalog = ProjectLoading.catalog(of: project, everyMinimumMs: settings.worker.everyMinimumMs)
         guard let url = settings.postgres.url else { Terminal.fail("postgres.url is not set") }
         let database = Database(url: url, logger: Logger(label: "freshet.migrate"))
+        var permissions: Migration.Permissions = []
+        if force { permissions.insert(.rewrites) }
+        if dropExtras { permissions.insert(.drops) }
         do {
             try await database.pool.start()
             if dryRun {
-                let plan = try await database.plan(catalog.schema)
+                let plan = try await database.plan(catalog.schema, allowing: permissions)
+                Self.tell(try await database.losses(of: plan))
                 for step in plan.steps {
                     Terminal.out("\(step.summary)\n\(concurrently ? step.concurrentSQL ?? step.sql : step.sql);\n")
                 }
@@ -42,7 +60,9 @@ struct Migrate: AsyncParsableCommand {
                 if plan.isUpToDate { Terminal.out("nothing to do") }
                 guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
             } else {
-                let done = try await database.migrate(catalog.schema, isConcurrent: concurrently)
+                let done = try await database.migrate(
+                    catalog.schema, isConcurrent: concurrently, allowing: permissions, tell: Self.tell,
+                    waits: { Terminal.error("another migration is under way; waiting for its end") })
                 for line in done { Terminal.out(line) }
                 try await database.pool.script(ServiceSchema.sql)
                 if seed, let sql = project.seedSQL, try await database.isEmpty(catalog.schema) {
@@ -56,5 +76,9 @@ struct Migrate: AsyncParsableCommand {
             Terminal.fail(Terminal.reason(error))
         }
         await database.pool.stop()
+    }
+
+    private static func tell(_ losses: [String]) {
+        for loss in losses { Terminal.error("may lose: \(loss)") }
     }
 }

@@ -19,10 +19,24 @@ struct Database: Sendable {
         pool = PostgresPool(configuration: configuration, logger: logger)
     }
 
-    func plan(_ schema: Schema) async throws -> MigrationPlan {
+    func plan(_ schema: Schema, allowing permissions: Migration.Permissions = []) async throws -> MigrationPlan {
         let rows = try await pool.query(Statement(Migration.introspectionSQL()))
         let text = rows.rows.first?.string(0) ?? "{}"
-        return Migration.plan(schema, existing: try DatabaseDescription(parsing: text))
+        return Migration.plan(schema, existing: try DatabaseDescription(parsing: text), allowing: permissions)
+    }
+
+    /// What the plan may lose, one line each, with the number of rows that it concerns now.
+    func losses(of plan: MigrationPlan) async throws -> [String] {
+        var lines: [String] = []
+        for loss in plan.losses {
+            var line = "\(loss.object): \(loss.message)"
+            if let count = loss.countSQL {
+                let rows = try await pool.query(Statement(count)).rows.first?.string(0) ?? "?"
+                line += " (\(rows) \(rows == "1" ? "row" : "rows"))"
+            }
+            lines.append(line)
+        }
+        return lines
     }
 
     /// Brings the database to the schema under one advisory lock.
@@ -31,14 +45,22 @@ struct Database: Sendable {
     ///   - lockTimeoutMs: to wait for a table's lock; whoever comes after waits behind. 0: without end.
     ///   - isConcurrent: indexes are built while others write, each by itself; the rest is then two transactions, one
     ///     before and one after them.
+    ///   - permissions: what else than additions may be done.
+    ///   - tell: is given what that may lose, before anything is changed.
+    ///   - waits: called once, when another migration is under way.
     /// - Throws: `MigrationRefused` when something cannot be done without losing data; then nothing was changed.
-    func migrate(_ schema: Schema, lockTimeoutMs: Int = 0, isConcurrent: Bool = false) async throws -> [String] {
+    func migrate(
+        _ schema: Schema, lockTimeoutMs: Int = 0, isConcurrent: Bool = false,
+        allowing permissions: Migration.Permissions = [], tell: @Sendable ([String]) -> Void = { _ in },
+        waits: @Sendable () -> Void = {}
+    ) async throws -> [String] {
         try await pool.withSession { session in
-            try await Self.lock(session)
+            try await Self.lock(session, waits: waits)
             // As long as an index of a large table takes; what is cut off half-way would be cut off the next time, too.
             try await session.script("SET statement_timeout = \(Self.stepTimeoutMs)")
-            let plan = try await self.plan(schema)
+            let plan = try await self.plan(schema, allowing: permissions)
             guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
+            tell(try await self.losses(of: plan))
             // Steps that cannot share a transaction (a new enum value) go alone; the others are all or nothing.
             for step in plan.steps where step.needsOwnTransaction {
                 try await session.script(step.sql, timeoutMs: Self.stepTimeoutMs)
@@ -63,11 +85,14 @@ struct Database: Sendable {
 
     /// Waits for the migration that goes on. Asked again and again, because a statement that waits holds a snapshot, for
     /// which an index that is built concurrently by the holder would wait in turn.
-    private static func lock(_ session: PostgresSession) async throws {
+    private static func lock(_ session: PostgresSession, waits: () -> Void) async throws {
+        var isTold = false
         while true {
             let answer = try await session.execute(
                 "SELECT pg_try_advisory_lock(hashtextextended('freshet.migration', 0))")
             if answer.rows.first?.bool(0) == true { return }
+            if !isTold { waits() }
+            isTold = true
             try await Task.sleep(for: .milliseconds(lockPauseMs))
         }
     }
@@ -129,7 +154,11 @@ struct MigrationRefused: Error, CustomStringConvertible {
     let findings: [MigrationPlan.Finding]
 
     var description: String {
-        "the database cannot be brought to the schema without losing data:\n"
+        let forceable = findings.count { $0.permission.contains(.rewrites) }
+        let help = forceable == findings.count ? "all of them" : "\(forceable) of \(findings.count)"
+        return "the database cannot be brought to the schema without losing data:\n"
             + findings.map { "  " + $0.text }.joined(separator: "\n")
+            + (forceable == 0
+                ? "" : "\nfreshet migrate --force makes \(help); --force --dry-run says what may be lost")
     }
 }

@@ -106,9 +106,11 @@ struct MigrationPlanTests {
         ], enums: ["mood": ["GOOD", "BAD"]])
 
     private func plan(
-        _ movie: String, rest: String = "type Studio @table", moods: String = "GOOD BAD"
+        _ movie: String, rest: String = "type Studio @table", moods: String = "GOOD BAD",
+        allowing permissions: Migration.Permissions = []
     ) -> MigrationPlan {
-        return Migration.plan(compileSchema("\(movie)\n\(rest)\nenum Mood { \(moods) }"), existing: before)
+        Migration.plan(
+            compileSchema("\(movie)\n\(rest)\nenum Mood { \(moods) }"), existing: before, allowing: permissions)
     }
 
     private static let same = "type Movie @table { title: String! mood: Mood studio: Studio }"
@@ -170,6 +172,66 @@ struct MigrationPlanTests {
                 }
                 """)
                 == ["movie_studio_id_fkey: constraint \"movie_studio_id_fkey\" exists with another definition"])
+    }
+
+    @Test func whatIsRefusedIsDoneWhenItIsAllowed() {
+        let movie = """
+            type Movie @table {
+              title: Int! @default(value: 3)
+              mood: Mood! @index(name: "taken")
+              need: String! @unique
+              studio: Studio @ref(constraintName: "x")
+              other: Studio @ref(constraintName: "movie_studio_id_fkey")
+            }
+            """
+        let refused = plan(movie).refused
+        #expect(refused.map(\.part) == ["title", "mood", "need", "taken", "movie_studio_id_fkey"])
+        #expect(refused.allSatisfy { $0.permission == .rewrites })
+        #expect(plan(movie, allowing: .drops).refused == refused)
+        let forced = plan(movie, allowing: .rewrites)
+        #expect(forced.refused.isEmpty)
+        #expect(
+            forced.steps.map(\.summary) == [
+                "change type of movie.title from text to integer", "make column movie.mood required",
+                "add column movie.need", "add column movie.other_id", "create unique index movie_need_uidx",
+                "drop index taken", "create index taken", "create index movie_other_id_idx",
+                "replace foreign key movie_studio_id_fkey",
+            ])
+        #expect(
+            forced.steps.first?.sql == """
+                ALTER TABLE "public"."movie" ALTER COLUMN "title" TYPE integer USING "title"::integer, \
+                ALTER COLUMN "title" SET DEFAULT '3'::integer
+                """)
+        #expect(
+            forced.losses.map(\.object) == [
+                "movie.title", "movie.mood", "movie.need", "movie.taken", "movie.movie_studio_id_fkey",
+            ])
+        #expect(
+            forced.losses.prefix(3).map(\.countSQL) == [
+                #"SELECT count(*) FROM "public"."movie" WHERE "title" IS NOT NULL"#,
+                #"SELECT count(*) FROM "public"."movie" WHERE "mood" IS NULL"#,
+                #"SELECT count(*) FROM "public"."movie""#,
+            ])
+        // Keys and sequences never.
+        let key = plan(
+            "type Movie @table(key: \"title\") { id: UUID! title: String! mood: Mood studio: Studio }",
+            allowing: [.rewrites, .drops])
+        #expect(key.refused.count == 1 && key.refused[0].permission.isEmpty)
+    }
+
+    @Test func extrasAreDroppedWhenThatIsAllowed() {
+        let schema = compileSchema("type Movie @table { mood: Mood }\nenum Mood { GOOD BAD }")
+        let plan = Migration.plan(schema, existing: before, allowing: .drops)
+        #expect(plan.drift.isEmpty)
+        #expect(
+            plan.steps.map(\.sql) == [
+                #"ALTER TABLE "public"."movie" DROP COLUMN IF EXISTS "title""#,
+                #"ALTER TABLE "public"."movie" DROP COLUMN IF EXISTS "studio_id""#,
+                #"DROP TABLE IF EXISTS "public"."studio""#,
+            ])
+        #expect(plan.losses.map(\.object) == ["movie.title", "movie.studio_id", "studio"])
+        #expect(plan.losses.last?.countSQL == #"SELECT count(*) FROM "public"."studio""#)
+        #expect(Migration.plan(schema, existing: before, allowing: .rewrites).losses.isEmpty)
     }
 
     @Test func aSerialNeedsItsSequence() {
