@@ -9,8 +9,8 @@ struct Migrate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Brings the database to the project's schema: adds what is missing, refuses what would lose data.",
         discussion: """
-            With --force and --drop-extras more is done, in the same transaction; what may be lost is said first, with \
-            the rows that it concerns. --dry-run says it without doing it. Keys and sequences are never changed.
+            With --force and --drop-extras more is done; what may be lost is said first, with the rows that it \
+            concerns. --dry-run says it without doing it. Keys and sequences are never changed.
             """)
 
     @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")

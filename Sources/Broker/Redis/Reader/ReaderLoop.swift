@@ -23,7 +23,8 @@ protocol ReaderHelper: Sendable {
 /// entries or more. A stream keeps at least that many, so a shorter read without a pause cannot have lost any to
 /// trimming by length; and trimming by age does not reach entries that young.
 ///
-/// Never leaves its thread.
+/// Never leaves its thread. One long file, because connecting, reading and comparing share the state of one thread, which
+/// is private to it; which lane reads what is decided in `ReadingLanes`, what a comparison means in `GapCheck`.
 struct ReaderLoop {
     private typealias Lane = ReadingLanes.Lane
 
@@ -154,7 +155,8 @@ struct ReaderLoop {
 
     // MARK: Connections
 
-    /// The lane's connection, made now if need be; nil: none could be made, and `nextAttemptNs` says when to try again.
+    /// The lane's connection, made now if need be; nil: there is none. Then either both are gone and `nextAttemptNs` says
+    /// when to try again, or all is read over the quiet one (`togetherUntilNs`, `isAnonymous`).
     private mutating func connection(of lane: Lane) throws(RedisConnection.Failure) -> RedisConnection? {
         if let connection = lines[lane.rawValue].connection { return connection }
         let made: RedisConnection
