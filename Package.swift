@@ -92,7 +92,7 @@ let package = Package(
             "HTTPServer",
             [nio, nioPosix, nioHTTP, nioWebSocket, .product(name: "NIOSSL", package: "swift-nio-ssl"), logging]),
         module("GRPC", ["HTTPServer", nio, nioHTTP2, nioHPACK]),
-        module("Observability", [logging, metrics]),
+        module("Observability", ["CLinux", logging, metrics]),
         module("Settings", [.product(name: "Configuration", package: "swift-configuration"), yams]),
         module(
             "Tokens",

@@ -50,6 +50,8 @@ package final class EventPublisher: Sendable {
     private let directory: ClusterDirectory
     private let settings: Settings
     private let logger: Logger
+    /// Name of each shard's stream of events.
+    private let streams: [String]
     private let state: Mutex<State>
     private let published = Counter(label: "freshet_events_published_total")
     private let deferred = Counter(label: "freshet_events_deferred_total")
@@ -80,6 +82,7 @@ package final class EventPublisher: Sendable {
         self.directory = directory
         self.settings = settings
         self.logger = logger
+        streams = (0..<directory.shardCount).map { broker.keys.events(shard: $0) }
         let publication = Publication<Published>(
             inFlightMax: settings.inFlightMax, deleteBatchMax: settings.deleteBatchMax)
         self.state = Mutex(State(publication: publication))
@@ -125,8 +128,13 @@ package final class EventPublisher: Sendable {
         let fields = [(name: "e", value: row.event)]
         return shards.map { shard in
             StreamAppend(
-                stream: broker.keys.events(shard: shard.number), fields: fields, lengthMax: settings.eventsLengthMax)
+                stream: stream(of: shard), fields: fields, lengthMax: settings.eventsLengthMax)
         }
+    }
+
+    /// A row may name shards that a former cluster had.
+    private func stream(of shard: ShardID) -> String {
+        streams.indices.contains(shard.number) ? streams[shard.number] : broker.keys.events(shard: shard.number)
     }
 
     /// The shards that must hear of a committed event by `orders`, which were confirmed after its commit, and those
@@ -158,7 +166,7 @@ package final class EventPublisher: Sendable {
         _ = try await broker.append(
             (0..<directory.shardCount).map { shard in
                 StreamAppend(
-                    stream: broker.keys.events(shard: shard), fields: [("doubt", [])],
+                    stream: streams[shard], fields: [("doubt", [])],
                     lengthMax: settings.eventsLengthMax)
             })
         state.withLock { $0.serverChangesTold = changes }

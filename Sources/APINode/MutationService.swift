@@ -19,6 +19,7 @@ package final class MutationService: Sendable {
     private let inFlightMax: Int
     private let makeUUID: @Sendable () -> String
     private let logger: Logger
+    private let audiences = Mutex(MutationAudiences())
     private let inFlight = Atomic<Int>(0)
     private let duration = Metrics.Timer(label: "freshet_mutation_seconds")
     private let refused = Counter(label: "freshet_mutations_refused_total")
@@ -52,16 +53,11 @@ package final class MutationService: Sendable {
         let served = catalogs.begin()
         defer { catalogs.ended(served) }
         let orders = directory.orders
-        // No catalog says whom a text of an administrator's concerns: rows that it wrote may be looked up anywhere.
-        let shards =
-            reference.connector == Catalog.adHocConnector
-            ? (0..<directory.shardCount).map { ShardID($0) }
-            : directory.shards(of: served.set.queriesRefreshed(by: reference), by: orders)
+        let audience = audience(of: reference, served, orders)
         let outcome = try await executor.run(
             resolved.operation, variables: resolved.variables, auth: resolved.auth,
             envelope: .init(
-                eventID: makeUUID(), traceID: traceID, shards: shards,
-                authReads: served.set.authReadsOfConditions(on: reference)))
+                eventID: makeUUID(), traceID: traceID, shards: audience.shards, authReads: audience.authReads))
         if let event = outcome.event {
             logger.debug("mutation committed", metadata: ["trace": "\(traceID)", "operation": "\(reference)"])
             publisher.publish(
@@ -69,5 +65,22 @@ package final class MutationService: Sendable {
         }
         duration.record(duration: ContinuousClock.now - start)
         return outcome
+    }
+
+    private func audience(
+        of mutation: OperationReference, _ served: ServedCatalogs.Snapshot, _ orders: Orders
+    ) -> MutationAudience {
+        guard mutation.connector != Catalog.adHocConnector else {
+            // No catalog says whom a text of an administrator's concerns: rows that it wrote may be looked up anywhere.
+            return MutationAudience(
+                shards: (0..<directory.shardCount).map { ShardID($0) },
+                authReads: served.set.authReadsOfConditions(on: mutation))
+        }
+        if let known = audiences.withLock({ $0.known(mutation, served, orders) }) { return known }
+        let audience = MutationAudience(
+            shards: directory.shards(of: served.set.queriesRefreshed(by: mutation), by: orders),
+            authReads: served.set.authReadsOfConditions(on: mutation))
+        audiences.withLock { $0.note(audience, of: mutation, served, orders) }
+        return audience
     }
 }

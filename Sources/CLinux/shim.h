@@ -1,7 +1,8 @@
 #pragma once
-// What threads that block on a C library need and Swift's Glibc module leaves out.
+// What Swift's Glibc module leaves out.
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 
 /// Names the calling thread (at most 15 bytes) for `top -H` and debuggers.
 static inline void name_this_thread(const char *name) {

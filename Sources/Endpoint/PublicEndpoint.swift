@@ -55,7 +55,7 @@ package final class PublicEndpoint: HTTPHandler {
         headers.add(name: "x-trace-id", value: traceID)
         let call = Call(request: request, exchange: exchange, headers: headers, traceID: traceID)
         if request.method == .OPTIONS { return preflight(call) }
-        let parts = request.path.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
+        let parts = request.path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
         switch (parts.count, parts.first) {
         case (0, _): page(call)
         case (1, "healthz"): exchange.respond(json: Array(#"{"status":"ok"}"#.utf8), headers: call.headers)

@@ -38,8 +38,7 @@ extension HTTPRequest {
     /// - Throws: `.unsupportedMediaType`, `.badRequest`.
     func jsonBody() throws(RequestError) -> JSONObject {
         if let type = header("content-type") {
-            let essence = type.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
-            guard essence == "application/json" else {
+            guard type == "application/json" || Self.essence(of: type) == "application/json" else {
                 throw RequestError(.unsupportedMediaType, "the body must be application/json")
             }
         } else if body.readableBytes > 0 {
@@ -56,6 +55,11 @@ extension HTTPRequest {
             throw RequestError(.badRequest, "the body must be a JSON object")
         }
         return object
+    }
+
+    /// A media type without its parameters (RFC 9110 §8.3.1).
+    private static func essence(of mediaType: String) -> String {
+        mediaType.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
     }
 
     /// A query item that holds a JSON object; absent or empty is an empty object.

@@ -17,8 +17,23 @@ package struct VariableLimits: Sendable {
         guard variables.entries.allSatisfy({ Self.depth(of: $0.value, within: depthMax - 1) }) else {
             throw RequestError(.payloadTooLarge, "the variables are nested deeper than \(depthMax)")
         }
-        guard JSONValue.object(variables).compactBytes.count <= bytesMax else {
+        // Mostly it is plain that they are small, without writing them.
+        guard
+            Self.bytesAtMost(.object(variables)) <= bytesMax
+                || JSONValue.object(variables).compactBytes.count <= bytesMax
+        else {
             throw RequestError(.payloadTooLarge, "the variables are larger than \(bytesMax) bytes")
+        }
+    }
+
+    /// No JSON text of it is longer: a character needs six bytes at most, a number 24.
+    private static func bytesAtMost(_ value: JSONValue) -> Int {
+        switch value {
+        case .string(let text): 6 * text.utf8.count + 2
+        case .array(let values): values.reduce(2) { $0 + bytesAtMost($1) + 1 }
+        case .object(let object):
+            object.entries.reduce(2) { $0 + 6 * $1.key.utf8.count + bytesAtMost($1.value) + 4 }
+        default: 24
         }
     }
 

@@ -37,6 +37,7 @@ package final class MutationExecutor: Sendable {
     private let clock: ServiceClock
     private let makeUUID: @Sendable () -> String
     private let resolvers: (any ResolverTransport)?
+    private let statements = StatementCache()
 
     /// - Parameter resolvers: nil where no operation has custom resolvers.
     package init(
@@ -78,7 +79,9 @@ package final class MutationExecutor: Sendable {
         _ call: MutationCall, _ envelope: Envelope, _ makeEvent: ([EntityKey]) -> MutationEvent
     ) async throws(RequestError) -> Outcome {
         var row: OutboxRow?
-        var steps: [PostgresStep] = call.steps.map { (Statement($0.sql), $0.parameters.map { Parameter($0) }) }
+        var steps: [PostgresStep] = call.steps.map {
+            (statements.statement(for: $0.statement), $0.parameters.map { Parameter($0) })
+        }
         if !envelope.shards.isEmpty {
             let outboxRow = OutboxRow(makeEvent(call.steps.flatMap(\.keysWritten)), shards: envelope.shards)
             steps.append(outboxRow.insertion)
@@ -129,7 +132,7 @@ package final class MutationExecutor: Sendable {
                     try await session.savepoint("field")
                     do {
                         let result = try await session.execute(
-                            Statement(step.sql), step.parameters.map { Parameter($0) })
+                            statements.statement(for: step.statement), step.parameters.map { Parameter($0) })
                         try await session.release("field")
                         fields.append((step.responseKey, Self.value(of: step, result)))
                         keys += step.keysWritten

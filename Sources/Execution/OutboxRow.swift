@@ -24,10 +24,16 @@ package struct OutboxRow: Sendable, Hashable {
         "INSERT INTO freshet.outbox (id, shards, event) VALUES ($1::uuid, $2::int[], $3::text)")
 
     package var insertion: PostgresStep {
-        (
+        var numbers = "{"
+        for shard in shards {
+            if numbers.utf8.count > 1 { numbers += "," }
+            numbers += String(shard.number)
+        }
+        numbers += "}"
+        return (
             Self.insert,
             [
-                .text(id), .text("{" + shards.map { String($0.number) }.joined(separator: ",") + "}"),
+                .text(id), .text(numbers),
                 // The binary format of a text is its bytes.
                 .binary(event),
             ]

@@ -230,7 +230,10 @@ package final class QueryExecutor: Sendable {
     private static func finish(
         _ outcomes: [Outcome], _ operation: StoredOperation, _ items: [Item], _ nowMs: Int64
     ) -> [Outcome] {
-        operation.isFinished ? zip(outcomes, items).map { finish($0, operation, $1, nowMs) } : outcomes
+        guard operation.isFinished else { return outcomes }
+        var outcomes = outcomes
+        for index in outcomes.indices { outcomes[index] = finish(outcomes[index], operation, items[index], nowMs) }
+        return outcomes
     }
 
     private static func noOutcomes(of items: [Item]) -> [Outcome] {

@@ -13,8 +13,16 @@ final class StatementCache: Sendable {
         let multiplexed: Statement
     }
 
+    private struct Write: Sendable {
+        /// As above.
+        let owner: MutationStatement
+        let statement: Statement
+    }
+
+    /// Of either kind.
     static let entriesMax = 16_384
     private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
+    private let writes = Mutex<[ObjectIdentifier: Write]>([:])
 
     func entry(for statement: QueryStatement) -> Entry {
         entries.withLock { entries in
@@ -24,6 +32,17 @@ final class StatementCache: Sendable {
                 owner: statement, single: Statement(statement.single), multiplexed: Statement(statement.multiplexed))
             entries[ObjectIdentifier(statement)] = entry
             return entry
+        }
+    }
+
+    func statement(for text: MutationStatement) -> Statement {
+        if text.isUnique { return Statement(text.sql) }
+        return writes.withLock { writes in
+            if let write = writes[ObjectIdentifier(text)] { return write.statement }
+            if writes.count >= Self.entriesMax { writes = [:] }
+            let statement = Statement(text.sql)
+            writes[ObjectIdentifier(text)] = Write(owner: text, statement: statement)
+            return statement
         }
     }
 }

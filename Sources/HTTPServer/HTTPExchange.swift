@@ -144,7 +144,8 @@ package final class HTTPExchange: @unchecked Sendable {
 
     private func settleKeepAlive(_ headers: HTTPHeaders) {
         if isDraining
-            || headers[canonicalForm: "connection"].contains(where: { $0.lowercased() == "close" })
+            || headers.contains(name: "connection")
+                && headers[canonicalForm: "connection"].contains(where: { $0.lowercased() == "close" })
         {
             keepAlive = false
         }

@@ -36,6 +36,15 @@ package struct JSONWriter: Sendable {
         swap(&writer.bytes, &bytes)
     }
 
+    package mutating func reserve(_ bytesCount: Int) { bytes.reserveCapacity(bytes.count + bytesCount) }
+
+    /// JSON text that the caller vouches for: brackets, commas, names known beforehand.
+    package mutating func raw(_ text: StaticString) {
+        bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    package mutating func append(string text: String) { Self.appendEscaped(text, to: &bytes) }
+
     package mutating func append(_ value: JSONValue) {
         switch value {
         case .null: bytes.append(ascii: "null")

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// The text of one SQL statement, hashed once, so that looking it up among a connection's prepared statements is cheap.
 ///
 /// Parameters are `$1`, `$2`, …; give each an explicit cast in the SQL (`$1::uuid`), because types are sent as unknown.
@@ -37,7 +39,18 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
             var hasher = Hasher()
             hasher.combine(sql)
             hash = hasher.finalize()
-            containsNUL = sql.utf8.contains(0)
+            containsNUL = sql.containsNUL
+        }
+    }
+}
+
+extension String {
+    /// Searched as C would: a batch's parameters are long.
+    var containsNUL: Bool {
+        var text = self
+        return text.withUTF8 { bytes in
+            guard let base = bytes.baseAddress else { return false }
+            return memchr(base, 0, bytes.count) != nil
         }
     }
 }
@@ -69,12 +82,16 @@ package typealias PostgresStep = (statement: Statement, parameters: [Parameter])
 /// Postgres' text format for one-dimensional arrays.
 package enum PostgresArray {
     /// `{"a","b\"c",NULL}`: every element is quoted, so no content can be taken for syntax or for NULL.
-    package static func literal(_ elements: some Collection<String?>) -> String {
+    package static func literal(_ elements: [String?]) -> String { literal(elements[...]) }
+
+    package static func literal(_ elements: ArraySlice<String?>) -> String {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(elements.reduce(2) { $0 + ($1?.utf8.count ?? 4) + 3 })
+        var capacity = 2
+        for element in elements { capacity += (element?.utf8.count ?? 4) + 3 }
+        bytes.reserveCapacity(capacity)
         bytes.append(UInt8(ascii: "{"))
-        for (index, element) in elements.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+        for element in elements {
+            if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
             guard let element else {
                 bytes.append(contentsOf: "NULL".utf8)
                 continue

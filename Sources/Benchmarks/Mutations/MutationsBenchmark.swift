@@ -20,6 +20,8 @@ internal import Sharding
 package enum MutationsBenchmark {
     private static let callers = 64
     private static let movies = 1_000
+    /// Passes in which pgbench runs in its other forms, too.
+    private static let comparisons = 2
 
     package static func run(project: String, isQuick: Bool) async throws -> [Bar] {
         var bars: [Bar] = []
@@ -27,7 +29,7 @@ package enum MutationsBenchmark {
             bars +=
                 try await PrivateServers.with(project: project, isDurable: isDurable) { servers in
                     try await measure(
-                        servers, isDurable: isDurable, passes: isQuick ? 1 : 3, seconds: isQuick ? 3 : 6)
+                        servers, isDurable: isDurable, passes: isQuick ? 1 : 5, seconds: isQuick ? 3 : 5)
                 }
         }
         return bars
@@ -36,16 +38,11 @@ package enum MutationsBenchmark {
     private static func measure(
         _ servers: PrivateServers, isDurable: Bool, passes: Int, seconds: Int
     ) async throws -> [Bar] {
-        var node = cbench_http_outcome()
-        var nodeRate = 0.0
-        var plainRate = 0.0
-        var pipelinedRate = 0.0
-        var bareRate = 0.0
-        var nodeCPU = 0.0
+        var rates = Rates()
         try await servers.withPool { pool in
             let requests = try await Self.requests(servers, pool)
             let pgbench = try Pgbench(servers, clients: callers, seconds: seconds)
-            for _ in 0..<passes {
+            for pass in 0..<passes {
                 try await tidy(pool)
                 let cpuStart = Clock.processSeconds
                 let outcome = try await servers.withNode(roles: [.api]) { address in
@@ -53,18 +50,17 @@ package enum MutationsBenchmark {
                 }
                 let cpu = Clock.processSeconds - cpuStart
                 let rate = Double(outcome.answered) / outcome.seconds
-                if rate > nodeRate {
-                    (node, nodeRate) = (outcome, rate)
-                    // The second before counting starts is in the CPU, too; the callers' thread is not.
-                    nodeCPU =
-                        cpu / (rate * (outcome.seconds + 1)) - Double(outcome.cpu_us) / 1e6 / Double(outcome.answered)
-                }
                 try await tidy(pool)
-                plainRate = max(plainRate, try await pgbench.run(.plain))
+                let plain = try await pgbench.run(.plain)
+                // The second before counting starts is in the CPU, too; the callers' thread is not.
+                rates.nodeCPU.add(
+                    cpu / (rate * (outcome.seconds + 1)) - Double(outcome.cpu_us) / 1e6 / Double(outcome.answered))
+                rates.add(node: rate, plain: plain, outcome)
+                guard pass < comparisons else { continue }
                 try await tidy(pool)
-                bareRate = max(bareRate, try await pgbench.run(.withoutOutbox))
+                rates.bare.add(try await pgbench.run(.withoutOutbox))
                 try await tidy(pool)
-                pipelinedRate = max(pipelinedRate, try await pgbench.run(.pipelined))
+                rates.pipelined.add(try await pgbench.run(.pipelined))
             }
             try await tidy(pool)
         }
@@ -73,24 +69,54 @@ package enum MutationsBenchmark {
             Text.table([
                 ["mutations, \(callers) callers, \(kind)", "per second", "median", "p99"],
                 [
-                    "API node over HTTP, outbox and event", Text.fixed(nodeRate, decimals: 0),
-                    Text.milliseconds(node.median), Text.milliseconds(node.p99),
+                    "API node over HTTP, outbox and event", Text.fixed(rates.node.median, decimals: 0),
+                    Text.milliseconds(rates.latency.median), Text.milliseconds(rates.latencyP99.median),
                 ],
-                ["pgbench, same statements", Text.fixed(plainRate, decimals: 0), "-", "-"],
-                ["pgbench, without the outbox row", Text.fixed(bareRate, decimals: 0), "-", "-"],
-                ["pgbench, same statements in one pipeline", Text.fixed(pipelinedRate, decimals: 0), "-", "-"],
+                ["pgbench, same statements", Text.fixed(rates.plain.median, decimals: 0), "-", "-"],
+                ["pgbench, without the outbox row", Text.fixed(rates.bare.median, decimals: 0), "-", "-"],
+                [
+                    "pgbench, same statements in one pipeline", Text.fixed(rates.pipelined.median, decimals: 0), "-",
+                    "-",
+                ],
             ]))
-        print("own CPU of the API node: \(Text.microseconds(nodeCPU)) a mutation")
+        print(
+            "medians; \(passes) pairs of node and pgbench one after the other, ratios"
+                + " \(Text.fixed(rates.ratios.quantile(0), decimals: 2)) to"
+                + " \(Text.fixed(rates.ratios.quantile(1), decimals: 2));"
+                + " own CPU of the API node: \(Text.microseconds(rates.nodeCPU.median)) a mutation")
         return [
             Bar(
                 name: "mutations per second (\(kind)): API node / pgbench",
-                measured: "\(Text.rate(nodeRate)) / \(Text.rate(plainRate))", ratio: nodeRate / plainRate,
+                measured: "\(Text.rate(rates.node.median)) / \(Text.rate(rates.plain.median))",
+                ratio: rates.ratios.median,
                 limit: isDurable ? .atLeast(Bars.mutationsOverPgbenchMin) : .none),
             Bar(
                 name: "pgbench (\(kind)): with the outbox row / without",
-                measured: "\(Text.rate(plainRate)) / \(Text.rate(bareRate))", ratio: plainRate / bareRate,
+                measured: "\(Text.rate(rates.plain.median)) / \(Text.rate(rates.bare.median))",
+                ratio: rates.plain.median / rates.bare.median,
                 limit: .none),
         ]
+    }
+
+    private struct Rates: Sendable {
+        private(set) var node = Samples()
+        private(set) var plain = Samples()
+        /// Of each pair: what the machine does besides then concerns both.
+        private(set) var ratios = Samples()
+        private(set) var latency = Samples()
+        private(set) var latencyP99 = Samples()
+        var bare = Samples()
+        var pipelined = Samples()
+        /// Seconds a mutation.
+        var nodeCPU = Samples()
+
+        mutating func add(node: Double, plain: Double, _ outcome: cbench_http_outcome) {
+            self.node.add(node)
+            self.plain.add(plain)
+            ratios.add(node / plain)
+            latency.add(outcome.median)
+            latencyP99.add(outcome.p99)
+        }
     }
 
     /// Every run begins with the same tables.

@@ -75,9 +75,23 @@ struct EntityTree: Sendable {
     static let memberName = "#"
 
     private(set) var hasID = false
-    private(set) var below: [String: EntityTree] = [:]
+    /// By response key as it stands in a result: names need no escapes. Few, so a walk finds one faster than a hash.
+    private var below: [(key: [UInt8], tree: EntityTree)] = []
 
-    var isEmpty: Bool { !hasID && below.isEmpty }
+    var hasBelow: Bool { !below.isEmpty }
+    var isEmpty: Bool { !hasID && !hasBelow }
+
+    /// Whether a member of a result is that of the id.
+    /// - Parameter key: with its quotes.
+    static func isMember(_ key: UnsafeBufferPointer<UInt8>) -> Bool {
+        key.count == 3 && key[1] == UInt8(ascii: "#")
+    }
+
+    /// - Parameter key: with its quotes.
+    func below(key: UnsafeBufferPointer<UInt8>) -> EntityTree? {
+        for (name, tree) in below where name.count == key.count && key.elementsEqual(name) { return tree }
+        return nil
+    }
 
     init() {}
 
@@ -107,6 +121,6 @@ struct EntityTree: Sendable {
     }
 
     private mutating func add(_ tree: EntityTree, _ key: String) {
-        if !tree.isEmpty { below[key] = tree }
+        if !tree.isEmpty { below.append((Array("\"\(key)\"".utf8), tree)) }
     }
 }

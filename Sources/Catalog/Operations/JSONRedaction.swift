@@ -11,17 +11,19 @@ enum JSONRedaction {
 
     static func strip(_ bytes: [UInt8], _ tree: Tree) -> [UInt8] {
         if tree.isEmpty { return bytes }
-        var scanner = Scanner(bytes: bytes)
-        scanner.output.reserveCapacity(bytes.count)
-        scanner.copyValue(tree)
-        return scanner.output
+        return bytes.withUnsafeBufferPointer { bytes in
+            var scanner = Scanner(bytes: bytes)
+            scanner.output.reserveCapacity(bytes.count)
+            scanner.copyValue(tree)
+            return scanner.output
+        }
     }
 
     private struct Scanner {
         var text: JSONTextScanner
         var output: [UInt8] = []
 
-        init(bytes: [UInt8]) { text = JSONTextScanner(bytes) }
+        init(bytes: UnsafeBufferPointer<UInt8>) { text = JSONTextScanner(bytes) }
 
         mutating func copyValue(_ tree: Tree) {
             text.skipBlanks()

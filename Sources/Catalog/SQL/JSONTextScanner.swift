@@ -1,9 +1,11 @@
-/// Goes through a text that is known to be JSON, value by value, without making values of it.
+/// Goes through a text that is known to be JSON, value by value, without making values of it: over borrowed bytes, so
+/// that no part of a text costs a reference.
 struct JSONTextScanner {
-    let bytes: [UInt8]
+    let bytes: UnsafeBufferPointer<UInt8>
     private(set) var index = 0
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    /// - Parameter bytes: stay where they are for as long as the scanner is used.
+    init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
     var isAtEnd: Bool { index >= bytes.count }
 
@@ -17,19 +19,26 @@ struct JSONTextScanner {
     }
 
     /// The text of the next value, and past it.
-    mutating func takeValue() -> ArraySlice<UInt8> {
+    mutating func takeValue() -> UnsafeBufferPointer<UInt8> {
         let start = index
         skipValue()
-        return bytes[min(start, index)..<index]
+        return text(min(start, index)..<index)
     }
+
+    func text(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(rebasing: bytes[range]) }
 
     mutating func skipBlanks() {
         while index < bytes.count, bytes[index] <= 0x20 { index += 1 }
     }
 
     /// Past one value, whatever it is.
-    mutating func skipValue() {
-        var depth = 0
+    mutating func skipValue() { skip(depth: 0) }
+
+    /// Past the bracket that closes the present object or list, from between two of its members.
+    mutating func skipRest() { skip(depth: 1) }
+
+    private mutating func skip(depth: Int) {
+        var depth = depth
         repeat {
             switch byte {
             case UInt8(ascii: "\""): skipString()
@@ -57,7 +66,13 @@ struct JSONTextScanner {
 
     /// A number or one of the three words.
     private mutating func skipWord() {
-        let ends: [UInt8] = [UInt8(ascii: ","), UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ":")]
-        repeat { index += 1 } while index < bytes.count && bytes[index] > 0x20 && !ends.contains(bytes[index])
+        repeat { index += 1 } while index < bytes.count && !Self.endsWord(bytes[index])
+    }
+
+    private static func endsWord(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0...0x20, UInt8(ascii: ","), UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ":"): true
+        default: false
+        }
     }
 }

@@ -27,12 +27,27 @@ package struct MutationStep: Sendable {
     }
 
     package let responseKey: String
-    package let sql: String
+    package let statement: MutationStatement
     /// `$1…$n` in text form, nil for NULL.
     package let parameters: [String?]
     package let keysWritten: [EntityKey]
     package let resultKind: ResultKind
     package let kind: Kind
+
+    package var sql: String { statement.sql }
+}
+
+/// The text of a step. One object for each shape of an operation, so that whoever derives something from the text needs
+/// to do so once.
+package final class MutationStatement: Sendable {
+    package let sql: String
+    /// Made for one request: none other will come with the same object.
+    package let isUnique: Bool
+
+    init(_ sql: String, isUnique: Bool = false) {
+        self.sql = sql
+        self.isUnique = isUnique
+    }
 }
 
 /// One field of a mutation, rendered but for its shape.
@@ -91,7 +106,8 @@ struct MutationPlan: Sendable {
         case .insertMany(let plan):
             let outcome = try plan.run(invocation)
             return MutationStep(
-                responseKey: responseKey, sql: outcome.sql, parameters: outcome.parameters,
+                responseKey: responseKey, statement: MutationStatement(outcome.sql, isUnique: true),
+                parameters: outcome.parameters,
                 keysWritten: outcome.keys, resultKind: .json, kind: .write)
         }
     }
@@ -138,7 +154,7 @@ struct MutationPlan: Sendable {
             if !keys.contains(key) { keys.append(key) }
         }
         return MutationStep(
-            responseKey: responseKey, sql: statement.text, parameters: parameters, keysWritten: keys,
+            responseKey: responseKey, statement: statement.mutation, parameters: parameters, keysWritten: keys,
             resultKind: plan.resultKind, kind: plan.kind)
     }
 }

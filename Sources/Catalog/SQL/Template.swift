@@ -94,12 +94,14 @@ struct Template: Sendable {
     func render(_ shape: ShapeKey, reference: @escaping (Int, SQLType) -> String) -> RenderedTemplate {
         var rendering = Rendering(template: self, shape: shape, reference: reference)
         let text = rendering.text(of: pieces)
-        return RenderedTemplate(text: text, operands: rendering.order, isRefused: rendering.isRefused)
+        return RenderedTemplate(
+            mutation: MutationStatement(text), operands: rendering.order, isRefused: rendering.isRefused)
     }
 }
 
 struct RenderedTemplate: Sendable {
-    let text: String
+    let mutation: MutationStatement
+    var text: String { mutation.sql }
     /// Operands in the order of their parameters.
     let operands: [Int]
     let isRefused: Bool

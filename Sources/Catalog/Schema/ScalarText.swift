@@ -3,6 +3,7 @@ package enum ScalarText {
     /// 32 lower-case hexadecimal digits from any accepted spelling: with or without dashes, `urn:uuid:`, braces, any
     /// case. Nil if it is none.
     package static func canonicalUUID(_ text: String) -> String? {
+        if let plain = canonicalOfPlain(text) { return plain }
         var rest = text.utf8[...]
         if rest.count > 9, String(Substring(rest.prefix(9))).lowercased() == "urn:uuid:" {
             rest = rest.dropFirst(9)
@@ -25,6 +26,32 @@ package enum ScalarText {
             }
         }
         return String(decoding: digits, as: UTF8.self)
+    }
+
+    /// The form that nearly all have, 8-4-4-4-12 lower-case digits; nil for any other.
+    private static func canonicalOfPlain(_ text: String) -> String? {
+        guard text.utf8.count == 36 else { return nil }
+        var isPlain = true
+        let digits = String(unsafeUninitializedCapacity: 32) { digits in
+            var count = 0
+            for (offset, byte) in text.utf8.enumerated() {
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"):
+                    guard count < 32 else {
+                        isPlain = false
+                        return 0
+                    }
+                    digits[count] = byte
+                    count += 1
+                case UInt8(ascii: "-") where offset == 8 || offset == 13 || offset == 18 || offset == 23: break
+                default:
+                    isPlain = false
+                    return 0
+                }
+            }
+            return count
+        }
+        return isPlain && digits.utf8.count == 32 ? digits : nil
     }
 
     /// Whether it is a calendar day `YYYY-MM-DD` that exists.

@@ -6,8 +6,10 @@ import Synchronization
 /// One connection's HTTP/1.1 conversation: gathers requests, lets the application answer one at a time and in order,
 /// keeps limits and timeouts.
 ///
-/// Reading is asked for explicitly and stops while a request is being answered, so a client that pipelines can have at
-/// most one receive buffer of requests queued here, and one that does not read its answers gets no further ones made.
+/// Reading is asked for explicitly and stops, while a request is being answered, as soon as anything more has come, so a
+/// client that pipelines can have at most two receive buffers of requests queued here, and one that does not read its
+/// answers gets no further ones made. (It would be one if reading stopped with the request; then each request would cost
+/// two more system calls, to tell epoll so.)
 ///
 /// Owned by its event loop.
 final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, ConnectionOwner {
@@ -39,13 +41,17 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     private(set) var decoder: ByteToMessageHandler<HTTPRequestDecoder>!
     private(set) var channelContext: ChannelHandlerContext?
     private var phase = Phase.awaitingHead(begun: false)
-    /// Whole requests not yet given to the application; bounded by one receive buffer (`BurstAllocator.burstBytesMax`).
+    /// Whole requests not yet given to the application; bounded by two receive buffers (`BurstAllocator.burstBytesMax`).
     private var queue: [Item] = []
     private var current: HTTPExchange?
     /// Taken from the server's budget for bodies: of all requests here, and of the current one.
     private var bodyBytesHeld = 0
     private var currentBodyBytes = 0
+    /// Behind a request that offers an upgrade, until it is answered.
+    private var isParserStopped = false
     private var isAdvancing = false
+    /// Asked for and not answered yet: asking again would only walk the pipeline.
+    private var isReading = false
     private var continueIsDue = false
     private var sawTargetEnd = false
     private var lastWordSent = false
@@ -98,7 +104,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
 
     func channelActive(context: ChannelHandlerContext) {
         if queue.isEmpty {
-            context.read()
+            read()
         } else {
             phase = .failed
             advance()
@@ -117,7 +123,10 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         exchange?.connectionLost()
     }
 
-    func channelReadComplete(context: ChannelHandlerContext) { readIfWanted() }
+    func channelReadComplete(context: ChannelHandlerContext) {
+        isReading = false
+        readIfWanted()
+    }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if let error = error as? HTTPParserError {
@@ -214,9 +223,10 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
             transport: transport, isHead: request.method == .HEAD, isHTTP10: partial.isHTTP10,
             keepAlive: partial.keepAlive
         ) { [unowned self] keepAlive in
-            answered(keepAlive: keepAlive, parserStopped: partial.wantsUpgrade)
+            answered(keepAlive: keepAlive)
         }
         current = exchange
+        isParserStopped = partial.wantsUpgrade
         currentBodyBytes = request.body.readableBytes
         deadlineMs = ConnectionTable.never
         guard partial.isWebSocket else {
@@ -241,7 +251,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         exchange.respond(failure.status, headers: headers, body: failure.body)
     }
 
-    private func answered(keepAlive: Bool, parserStopped: Bool) {
+    private func answered(keepAlive: Bool) {
         current = nil
         giveBack(currentBodyBytes)
         currentBodyBytes = 0
@@ -252,7 +262,10 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         case .body: setDeadline(context.configuration.bodyTimeoutMs)
         case .awaitingHead(begun: false), .failed, .lingering, .handedOver: break
         }
-        if parserStopped { restartParser() }
+        if isParserStopped {
+            isParserStopped = false
+            restartParser()
+        }
         advance()
         readIfWanted()
     }
@@ -294,7 +307,21 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         case .handedOver: return
         case .awaitingHead, .body, .failed, .lingering: break
         }
-        if lastWordSent || (current == nil && queue.isEmpty && transport.pendingBytes == 0) { channelContext?.read() }
+        var isWanted = lastWordSent
+        if !isWanted, queue.isEmpty, transport.pendingBytes == 0 {
+            if case .awaitingHead(begun: false) = phase {
+                isWanted = !isParserStopped
+            } else {
+                isWanted = current == nil
+            }
+        }
+        if isWanted { read() }
+    }
+
+    private func read() {
+        guard !isReading else { return }
+        isReading = true
+        channelContext?.read()
     }
 
     private func sendLastWord() {
@@ -309,7 +336,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     private func beginLinger() {
         transport.closeOutput()
         setDeadline(context.configuration.lingerTimeoutMs)
-        channelContext?.read()
+        read()
     }
 
     // MARK: ConnectionOwner

@@ -24,23 +24,24 @@ struct PartialRequest {
         guard let target = RequestTarget(head.uri), target.path != "*" || head.method == .OPTIONS else {
             throw .badRequest("the request target is not valid")
         }
-        let hosts = head.headers[canonicalForm: "host"]
-        guard hosts.count == 1 || (hosts.isEmpty && head.version.minor == 0) else {
+        let fields = KnownFields(head.headers)
+        guard fields.hosts == 1 || (fields.hosts == 0 && head.version.minor == 0) else {
             throw .badRequest("exactly one Host is required")
         }
-        if let length = head.headers.first(name: "content-length") {
+        if let length = fields.contentLength {
             guard let bytes = Int(length), bytes <= configuration.bodyBytesMax else { throw .bodyTooLarge }
         }
         var expectsContinue = false
-        if head.version.minor > 0, let expectation = head.headers.first(name: "expect") {
+        if head.version.minor > 0, let expectation = fields.expectation {
             guard expectation.lowercased() == "100-continue" else { throw .badExpectation }
             expectsContinue = true
         }
         self.head = head
         self.target = target
         self.expectsContinue = expectsContinue
-        let connection = head.headers[canonicalForm: "connection"].map { $0.lowercased() }
-        wantsUpgrade = connection.contains("upgrade") && head.headers.contains(name: "upgrade")
+        wantsUpgrade =
+            fields.hasUpgrade
+            && head.headers[canonicalForm: "connection"].contains { $0.lowercased() == "upgrade" }
         isWebSocket =
             wantsUpgrade && head.method == .GET && head.version.minor > 0
             && head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }
@@ -50,5 +51,42 @@ struct PartialRequest {
         HTTPRequest(
             method: head.method, path: target.path, rawQuery: target.rawQuery, headers: head.headers, body: body,
             remoteAddress: remoteAddress)
+    }
+}
+
+/// What is looked at in every request, found in one pass.
+private struct KnownFields {
+    /// Values, also where a field has several separated by commas.
+    private(set) var hosts = 0
+    private(set) var contentLength: String?
+    private(set) var expectation: String?
+    private(set) var hasUpgrade = false
+
+    init(_ headers: HTTPHeaders) {
+        for (name, value) in headers {
+            // By length first: most fields are none of these.
+            switch name.utf8.count {
+            case 4 where name.isSameField(as: "host"):
+                hosts += value.utf8.count { $0 == UInt8(ascii: ",") } + 1
+            case 6 where expectation == nil && name.isSameField(as: "expect"): expectation = value
+            case 7 where name.isSameField(as: "upgrade"): hasUpgrade = true
+            case 14 where contentLength == nil && name.isSameField(as: "content-length"): contentLength = value
+            default: break
+            }
+        }
+    }
+}
+
+extension String {
+    /// Compares names of fields, any case (RFC 9110 §5.1).
+    /// - Parameter lowercased: in lower case, of the same length.
+    func isSameField(as lowercased: StaticString) -> Bool {
+        var index = 0
+        for byte in utf8 {
+            let isUpper = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z")
+            guard (isUpper ? byte | 0x20 : byte) == lowercased.utf8Start[index] else { return false }
+            index += 1
+        }
+        return true
     }
 }

@@ -30,10 +30,7 @@ struct ResponseHead {
                 assertionFailure("response field '\(name)' contains characters that would break the header")
                 continue
             }
-            switch name.lowercased() {
-            case "content-length", "transfer-encoding", "date", "connection", "keep-alive": continue
-            default: break
-            }
+            if Self.isOurs(name) { continue }
             buffer.writeString(name)
             buffer.writeStaticString(": ")
             buffer.writeString(value)
@@ -59,6 +56,16 @@ struct ResponseHead {
         buffer.writeStaticString("date: ")
         buffer.writeBytes(date)
         buffer.writeStaticString("\r\n\r\n")
+    }
+
+    private static func isOurs(_ name: String) -> Bool {
+        switch name.utf8.count {
+        case 4: name.isSameField(as: "date")
+        case 10: name.isSameField(as: "connection") || name.isSameField(as: "keep-alive")
+        case 14: name.isSameField(as: "content-length")
+        case 17: name.isSameField(as: "transfer-encoding")
+        default: false
+        }
     }
 
     static func hasNoBody(_ status: HTTPResponseStatus) -> Bool {

@@ -36,17 +36,32 @@ package struct MutationEvent: Sendable, Hashable {
 extension MutationEvent {
     /// One JSON object; the outbox row and the stream entry hold the same bytes.
     package var encoded: [UInt8] {
-        let object: JSONObject = [
-            "id": .string(id),
-            "connector": .string(operation.connector),
-            "operation": .string(operation.operation),
-            "variables": .object(variables),
-            "auth": auth,
-            "keys": .array(keysWritten.map { .array([.string($0.table), .string($0.values)]) }),
-            "trace": .string(traceID),
-            "at": .int(committedAtMs),
-        ]
-        return JSONValue.object(object).compactBytes
+        var writer = JSONWriter()
+        writer.reserve(256 + id.utf8.count + traceID.utf8.count + 64 * (variables.count + keysWritten.count))
+        writer.raw(#"{"id":"#)
+        writer.append(string: id)
+        writer.raw(#","connector":"#)
+        writer.append(string: operation.connector)
+        writer.raw(#","operation":"#)
+        writer.append(string: operation.operation)
+        writer.raw(#","variables":"#)
+        writer.append(variables)
+        writer.raw(#","auth":"#)
+        writer.append(auth)
+        writer.raw(#","keys":["#)
+        for (number, key) in keysWritten.enumerated() {
+            writer.raw(number == 0 ? "[" : ",[")
+            writer.append(string: key.table)
+            writer.raw(",")
+            writer.append(string: key.values)
+            writer.raw("]")
+        }
+        writer.raw(#"],"trace":"#)
+        writer.append(string: traceID)
+        writer.raw(#","at":"#)
+        writer.append(.int(committedAtMs))
+        writer.raw("}")
+        return writer.bytes
     }
 
     /// - Throws: `MessageError` when the bytes are not an event of this format.

@@ -29,27 +29,36 @@ package struct Digest: Hashable, Sendable, CustomStringConvertible {
     /// The same from ASCII bytes, for hot paths.
     package init?(hexBytes: UnsafeRawBufferPointer) {
         guard hexBytes.count == 64 else { return nil }
-        var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
-        for index in 0..<64 {
-            guard let nibble = Self.nibble(hexBytes[index]) else { return nil }
-            words.3 = words.3 << 4 | UInt64(nibble)
-            switch index {
-            case 15: words.0 = words.3
-            case 31: words.1 = words.3
-            case 47: words.2 = words.3
-            default: break
-            }
-        }
-        self.words = words
+        var isHex = true
+        words = (
+            Self.word(hexBytes, 0, &isHex), Self.word(hexBytes, 16, &isHex), Self.word(hexBytes, 32, &isHex),
+            Self.word(hexBytes, 48, &isHex)
+        )
+        if !isHex { return nil }
     }
 
-    private static func nibble(_ character: UInt8) -> UInt8? {
-        switch character {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
-        default: nil
-        }
+    private static func word(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ isHex: inout Bool) -> UInt64 {
+        eightDigits(bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self), &isHex) << 32
+            | eightDigits(bytes.loadUnaligned(fromByteOffset: start + 8, as: UInt64.self), &isHex)
+    }
+
+    /// All eight at once, one in each byte; results of a batch have many digests.
+    private static func eightDigits(_ characters: UInt64, _ isHex: inout Bool) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let text = UInt64(bigEndian: characters)
+        let lower = text | 0x20 * ones
+        let letters = lower >> 6 & ones
+        let nibbles = (lower & (0x0f * ones)) + 9 * letters
+        // The first half of each byte is 3 or 6; a digit's value is below 10, a letter's from there on and below 16; and
+        // no digit had its 0x20 from us.
+        let isFit =
+            lower & (0xf0 * ones) == 0x30 * ones + 0x30 * letters
+            && (nibbles + 6 * ones) >> 4 & ones == letters && nibbles & (0xf0 * ones) == 0
+            && (text >> 5 | letters) & ones == ones
+        isHex = isHex && isFit
+        var packed = (nibbles | nibbles >> 4) & 0x00ff_00ff_00ff_00ff
+        packed = (packed | packed >> 8) & 0x0000_ffff_0000_ffff
+        return (packed | packed >> 16) & 0xffff_ffff
     }
 
     /// 64 lower-case hexadecimal digits.

@@ -9,14 +9,14 @@ package struct TraceID: Hashable, Sendable, CustomStringConvertible {
 
     /// A new random one.
     package init() {
-        var generator = SystemRandomNumberGenerator()
+        var generator = PooledRandom()
         self.init(using: &generator)
     }
 
     package init(using generator: inout some RandomNumberGenerator) {
         high = generator.next()
         // Zero in both halves would be invalid.
-        low = UInt64.random(in: 1...UInt64.max, using: &generator)
+        low = max(1, generator.next())
     }
 
     /// 32 lower-case hexadecimal digits, not all zero; nil for anything else.
@@ -50,15 +50,14 @@ package struct TraceID: Hashable, Sendable, CustomStringConvertible {
     private static let traceparentBytesMax = 512
 
     package var hex: String {
-        var text: [UInt8] = []
-        text.reserveCapacity(32)
-        for half in [high, low] {
-            for shift in stride(from: 60, through: 0, by: -4) {
-                let nibble = UInt8(truncatingIfNeeded: half >> UInt64(shift)) & 0xF
-                text.append(nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10)
+        String(unsafeUninitializedCapacity: 32) { text in
+            for digit in 0..<32 {
+                let half = digit < 16 ? high : low
+                let nibble = UInt8(truncatingIfNeeded: half >> UInt64(60 - 4 * (digit & 15))) & 0xF
+                text[digit] = nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
             }
+            return 32
         }
-        return String(decoding: text, as: UTF8.self)
     }
 
     package var description: String { hex }

@@ -111,7 +111,7 @@ final class Job: @unchecked Sendable {
                 case .null: break
                 case .text(let text):
                     total += text.utf8.count
-                    if text.utf8.contains(0) { problem = "a text parameter contains a NUL" }
+                    if text.containsNUL { problem = "a text parameter contains a NUL" }
                 case .binary(let bytes): total += bytes.count
                 }
             }

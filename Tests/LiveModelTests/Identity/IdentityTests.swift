@@ -26,6 +26,26 @@ import Testing
     func otherTextIsNone(text: String) {
         #expect(Digest(hex: text) == nil)
     }
+
+    /// Digits are read eight at a time: each byte there is, at each place.
+    @Test func everyByteAtEveryPlace() {
+        let digits = Array("0123456789abcdefABCDEF".utf8)
+        let plain = Array(Digest(of: "abc".utf8).hex.utf8)
+        for place in plain.indices {
+            for byte in UInt8.min...UInt8.max {
+                var text = plain
+                text[place] = byte
+                let digest = text.withUnsafeBytes { Digest(hexBytes: $0) }
+                guard digits.contains(byte) else {
+                    if digest != nil { Issue.record("\(byte) at \(place) is no digit") }
+                    continue
+                }
+                if digest?.hex != String(decoding: text, as: UTF8.self).lowercased() {
+                    Issue.record("\(byte) at \(place): \(digest?.hex ?? "none")")
+                }
+            }
+        }
+    }
 }
 
 @Suite struct AuthReadsTests {

@@ -29,7 +29,16 @@ struct CommandBuffer: Sendable {
     mutating func argument(_ text: String) {
         bytes.append(UInt8(ascii: "$"))
         line(text.utf8.count)
-        bytes.append(contentsOf: text.utf8)
+        var text = text
+        text.withUTF8 { bytes.append(contentsOf: $0) }
+        endLine()
+    }
+
+    /// Text that is known beforehand, without ever being a `String`.
+    mutating func argument(literal text: StaticString) {
+        bytes.append(UInt8(ascii: "$"))
+        line(text.utf8CodeUnitCount)
+        bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
         endLine()
     }
 
@@ -70,6 +79,7 @@ struct CommandBuffer: Sendable {
     }
 
     private mutating func digits(_ number: UInt64) {
+        if number < 10 { return bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number)) }
         let count = Self.digitCount(number)
         for _ in 0..<count { bytes.append(0) }
         var rest = number
@@ -111,7 +121,7 @@ extension CommandBuffer {
                 former = append
             }
             begin(argumentCount: 3 + (append.lengthMax == nil ? 0 : 3) + 2 * append.fields.count)
-            argument("XADD")
+            argument(literal: "XADD")
             argument(append.stream)
             encoded(rest)
             if let expireMs = append.expireMs {
@@ -124,11 +134,11 @@ extension CommandBuffer {
     private mutating func rest(of append: StreamAppend) {
         reserve(append.fields.reduce(64) { $0 + $1.name.utf8.count + $1.value.count + 24 })
         if let lengthMax = append.lengthMax {
-            argument("MAXLEN")
-            argument("~")
+            argument(literal: "MAXLEN")
+            argument(literal: "~")
             argument(lengthMax)
         }
-        argument("*")
+        argument(literal: "*")
         for field in append.fields {
             argument(field.name)
             argument(field.value)
