@@ -214,7 +214,7 @@ let package = Package(
         tests("SessionsTests", ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions"]),
         tests("ConformanceTests", ["CEL", "Catalog", "FanoutWorker", "JSON", "LiveModel", "Refresh"]),
         tests("SimulationTests", ["Simulation"]),
-        tests("APINodeTests", ["APINode"]),
+        tests("APINodeTests", ["APINode", "LiveModel", "Sharding"]),
         tests("ProjectFolderTests", ["Catalog", "ProjectFolder"]),
         tests("OwnThreadTests", ["OwnThread"]),
         tests("LocalServersTests", ["CLibpq", "LocalServers"]),

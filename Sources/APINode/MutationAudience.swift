@@ -1,31 +1,37 @@
-internal import Catalog
-internal import Execution
-internal import LiveModel
-internal import Sharding
+package import LiveModel
+package import Sharding
 
 /// Whom a mutation's event concerns: the same for each run of it until a catalog or the orders change.
-struct MutationAudience: Sendable {
+package struct MutationAudience: Sendable, Hashable {
     /// Shards that own a query which the mutation could refresh.
-    let shards: [ShardID]
+    package let shards: [ShardID]
     /// What conditions read of the writer's `auth`.
-    let authReads: AuthReads
+    package let authReads: AuthReads
+
+    package init(shards: [ShardID], authReads: AuthReads) {
+        self.shards = shards
+        self.authReads = authReads
+    }
 }
 
-/// Audiences found before, by one catalog and one generation of orders. Bound: the mutations of the catalog.
-struct MutationAudiences {
-    private var catalogs: ServedCatalogs.Snapshot?
+/// Audiences found before, by one state of the catalogs, told by its identity, and one generation of orders.
+/// Bound: the mutations of the catalogs.
+package struct MutationAudiences<Catalogs: AnyObject & Sendable>: Sendable {
+    /// Held, so that no other object can be taken for it.
+    private var catalogs: Catalogs?
     private var ordersGeneration: UInt64 = 0
     private var known: [OperationReference: MutationAudience] = [:]
 
-    func known(
-        _ mutation: OperationReference, _ catalogs: ServedCatalogs.Snapshot, _ orders: Orders
+    package init() {}
+
+    package func known(
+        _ mutation: OperationReference, by catalogs: Catalogs, _ orders: Orders
     ) -> MutationAudience? {
         self.catalogs === catalogs && ordersGeneration == orders.generation ? known[mutation] : nil
     }
 
-    mutating func note(
-        _ audience: MutationAudience, of mutation: OperationReference, _ catalogs: ServedCatalogs.Snapshot,
-        _ orders: Orders
+    package mutating func note(
+        _ audience: MutationAudience, of mutation: OperationReference, by catalogs: Catalogs, _ orders: Orders
     ) {
         // Who hears of an operation that is being split depends on the time, too.
         guard orders.splits.isEmpty else { return }

@@ -19,7 +19,7 @@ package final class MutationService: Sendable {
     private let inFlightMax: Int
     private let makeUUID: @Sendable () -> String
     private let logger: Logger
-    private let audiences = Mutex(MutationAudiences())
+    private let audiences = Mutex(MutationAudiences<ServedCatalogs.Snapshot>())
     private let inFlight = Atomic<Int>(0)
     private let duration = Metrics.Timer(label: "freshet_mutation_seconds")
     private let refused = Counter(label: "freshet_mutations_refused_total")
@@ -76,11 +76,11 @@ package final class MutationService: Sendable {
                 shards: (0..<directory.shardCount).map { ShardID($0) },
                 authReads: served.set.authReadsOfConditions(on: mutation))
         }
-        if let known = audiences.withLock({ $0.known(mutation, served, orders) }) { return known }
+        if let known = audiences.withLock({ $0.known(mutation, by: served, orders) }) { return known }
         let audience = MutationAudience(
             shards: directory.shards(of: served.set.queriesRefreshed(by: mutation), by: orders),
             authReads: served.set.authReadsOfConditions(on: mutation))
-        audiences.withLock { $0.note(audience, of: mutation, served, orders) }
+        audiences.withLock { $0.note(audience, of: mutation, by: served, orders) }
         return audience
     }
 }

@@ -33,6 +33,17 @@ import Testing
         #expect(try refusal(#"{"a":"é23456"}"#, bytesMax: 14)?.code == .payloadTooLarge)
     }
 
+    /// Whether it is judged by the estimate or by the text: never otherwise than by the text.
+    @Test(arguments: [
+        #"{"a":"plain"}"#, #"{"a":"\u0001\u0002\u0003"}"#,
+        #"{"\u0001":[-2.2250738585072014e-308,-9223372036854775808]}"#, #"{"a":{"b":[null,true,false]},"c":""}"#,
+    ])
+    func estimateAndText(_ text: String) throws {
+        let bytes = try JSONValue(parsing: Array(text.utf8)).compactBytes.count
+        #expect(try refusal(text, bytesMax: bytes) == nil)
+        #expect(try refusal(text, bytesMax: bytes - 1)?.code == .payloadTooLarge)
+    }
+
     /// What nobody would send is judged without a deep recursion.
     @Test func hostileDepth() throws {
         let deep = #"{"a":"# + String(repeating: "[", count: 100) + String(repeating: "]", count: 100) + "}"

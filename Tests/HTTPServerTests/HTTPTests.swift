@@ -48,6 +48,25 @@ import Testing
         }
     }
 
+    /// While a request is answered, one more piece of what a client pipelines is read and no more.
+    @Test func pipeliningIsHeldBackWhileARequestIsAnswered() async throws {
+        try await withServer { port, application, _ in
+            let client = try RawClient(port: port, sendBufferBytes: 64 * 1024)
+            client.get("/open")
+            #expect(application.events.next() == "open")
+            client.giveUpSending(afterMs: 300)
+            let request = "GET /echo HTTP/1.1\r\nHost: t\r\nx-filler: \(String(repeating: "f", count: 4_000))\r\n\r\n"
+            let flood = Array(String(repeating: request, count: 10_000).utf8)
+            let taken = client.send(flood)
+            #expect(taken < flood.count, "all of it was read")
+            application.held.withLock { $0 }?.end()
+            #expect(try client.response().body == "begun")
+            for _ in 0..<(taken / request.utf8.count) {
+                #expect(try client.response().body == "GET /echo [] ")
+            }
+        }
+    }
+
     @Test func streamsInChunks() async throws {
         try await withServer { port, _, _ in
             let client = try RawClient(port: port)

@@ -57,3 +57,21 @@ struct TraceIDTests {
         #expect(TraceID(continuing: nil) != TraceID(continuing: "nonsense"))
     }
 }
+
+@Suite struct PooledRandomTests {
+    /// Each number of the pool is given out once, whoever asks.
+    @Test func noNumberTwice() async {
+        let drawn = await withTaskGroup(of: [UInt64].self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    var random = PooledRandom()
+                    return (0..<1_000).map { _ in random.next() }
+                }
+            }
+            return await group.reduce(into: [UInt64]()) { $0 += $1 }
+        }
+        #expect(Set(drawn).count == 8_000)
+        // All bits of all bytes occur: the whole pool is filled.
+        #expect(drawn.reduce(0, |) == .max && drawn.reduce(.max, &) == 0)
+    }
+}
