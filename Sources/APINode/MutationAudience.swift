@@ -33,7 +33,7 @@ package struct MutationAudiences<Catalogs: AnyObject & Sendable>: Sendable {
     package mutating func note(
         _ audience: MutationAudience, of mutation: OperationReference, by catalogs: Catalogs, _ orders: Orders
     ) {
-        // Who hears of an operation that is being split depends on the time, too.
+        // While any operation is split, who hears of it may depend on the time, too.
         guard orders.splits.isEmpty else { return }
         if self.catalogs !== catalogs || ordersGeneration != orders.generation {
             self.catalogs = catalogs

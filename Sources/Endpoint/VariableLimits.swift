@@ -26,14 +26,14 @@ package struct VariableLimits: Sendable {
         }
     }
 
-    /// No JSON text of it is longer: a character needs six bytes at most, a number 24.
+    /// No JSON text of it is longer: a character needs six bytes at most, a number 25 (`-0.0000019643901380568704`).
     private static func bytesAtMost(_ value: JSONValue) -> Int {
         switch value {
         case .string(let text): 6 * text.utf8.count + 2
         case .array(let values): values.reduce(2) { $0 + bytesAtMost($1) + 1 }
         case .object(let object):
             object.entries.reduce(2) { $0 + 6 * $1.key.utf8.count + bytesAtMost($1.value) + 4 }
-        default: 24
+        default: 25
         }
     }
 

@@ -69,18 +69,19 @@ package final class MutationExecutor: Sendable {
             variables: variables, auth: auth, nowMs: clock.nowMs(), makeUUID: makeUUID)
         if call.steps.isEmpty { return Outcome(body: Array("{}".utf8), errors: [], event: nil) }
         if call.isTransaction || call.steps.count == 1 {
-            return try await runAtOnce(call, envelope, makeEvent)
+            return try await runAtOnce(operation, call, envelope, makeEvent)
         }
-        return try await runInSequence(call, envelope, makeEvent)
+        return try await runInSequence(operation, call, envelope, makeEvent)
     }
 
     /// One flight: the steps and the outbox row, all or nothing.
     private func runAtOnce(
-        _ call: MutationCall, _ envelope: Envelope, _ makeEvent: ([EntityKey]) -> MutationEvent
+        _ operation: StoredOperation, _ call: MutationCall, _ envelope: Envelope,
+        _ makeEvent: ([EntityKey]) -> MutationEvent
     ) async throws(RequestError) -> Outcome {
         var row: OutboxRow?
         var steps: [PostgresStep] = call.steps.map {
-            (statements.statement(for: $0.statement), $0.parameters.map { Parameter($0) })
+            (statements.statement(for: $0.statement, of: operation), $0.parameters.map { Parameter($0) })
         }
         if !envelope.shards.isEmpty {
             let outboxRow = OutboxRow(makeEvent(call.steps.flatMap(\.keysWritten)), shards: envelope.shards)
@@ -120,7 +121,8 @@ package final class MutationExecutor: Sendable {
     /// Without `@transaction` the fields run one after the other and a failed one does not undo the others. They still
     /// commit together, so that the event cannot be lost between two of them.
     private func runInSequence(
-        _ call: MutationCall, _ envelope: Envelope, _ makeEvent: @escaping @Sendable ([EntityKey]) -> MutationEvent
+        _ operation: StoredOperation, _ call: MutationCall, _ envelope: Envelope,
+        _ makeEvent: @escaping @Sendable ([EntityKey]) -> MutationEvent
     ) async throws(RequestError) -> Outcome {
         do {
             return try await pool.withSession { session in
@@ -132,7 +134,8 @@ package final class MutationExecutor: Sendable {
                     try await session.savepoint("field")
                     do {
                         let result = try await session.execute(
-                            statements.statement(for: step.statement), step.parameters.map { Parameter($0) })
+                            statements.statement(for: step.statement, of: operation),
+                            step.parameters.map { Parameter($0) })
                         try await session.release("field")
                         fields.append((step.responseKey, Self.value(of: step, result)))
                         keys += step.keysWritten

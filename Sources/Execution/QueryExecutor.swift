@@ -75,7 +75,7 @@ package final class QueryExecutor: Sendable {
     ) async throws(RequestError) -> Result {
         let nowMs = clock.nowMs()
         let call = try operation.queryCall(variables: variables, auth: auth, nowMs: nowMs)
-        var result = try await run(call)
+        var result = try await run(call, of: operation)
         if operation.hasRemoteFields { result = try await complete(result, operation, variables) }
         guard operation.isFinished else { return result }
         return try Self.finish(result, operation, variables, auth, nowMs)
@@ -149,11 +149,11 @@ package final class QueryExecutor: Sendable {
         }
     }
 
-    private func run(_ call: QueryCall) async throws(RequestError) -> Result {
+    private func run(_ call: QueryCall, of operation: StoredOperation) async throws(RequestError) -> Result {
         let rows: ResultSet
         do {
             rows = try await pool.query(
-                statements.entry(for: call.statement).single, call.parameters.map { Parameter($0) })
+                statements.entry(for: call.statement, of: operation).single, call.parameters.map { Parameter($0) })
         } catch {
             throw RequestError(error)
         }
@@ -177,7 +177,7 @@ package final class QueryExecutor: Sendable {
             // An unchanged result may no longer be shown when time decides; and a resolver may give another part.
             let isAlwaysSent = operation.hasChecksOfTime || operation.hasRemoteFields
             let sent = isAlwaysSent ? items.map(\.withoutKnownDigest) : items
-            for batch in batches { await run(batch, batch.members.indices, sent, into: &outcomes) }
+            for batch in batches { await run(operation, batch, batch.members.indices, sent, into: &outcomes) }
         } catch {
             return Array(repeating: .failed(error), count: items.count)
         }
@@ -206,7 +206,7 @@ package final class QueryExecutor: Sendable {
         }
         let all = batch.members.indices
         let sent = operation.hasChecksOfTime ? items.map(\.withoutKnownDigest) : items
-        let statement = statements.entry(for: batch.statement).multiplexed
+        let statement = statements.entry(for: batch.statement, of: operation).multiplexed
         pool.query(statement, Self.parameters(of: batch, all, sent)) { answer in
             switch answer {
             case .success(let rows):
@@ -220,7 +220,7 @@ package final class QueryExecutor: Sendable {
                 }
                 Task {
                     var outcomes = Self.noOutcomes(of: items)
-                    await self.runHalves(of: batch, all, sent, into: &outcomes)
+                    await self.runHalves(of: batch, operation, all, sent, into: &outcomes)
                     completion(Self.finish(outcomes, operation, items, nowMs))
                 }
             }
@@ -242,11 +242,12 @@ package final class QueryExecutor: Sendable {
 
     /// Runs a range of the batch's members and puts each outcome at its item's place.
     private func run(
-        _ batch: QueryBatch, _ range: Range<Int>, _ items: [Item], into outcomes: inout [Outcome]
+        _ operation: StoredOperation, _ batch: QueryBatch, _ range: Range<Int>, _ items: [Item],
+        into outcomes: inout [Outcome]
     ) async {
         let parameters = Self.parameters(of: batch, range, items)
         do {
-            let statement = statements.entry(for: batch.statement).multiplexed
+            let statement = statements.entry(for: batch.statement, of: operation).multiplexed
             let onReplica = await replicas?.query(statement, parameters)
             let rows = if let onReplica { onReplica } else { try await pool.query(statement, parameters) }
             Self.read(rows, batch, range, into: &outcomes)
@@ -256,17 +257,18 @@ package final class QueryExecutor: Sendable {
                 for member in batch.members[range] { outcomes[member] = .failed(failure) }
                 return
             }
-            await runHalves(of: batch, range, items, into: &outcomes)
+            await runHalves(of: batch, operation, range, items, into: &outcomes)
         }
     }
 
     /// Halving finds the one that fails without running each alone.
     private func runHalves(
-        of batch: QueryBatch, _ range: Range<Int>, _ items: [Item], into outcomes: inout [Outcome]
+        of batch: QueryBatch, _ operation: StoredOperation, _ range: Range<Int>, _ items: [Item],
+        into outcomes: inout [Outcome]
     ) async {
         let middle = range.lowerBound + range.count / 2
-        await run(batch, range.lowerBound..<middle, items, into: &outcomes)
-        await run(batch, middle..<range.upperBound, items, into: &outcomes)
+        await run(operation, batch, range.lowerBound..<middle, items, into: &outcomes)
+        await run(operation, batch, middle..<range.upperBound, items, into: &outcomes)
     }
 
     /// Whether one set of variables may have broken the statement for all.

@@ -1,4 +1,5 @@
 internal import Catalog
+internal import LiveModel
 internal import Postgres
 internal import Synchronization
 
@@ -24,19 +25,22 @@ final class StatementCache: Sendable {
     private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
     private let writes = Mutex<[ObjectIdentifier: Write]>([:])
 
-    func entry(for statement: QueryStatement) -> Entry {
-        entries.withLock { entries in
+    func entry(for statement: QueryStatement, of operation: StoredOperation) -> Entry {
+        func made() -> Entry {
+            Entry(owner: statement, single: Statement(statement.single), multiplexed: Statement(statement.multiplexed))
+        }
+        if operation.isAdHoc { return made() }
+        return entries.withLock { entries in
             if let entry = entries[ObjectIdentifier(statement)] { return entry }
             if entries.count >= Self.entriesMax { entries = [:] }
-            let entry = Entry(
-                owner: statement, single: Statement(statement.single), multiplexed: Statement(statement.multiplexed))
+            let entry = made()
             entries[ObjectIdentifier(statement)] = entry
             return entry
         }
     }
 
-    func statement(for text: MutationStatement) -> Statement {
-        if text.isUnique { return Statement(text.sql) }
+    func statement(for text: MutationStatement, of operation: StoredOperation) -> Statement {
+        if text.isUnique || operation.isAdHoc { return Statement(text.sql) }
         return writes.withLock { writes in
             if let write = writes[ObjectIdentifier(text)] { return write.statement }
             if writes.count >= Self.entriesMax { writes = [:] }
@@ -45,4 +49,9 @@ final class StatementCache: Sendable {
             return statement
         }
     }
+}
+
+extension StoredOperation {
+    /// A text of an administrator's, compiled for one request.
+    fileprivate var isAdHoc: Bool { reference.connector == Catalog.adHocConnector }
 }

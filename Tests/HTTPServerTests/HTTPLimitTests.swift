@@ -9,6 +9,8 @@ import Testing
         ("\u{16}\u{3}\u{1}\u{2}hello tls\r\n\r\n", 400),
         ("GET /echo HTTP/1.1\r\n\r\n", 400),
         ("GET /echo HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+        ("GET /echo HTTP/1.1\r\nHost:\r\nhost: a\r\n\r\n", 400),
+        ("GET /echo HTTP/1.1\r\nHost: a,b\r\n\r\n", 400),
         ("GET /echo HTTP/1.1\r\nHost : a\r\n\r\n", 400),
         ("GET /ec%zzho HTTP/1.1\r\nHost: a\r\n\r\n", 400),
         ("GET /ec%00ho HTTP/1.1\r\nHost: a\r\n\r\n", 400),

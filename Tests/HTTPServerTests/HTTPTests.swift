@@ -48,7 +48,32 @@ import Testing
         }
     }
 
-    /// While a request is answered, one more piece of what a client pipelines is read and no more.
+    /// RFC 9112 §3.2: empty where the target has no authority.
+    @Test func hostMayBeEmpty() async throws {
+        try await withServer { port, _, _ in
+            let client = try RawClient(port: port)
+            client.send("GET /echo HTTP/1.1\r\nHost:\r\n\r\n")
+            #expect(try client.response().status == 200)
+        }
+    }
+
+    /// An upgrade that nobody takes: what came behind the request, before and after its answer, is read on.
+    @Test func behindAnOfferedUpgradeThatIsAnsweredLater() async throws {
+        try await withServer { port, application, _ in
+            let client = try RawClient(port: port)
+            client.send("GET /open HTTP/1.1\r\nHost: t\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n")
+            #expect(application.events.next() == "open")
+            client.get("/echo?n=1")
+            application.held.withLock { $0 }?.end()
+            #expect(try client.response().body == "begun")
+            #expect(try client.response().body == "GET /echo [n=1] ")
+            client.get("/echo?n=2")
+            #expect(try client.response().body == "GET /echo [n=2] ")
+        }
+    }
+
+    /// While a request is answered, a client that pipelines without end is not read without end; what it got rid of is
+    /// answered in order.
     @Test func pipeliningIsHeldBackWhileARequestIsAnswered() async throws {
         try await withServer { port, application, _ in
             let client = try RawClient(port: port, sendBufferBytes: 64 * 1024)

@@ -14,7 +14,7 @@ struct JSONTextScanner {
 
     /// The next byte, and past it.
     mutating func take() -> UInt8 {
-        defer { index += 1 }
+        defer { index = min(index + 1, bytes.count) }
         return byte
     }
 

@@ -103,12 +103,12 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        if queue.isEmpty {
-            read()
-        } else {
+        if !queue.isEmpty {
             phase = .failed
             advance()
         }
+        // Also for whom there is no room: over TLS nothing can be said before the peer has been heard.
+        read()
     }
 
     func channelInactive(context: ChannelHandlerContext) { connectionLost() }
@@ -307,15 +307,15 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         case .handedOver: return
         case .awaitingHead, .body, .failed, .lingering: break
         }
-        var isWanted = lastWordSent
-        if !isWanted, queue.isEmpty, transport.pendingBytes == 0 {
-            if case .awaitingHead(begun: false) = phase {
-                isWanted = !isParserStopped
-            } else {
-                isWanted = current == nil
-            }
-        }
-        if isWanted { read() }
+        if lastWordSent { return read() }
+        guard queue.isEmpty, transport.pendingBytes == 0 else { return }
+        if current == nil || mayReadAhead { read() }
+    }
+
+    /// Over TLS a peer that says it sends no more would be closed by that before it is answered.
+    private var mayReadAhead: Bool {
+        guard case .awaitingHead(begun: false) = phase else { return false }
+        return !isParserStopped && below == nil
     }
 
     private func read() {

@@ -17,14 +17,20 @@ package struct PooledRandom: RandomNumberGenerator, Sendable {
     }
 
     private static func fetch() -> [UInt64] {
-        let bytesCount = poolSize * MemoryLayout<UInt64>.size
-        return [UInt64](unsafeUninitializedCapacity: poolSize) { words, count in
-            // Up to 256 bytes come whole, more may be cut short (getrandom(2)).
+        [UInt64](unsafeUninitializedCapacity: poolSize) { words, count in
             var filled = 0
-            while filled < bytesCount {
-                let more = getrandom(
-                    UnsafeMutableRawPointer(words.baseAddress!) + filled, min(256, bytesCount - filled), 0)
-                if more > 0 { filled += more }
+            // Up to 256 bytes come whole (getrandom(2)).
+            for start in stride(from: 0, to: poolSize, by: 32) {
+                let part = UnsafeMutableRawBufferPointer(
+                    rebasing: UnsafeMutableRawBufferPointer(words)[(start * 8)..<((start + 32) * 8)])
+                guard getrandom(part.baseAddress, part.count, 0) == part.count else { break }
+                filled += 32
+            }
+            // Interrupted or not allowed: the library knows other ways, and gives up where there is none.
+            var system = SystemRandomNumberGenerator()
+            while filled < poolSize {
+                words[filled] = system.next()
+                filled += 1
             }
             count = poolSize
         }
