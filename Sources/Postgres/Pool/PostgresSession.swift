@@ -16,12 +16,14 @@ package final class PostgresSession: Sendable {
     ///
     /// - Throws: `connectionLost` also for every call after the connection broke: its transaction is gone, and the
     ///   session does not continue on another connection. Cancelling the task cancels the statement on the server.
+    /// - Parameter timeoutMs: nil: that of the pool. More needs a greater `statement_timeout` of the session, too.
     @discardableResult
     package func execute(
-        _ statement: Statement, _ parameters: [Parameter] = []
+        _ statement: Statement, _ parameters: [Parameter] = [], timeoutMs: Int? = nil
     ) async throws(PostgresError) -> ResultSet {
         let step: PostgresStep = (statement, parameters)
-        let results = try await run(.session, [step], timeoutMs: link.configuration.statementTimeoutMs)
+        let results = try await run(
+            .session, [step], timeoutMs: timeoutMs ?? link.configuration.statementTimeoutMs)
         guard let result = results.first else {
             throw PostgresError(.connectionLost(outcomeUnknown: false), "an answer without a result")
         }

@@ -27,11 +27,25 @@ struct Database: Sendable {
 
     /// What the plan may lose, one line each, with the number of rows that it concerns now.
     func losses(of plan: MigrationPlan) async throws -> [String] {
+        try await pool.withSession { session in
+            try await Self.allowLongSteps(session)
+            return try await Self.losses(of: plan, session)
+        }
+    }
+
+    /// As long as an index of a large table takes, or counting its rows; what is cut off half-way would be cut off the
+    /// next time, too.
+    private static func allowLongSteps(_ session: PostgresSession) async throws {
+        try await session.script("SET statement_timeout = \(stepTimeoutMs)")
+    }
+
+    private static func losses(of plan: MigrationPlan, _ session: PostgresSession) async throws -> [String] {
         var lines: [String] = []
         for loss in plan.losses {
             var line = "\(loss.object): \(loss.message)"
             if let count = loss.countSQL {
-                let rows = try await pool.query(Statement(count)).rows.first?.string(0) ?? "?"
+                let answer = try await session.execute(Statement(count), timeoutMs: stepTimeoutMs)
+                let rows = answer.rows.first?.string(0) ?? "?"
                 line += " (\(rows) \(rows == "1" ? "row" : "rows"))"
             }
             lines.append(line)
@@ -56,11 +70,10 @@ struct Database: Sendable {
     ) async throws -> [String] {
         try await pool.withSession { session in
             try await Self.lock(session, waits: waits)
-            // As long as an index of a large table takes; what is cut off half-way would be cut off the next time, too.
-            try await session.script("SET statement_timeout = \(Self.stepTimeoutMs)")
+            try await Self.allowLongSteps(session)
             let plan = try await self.plan(schema, allowing: permissions)
             guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
-            tell(try await self.losses(of: plan))
+            tell(try await Self.losses(of: plan, session))
             // Steps that cannot share a transaction (a new enum value) go alone; the others are all or nothing.
             for step in plan.steps where step.needsOwnTransaction {
                 try await session.script(step.sql, timeoutMs: Self.stepTimeoutMs)
