@@ -11,7 +11,7 @@ package struct PooledRandom: RandomNumberGenerator, Sendable {
     package mutating func next() -> UInt64 {
         Self.pool.withLock { pool in
             if pool.isEmpty { pool = Self.fetch() }
-            // Each number is given out once, and not kept.
+            // Each number is given out once.
             return pool.removeLast()
         }
     }
