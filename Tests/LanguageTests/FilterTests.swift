@@ -100,6 +100,12 @@ extension Language {
             titles("exist", "{reviews_on_movie: {exist: {stars: {ge: 5}}}}", nil, "Alpha"),
             titles("count", "{reviews_on_movie: {count: {eq: $n}}}", ("$n: Int", #"{"n": 0}"#), "Gamma"),
             titles(
+                "count of those that match", "{reviews_on_movie: {exist: {stars: {ge: 3}}, count: {ge: 2}}}", nil,
+                "Alpha"),
+            titles(
+                "count of none that match", "{reviews_on_movie: {exist: {stars: {gt: 3}}, count: {eq: 0}}}", nil,
+                "Beta", "Gamma", "Delta 50%_"),
+            titles(
                 "via exist", #"{people_via_MovieActor: {exist: {role: {eq: "lead"}, actor: {name: {eq: "Ben"}}}}}"#,
                 nil, "Beta"),
             titles("view filter", "{movieStats_on_movie: {averageStars: {ge: 3.5}}}", nil, "Alpha"),
@@ -125,6 +131,40 @@ extension Language {
             titles(
                 "filter variable null", "$f", ("$f: Movie_Filter", #"{"f": null}"#), "Alpha", "Beta", "Gamma",
                 "Delta 50%_"),
+            titles(
+                "filter variable with times", "$f",
+                (
+                    "$f: Movie_Filter",
+                    #"{"f": {"createdAt": {"gt_time": {"now": true, "sub": {"days": 60}, "truncateTo": "MONTH"}}, "premiere": {"le_date": {"on": "1950-02-01", "add": {"months": 1}}}, "awardDates": {"includes_date": {"today": true}}}}"#
+                ),
+                "Alpha"),
+            titles(
+                "filter variable with counts", "$f",
+                (
+                    "$f: Movie_Filter",
+                    #"{"f": {"reviews_on_movie": {"exist": {"stars": {"ge": 3}}, "count": {"lt": 2}}, "_not": {"reviews_on_movie": {"count": {"eq": 0}}}}}"#
+                ),
+                "Beta", "Delta 50%_"),
+            titles(
+                "list of filters", "{_or: $f, _and: $g}",
+                (
+                    "$f: [Movie_Filter!]!, $g: [Movie_Filter!]",
+                    #"{"f": [{"genre": {"eq": "FARCE"}}, {"rating": {"gt": 8}}], "g": [{"title": {"ne": "Beta"}}]}"#
+                ),
+                "Alpha"),
+            titles(
+                "list of filters empty", "{_or: $f}", ("$f: [Movie_Filter!]", #"{"f": []}"#), "Alpha", "Beta", "Gamma",
+                "Delta 50%_"),
+            titles(
+                "variable of operators", "{title: $t, releaseYear: $y, tags: $l, reviews_on_movie: $r}",
+                (
+                    "$t: String_Filter, $y: Int_Filter!, $l: String_ListFilter, $r: Review_ListFilter",
+                    #"{"t": {"contains": "a", "ne": "Beta"}, "y": {"in": [1950, 1960, 1970]}, "l": null, "r": {"count": {"ge": 1}}}"#
+                ),
+                "Alpha", "Delta 50%_"),
+            titles(
+                "default of a filter variable", "$f",
+                ("$f: Movie_Filter = {genre: {in: [NOIR]}, releaseYear: {gt: 1950}}", "{}"), "Gamma"),
             titles(
                 "filter variable eq null", "$f",
                 ("$f: Movie_Filter", #"{"f": {"description": {"eq": null}, "title": null}}"#), "Gamma"),

@@ -43,6 +43,75 @@ extension Language {
                 data: #"{"person_insertMany":[{"name":"Dora"},{"name":"Finn"}]}"#,
                 afterwards: ("SELECT name FROM person WHERE mentor_id = '<p4>'", "Eli")),
             MutationRow(
+                "insert nested from a variable",
+                #"mutation M($d: Movie_Data! @allow(fields: "title premiere_date createdAt_time director tags reviews_on_movie { id stars author text } movieActors_on_movie { actor role }")) { movie_insert(data: $d) }"#,
+                #"{"d": {"title": "Tree", "director": {"id": "<p3>"}, "premiere_date": {"today": true, "sub": {"years": 1}}, "createdAt_time": {"at": "2024-05-05T05:05:05Z", "truncateTo": "HOUR"}, "reviews_on_movie": [{"stars": 4, "author": {"id": "ann"}, "text": "a"}, {"id": "<r5>", "stars": 2}], "movieActors_on_movie": [{"actor": {"id": "<p1>"}, "role": "lead"}]}}"#,
+                data: "{\"movie_insert\":{\"id\":\"\(fresh)\"}}",
+                afterwards: (
+                    "SELECT concat_ws(' ', premiere, created_at AT TIME ZONE 'UTC', (SELECT name FROM person WHERE id = director_id), (SELECT string_agg(concat_ws('/', r.stars, r.author_id, r.text), ' ' ORDER BY r.stars) FROM review r WHERE r.movie_id = m.id), (SELECT role FROM movie_actor x WHERE x.movie_id = m.id)) FROM movie m WHERE title = 'Tree'",
+                    "2023-02-28 2024-05-05 05:00:00 Cleo 2 4/ann/a lead"
+                ),
+                keys: [
+                    "movie[\"\(fresh)\"]", "movie_actor[\"\(fresh)\",\"<p1>\"]", "review[\"\(fresh)\"]",
+                    "review[\"<r5>\"]",
+                ]),
+            MutationRow(
+                "nested rows from a variable of their own",
+                #"mutation M($r: [Review_Data!] @allow(fields: "id stars text"), $m: Person_Data! @allow(fields: "id name")) { movie_insert(data: {title: "Own", reviews_on_movie: $r}) { title } person_update(id: "<p1>", data: {name: "Boss"}) person_insert(data: {id: "<p4>", name: "Top", people_on_mentor: [$m, {name: "Low"}]}) { name } }"#,
+                #"{"r": [{"id": "<r5>", "stars": 1, "text": "x"}, {"stars": 2}], "m": {"id": "<p5>", "name": "Mid"}}"#,
+                data: #"{"movie_insert":{"title":"Own"},"person_update":{"id":"<p1>"},"person_insert":{"name":"Top"}}"#,
+                afterwards: (
+                    "SELECT concat_ws(' ', (SELECT string_agg(stars::text, ',' ORDER BY stars) FROM review r JOIN movie m ON m.id = r.movie_id WHERE m.title = 'Own'), (SELECT string_agg(name, ',' ORDER BY name) FROM person WHERE mentor_id = '<p4>'))",
+                    "1,2 Low,Mid"
+                )),
+            MutationRow(
+                "insertMany nested from a variable",
+                #"mutation M($d: [Person_Data!]! @allow(fields: "id name people_on_mentor { id name people_on_mentor { id name } }", maxCount: 5)) { person_insertMany(data: $d) { name } }"#,
+                #"{"d": [{"id": "<p4>", "name": "Dora", "people_on_mentor": [{"name": "Eli", "people_on_mentor": [{"id": "<p5>", "name": "Fay"}]}]}, {"id": "<d5>", "name": "Gus"}]}"#,
+                data: #"{"person_insertMany":[{"name":"Dora"},{"name":"Gus"}]}"#,
+                afterwards: (
+                    "SELECT string_agg(a.name || '>' || b.name, ' ' ORDER BY a.name) FROM person a JOIN person b ON b.mentor_id = a.id WHERE a.name IN ('Dora', 'Eli')",
+                    "Dora>Eli Eli>Fay"
+                )),
+            MutationRow(
+                "insertMany with times from a variable",
+                #"mutation M($d: [Movie_Data!]! @allow(fields: "id title premiere premiere_date")) { movie_insertMany(data: $d) { title premiere } }"#,
+                #"{"d": [{"id": "<m5>", "title": "A", "premiere_date": {"today": true}}, {"title": "B", "premiere": "2000-01-01"}]}"#,
+                data:
+                    #"{"movie_insertMany":[{"title":"A","premiere":"2024-02-29"},{"title":"B","premiere":"2000-01-01"}]}"#,
+                afterwards: ("SELECT count(*)::text FROM movie", "6")),
+            MutationRow(
+                "upsert nested",
+                #"mutation M { movie_upsert(data: {id: "<m1>", title: "Alpha 2", reviews_on_movie: [{id: "<r1>", stars: 4}, {id: "<r4>", stars: 2}, {id: "<r5>", stars: 1}], movieActors_on_movie: [{actorId: "<p1>", role: "star"}]}) { title genre } }"#,
+                data: #"{"movie_upsert":{"title":"Alpha 2","genre":"NOIR"}}"#,
+                afterwards: (
+                    "SELECT string_agg(concat_ws('/', stars, text), ' ' ORDER BY stars) || (SELECT ' ' || role FROM movie_actor WHERE movie_id = '<m1>' AND actor_id = '<p1>') FROM review WHERE movie_id = '<m1>'",
+                    "1 2/meh 3/fine 4/great star"
+                ),
+                keys: [
+                    "movie[\"<m1>\"]", "review[\"<r1>\"]", "review[\"<r4>\"]", "review[\"<r5>\"]",
+                    "movie_actor[\"<m1>\",\"<p1>\"]",
+                ]),
+            MutationRow(
+                "upsertMany nested from a variable",
+                #"mutation M($d: [User_Data!]! @allow(fields: "id name reviews_on_author { id stars movie }")) { user_upsertMany(data: $d) }"#,
+                #"{"d": [{"id": "ann", "name": "Anna", "reviews_on_author": [{"id": "<r4>", "movie": {"id": "<m4>"}, "stars": 5}]}, {"id": "new"}]}"#,
+                data: #"{"user_upsertMany":[{"id":"ann"},{"id":"new"}]}"#,
+                afterwards: (
+                    #"SELECT concat_ws(' ', (SELECT name || role FROM "user" WHERE id = 'ann'), (SELECT author_id || stars FROM review WHERE id = '<r4>'))"#,
+                    "Annaadmin ann5"
+                ), keys: ["user[\"ann\"]", "review[\"<r4>\"]", "user[\"new\"]"]),
+            MutationRow(
+                "update from a variable",
+                #"mutation M($d: Movie_Data! @allow(fields: "title views_update tags_update premiere_update createdAt_time rating_update")) { movie_update(id: "<m1>", data: $d) { title views premiere } movie_updateMany(where: {title: {eq: "Beta"}}, data: $d) }"#,
+                #"{"d": {"title": "Late", "views_update": [{"inc": "3"}], "tags_update": {"add": ["new"]}, "premiere_update": [{"dec": {"days": 1, "years": 1}}], "createdAt_time": {"now": true}}}"#,
+                data:
+                    #"{"movie_update":{"title":"Late","views":"9007199254740996","premiere":"1949-02-28"},"movie_updateMany":1}"#,
+                afterwards: (
+                    "SELECT string_agg(concat_ws('/', views, tags, premiere), ' ' ORDER BY views) FROM movie WHERE title = 'Late' AND created_at > '2024-02-29'",
+                    "23/{fun,new}/1959-07-14 9007199254740996/{dark,rain,new}/1949-02-28"
+                ), keys: ["movie[\"<m1>\"]"]),
+            MutationRow(
                 "insertMany",
                 #"mutation M($d: [User_Data!]! @allow(fields: "id name", maxCount: 3)) { user_insertMany(data: $d) }"#,
                 #"{"d": [{"id": "x", "name": "X"}, {"id": "y"}]}"#,

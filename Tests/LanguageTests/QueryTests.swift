@@ -55,6 +55,10 @@ extension Language {
                 "order variable absent", "query Q($o: [Movie_Order!]) { movies(orderBy: $o, limit: 1) { title } }",
                 #"{"movies":[{"title":"Alpha"}]}"#),
             QueryRow(
+                "order variable default",
+                "query Q($o: [Movie_Order!] = [{genre: ASC}, {title: DESC}]) { movies(orderBy: $o, limit: 2) { title } }",
+                #"{"movies":[{"title":"Gamma"},{"title":"Alpha"}]}"#),
+            QueryRow(
                 "distinct", "query Q { movies(distinct: true, orderBy: [{releaseYear: DESC}]) { releaseYear } }",
                 #"{"movies":[{"releaseYear":1970},{"releaseYear":1960},{"releaseYear":1950}]}"#),
             QueryRow(
@@ -174,6 +178,22 @@ extension Language {
                 "having or",
                 "query Q { movies(having: {_or: [{views_max: {gt: \"9007199254740992\"}}, {title_max: {eq: \"Beta\"}}]}) { genre _count } }",
                 #"{"movies":[{"genre":"NOIR","_count":2},{"genre":"FARCE","_count":1}]}"#),
+            QueryRow(
+                "having distinct",
+                "query Q { reviews(having: {stars_count: {ge: 2}}) { movieId _count } d: reviews(having: {_distinct: true, stars_count: {ge: 2}}) { authorId _count } all: reviews(having: {_not: {_distinct: true, stars_sum: {ne: 9}}}) { stars_sum } }",
+                #"{"reviews":[{"movieId":"<m1>","_count":2}],"d":[{"authorId":"ann","_count":2}],"all":[{"stars_sum":12}]}"#
+            ),
+            QueryRow(
+                "having variable",
+                "query Q($h: Movie_Having, $l: [Movie_Having!], $n: Int_Filter) { movies(having: $h) { genre _count } b: movies(having: {_or: $l, _count: $n}) { genre title_min } }",
+                #"{"h": {"_count": {"ge": 2}, "_or": [{"rating_avg": {"gt": 8}}], "_not": {"_distinct": true, "releaseYear_count": {"eq": 1}}}, "l": [{"title_min": {"eq": "Beta"}}, {"rating_max": {"lt": 7}}], "n": {"eq": 1}}"#,
+                #"{"movies":[{"genre":"NOIR","_count":2}],"b":[{"genre":"FARCE","title_min":"Beta"},{"genre":null,"title_min":"Delta 50%_"}]}"#
+            ),
+            QueryRow(
+                "groups of a join table",
+                #"query Q { people { name movies_via_MovieActor(having: {role_min: {ne: "nobody"}, _count: {ge: 1}}, orderBy: [{role_max: DESC}]) { genre _count } } }"#,
+                #"{"people":[{"name":"Ada","movies_via_MovieActor":[{"genre":"NOIR","_count":1}]},{"name":"Ben","movies_via_MovieActor":[{"genre":"FARCE","_count":1},{"genre":"NOIR","_count":1}]},{"name":"Cleo","movies_via_MovieActor":[]}]}"#
+            ),
             QueryRow(
                 "order by aggregate", "query Q { movies(orderBy: [{rating_max: ASC}], limit: 2) { genre rating_max } }",
                 #"{"movies":[{"genre":null,"rating_max":6.25},{"genre":"FARCE","rating_max":7}]}"#),

@@ -98,12 +98,17 @@ struct OperationComparison {
             }
             let added = others.filter { other in other.isRequired && !members.contains { $0.name == other.name } }
             return added.isEmpty ? nil : "\(path).\(added[0].name) is new and required"
-        case (.filter(let type), .filter(let other)), (.order(let type), .order(let other)):
-            guard type == other else { return "\(path) is of another type" }
+        case (.relative(let isDate), .relative(let isOtherDate)):
+            return isDate == isOtherDate ? nil : "\(path) is of another type"
+        case (.change(let type), .change(let other)):
+            return type == other ? nil : "\(path) is of another type"
+        case (.generated(let input), .generated(let other)):
+            guard input == other else { return "\(path) is of another type" }
+            guard let type = input.table else { return nil }
             let fields = Set(newSchema.table(ofType: type)?.columns.map(\.field) ?? [])
             let gone = (oldSchema.table(ofType: type)?.columns.map(\.field) ?? []).filter { !fields.contains($0) }
             return gone.isEmpty ? nil : "\(path) may no longer name \(gone.joined(separator: ", "))"
-        case (.scalar, _), (.word, _), (.list, _), (.object, _), (.filter, _), (.order, _):
+        case (.scalar, _), (.word, _), (.list, _), (.object, _), (.generated, _), (.relative, _), (.change, _):
             return "\(path) has another shape"
         }
     }

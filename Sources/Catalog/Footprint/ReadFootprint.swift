@@ -149,8 +149,9 @@ struct FootprintBuilder {
         case .exists(let rows, let inner):
             read(rows.table, [:], rows.reference.localFields, .filter)
             add(inner)
-        case .count(let rows, let test):
+        case .count(let rows, let inner, let test):
             read(rows.table, [:], rows.reference.localFields, .filter)
+            add(inner)
             noteTime(test)
         // What a variable asks is not known before the request.
         case .variable: footprint.isPartial = true
@@ -178,6 +179,7 @@ struct FootprintBuilder {
         case .isNull: break
         case .compare(_, let operand), .member(let operand, _), .match(_, let operand, _), .list(_, let operand, _):
             noteTime(operand)
+        case .variable: footprint.isPartial = true
         }
     }
 

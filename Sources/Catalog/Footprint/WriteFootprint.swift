@@ -1,30 +1,33 @@
 extension FootprintBuilder {
     mutating func add(_ fields: [MutationField]) {
-        for field in fields {
-            switch field.kind {
-            case .insert(let insert): add(insert.row, insert.table, isUpsert: insert.isUpsert, around: [:])
-            case .insertTrees(let insert):
-                for row in insert.rows { add(row, insert.table, isUpsert: false, around: [:]) }
-            case .insertMany(let insert):
-                switch insert.rows {
-                case .literal(let rows):
-                    for row in rows { add(row, insert.table, isUpsert: insert.isUpsert, around: [:]) }
-                case .variable: write(insert.table, [:])
-                }
-            case .update(let table, let target, let assignments, _):
-                write(table, unchanged(known(table, target), by: assignments))
-            case .updateMany(let table, let filter, let assignments, _):
-                write(table, unchanged(equal(filter), by: assignments))
-                add(filter)
-            case .delete(let table, let target, _):
-                delete(table, known(table, target))
-            case .deleteMany(let table, let filter, _):
-                delete(table, equal(filter))
-                add(filter)
-            case .native, .remote: footprint.isPartial = true
-            case .read(let fields): add(fields)
-            case .typeName: continue
+        for field in fields { add(field.kind) }
+    }
+
+    private mutating func add(_ kind: MutationField.Kind) {
+        switch kind {
+        case .insert(let insert): add(insert.row, insert.table, isUpsert: insert.isUpsert, around: [:])
+        case .insertTrees(let insert):
+            for row in insert.rows { add(row, insert.table, isUpsert: insert.isUpsert, around: [:]) }
+        case .insertMany(let insert):
+            switch insert.rows {
+            case .literal(let rows):
+                for row in rows { add(row, insert.table, isUpsert: insert.isUpsert, around: [:]) }
+            case .variable: write(insert.table, [:])
             }
+        case .late(let late): add(late.widest)
+        case .update(let table, let target, let assignments, _):
+            write(table, unchanged(known(table, target), by: assignments))
+        case .updateMany(let table, let filter, let assignments, _):
+            write(table, unchanged(equal(filter), by: assignments))
+            add(filter)
+        case .delete(let table, let target, _):
+            delete(table, known(table, target))
+        case .deleteMany(let table, let filter, _):
+            delete(table, equal(filter))
+            add(filter)
+        case .native, .remote: footprint.isPartial = true
+        case .read(let fields): add(fields)
+        case .typeName: break
         }
     }
 
@@ -36,18 +39,19 @@ extension FootprintBuilder {
     private mutating func add(
         _ row: RowData, _ table: Table, isUpsert: Bool, around: [String: String]
     ) {
-        var known = around
+        // An upsert may meet a row that had other values, but for its key.
+        func isKnown(_ field: String) -> Bool { !isUpsert || table.key.contains(field) }
+        var known = around.filter { isKnown($0.key) }
         for (field, assignment) in row.given {
             guard case .set(let operand) = assignment.value, let source = source(operand) else { continue }
-            // An upsert may meet a row that had other values, but for its key.
-            if !isUpsert || table.key.contains(field) { known[field] = source }
+            if isKnown(field) { known[field] = source }
         }
         write(table, known)
         for children in row.children {
             let reference = children.relation.reference
             var filled: [String: String] = [:]
             for (local, target) in zip(reference.localFields, reference.targetFields) { filled[local] = known[target] }
-            for child in children.rows { add(child, children.relation.child, isUpsert: false, around: filled) }
+            for child in children.rows { add(child, children.relation.child, isUpsert: isUpsert, around: filled) }
         }
     }
 

@@ -65,7 +65,7 @@ struct TableDefinitions {
         for relation in joins {
             fields.append(
                 FieldDefinition(
-                    relation.name, ListDefinitions.arguments(of: relation.join.typeName, hasHaving: false),
+                    relation.name, ListDefinitions.arguments(of: relation.join.typeName),
                     "[\(relation.target.typeName)!]!"))
         }
         fields.append(FieldDefinition("_metadata", "_Metadata"))
@@ -134,7 +134,7 @@ struct TableDefinitions {
     }
 
     private var having: [InputValueDefinition] {
-        Self.logic("\(type)_Having")
+        Self.logic("\(type)_Having") + [InputValueDefinition("_distinct", "Boolean")]
             + OperationScope.aggregates(of: table).map { InputValueDefinition($0.name, $0.aggregate.type.filterName) }
     }
 
@@ -148,15 +148,14 @@ struct TableDefinitions {
 
 /// The arguments that lists have.
 enum ListDefinitions {
-    static func arguments(of type: String, hasHaving: Bool = true) -> [InputValueDefinition] {
-        var arguments = [
+    static func arguments(of type: String) -> [InputValueDefinition] {
+        [
             InputValueDefinition("where", "\(type)_Filter"),
             InputValueDefinition("orderBy", "[\(type)_Order!]"),
             InputValueDefinition("offset", "Int"),
             InputValueDefinition("limit", "Int", default: .int("\(ListArguments.limitDefault)")),
             InputValueDefinition("distinct", "Boolean", default: .boolean(false)),
+            InputValueDefinition("having", "\(type)_Having"),
         ]
-        if hasHaving { arguments.append(InputValueDefinition("having", "\(type)_Having")) }
-        return arguments
     }
 }

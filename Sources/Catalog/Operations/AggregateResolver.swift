@@ -25,15 +25,12 @@ extension OperationScope {
             return GroupField(
                 responseKey: item.responseKey, inclusion: item.inclusion, kind: kind, policy: item.policy)
         }
-        if case .manyToMany = source, values["orderBy"] != nil || values["having"] != nil {
-            error(
-                "aggregate-grouping", at: field.place,
-                "orderBy and having are not offered for groups of a many-to-many relation")
-            return nil
-        }
-        if let value = values["having"] { arguments.having = having(value, table, in: field.file) }
+        // Of a many-to-many relation these are about the join table, by whose columns nothing is grouped.
+        let asked = source.argumentTable
+        if let value = values["having"] { arguments.having = having(value, asked, in: field.file) }
         if let value = values["orderBy"] {
-            arguments.order = orderTerms(value, table, in: field.file, grouped: Self.groupedFields(content))
+            let grouped = asked.name == table.name ? Self.groupedFields(content) : []
+            arguments.order = orderTerms(value, asked, in: field.file, grouped: grouped)
         }
         return RowList(source: source, arguments: arguments, content: .groups(content))
     }
@@ -71,7 +68,7 @@ extension OperationScope {
 
     private func aggregate(_ field: SelectedField, _ known: (Aggregate.Function, Column?)) -> Aggregate? {
         refuseSelection(field, of: "a number")
-        let takesDistinct = known.1 != nil && [.count, .sum, .avg].contains(known.0)
+        let takesDistinct = known.1 != nil && known.0.takesDistinct
         let arguments = arguments(of: field, offered: takesDistinct ? ["distinct"] : [])
         var isDistinct = false
         if let value = arguments["distinct"] {
@@ -127,27 +124,4 @@ extension OperationScope {
     }
 
     func aggregateNames(_ table: Table) -> [String] { Self.aggregates(of: table).map(\.name) }
-
-    // MARK: having
-
-    /// `{_count: {gt: 2}, rating_avg: {ge: 3.5}}`
-    func having(_ value: Value, _ table: Table, in file: SourceFile) -> Filter {
-        if value.isNull { return .all([]) }
-        let typeName = "\(table.typeName)_Having"
-        guard
-            let fields = inputFields(
-                value, of: typeName, offered: ["_and", "_or", "_not"] + aggregateNames(table), in: file)
-        else { return .all([]) }
-        return .all(
-            fields.map { name, value in
-                switch name.value {
-                case "_and": return .all((value.listValue ?? [value]).map { having($0, table, in: file) })
-                case "_or": return .any((value.listValue ?? [value]).map { having($0, table, in: file) })
-                case "_not": return .not(having(value, table, in: file))
-                default:
-                    guard let aggregate = namedAggregate(name, table, in: file) else { return .all([]) }
-                    return .all(tests(value, aggregate.type, in: file).map { .aggregate(aggregate, $0) })
-                }
-            })
-    }
 }

@@ -36,8 +36,9 @@ extension OperationScope {
         guard let fields = value.objectFields else {
             let place = Place(range: value.range, file: file)
             if let variable = value.variableName {
-                _ = use(variable: variable, at: place)
-                error("value-type", at: place, "a variable cannot stand for a whole \(typeName)")
+                if use(variable: variable, at: place) != nil {
+                    error("value-type", at: place, "a variable cannot stand for a whole \(typeName)")
+                }
             } else {
                 error("value-type", at: place, "expected an object of type \(typeName)")
             }

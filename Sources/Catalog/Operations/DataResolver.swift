@@ -29,10 +29,10 @@ extension OperationScope {
                     "variable-position", at: place, "\"$\(name)\" may be null, but there must be data",
                     help: "declare it as \(table.typeName)_Data!")
             }
-            if reference != nil {
-                error(
-                    "nested-data", at: place, "nested rows must be written out", help: "put variables at their leaves")
-                return nil
+            if reference != nil || variable.allowance?.isFlat == false {
+                guard let (widest, rows) = late(variable, table, use, below: reference, at: place) else { return nil }
+                return RowData(
+                    given: widest.given, defaults: widest.defaults, children: widest.children, late: rows)
             }
             given = sent(name, table, variable.allowance)
         } else {
@@ -66,6 +66,10 @@ extension OperationScope {
                 guard let position = reference.localFields.firstIndex(of: column.field) else { continue }
                 values.append([reference.field, reference.targetFields[position]])
                 tests.append([reference.field])
+            }
+            for name in LateRows.plans(of: column).map(\.name) where allowance?.changes.contains(name) ?? false {
+                values.append([name])
+                tests.append([name])
             }
             guard !values.isEmpty else { continue }
             given[column.field] = Assignment(

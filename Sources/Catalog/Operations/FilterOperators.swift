@@ -3,6 +3,10 @@ enum FilterOperators {
     /// In SQL.
     static let comparisons = ["eq": "=", "ne": "<>", "gt": ">", "ge": ">=", "lt": "<", "le": "<="]
 
+    static func typeName(of type: ColumnType) -> String {
+        "\(type.scalar.typeName)_\(type.isList ? "List" : "")Filter"
+    }
+
     static func names(of type: ColumnType) -> [String] {
         let suffixes = suffixes(of: type.scalar)
         func withSuffixes(_ names: [String]) -> [String] {

@@ -5,9 +5,7 @@ internal import JSON
 extension OperationScope {
     func filter(_ value: Value, _ table: Table, in file: SourceFile) -> Filter {
         if value.isNull { return .all([]) }
-        if let name = value.variableName {
-            return filterVariable(name, table, at: Place(range: value.range, file: file))
-        }
+        if value.variableName != nil { return variable(value, .rows(table), in: file) }
         let inverses = schema.inverseRelations(ofType: table.typeName)
         let joins = schema.manyToManyRelations(ofType: table.typeName)
         let offered =
@@ -19,8 +17,8 @@ extension OperationScope {
         return .all(
             fields.map { name, value in
                 switch name.value {
-                case "_and": return .all(filters(value, table, in: file))
-                case "_or": return .any(filters(value, table, in: file))
+                case "_and": return junction(.all, value, .rows(table), in: file)
+                case "_or": return junction(.any, value, .rows(table), in: file)
                 case "_not": return .not(filter(value, table, in: file))
                 default: break
                 }
@@ -44,31 +42,74 @@ extension OperationScope {
             })
     }
 
-    /// `where: $filter`
-    private func filterVariable(_ name: String, _ table: Table, at place: Place) -> Filter {
-        guard let variable = use(variable: name, at: place) else { return .all([]) }
-        guard variable.type.nullable == .filter(table.typeName) else {
-            mismatch(variable, expected: InputType.filter(table.typeName).text, at: place)
-            return .all([])
+    /// `where: $filter`; where a list can stand, a variable may be one.
+    private func variable(
+        _ value: Value, _ subject: FilterVariable.Subject, _ junction: FilterVariable.Junction? = nil,
+        in file: SourceFile
+    ) -> Filter {
+        let place = Place(range: value.range, file: file)
+        guard let variable = value.variableName.flatMap({ use(variable: $0, at: place) }) else { return .all([]) }
+        let type = InputType.generated(subject.input)
+        if variable.type.nullable == type {
+            return .variable(FilterVariable(name: variable.name, subject: subject))
         }
-        return .variable(name, table)
+        if let junction, case .list(let element) = variable.type.nullable, element.nullable == type {
+            return .variable(FilterVariable(name: variable.name, subject: subject, junction: junction))
+        }
+        mismatch(variable, expected: junction == nil ? type.text : "[\(type.text)!]", at: place)
+        return .all([])
     }
 
-    private func filters(_ value: Value, _ table: Table, in file: SourceFile) -> [Filter] {
-        (value.listValue ?? [value]).map { filter($0, table, in: file) }
+    /// `_and: […]`, `_or: […]`, or a variable that is a list.
+    func junction(
+        _ junction: FilterVariable.Junction, _ value: Value, _ subject: FilterVariable.Subject, in file: SourceFile
+    ) -> Filter {
+        if value.variableName != nil { return variable(value, subject, junction, in: file) }
+        let filters = (value.listValue ?? [value]).map { value in
+            switch subject {
+            case .rows(let table): filter(value, table, in: file)
+            case .groups(let table): having(value, table, in: file)
+            case .related(let rows): related(rows, value, in: file)
+            }
+        }
+        return junction == .all ? .all(filters) : .any(filters)
     }
 
-    /// `{exist: {…}}` and `{count: {gt: 2}}`; an empty object asks for at least one row.
+    /// `{exist: {…}}` and `{count: {gt: 2}, exist: {…}}`: how many rows match, at least one unless `count` is given.
     private func related(_ rows: RelatedRows, _ value: Value, in file: SourceFile) -> Filter {
-        let typeName = "\(rows.table.typeName)_ListFilter"
+        if value.variableName != nil { return variable(value, .related(rows), in: file) }
+        let typeName = GeneratedInput.listFilter(rows.table.typeName).typeName
         guard let fields = inputFields(value, of: typeName, offered: ["exist", "count"], in: file) else {
             return .all([])
         }
-        if fields.isEmpty { return .exists(rows, .all([])) }
+        func field(_ name: String) -> Value? { fields.first { $0.name.value == name }?.value }
+        let matching = field("exist").map { filter($0, rows.table, in: file) } ?? .all([])
+        guard let count = field("count"), !count.isNull else { return .exists(rows, matching) }
+        return .all(tests(count, ColumnType(.int), in: file).map { .count(rows, matching, $0) })
+    }
+
+    /// `having: $having`, or written out: `{_count: {gt: 2}, rating_avg: {ge: 3.5}}`.
+    func having(_ value: Value, _ table: Table, in file: SourceFile) -> Filter {
+        if value.isNull { return .all([]) }
+        if value.variableName != nil { return variable(value, .groups(table), in: file) }
+        let offered = ["_and", "_or", "_not", "_distinct"] + aggregateNames(table)
+        guard let fields = inputFields(value, of: "\(table.typeName)_Having", offered: offered, in: file) else {
+            return .all([])
+        }
+        let isDistinct = fields.first { $0.name.value == "_distinct" }.map { flag($0.value, "_distinct", in: file) }
         return .all(
-            fields.flatMap { name, value -> [Filter] in
-                if name.value == "exist" { return [.exists(rows, filter(value, rows.table, in: file))] }
-                return tests(value, ColumnType(.int), in: file).map { .count(rows, $0) }
+            fields.map { name, value in
+                switch name.value {
+                case "_and": return junction(.all, value, .groups(table), in: file)
+                case "_or": return junction(.any, value, .groups(table), in: file)
+                case "_not": return .not(having(value, table, in: file))
+                case "_distinct": return .all([])
+                default:
+                    guard let aggregate = namedAggregate(name, table, in: file)?.distinct(isDistinct ?? false) else {
+                        return .all([])
+                    }
+                    return .all(tests(value, aggregate.type, in: file).map { .aggregate(aggregate, $0) })
+                }
             })
     }
 
@@ -76,9 +117,16 @@ extension OperationScope {
 
     func tests(_ value: Value, _ type: ColumnType, in file: SourceFile) -> [ColumnTest] {
         if value.isNull { return [] }
-        let name = "\(type.scalar.typeName)_\(type.isList ? "List" : "")Filter"
+        let input = GeneratedInput.tests(type)
+        if let name = value.variableName {
+            let place = Place(range: value.range, file: file)
+            guard let variable = use(variable: name, at: place) else { return [] }
+            if variable.type.nullable == .generated(input) { return [.variable(name, type)] }
+            mismatch(variable, expected: input.typeName, at: place)
+            return []
+        }
         let operators = FilterOperators.names(of: type)
-        guard let fields = inputFields(value, of: name, offered: operators, in: file) else { return [] }
+        guard let fields = inputFields(value, of: input.typeName, offered: operators, in: file) else { return [] }
         return fields.flatMap { name, value in test(name.value, value, type, in: file) }
     }
 
@@ -142,15 +190,18 @@ extension OperationScope {
         } ?? []
     }
 
+    private func flag(_ value: Value, _ name: String, in file: SourceFile) -> Bool {
+        if let flag = value.boolValue { return flag }
+        error("value-type", at: Place(range: value.range, file: file), "\(name) is true or false, written out")
+        return false
+    }
+
     /// `{like: "A%", ignoreCase: true}` or `{regex: "^A", invert: true}`.
     private func pattern(_ value: Value, in file: SourceFile) -> [ColumnTest] {
         let offered = ["like", "regex", "ignoreCase", "invert"]
         guard let fields = inputFields(value, of: "String_Pattern", offered: offered, in: file) else { return [] }
         func flag(_ name: String) -> Bool {
-            guard let value = fields.first(where: { $0.name.value == name })?.value else { return false }
-            if let flag = value.boolValue { return flag }
-            error("value-type", at: Place(range: value.range, file: file), "\(name) is true or false, written out")
-            return false
+            fields.first { $0.name.value == name }.map { self.flag($0.value, name, in: file) } ?? false
         }
         let ignoreCase = flag("ignoreCase")
         let invert = flag("invert")

@@ -1,8 +1,8 @@
 internal import JSON
 internal import LiveModel
 
-/// The check of values of the types `Movie_Filter` and `Movie_Order` that a request sends. What comes out has known fields
-/// and operators only, with values in canonical form.
+/// The check of values of generated input types that a request sends. What comes out has known fields and operators
+/// only, with values in canonical form.
 struct GeneratedInputCoercion {
     let inputs: GeneratedInputs
     let scalars: ScalarCoercion
@@ -35,6 +35,18 @@ struct GeneratedInputCoercion {
         return object
     }
 
+    mutating func coerce(_ value: JSONValue, to input: GeneratedInput) throws(Mismatch) -> JSONValue {
+        if case .tests(let type) = input { return try tests(value, type, "", 0) }
+        guard let table = input.table.flatMap(inputs.schema.table(ofType:)) else { return .null }
+        switch input {
+        case .filter: return try filter(value, table)
+        case .listFilter: return try listFilter(value, table, "", 0)
+        case .having: return try having(value, table)
+        case .order: return try order(value, table)
+        case .tests: return .null
+        }
+    }
+
     // MARK: Filters
 
     mutating func filter(
@@ -47,14 +59,49 @@ struct GeneratedInputCoercion {
             try count(path, depth)
             switch entry.key {
             case "_and", "_or":
-                var filters: [JSONValue] = []
-                for (index, inner) in (entry.value.arrayValue ?? [entry.value]).enumerated() {
-                    try count(path, depth)
-                    filters.append(try filter(inner, table, "\(path)[\(index)]", depth: depth + 1))
+                coerced[entry.key] = try list(entry.value, path, depth) { (coercion, inner, path) throws(Mismatch) in
+                    try coercion.filter(inner, table, path, depth: depth + 1)
                 }
-                coerced[entry.key] = .array(filters)
             case "_not": coerced[entry.key] = try filter(entry.value, table, path, depth: depth + 1)
             default: coerced[entry.key] = try field(entry.key, entry.value, table, path, depth)
+            }
+        }
+        return .object(coerced)
+    }
+
+    private mutating func list(
+        _ value: JSONValue, _ path: String, _ depth: Int,
+        _ one: (inout GeneratedInputCoercion, JSONValue, String) throws(Mismatch) -> JSONValue
+    ) throws(Mismatch) -> JSONValue {
+        var coerced: [JSONValue] = []
+        for (index, inner) in (value.arrayValue ?? [value]).enumerated() {
+            try count(path, depth)
+            coerced.append(try one(&self, inner, "\(path)[\(index)]"))
+        }
+        return .array(coerced)
+    }
+
+    mutating func having(
+        _ value: JSONValue, _ table: Table, _ path: String = "", depth: Int = 0
+    ) throws(Mismatch) -> JSONValue {
+        if value.isNull { return .null }
+        let aggregates = OperationScope.aggregates(of: table)
+        var coerced = JSONObject()
+        for entry in try object(value, "\(table.typeName)_Having", path) {
+            let path = "\(path).\(entry.key)"
+            try count(path, depth)
+            switch entry.key {
+            case "_and", "_or":
+                coerced[entry.key] = try list(entry.value, path, depth) { (coercion, inner, path) throws(Mismatch) in
+                    try coercion.having(inner, table, path, depth: depth + 1)
+                }
+            case "_not": coerced[entry.key] = try having(entry.value, table, path, depth: depth + 1)
+            case "_distinct": coerced[entry.key] = try scalar(entry.value, ColumnType(.boolean), path)
+            default:
+                guard let aggregate = aggregates.first(where: { $0.name == entry.key })?.aggregate else {
+                    throw Mismatch(path: path, expected: "a field of \(table.typeName)_Having, there is no such")
+                }
+                coerced[entry.key] = try tests(entry.value, aggregate.type, path, depth)
             }
         }
         return .object(coerced)
@@ -74,13 +121,19 @@ struct GeneratedInputCoercion {
         guard let rows = inverse.map(RelatedRows.inverse) ?? many.map(RelatedRows.manyToMany) else {
             throw Mismatch(path: path, expected: "a field of \(table.typeName)_Filter, there is no such")
         }
+        return try listFilter(value, rows.table, path, depth)
+    }
+
+    private mutating func listFilter(
+        _ value: JSONValue, _ table: Table, _ path: String, _ depth: Int
+    ) throws(Mismatch) -> JSONValue {
         if value.isNull { return .null }
         var coerced = JSONObject()
-        for entry in try object(value, "\(rows.table.typeName)_ListFilter", path) {
+        for entry in try object(value, "\(table.typeName)_ListFilter", path) {
             let path = "\(path).\(entry.key)"
             try count(path, depth)
             switch entry.key {
-            case "exist": coerced["exist"] = try filter(entry.value, rows.table, path, depth: depth + 1)
+            case "exist": coerced["exist"] = try filter(entry.value, table, path, depth: depth + 1)
             case "count": coerced["count"] = try tests(entry.value, ColumnType(.int), path, depth)
             default: throw Mismatch(path: path, expected: "exist or count")
             }
@@ -92,11 +145,9 @@ struct GeneratedInputCoercion {
         _ value: JSONValue, _ type: ColumnType, _ path: String, _ depth: Int
     ) throws(Mismatch) -> JSONValue {
         if value.isNull { return .null }
-        let typeName = "\(type.scalar.typeName)_\(type.isList ? "List" : "")Filter"
-        // Expressions and relative times are the developer's, not the client's.
-        let names = FilterOperators.names(of: type).filter {
-            !$0.hasSuffix("_expr") && !$0.hasSuffix("_date") && !$0.hasSuffix("_time")
-        }
+        let typeName = FilterOperators.typeName(of: type)
+        // Expressions are the developer's, not the client's.
+        let names = FilterOperators.names(of: type).filter { !$0.hasSuffix("_expr") }
         var coerced = JSONObject()
         for entry in try object(value, typeName, path) {
             let path = "\(path).\(entry.key)"
@@ -125,8 +176,58 @@ struct GeneratedInputCoercion {
         case "pattern":
             if value.isNull { return .null }
             return try pattern(try object(value, "String_Pattern", path), path)
+        case _ where name.hasSuffix("_date") || name.hasSuffix("_time"):
+            return try relative(value, isDate: type.scalar == .date, path)
         default: return try scalar(value, ColumnType(type.scalar), path)
         }
+    }
+
+    // MARK: Times
+
+    /// `{now: true, sub: {days: 7}, truncateTo: DAY}`
+    func relative(_ value: JSONValue, isDate: Bool, _ path: String) throws(Mismatch) -> JSONValue {
+        if value.isNull { return .null }
+        let (start, given) = isDate ? ("today", "on") : ("now", "at")
+        let typeName = isDate ? "Date_Relative" : "Timestamp_Relative"
+        var coerced = JSONObject()
+        for entry in try object(value, typeName, path) {
+            let path = "\(path).\(entry.key)"
+            switch entry.key {
+            case start:
+                guard entry.value == .bool(true) else { throw Mismatch(path: path, expected: "true") }
+                coerced[entry.key] = entry.value
+            case given:
+                coerced[entry.key] = try scalar(entry.value, ColumnType(isDate ? .date : .timestamp), path)
+            case "add", "sub": coerced[entry.key] = try duration(entry.value, isDate: isDate, path)
+            case "truncateTo":
+                let words = isDate ? RelativeTime.Interval.ofDates : RelativeTime.Interval.allCases
+                let isWord = words.contains { $0.rawValue == entry.value.stringValue }
+                guard entry.value.isNull || isWord else {
+                    throw Mismatch(path: path, expected: words.map(\.rawValue).joined(separator: ", "))
+                }
+                coerced[entry.key] = entry.value
+            default: throw Mismatch(path: path, expected: "a field of \(typeName), there is no such")
+            }
+        }
+        guard (coerced[start] == nil) != (coerced[given] == nil) else {
+            throw Mismatch(path: path, expected: "either \(start) or \(given)")
+        }
+        return .object(coerced)
+    }
+
+    /// `{days: 7}`
+    func duration(_ value: JSONValue, isDate: Bool, _ path: String) throws(Mismatch) -> JSONValue {
+        if value.isNull { return .null }
+        let typeName = isDate ? "Date_Duration" : "Timestamp_Duration"
+        let units = isDate ? RelativeTime.Unit.ofDates : RelativeTime.Unit.allCases
+        var coerced = JSONObject()
+        for entry in try object(value, typeName, path) {
+            guard units.contains(where: { $0.rawValue == entry.key }) else {
+                throw Mismatch(path: "\(path).\(entry.key)", expected: "a field of \(typeName), there is no such")
+            }
+            coerced[entry.key] = try scalar(entry.value, ColumnType(.int), "\(path).\(entry.key)")
+        }
+        return .object(coerced)
     }
 
     private func pattern(_ object: JSONObject, _ path: String) throws(Mismatch) -> JSONValue {
@@ -149,6 +250,21 @@ struct GeneratedInputCoercion {
         } catch {
             throw Mismatch(path: path, expected: error.expected)
         }
+    }
+
+    /// `[{inc: 1}]`: exactly one change of a column.
+    func change(_ value: JSONValue, _ type: ColumnType) throws(Mismatch) -> JSONValue {
+        let items = value.arrayValue ?? [value]
+        let names = type.changes.map(\.name)
+        guard items.count == 1, let object = items[0].objectValue, object.count == 1,
+            let entry = object.entries.first, names.contains(entry.key), !entry.value.isNull
+        else { throw Mismatch(path: "", expected: "exactly one of \(names.joined(separator: ", "))") }
+        let isTime = !type.isList && [.date, .timestamp].contains(type.scalar)
+        let amount =
+            isTime
+            ? try duration(entry.value, isDate: type.scalar == .date, ".\(entry.key)")
+            : try scalar(entry.value, type, ".\(entry.key)")
+        return .array([.object(JSONObject([(entry.key, amount)]))])
     }
 
     // MARK: Order

@@ -1,8 +1,8 @@
 internal import JSON
 internal import LiveModel
 
-/// Values of the generated types `Movie_Filter` and `Movie_Order` that a variable brings: their check, and what they
-/// mean. Source: SQL Connect language §5.5.
+/// Values of the generated types `Movie_Filter`, `Movie_Having`, `Movie_Order`, `String_Filter`, … that a variable
+/// brings, and what they mean. Source: SQL Connect language §5.5.
 ///
 /// The SQL depends on which fields and operators such a value has, not on what is compared with: a statement is rendered
 /// for each form that is met and kept, see `DynamicPlans`.
@@ -15,6 +15,19 @@ struct GeneratedInputs: Sendable {
     let schema: Schema
 
     // MARK: Meaning
+
+    func filter(_ variable: FilterVariable, _ value: JSONValue) -> Filter {
+        func one(_ value: JSONValue, _ path: [String]) -> Filter {
+            switch variable.subject {
+            case .rows(let table): filter(value, table, variable: variable.name, path: path)
+            case .groups(let table): having(value, table, variable: variable.name, path: path)
+            case .related(let rows): related(value, rows, variable.name, path)
+            }
+        }
+        guard let junction = variable.junction else { return one(value, []) }
+        let filters = (value.arrayValue ?? []).enumerated().map { one($0.element, [String($0.offset)]) }
+        return junction == .all ? .all(filters) : .any(filters)
+    }
 
     /// - Parameter path: of the value inside the variable.
     func filter(_ value: JSONValue, _ table: Table, variable: String, path: [String]) -> Filter {
@@ -50,15 +63,38 @@ struct GeneratedInputs: Sendable {
         if case .inverse(let relation) = rows, relation.isSingle {
             return .exists(rows, filter(value, relation.child, variable: variable, path: path))
         }
-        guard let object = value.objectValue, !object.isEmpty else { return .exists(rows, .all([])) }
+        return related(value, rows, variable, path)
+    }
+
+    private func related(_ value: JSONValue, _ rows: RelatedRows, _ variable: String, _ path: [String]) -> Filter {
+        if value.isNull { return .all([]) }
+        let matching = value["exist"].map { filter($0, rows.table, variable: variable, path: path + ["exist"]) }
+        guard let count = value["count"], !count.isNull else { return .exists(rows, matching ?? .all([])) }
         return .all(
-            object.entries.flatMap { entry -> [Filter] in
-                if entry.value.isNull { return [] }
+            tests(count, ColumnType(.int), variable, path + ["count"]).map { .count(rows, matching ?? .all([]), $0) })
+    }
+
+    func having(_ value: JSONValue, _ table: Table, variable: String, path: [String]) -> Filter {
+        let isDistinct = value["_distinct"]?.boolValue ?? false
+        return .all(
+            (value.objectValue?.entries ?? []).map { entry in
                 let path = path + [entry.key]
-                if entry.key == "exist" {
-                    return [.exists(rows, filter(entry.value, rows.table, variable: variable, path: path))]
+                func filters() -> [Filter] {
+                    (entry.value.arrayValue ?? []).enumerated().map {
+                        having($0.element, table, variable: variable, path: path + [String($0.offset)])
+                    }
                 }
-                return tests(entry.value, ColumnType(.int), variable, path).map { .count(rows, $0) }
+                switch entry.key {
+                case "_and": return .all(filters())
+                case "_or": return .any(filters())
+                case "_not": return .not(having(entry.value, table, variable: variable, path: path))
+                default:
+                    guard
+                        let aggregate = OperationScope.aggregates(of: table).first(where: { $0.name == entry.key })?
+                            .aggregate.distinct(isDistinct)
+                    else { return .all([]) }
+                    return .all(tests(entry.value, aggregate.type, variable, path).map { .aggregate(aggregate, $0) })
+                }
             })
     }
 
@@ -70,7 +106,7 @@ struct GeneratedInputs: Sendable {
             .map(RelatedRows.manyToMany)
     }
 
-    private func tests(
+    func tests(
         _ value: JSONValue, _ type: ColumnType, _ variable: String, _ path: [String]
     ) -> [ColumnTest] {
         (value.objectValue?.entries ?? []).compactMap { entry in
@@ -106,7 +142,34 @@ struct GeneratedInputs: Sendable {
             return .match(
                 symbol, operand(path: path + [isLike ? "like" : "regex"]),
                 isNegated: value["invert"]?.boolValue ?? false)
-        default: return FilterOperators.comparisons[name].map { .compare($0, operand()) }
+        default: break
+        }
+        if let symbol = FilterOperators.comparisons[name] { return .compare(symbol, operand()) }
+        guard ["_date", "_time"].contains(where: name.hasSuffix) else { return nil }
+        let time = Operand(
+            .relative(relative(value, isDate: type.scalar == .date, variable, path)), type: ColumnType(type.scalar),
+            schema: schema)
+        let base = String(name.dropLast(5))
+        return FilterOperators.comparisons[base].map { .compare($0, time) }
+            ?? .list("@>", time, isNegated: base == "excludes")
+    }
+
+    /// `{now: true, sub: {days: 7}}`; what it counts with is read from the variable.
+    func relative(_ value: JSONValue, isDate: Bool, _ variable: String, _ path: [String]) -> RelativeTime {
+        let given = isDate ? "on" : "at"
+        let hasBase = !(value[given]?.isNull ?? true)
+        return RelativeTime(
+            isDate: isDate, base: hasBase ? .variable(variable, path: path + [given]) : nil,
+            add: amounts(value["add"], variable, path + ["add"]),
+            subtract: amounts(value["sub"], variable, path + ["sub"]),
+            truncateTo: value["truncateTo"]?.stringValue.flatMap(RelativeTime.Interval.init(rawValue:)))
+    }
+
+    func amounts(_ value: JSONValue?, _ variable: String, _ path: [String]) -> [RelativeTime.Amount] {
+        (value?.objectValue?.entries ?? []).compactMap { entry in
+            RelativeTime.Unit(rawValue: entry.key).map {
+                RelativeTime.Amount(unit: $0, count: .variable(variable, path: path + [entry.key]))
+            }
         }
     }
 
@@ -144,13 +207,35 @@ struct GeneratedInputs: Sendable {
         case .null: "n"
         case .bool(let flag): flag ? "t" : "f"
         case .int, .double: "?"
-        case .string(let text): SortOrder(rawValue: text) == nil ? "?" : text
+        case .string(let text): isWord(text) ? text : "?"
         case .array(let elements):
             // Lists of values are one parameter; lists of filters are not.
             elements.contains { $0.objectValue != nil }
                 ? "[\(elements.map { form(of: $0) }.joined(separator: ","))]" : "[]"
         case .object(let object):
             "{\(object.entries.map { "\(JSONValue.string($0.key).description):\(form(of: $0.value))" }.joined(separator: ","))}"
+        }
+    }
+
+    /// Words of enums that are a part of the text.
+    private static func isWord(_ text: String) -> Bool {
+        SortOrder(rawValue: text) != nil || RelativeTime.Interval(rawValue: text) != nil
+    }
+
+    /// The same for rows: which fields there are, how many nested rows, which changes. Values of columns are parameters.
+    static func form(ofData value: JSONValue?) -> String {
+        switch value {
+        case .array(let rows): return "[\(rows.map { form(ofData: $0) }.joined(separator: ","))]"
+        case .object(let row):
+            let fields = row.entries.map { field in
+                let name = JSONValue.string(field.key).description
+                if field.key.contains("_on_") { return "\(name):\(form(ofData: field.value))" }
+                let isLate = LateRows.suffixes.contains(where: field.key.hasSuffix)
+                return isLate ? "\(name):\(form(of: field.value))" : name
+            }
+            return "{\(fields.joined(separator: ","))}"
+        case nil: return "-"
+        default: return "n"
         }
     }
 }

@@ -7,10 +7,8 @@ indirect enum InputType: Sendable, Hashable {
     case key(String)
     /// `Movie_Data` of the type named.
     case data(String)
-    /// `Movie_Filter` of the type named.
-    case filter(String)
-    /// `Movie_Order` of the type named.
-    case order(String)
+    /// `Movie_Filter`, `Movie_Order`, `String_Filter`, …
+    case generated(GeneratedInput)
     /// `ASC` or `DESC`
     case orderDirection
     case list(InputType)
@@ -23,7 +21,7 @@ indirect enum InputType: Sendable, Hashable {
     /// Whether its value is part of the meaning of an operation: `Movie_Filter`, `[Movie_Order!]`.
     var isDynamic: Bool {
         switch self {
-        case .filter, .order: true
+        case .generated: true
         case .list(let inner), .nonNull(let inner): inner.isDynamic
         case .scalar, .key, .data, .orderDirection: false
         }
@@ -43,8 +41,7 @@ indirect enum InputType: Sendable, Hashable {
         case .scalar(let scalar): scalar.typeName
         case .key(let type): "\(type)_Key"
         case .data(let type): "\(type)_Data"
-        case .filter(let type): "\(type)_Filter"
-        case .order(let type): "\(type)_Order"
+        case .generated(let input): input.typeName
         case .orderDirection: "OrderDirection"
         case .list(let element): "[\(element.text)]"
         case .nonNull(let inner): "\(inner.text)!"
@@ -90,19 +87,15 @@ extension Schema {
         if name.hasSuffix("_Data"), tables.contains(where: { $0.typeName == name.dropLast(5) }) {
             return .data(String(name.dropLast(5)))
         }
-        if name.hasSuffix("_Filter"), table(ofType: String(name.dropLast(7))) != nil {
-            return .filter(String(name.dropLast(7)))
-        }
-        if name.hasSuffix("_Order"), table(ofType: String(name.dropLast(6))) != nil {
-            return .order(String(name.dropLast(6)))
-        }
-        return nil
+        return generatedInput(named: name).map(InputType.generated)
     }
 
     /// Names of types that variables can have, for suggestions.
     var inputTypeNames: [String] {
         ScalarType.names + enums.keys.sorted() + ["OrderDirection"]
             + tables.flatMap { ["\($0.typeName)_Key", "\($0.typeName)_Data"] }
-            + (tables + views).flatMap { ["\($0.typeName)_Filter", "\($0.typeName)_Order"] }
+            + (tables + views).flatMap { table in
+                ["Filter", "ListFilter", "Having", "Order"].map { "\(table.typeName)_\($0)" }
+            }
     }
 }

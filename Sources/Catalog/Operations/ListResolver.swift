@@ -68,7 +68,7 @@ extension OperationScope {
         _ name: String, _ table: Table, at place: Place, _ grouped: Set<String>?
     ) -> [OrderTerm] {
         guard let variable = use(variable: name, at: place) else { return [] }
-        let order = InputType.order(table.typeName)
+        let order = InputType.generated(.order(table.typeName))
         var element = variable.type.nullable
         if case .list(let inner) = element { element = inner.nullable }
         guard element == order else {

@@ -38,8 +38,29 @@ extension OperationScope {
         case .data(let typeName):
             guard let table = schema.table(ofType: typeName) else { return nil }
             return constantObject(value, type, table.columns, isComplete: false, in: file)
-        case .filter, .order:
-            error("value-type", at: place, "a default of type \(type.nullable.text) is not offered")
+        case .generated(let input): return constant(value, input, at: place)
+        }
+    }
+
+    /// A default of a type `Movie_Filter`, `Movie_Order`, ….
+    private func constant(_ value: GraphQLLanguage.Value, _ input: GeneratedInput, at place: Place) -> JSONValue? {
+        let errorsBefore = sink.count(of: .error)
+        // The same checks as where it is written into the operation, with their places.
+        switch (input, input.table.flatMap(schema.table(ofType:))) {
+        case (.filter, let table?): _ = filter(value, table, in: place.file)
+        case (.having, let table?): _ = having(value, table, in: place.file)
+        case (.order, let table?): _ = orderTerms(value, table, in: place.file)
+        case (.tests(let type), _): _ = tests(value, type, in: place.file)
+        default: break
+        }
+        guard sink.count(of: .error) == errorsBefore, let json = json(value, at: place, takesWords: true) else {
+            return nil
+        }
+        var inputs = GeneratedInputCoercion(schema: schema, scalars: ScalarCoercion(enums: schema.enums))
+        do {
+            return try inputs.coerce(json, to: input)
+        } catch {
+            self.error("value-type", at: place, "\(input.typeName)\(error.path): expected \(error.expected)")
             return nil
         }
     }
@@ -96,7 +117,7 @@ extension OperationScope {
     }
 
     /// A literal as JSON, which is what `Any` takes.
-    private func json(_ value: GraphQLLanguage.Value, at place: Place) -> JSONValue? {
+    private func json(_ value: GraphQLLanguage.Value, at place: Place, takesWords: Bool = false) -> JSONValue? {
         switch value.kind {
         case .null: return .null
         case .boolean(let flag): return .bool(flag)
@@ -106,12 +127,12 @@ extension OperationScope {
             return value.doubleValue.map(JSONValue.double) ?? unfit(place)
         case .float: return value.doubleValue.map(JSONValue.double) ?? unfit(place)
         case .list(let elements):
-            let values = elements.compactMap { json($0, at: place) }
+            let values = elements.compactMap { json($0, at: place, takesWords: takesWords) }
             return values.count == elements.count ? .array(values) : nil
         case .object(let fields):
             var object = JSONObject()
             for field in fields {
-                guard let inner = json(field.value, at: place) else { return nil }
+                guard let inner = json(field.value, at: place, takesWords: takesWords) else { return nil }
                 object[field.name.value] = inner
             }
             return .object(object)
@@ -119,6 +140,7 @@ extension OperationScope {
             error("value-type", at: place, "a variable cannot stand inside this value")
             return nil
         case .enum(let word):
+            if takesWords { return .string(word) }
             error("value-type", at: place, "\(word) is no value here", help: "a text needs quotes")
             return nil
         }

@@ -24,11 +24,14 @@ extension OperationScope {
             let use = isUpsert ? DataUse.upsert : .insert
             let row = data(of: field, arguments).flatMap { self.row($0, table, use, in: field.file) }
             let returning = returned(field, table)
-            guard let row else { return nil }
-            if row.children.isEmpty {
-                return .insert(Insert(table: table, row: row, isUpsert: isUpsert, returning: returning))
+            guard let row, isWithinBounds(field, [row]) else { return nil }
+            return Self.kind([row]) { rows in
+                guard rows.count == 1, rows[0].children.isEmpty else {
+                    return .insertTrees(
+                        InsertTrees(table: table, rows: rows, isUpsert: isUpsert, isMany: false, returning: returning))
+                }
+                return .insert(Insert(table: table, row: rows[0], isUpsert: isUpsert, returning: returning))
             }
-            return trees(field, table, [row], isMany: false, returning)
         case .insertMany(let table, let isUpsert):
             let arguments = arguments(of: field, offered: ["data"])
             let use = isUpsert ? DataUse.upsert : .insert
@@ -38,25 +41,33 @@ extension OperationScope {
                 error(
                     "unknown-directive", at: field.place, "@skip and @include are not offered below \"\(name)\"")
             }
-            guard let rows else { return nil }
-            if case .literal(let written) = rows, written.contains(where: { !$0.children.isEmpty }) {
-                return trees(field, table, written, isMany: true, returning)
+            guard let (rows, late) = rows else { return nil }
+            guard case .literal(let written) = rows else {
+                return .insertMany(InsertMany(table: table, rows: rows, isUpsert: isUpsert, returning: returning))
             }
-            return .insertMany(InsertMany(table: table, rows: rows, isUpsert: isUpsert, returning: returning))
+            guard isWithinBounds(field, written) else { return nil }
+            return Self.kind(written, late) { rows in
+                if rows.contains(where: { !$0.children.isEmpty }) {
+                    return .insertTrees(
+                        InsertTrees(table: table, rows: rows, isUpsert: isUpsert, isMany: true, returning: returning))
+                }
+                return .insertMany(
+                    InsertMany(table: table, rows: .literal(rows), isUpsert: isUpsert, returning: returning))
+            }
         case .update(let table):
             let arguments = arguments(of: field, offered: targetArguments(of: table) + ["data"])
             let target = target(of: field, arguments, table)
             let row = data(of: field, arguments).flatMap { self.row($0, table, .update, in: field.file) }
             let returning = returned(field, table)
             guard let target, let row else { return nil }
-            return .update(table, target, row.ordered(table), returning)
+            return Self.kind([row]) { .update(table, target, $0.first?.ordered(table) ?? [], returning) }
         case .updateMany(let table):
             let arguments = arguments(of: field, offered: ["where", "all", "data"])
             let filter = manyFilter(field, arguments, table)
             let row = data(of: field, arguments).flatMap { self.row($0, table, .update, in: field.file) }
             refuseSelection(field, of: "Int!")
             guard let filter, let row else { return nil }
-            return .updateMany(table, filter.0, row.ordered(table), filter.1)
+            return Self.kind([row]) { .updateMany(table, filter.0, $0.first?.ordered(table) ?? [], filter.1) }
         case .delete(let table):
             let arguments = arguments(of: field, offered: targetArguments(of: table))
             let target = target(of: field, arguments, table)
@@ -97,14 +108,23 @@ extension OperationScope {
         return nil
     }
 
-    private func trees(
-        _ field: SelectedField, _ table: Table, _ rows: [RowData], isMany: Bool, _ returning: [ReturnedField]
-    ) -> MutationField.Kind? {
-        guard rows.reduce(0, { $0 + $1.count }) <= Self.nestedRowsMax else {
-            error("too-many-rows", at: field.place, "at most \(Self.nestedRowsMax) nested rows can be written out")
-            return nil
-        }
-        return .insertTrees(InsertTrees(table: table, rows: rows, isMany: isMany, returning: returning))
+    /// - Parameter list: when a variable brings all the rows.
+    private static func kind(
+        _ rows: [RowData], _ list: LateRows? = nil, make: @escaping @Sendable ([RowData]) -> MutationField.Kind
+    ) -> MutationField.Kind {
+        guard list != nil || rows.contains(where: \.isLate) else { return make(rows) }
+        return .late(
+            LateField(
+                widest: make(rows),
+                make: { values in make(list?.rows(in: values) ?? rows.map { $0.bound(to: values) }) }))
+    }
+
+    private func isWithinBounds(_ field: SelectedField, _ rows: [RowData]) -> Bool {
+        guard rows.contains(where: { !$0.children.isEmpty }),
+            rows.reduce(0, { $0 + $1.count }) > Self.nestedRowsMax
+        else { return true }
+        error("too-many-rows", at: field.place, "at most \(Self.nestedRowsMax) nested rows can be written out")
+        return false
     }
 
     /// Rows written out in one operation.
@@ -114,7 +134,7 @@ extension OperationScope {
 
     private func rows(
         _ value: Value, _ table: Table, _ use: DataUse, in file: SourceFile
-    ) -> InsertMany.Rows? {
+    ) -> (InsertMany.Rows, late: LateRows?)? {
         let place = Place(range: value.range, file: file)
         if let name = value.variableName {
             guard let variable = self.use(variable: name, at: place) else { return nil }
@@ -124,8 +144,12 @@ extension OperationScope {
                 mismatch(variable, expected: "[\(table.typeName)_Data!]!", at: place)
                 return nil
             }
+            if variable.allowance?.isFlat == false {
+                return late(variable, table, use, at: place).map { (.literal([$0.widest]), $0.rows) }
+            }
             let given = sent(InsertMany.element, table, variable.allowance)
-            return .variable(name, row: RowData(given: given, defaults: defaults(of: table, given: given, at: place)))
+            let row = RowData(given: given, defaults: defaults(of: table, given: given, at: place))
+            return (.variable(name, row: row), nil)
         }
         let elements = value.listValue ?? [value]
         guard elements.count <= Self.literalRowsMax else {
@@ -133,7 +157,7 @@ extension OperationScope {
             return nil
         }
         let rows = elements.compactMap { row($0, table, use, in: file) }
-        return rows.count == elements.count ? .literal(rows) : nil
+        return rows.count == elements.count ? (.literal(rows), nil) : nil
     }
 
     /// `where` or `all: true`.

@@ -11,6 +11,8 @@ struct MutationField: Sendable {
         case insertMany(InsertMany)
         /// Rows that bring rows of other tables.
         case insertTrees(InsertTrees)
+        /// Which rows and changes a variable brings is known with the request.
+        indirect case late(LateField)
         case update(Table, RowTarget, [Assignment], [ReturnedField])
         case updateMany(Table, Filter, [Assignment], FilterDemand)
         case delete(Table, RowTarget, [ReturnedField])
@@ -57,10 +59,11 @@ struct InsertMany: Sendable {
     static let element = "*"
 }
 
-/// `_insert` and `_insertMany` of rows with nested rows, written out.
+/// Rows with nested rows. Those of an upsert are upserts too, each by its own key.
 struct InsertTrees: Sendable {
     let table: Table
     let rows: [RowData]
+    let isUpsert: Bool
     /// The result is a list.
     let isMany: Bool
     let returning: [ReturnedField]
@@ -70,6 +73,8 @@ struct InsertTrees: Sendable {
 struct ChildRows: Sendable {
     let relation: InverseRelation
     let rows: [RowData]
+    /// `reviews_on_movie: $reviews`; `rows` is then what these may be.
+    var late: LateRows?
 }
 
 /// The columns of one row, in the order of the table.
@@ -79,6 +84,8 @@ struct RowData: Sendable {
     /// What the node fills in when a column is not given.
     let defaults: [String: Operand]
     var children: [ChildRows] = []
+    /// A variable brings the row; all else is then what it may be.
+    var late: LateRows?
 
     /// This row and all below.
     var count: Int { 1 + children.reduce(0) { $0 + $1.rows.reduce(0) { $0 + $1.count } } }
@@ -127,17 +134,20 @@ struct ReturnedField: Sendable {
 extension ResponsePolicy {
     static func children(of fields: [MutationField]) -> [ResponsePolicy] {
         fields.compactMap { field in
-            let below: [ResponsePolicy] =
-                switch field.kind {
-                case .insert(let insert): children(of: insert.returning)
-                case .insertMany(let insert): children(of: insert.returning)
-                case .insertTrees(let insert): children(of: insert.returning)
-                case .update(_, _, _, let returned), .delete(_, _, let returned): children(of: returned)
-                case .read(let fields): children(of: fields)
-                case .remote(let remote): remote.policies
-                case .updateMany, .deleteMany, .native, .typeName: []
-                }
-            return ResponsePolicy(field.responseKey, field.inclusion, field.policy, children: below)
+            ResponsePolicy(field.responseKey, field.inclusion, field.policy, children: children(of: field.kind))
+        }
+    }
+
+    private static func children(of kind: MutationField.Kind) -> [ResponsePolicy] {
+        switch kind {
+        case .insert(let insert): children(of: insert.returning)
+        case .insertMany(let insert): children(of: insert.returning)
+        case .insertTrees(let insert): children(of: insert.returning)
+        case .late(let late): children(of: late.widest)
+        case .update(_, _, _, let returned), .delete(_, _, let returned): children(of: returned)
+        case .read(let fields): children(of: fields)
+        case .remote(let remote): remote.policies
+        case .updateMany, .deleteMany, .native, .typeName: []
         }
     }
 

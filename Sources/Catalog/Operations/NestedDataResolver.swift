@@ -8,26 +8,39 @@ extension OperationScope {
         _ name: Name, _ value: Value, _ relation: InverseRelation, _ use: DataUse, in file: SourceFile
     ) -> ChildRows? {
         let place = Place(range: name.range, file: file)
-        guard use == .insert else {
+        guard use != .update else {
             error(
-                "nested-data", at: place, "\"\(name.value)\": nested rows belong to an insert",
+                "nested-data", at: place, "\"\(name.value)\": nested rows belong to an insert or upsert",
                 help: "write them in a field of their own")
             return nil
         }
         if value.isNull { return ChildRows(relation: relation, rows: []) }
-        if value.variableName != nil {
-            error(
-                "nested-data", at: Place(range: value.range, file: file), "nested rows must be written out",
-                help: "put variables at their leaves")
-            return nil
-        }
+        if value.variableName != nil { return lateRows(value, relation, use, in: file) }
         let elements = value.listValue ?? [value]
         if relation.isSingle, elements.count > 1 {
             error("nested-data", at: place, "\"\(name.value)\" is one-to-one and takes one row")
             return nil
         }
-        let rows = elements.compactMap { row($0, relation.child, .insert, in: file, below: relation.reference) }
+        let rows = elements.compactMap { row($0, relation.child, use, in: file, below: relation.reference) }
         return rows.count == elements.count ? ChildRows(relation: relation, rows: rows) : nil
+    }
+
+    /// `reviews_on_movie: $reviews`
+    private func lateRows(
+        _ value: Value, _ relation: InverseRelation, _ use: DataUse, in file: SourceFile
+    ) -> ChildRows? {
+        let place = Place(range: value.range, file: file)
+        guard let variable = value.variableName.flatMap({ self.use(variable: $0, at: place) }) else { return nil }
+        guard case .list(let element) = variable.type.nullable, element.isNonNull,
+            element.nullable == .data(relation.child.typeName)
+        else {
+            mismatch(variable, expected: "[\(relation.child.typeName)_Data!]", at: place)
+            return nil
+        }
+        guard let (widest, rows) = late(variable, relation.child, use, below: relation.reference, at: place) else {
+            return nil
+        }
+        return ChildRows(relation: relation, rows: [widest], late: rows)
     }
 
     /// `[{inc: 1}]`; lists take one of `append prepend add remove`.

@@ -95,7 +95,6 @@ struct ConnectorCompiler {
         let refresh = scope.resolveRefresh(lookupTables: lookupTables, options: options)
         guard let auth, scope.sink.count(of: .error) == errorsBefore else { return nil }
         scope.warnAboutUnusedVariables()
-        let countedVariables = scope.countedVariables
         var reads = refresh.authReads(of: "request")
         for expression in scope.expressions + scope.checkPrograms { reads.formUnion(expression.authReads) }
         let text = text(scope)
@@ -106,7 +105,7 @@ struct ConnectorCompiler {
                 reference: OperationReference(connector: scope.connector, operation: name),
                 kind: definition.kind == .query ? .query : .mutation,
                 version: Digest(of: Array(text.utf8) + [0] + schemaText + form),
-                variables: variables.map { countedVariables.contains($0.name) ? $0.asCount : $0 }, text: text,
+                variables: variables.map(scope.inUse), text: text,
                 auth: auth,
                 authReads: reads, refresh: refresh,
                 isTransaction: definition.directives.first(named: "transaction") != nil,

@@ -36,15 +36,22 @@ final class OperationScope {
 
     var schema: Schema { api.schema }
 
-    /// Variables whose value decides the text of the SQL: filters and orders.
-    var dynamicVariables: [String] {
-        variables.values.filter { $0.type.isDynamic && usedVariables.contains($0.name) }.map(\.name).sorted()
+    /// Variables whose value decides the text of the SQL: filters, orders, data with more than values of columns.
+    var dynamicVariables: [DynamicVariable] {
+        variables.values.filter { usedVariables.contains($0.name) }.compactMap { variable in
+            if variable.type.isDynamic { return DynamicVariable(name: variable.name, isData: false) }
+            let isLate = variable.allowance?.isFlat == false || lateVariables.contains(variable.name)
+            return isLate ? DynamicVariable(name: variable.name, isData: true) : nil
+        }
+        .sorted { $0.name < $1.name }
     }
 
     /// A file of the connector did not parse: an unknown fragment may stand there.
     var mayLackFragments = false
     /// Variables that say how many rows to give or to leave out.
     var countedVariables: Set<String> = []
+    /// Variables that bring nested rows.
+    var lateVariables: Set<String> = []
 
     init(
         api: GeneratedAPI, connector: String, fragments: [String: ConnectorSources.Fragment],

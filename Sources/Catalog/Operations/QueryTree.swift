@@ -182,6 +182,14 @@ enum Aggregate: Sendable {
 
     enum Function: String, Sendable, CaseIterable {
         case count, sum, avg, min, max
+
+        var takesDistinct: Bool { [.count, .sum, .avg].contains(self) }
+    }
+
+    /// The same over different values, where that is something else.
+    func distinct(_ isDistinct: Bool) -> Aggregate {
+        guard isDistinct, case .function(let function, let column, _) = self else { return self }
+        return .function(function, column, distinct: function.takesDistinct)
     }
 
     /// The type of the value, for comparisons.
@@ -241,11 +249,38 @@ indirect enum Filter: Sendable {
     case referenced(Reference, Table, Filter)
     /// At least one row that refers to this one.
     case exists(RelatedRows, Filter)
-    case count(RelatedRows, ColumnTest)
+    /// How many of the rows that match.
+    case count(RelatedRows, Filter, ColumnTest)
     /// Of a group, in `having`.
     case aggregate(Aggregate, ColumnTest)
-    /// `where: $filter`: what a variable of a type `Movie_Filter` says, when the request is there.
-    case variable(String, Table)
+    /// What a variable says, when the request is there.
+    case variable(FilterVariable)
+}
+
+/// `where: $filter`, `having: $having`, `_or: $filters`.
+struct FilterVariable: Sendable {
+    enum Subject: Sendable {
+        case rows(Table)
+        case groups(Table)
+        case related(RelatedRows)
+
+        var input: GeneratedInput {
+            switch self {
+            case .rows(let table): .filter(table.typeName)
+            case .groups(let table): .having(table.typeName)
+            case .related(let rows): .listFilter(rows.table.typeName)
+            }
+        }
+    }
+
+    enum Junction: Sendable {
+        case all, any
+    }
+
+    let name: String
+    let subject: Subject
+    /// Of a variable that is a list.
+    var junction: Junction?
 }
 
 /// Rows on the other side of a generated relation.
@@ -279,6 +314,8 @@ enum ColumnTest: Sendable {
     case match(String, Operand, isNegated: Bool)
     /// `@>` and `&&` between lists.
     case list(String, Operand, isNegated: Bool)
+    /// What a variable of a type `String_Filter` asks of a value of the type.
+    case variable(String, ColumnType)
 
     enum NullTest: Sendable {
         case constant(Bool)

@@ -65,7 +65,7 @@ extension MutationPlan {
         switch body {
         case .template(let plan):
             plan.template.render(plan.template.shape(of: variables)) { "$\($0 + 1)::\($1.text)" }.text
-        case .dynamic(let plans): plans.plan(for: variables).sql(variables)
+        case .dynamic(let plans, _): plans.plan(for: variables).sql(variables)
         case .remote(let field): "POST \(field.endpoint.uri)   \(field.text)"
         case .insertMany(let plan):
             // Rows need values to be grouped; those that no value can be computed for here are not shown.
@@ -102,10 +102,21 @@ extension CoercionPlan {
         case .list(let element, _): .array([element.sample(schema)])
         case .object(_, let members):
             .object(JSONObject(members.map { ($0.name, $0.plan.sample(schema)) }))
-        case .filter: .object(JSONObject())
-        case .order: .object(JSONObject())
+        case .generated: .object(JSONObject())
+        case .relative(let isDate): .object(JSONObject([(isDate ? "today" : "now", .bool(true))]))
+        case .change(let type): .array([.object(JSONObject([type.sampleChange(schema)]))])
         case .nonNull(let inner): inner.sample(schema)
         }
+    }
+}
+
+extension ColumnType {
+    /// The first thing that can be done to a column of the type.
+    fileprivate func sampleChange(_ schema: Schema) -> (String, JSONValue) {
+        let value = scalar.sample(schema)
+        let isTime = !isList && [.date, .timestamp].contains(scalar)
+        let amount: JSONValue = isTime ? .object(JSONObject([("days", .int(1))])) : isList ? .array([value]) : value
+        return (changes.first?.name ?? "", amount)
     }
 }
 

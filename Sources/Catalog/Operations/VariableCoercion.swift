@@ -29,6 +29,9 @@ struct VariableCoercion: Sendable {
             if variable.isCount, let count = result.intValue, count < 0 {
                 throw path.expected("a number from 0 to \(Int32.max), since it counts rows")
             }
+            if let countMax = variable.rowsMax, VariableSpec.rowCount(result) > countMax {
+                throw path.expected("at most \(countMax) rows, nested ones included")
+            }
             coerced[variable.name] = result
         }
         if found < sent.count { throw unknown(in: sent) }
@@ -88,12 +91,15 @@ struct VariableCoercion: Sendable {
         case .object(let typeName, let members):
             guard let object = value.objectValue else { throw path.expected("an object of type \(typeName)") }
             return .object(try coerce(object, typeName, members, path))
-        case .filter(let typeName), .order(let typeName):
-            guard let table = schema.table(ofType: typeName) else { return .null }
+        case .generated, .relative, .change:
             var inputs = GeneratedInputCoercion(schema: schema, scalars: scalars)
             do throws(GeneratedInputCoercion.Mismatch) {
-                if case .order = plan { return try inputs.order(value, table) }
-                return try inputs.filter(value, table)
+                switch plan {
+                case .generated(let input): return try inputs.coerce(value, to: input)
+                case .relative(let isDate): return try inputs.relative(value, isDate: isDate, "")
+                case .change(let type): return try inputs.change(value, type)
+                default: return .null
+                }
             } catch {
                 // Names of fields are the client's own, cut so that an answer cannot be made large.
                 throw Path(variable: path.variable, rest: path.rest + error.path.prefix(200)).expected(error.expected)
@@ -113,6 +119,9 @@ struct VariableCoercion: Sendable {
                 continue
             }
             found += 1
+            if let rival = member.rivals.first(where: { object[$0] != nil }) {
+                throw place.expected("nothing beside \"\(rival)\", which sets the same column")
+            }
             if member.isRequired, inner.isNull { throw place.expected("a value, found null") }
             coerced[member.name] = try coerce(inner, member.plan, place)
         }

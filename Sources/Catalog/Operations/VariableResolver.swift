@@ -55,98 +55,13 @@ extension OperationScope {
             error("variable-type", at: place, "lists of lists are not offered")
             return nil
         }
-        if case .list(let element) = type.nullable, case .filter = element.nullable {
-            error(
-                "variable-type", at: place, "a list of filters is not offered",
-                help: "one filter can hold a list: _and and _or")
-            return nil
-        }
         return type
     }
 
     /// Ends of generated inputs that only stand inside others.
     private static let suffixesOfParts = [
-        "_Having", "_ListFilter", "_Filter", "_Update", "_ListUpdate", "_Expr", "_Relative", "_Duration", "_Pattern",
+        "_FirstRow", "_Update", "_ListUpdate", "_Expr", "_ListExpr", "_Relative", "_Duration", "_Pattern", "_Embed",
     ]
-
-    private func allowance(of definition: VariableDefinition, type: InputType) -> DataAllowance? {
-        let table = type.dataType.flatMap(schema.table(ofType:))
-        var allowance: DataAllowance?
-        for directive in definition.directives {
-            let place = Place(range: directive.range, file: file)
-            if directive.name.value == "retired" {
-                checkRetired(directive, in: file)
-                continue
-            }
-            guard directive.name.value == "allow" else {
-                error(
-                    "unknown-directive", at: place, "@\(directive.name.value) is not offered on variables",
-                    help: DidYouMean.help(directive.name.value, among: ["allow", "retired"]))
-                continue
-            }
-            guard let table else {
-                error("allow", at: place, "@allow belongs to variables of a _Data type")
-                continue
-            }
-            if allowance != nil { error("allow", at: place, "@allow may be given once") }
-            allowance = self.allowance(directive, table)
-        }
-        if let table, allowance == nil {
-            warning(
-                "allow", at: Place(range: definition.range, file: file),
-                "\"$\(definition.name.value)\" lets clients set every column of \(table.typeName)",
-                help:
-                    "name those meant: @allow(fields: \"\(table.columns.prefix(2).map(\.field).joined(separator: " "))\")"
-            )
-            allowance = DataAllowance(fields: nil, countMax: DataAllowance.countMaxDefault)
-        }
-        return allowance
-    }
-
-    private func allowance(_ directive: Directive, _ table: Table) -> DataAllowance {
-        var fields: Set<String>?
-        var countMax = DataAllowance.countMaxDefault
-        for argument in directive.arguments {
-            let place = Place(range: argument.value.range, file: file)
-            switch argument.name.value {
-            case "fields":
-                guard let text = argument.value.stringValue else {
-                    error("allow", at: place, "expected names of fields in one string, separated by blanks")
-                    continue
-                }
-                let names = text.split(whereSeparator: \.isWhitespace).map(String.init)
-                if let part = names.first(where: { $0.contains("{") || $0.contains("}") }) {
-                    error(
-                        "allow", at: place, "\"\(part)\": rows of other tables cannot come in a variable",
-                        help: "write the nested rows in the operation and put variables at their leaves")
-                    fields = []
-                    continue
-                }
-                let known = table.columns.map(\.field) + table.references.map(\.field)
-                for name in names where !known.contains(name) {
-                    error(
-                        "allow", at: place, "\(table.typeName)_Data has no field \"\(name)\" that can be allowed",
-                        help: DidYouMean.help(name, among: known))
-                }
-                fields = Set(names)
-            case "maxCount":
-                guard let count = argument.value.intValue, (1...Int64(CoercionPlan.listCountMax)).contains(count) else {
-                    error("allow", at: place, "expected a number from 1 to \(CoercionPlan.listCountMax)")
-                    continue
-                }
-                countMax = Int(count)
-            default:
-                error(
-                    "unknown-argument", at: Place(range: argument.name.range, file: file),
-                    "@allow has no argument \"\(argument.name.value)\"",
-                    help: DidYouMean.help(argument.name.value, among: ["fields", "maxCount"]))
-            }
-        }
-        if fields == nil {
-            error("allow", at: Place(range: directive.range, file: file), "@allow needs the argument \"fields\"")
-        }
-        return DataAllowance(fields: fields, countMax: countMax)
-    }
 
     /// Marks a variable as used; nil, after a diagnostic, if there is none of that name.
     func use(variable name: String, at place: Place) -> VariableSpec? {
@@ -158,6 +73,14 @@ extension OperationScope {
                 help: DidYouMean.help(name, among: operation.variables.map(\.name.value)))
         }
         return nil
+    }
+
+    /// The variable with the bounds that its places ask for.
+    func inUse(_ variable: VariableSpec) -> VariableSpec {
+        var variable = variable
+        if countedVariables.contains(variable.name) { variable.isCount = true }
+        if lateVariables.contains(variable.name) { variable.rowsMax = DataAllowance.lateRowsMax }
+        return variable
     }
 
     func mismatch(_ variable: VariableSpec, expected: String, at place: Place) {

@@ -16,13 +16,9 @@ package struct VariableSpec: Sendable {
     /// What `@allow` lets a `_Data` variable bring; nil for other types.
     let allowance: DataAllowance?
     /// Stands in `limit` or `offset`: not negative.
-    private(set) var isCount = false
-
-    var asCount: VariableSpec {
-        var other = self
-        other.isCount = true
-        return other
-    }
+    var isCount = false
+    /// Brings nested rows or is itself some: rows at most, those below others included.
+    var rowsMax: Int?
 
     init(name: String, type: InputType, defaultValue: JSONValue?, allowance: DataAllowance?, schema: Schema) {
         self.name = name
@@ -32,17 +28,18 @@ package struct VariableSpec: Sendable {
         self.isRequired = type.isNonNull && defaultValue == nil
         self.allowance = allowance
         self.plan = CoercionPlan(type, schema: schema, allowance: allowance)
+        if allowance?.isFlat == false { rowsMax = DataAllowance.lateRowsMax }
     }
-}
 
-/// `@allow(fields:maxCount:)` of a variable.
-struct DataAllowance: Sendable {
-    /// Fields that may be sent; nil for all.
-    let fields: Set<String>?
-    /// Rows at most, if the variable is a list.
-    let countMax: Int
-
-    static let countMaxDefault = 100
+    /// Rows of a coerced value of a `_Data` type.
+    static func rowCount(_ value: JSONValue) -> Int {
+        switch value {
+        case .array(let rows): rows.reduce(0) { $0 + rowCount($1) }
+        case .object(let row):
+            row.entries.reduce(1) { $1.key.contains("_on_") ? $0 + rowCount($1.value) : $0 }
+        default: 0
+        }
+    }
 }
 
 /// How a value sent for a variable is checked, with every type resolved.
@@ -52,15 +49,20 @@ indirect enum CoercionPlan: Sendable {
     case word([String])
     case list(CoercionPlan, countMax: Int)
     case object(typeName: String, [Member])
-    /// `Movie_Filter` and `Movie_Order` of the type named; they may hold themselves.
-    case filter(String)
-    case order(String)
+    /// `Movie_Filter`, `Movie_Order`, …; they may hold themselves.
+    case generated(GeneratedInput)
+    /// `Date_Relative`, `Timestamp_Relative`
+    case relative(isDate: Bool)
+    /// `Int_Update` and its kin, of a column of the type.
+    case change(ColumnType)
     case nonNull(CoercionPlan)
 
     struct Member: Sendable {
         let name: String
         let plan: CoercionPlan
         let isRequired: Bool
+        /// Other members that set the same column.
+        var rivals: [String] = []
     }
 
     /// Elements of a list variable, where `@allow` does not say less.
@@ -74,8 +76,7 @@ indirect enum CoercionPlan: Sendable {
         case .orderDirection: self = .word(SortOrder.allCases.map(\.rawValue))
         case .key(let typeName): self = Self.key(typeName, schema)
         case .data(let typeName): self = Self.data(typeName, schema, allowance)
-        case .filter(let typeName): self = .filter(typeName)
-        case .order(let typeName): self = .order(typeName)
+        case .generated(let input): self = .generated(input)
         case .list(let element):
             self = .list(
                 CoercionPlan(element, schema: schema, allowance: allowance),
@@ -98,16 +99,41 @@ indirect enum CoercionPlan: Sendable {
 
     private static func data(_ typeName: String, _ schema: Schema, _ allowance: DataAllowance?) -> CoercionPlan {
         guard let table = schema.table(ofType: typeName) else { return .object(typeName: typeName, []) }
-        let columns = table.columns.map {
-            Member(
-                name: $0.field, plan: CoercionPlan(InputType($0.type), schema: schema, allowance: nil),
-                isRequired: false)
+        var members: [(member: Member, columns: [String])] = []
+        func add(_ name: String, _ plan: CoercionPlan, columns: [String]) {
+            members.append((Member(name: name, plan: plan, isRequired: false), columns))
         }
-        let references = table.references.filter { $0.targetFieldsAreKey(in: schema) }.map {
-            Member(name: $0.field, plan: key($0.targetType, schema), isRequired: false)
+        func allows(_ name: String) -> Bool { allowance?.fields?.contains(name) ?? true }
+        for column in table.columns {
+            if allows(column.field) {
+                add(
+                    column.field, CoercionPlan(InputType(column.type), schema: schema, allowance: nil),
+                    columns: [column.field])
+            }
+            for (name, plan) in LateRows.plans(of: column) where allowance?.changes.contains(name) ?? false {
+                add(name, plan, columns: [column.field])
+            }
         }
-        let members = (columns + references).filter { allowance?.fields?.contains($0.name) ?? true }
-        return .object(typeName: "\(typeName)_Data", members)
+        for reference in table.references where allows(reference.field) && reference.targetFieldsAreKey(in: schema) {
+            add(reference.field, key(reference.targetType, schema), columns: reference.localFields)
+        }
+        for relation in schema.inverseRelations(ofType: typeName) {
+            guard let inner = allowance?.children[relation.name] else { continue }
+            let row = data(relation.child.typeName, schema, inner)
+            add(
+                relation.name, .list(.nonNull(row), countMax: relation.isSingle ? 1 : inner.countMax), columns: [])
+        }
+        let rivals = members.map { mine in
+            members.filter { $0.member.name != mine.member.name && !Set($0.columns).isDisjoint(with: mine.columns) }
+                .map(\.member.name)
+        }
+        return .object(
+            typeName: "\(typeName)_Data",
+            zip(members, rivals).map { entry, rivals in
+                var member = entry.member
+                member.rivals = rivals
+                return member
+            })
     }
 }
 

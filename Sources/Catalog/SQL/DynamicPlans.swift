@@ -1,20 +1,23 @@
-/// Plans of an operation whose SQL depends on the value of filter or order variables: one for each form of these values
-/// that was met, see `GeneratedInputs.form`. Bounded like every cache of statements.
+/// Plans of an operation whose SQL depends on what filter, order or data variables bring: one for each form of these
+/// values that was met, see `GeneratedInputs.form`. Bounded like every cache of statements.
 struct DynamicPlans<Plan: Sendable>: Sendable {
-    /// Names of the variables.
-    let variables: [String]
+    let variables: [DynamicVariable]
     private let make: @Sendable (Variables) -> Plan
     private let cache = StatementCache<String, Plan>()
 
     /// - Parameter make: the plan for one request; its variables are only looked at for their form.
-    init(_ variables: [String], make: @escaping @Sendable (Variables) -> Plan) {
+    init(_ variables: [DynamicVariable], make: @escaping @Sendable (Variables) -> Plan) {
         self.variables = variables
         self.make = make
     }
 
     /// Requests with equal forms have one plan.
     func form(of values: Variables) -> String {
-        variables.map { GeneratedInputs.form(of: values.value($0, path: [])) }.joined(separator: "|")
+        variables.map { variable in
+            let value = values.value(variable.name, path: [])
+            return variable.isData ? GeneratedInputs.form(ofData: value) : GeneratedInputs.form(of: value)
+        }
+        .joined(separator: "|")
     }
 
     func plan(for values: Variables) -> Plan {

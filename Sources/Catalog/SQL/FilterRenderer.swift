@@ -7,7 +7,7 @@ extension TemplateBuilder {
         case .all(let filters): return group(filters, " AND ", table, alias)
         case .any(let filters): return group(filters, " OR ", table, alias)
         case .not(let inner): return [.wrapped("NOT (", predicate(inner, table, alias), ")")]
-        case .column(let column, let test): return self.test(test, ColumnSQL.reference(column, of: alias))
+        case .column(let column, let test): return self.test(test, .text(ColumnSQL.reference(column, of: alias)))
         case .referenced(let reference, let target, let inner):
             let other = self.alias()
             let condition = predicate(inner, target, other)
@@ -22,15 +22,17 @@ extension TemplateBuilder {
             let condition = predicate(inner, rows.table, other)
             return .text("EXISTS (SELECT 1" + from(rows, other, alias)) + [.wrapped(" AND ", condition, "")]
                 + .text(")")
-        case .count(let rows, let test):
+        case .count(let rows, let inner, let test):
             let other = self.alias()
-            return self.test(test, "(SELECT count(*)" + from(rows, other, alias) + ")")
+            let condition = predicate(inner, rows.table, other)
+            let count =
+                .text("(SELECT count(*)" + from(rows, other, alias)) + [.wrapped(" AND ", condition, "")] + .text(")")
+            return self.test(test, count)
         case .aggregate(let aggregate, let test):
-            return self.test(test, AggregateSQL.value(aggregate, alias))
-        case .variable(let name, let table):
-            guard let value = bindings?.value(name, path: []), !value.isNull else { return [] }
-            let filter = GeneratedInputs(schema: schema).filter(value, table, variable: name, path: [])
-            return predicate(filter, table, alias)
+            return self.test(test, .text(AggregateSQL.value(aggregate, alias)))
+        case .variable(let variable):
+            guard let value = bindings?.value(variable.name, path: []), !value.isNull else { return [] }
+            return predicate(GeneratedInputs(schema: schema).filter(variable, value), table, alias)
         }
     }
 
@@ -54,26 +56,33 @@ extension TemplateBuilder {
         return [.wrapped("(", [.joined(items, separator: separator, empty: "")], ")")]
     }
 
-    private mutating func test(_ test: ColumnTest, _ column: String) -> [Piece] {
+    private mutating func test(_ test: ColumnTest, _ column: [Piece]) -> [Piece] {
         switch test {
-        case .isNull(.constant(let flag)): return .text(column + (flag ? " IS NULL" : " IS NOT NULL"))
+        case .isNull(.constant(let flag)): return column + .text(flag ? " IS NULL" : " IS NOT NULL")
         case .isNull(.variable(let name)):
             let isTrue = when([.isTrue(name)], .text(" IS NULL"), otherwise: .text(" IS NOT NULL"))
-            return when([.notNull(name, path: [])], .text(column) + isTrue)
+            return when([.notNull(name, path: [])], column + isTrue)
         case .compare(let symbol, let operand):
-            return when(operand.presence, .text("\(column) \(symbol) ") + [value(operand)])
+            return when(operand.presence, column + .text(" \(symbol) ") + [value(operand)])
         case .member(let operand, let isNegated):
-            let comparison = isNegated ? "<> ALL (" : "= ANY ("
-            return when(operand.presence, .text("\(column) \(comparison)") + [value(operand)] + .text(")"))
+            let comparison = isNegated ? " <> ALL (" : " = ANY ("
+            return when(operand.presence, column + .text(comparison) + [value(operand)] + .text(")"))
         case .match(let symbol, let operand, let isNegated):
-            let comparison = isNegated ? "NOT \(column) \(symbol) " : "\(column) \(symbol) "
-            return when(operand.presence, .text(comparison) + [value(operand)])
+            let comparison = .text(isNegated ? "NOT " : "") + column + .text(" \(symbol) ")
+            return when(operand.presence, comparison + [value(operand)])
         case .list(let symbol, let operand, let isNegated):
             let list = operand.type.isList ? [value(operand)] : .text("ARRAY[") + [value(operand)] + .text("]")
-            let test = .text("\(column) \(symbol) ") + list
+            let test = column + .text(" \(symbol) ") + list
             // A list that is null includes nothing.
             let negated = .text("NOT coalesce(") + test + .text(", FALSE)")
             return when(operand.presence, isNegated ? negated : test)
+        case .variable(let name, let type):
+            guard let value = bindings?.value(name, path: []) else { return [] }
+            var items: [[Piece]] = []
+            for test in GeneratedInputs(schema: schema).tests(value, type, name, []) {
+                items.append(self.test(test, column))
+            }
+            return [.joined(items, separator: " AND ", empty: "")]
         }
     }
 }

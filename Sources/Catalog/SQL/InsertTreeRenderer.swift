@@ -1,4 +1,4 @@
-/// Rendering of inserts with nested rows: every row is a part of one statement, and the columns of its reference come
+/// Rendering of inserts and upserts with nested rows: every row is a part of one statement, and the columns of its reference come
 /// from the part of the row around. Foreign keys are checked when all parts are done.
 ///
 ///     WITH w1 AS (INSERT INTO "movie" AS t1 ("id", "title") VALUES ($1::uuid, $2::text) RETURNING t1.*),
@@ -22,8 +22,8 @@ extension TemplateBuilder {
                                     .wrapped(" VALUES (", [.joined(list.values, separator: ", ", empty: "")], ")"),
                                 ]
                             ], separator: "", empty: " DEFAULT VALUES")
-                    ] + .text(" RETURNING \(alias).*)"))
-            children(of: row, insert.table, part: part, &parts)
+                    ] + conflict(insert, row, insert.table, filled: []) + .text(" RETURNING \(alias).*)"))
+            children(insert, of: row, insert.table, part: part, &parts)
             results.append(
                 .text("(SELECT row_to_json(r.*)::text FROM (SELECT ") + returned(insert.returning, alias)
                     + .text(" FROM \(part) \(alias)) r)"))
@@ -34,7 +34,9 @@ extension TemplateBuilder {
             + .text(") || ']'")
     }
 
-    private mutating func children(of row: RowData, _ table: Table, part: String, _ parts: inout [[Piece]]) {
+    private mutating func children(
+        _ insert: InsertTrees, of row: RowData, _ table: Table, part: String, _ parts: inout [[Piece]]
+    ) {
         for children in row.children {
             let child = children.relation.child
             let reference = children.relation.reference
@@ -55,10 +57,31 @@ extension TemplateBuilder {
                     .text("\(childPart) AS (INSERT INTO \(SQLName.quoted(child.name)) AS \(alias) (")
                         + [.joined(names + list.names, separator: ", ", empty: "")] + .text(") SELECT ")
                         + [.joined(values + list.values, separator: ", ", empty: "")]
-                        + .text(" FROM \(part) RETURNING \(alias).*)"))
-                self.children(of: childRow, child, part: childPart, &parts)
+                        + .text(" FROM \(part)")
+                        + conflict(insert, childRow, child, filled: reference.localFields)
+                        + .text(" RETURNING \(alias).*)"))
+                self.children(insert, of: childRow, child, part: childPart, &parts)
             }
         }
+    }
+
+    /// What an upsert does with a row that is there.
+    private mutating func conflict(
+        _ insert: InsertTrees, _ row: RowData, _ table: Table, filled: [String]
+    ) -> [Piece] {
+        guard insert.isUpsert else { return [] }
+        var replaced: [[Piece]] = []
+        for column in table.columns where !table.key.contains(column.field) {
+            let name = SQLName.quoted(column.name)
+            let assignment = "\(name) = EXCLUDED.\(name)"
+            if filled.contains(column.field) {
+                replaced.append(.text(assignment))
+            } else if let given = row.given[column.field] {
+                replaced.append(when(given.required, .text(assignment)))
+            }
+        }
+        return .text(Self.conflict(table))
+            + [.joined(replaced, separator: ", ", empty: Self.untouched(table, "EXCLUDED"))]
     }
 
     private mutating func values(_ row: RowData, _ table: Table) -> (names: [[Piece]], values: [[Piece]]) {

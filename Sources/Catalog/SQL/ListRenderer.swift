@@ -45,7 +45,7 @@ extension TemplateBuilder {
         case .groups(let fields):
             return collected(
                 groups(fields, table, alias) + from + [condition]
-                    + grouping(fields, list.arguments, table, alias), list.arguments)
+                    + grouping(fields, list.arguments, table, alias, asked: (table, alias)), list.arguments)
         }
     }
 
@@ -74,8 +74,9 @@ extension TemplateBuilder {
         case .rows:
             return collected(rows + order(list.arguments.order, relation.join, joinAlias), list.arguments)
         case .groups(let fields):
-            return collected(
-                rows + grouping(fields, list.arguments, relation.target, target), list.arguments)
+            let grouping = grouping(
+                fields, list.arguments, relation.target, target, asked: (relation.join, joinAlias))
+            return collected(rows + grouping, list.arguments)
         }
     }
 
@@ -139,8 +140,10 @@ extension TemplateBuilder {
     }
 
     /// ` GROUP BY … HAVING … ORDER BY …`, the columns grouped by last in the order, so that equal data gives equal text.
+    /// - Parameter asked: what `having` and `orderBy` are about.
     private mutating func grouping(
-        _ fields: [GroupField], _ arguments: ListArguments, _ table: Table, _ alias: String
+        _ fields: [GroupField], _ arguments: ListArguments, _ table: Table, _ alias: String,
+        asked: (table: Table, alias: String)
     ) -> [Piece] {
         var columns: [[Piece]] = []
         var seen: Set<String> = []
@@ -159,10 +162,10 @@ extension TemplateBuilder {
             }
         }
         var order: [[Piece]] = []
-        for term in arguments.order { order += self.order(term, table, alias) }
+        for term in arguments.order { order += self.order(term, asked.table, asked.alias) }
         return [
             .wrapped(" GROUP BY ", [.joined(columns, separator: ", ", empty: "")], ""),
-            .wrapped(" HAVING ", predicate(arguments.having, table, alias), ""),
+            .wrapped(" HAVING ", predicate(arguments.having, asked.table, asked.alias), ""),
             .wrapped(" ORDER BY ", [.joined(order + columns, separator: ", ", empty: "")], ""),
         ]
     }

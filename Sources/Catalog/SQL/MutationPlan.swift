@@ -59,8 +59,8 @@ struct MutationPlan: Sendable {
     enum Body: Sendable {
         case template(TemplatePlan)
         case insertMany(InsertManyPlan)
-        /// Variables hold filters.
-        case dynamic(DynamicPlans<MutationPlan>)
+        /// Variables hold filters, or rows.
+        case dynamic(DynamicPlans<MutationPlan>, tablesWrittenByKey: [String])
         case remote(RemoteField)
     }
 
@@ -91,8 +91,8 @@ struct MutationPlan: Sendable {
         switch body {
         case .template(let plan): plan.keys.map(\.table)
         case .insertMany(let plan): [plan.insert.table.name]
-        // Only fields with a filter are dynamic, and these do not write by key.
-        case .dynamic, .remote: []
+        case .dynamic(_, let tables): tables
+        case .remote: []
         }
     }
 
@@ -101,7 +101,7 @@ struct MutationPlan: Sendable {
         guard inclusion.isAlways || invocation.variables.satisfies(inclusion) else { return nil }
         switch body {
         case .template(let plan): return try step(plan, invocation)
-        case .dynamic(let plans): return try plans.plan(for: invocation.variables).step(invocation)
+        case .dynamic(let plans, _): return try plans.plan(for: invocation.variables).step(invocation)
         case .remote: throw RequestError(.internalError, "the field is no statement")
         case .insertMany(let plan):
             let outcome = try plan.run(invocation)
@@ -160,11 +160,16 @@ struct MutationPlan: Sendable {
 }
 
 extension MutationPlan {
-    init(_ field: MutationField, schema: Schema, dynamicVariables: [String] = [], bindings: Variables? = nil) {
-        if !dynamicVariables.isEmpty, field.hasFilter {
+    init(_ field: MutationField, schema: Schema, dynamicVariables: [DynamicVariable] = [], bindings: Variables? = nil) {
+        if !dynamicVariables.isEmpty, field.dependsOnVariables {
+            var tables: [String] = []
+            if case .late(let late) = field.kind {
+                tables = MutationPlan(field.with(late.widest), schema: schema, bindings: bindings).tablesWrittenByKey
+            }
+            let plans = DynamicPlans(dynamicVariables) { MutationPlan(field, schema: schema, bindings: $0) }
             self.init(
                 responseKey: field.responseKey, inclusion: field.inclusion,
-                body: .dynamic(DynamicPlans(dynamicVariables) { MutationPlan(field, schema: schema, bindings: $0) }))
+                body: .dynamic(plans, tablesWrittenByKey: tables))
             return
         }
         var builder = TemplateBuilder(schema: schema, bindings: bindings)
@@ -184,6 +189,10 @@ extension MutationPlan {
         case .insertTrees(let insert):
             pieces = builder.insert(insert)
             for row in insert.rows { keys += Self.keys(of: row, insert.table, [:], &builder) }
+        case .late(let late):
+            let kind = late.make(bindings ?? Variables(JSONObject()))
+            self.init(field.with(kind), schema: schema, bindings: bindings)
+            return
         case .update(let table, let target, let assignments, let returned):
             pieces = builder.update(table, target, assignments, returned)
             keys = Self.keys(of: table, target, assignments, &builder)
@@ -282,17 +291,21 @@ extension MutationPlan {
         switch body {
         case .template(let plan): plan.cache.evictionCount
         case .insertMany(let plan): plan.cache.evictionCount
-        case .dynamic(let plans): plans.evictionCount
+        case .dynamic(let plans, _): plans.evictionCount
         case .remote: 0
         }
     }
 }
 
 extension MutationField {
+    fileprivate func with(_ kind: Kind) -> MutationField {
+        MutationField(responseKey: responseKey, inclusion: inclusion, kind: kind, policy: policy)
+    }
+
     /// Whether its text may depend on what a variable holds.
-    fileprivate var hasFilter: Bool {
+    fileprivate var dependsOnVariables: Bool {
         switch kind {
-        case .update(_, .first, _, _), .delete(_, .first, _), .updateMany, .deleteMany, .read: true
+        case .late, .update(_, .first, _, _), .delete(_, .first, _), .updateMany, .deleteMany, .read: true
         case .insert, .insertMany, .insertTrees, .update, .delete, .native, .remote, .typeName: false
         }
     }

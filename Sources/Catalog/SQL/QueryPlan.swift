@@ -16,7 +16,7 @@ struct QueryPlan: Sendable {
         let operands: [Operand]
     }
 
-    init(_ fields: [RootField], schema: Schema, dynamicVariables: [String] = [], bindings: Variables? = nil) {
+    init(_ fields: [RootField], schema: Schema, dynamicVariables: [DynamicVariable] = [], bindings: Variables? = nil) {
         dynamic =
             dynamicVariables.isEmpty
             ? nil

@@ -48,8 +48,24 @@ import Testing
         Row("query Q($a: Int, $a: Int) { movies(limit: $a) { id } }", "1:18 unique-variable-name"),
         Row("query Q($a: Itn) { movies { id } }", "1:13 unknown-type…did you mean"),
         Row("query Q($a: Seat_Filter) { movies(where: $a) { id } }", "1:42 variable-position"),
-        Row("query Q($a: [Movie_Filter!]) { movies { id } }", "1:13 variable-type: a list of filters"),
-        Row("query Q($a: Movie_Having) { movies { id } }", "1:13 variable-type…leaves"),
+        Row(
+            "query Q($a: [Movie_Filter!]) { movies(where: $a) { id } }",
+            "1:46 variable-position: \"$a\" of type [Movie_Filter!] cannot stand where Movie_Filter"),
+        Row("query Q($a: Movie_Having) { movies(having: $a) { id } }", "1:44 aggregate-grouping…no aggregate"),
+        Row("query Q($a: Seat_Having) { movies(having: $a) { _count } }", "1:43 variable-position"),
+        Row("query Q($a: Int_Filter) { movies(where: {title: $a}) { id } }", "1:49 variable-position"),
+        Row("query Q($a: Movie_FirstRow) { movie(first: $a) { id } }", "1:13 variable-type…leaves"),
+        Row("query Q($a: Timestamp_Relative) { movies { id } }", "1:13 variable-type…leaves"),
+        Row(
+            "query Q($a: Movie_Filter = {titel: {eq: \"x\"}}) { movies(where: $a) { id } }",
+            "1:29 unknown-input-field…did you mean \"title\""),
+        Row(
+            "query Q($a: Movie_Filter = {title: {eq_expr: \"auth.uid\"}}) { movies(where: $a) { id } }",
+            "1:28 value-type: Movie_Filter.title.eq_expr: expected an operator"),
+        Row("query Q { movies(having: {_distinct: 1, title_count: {gt: 1}}) { _count } }", "1:38 value-type"),
+        Row(
+            "query Q { actors { movies_via_MovieActor(orderBy: [{role: ASC}]) { title _count } } }",
+            "1:53 aggregate-grouping…not selected"),
         Row("query Q($a: Movie_Order) { movies(orderBy: $a) { _count } }", "1:44 aggregate-grouping"),
         Row("query Q($a: Seat_Order) { movies(orderBy: [$a]) { id } }", "1:44 variable-position"),
         Row(
@@ -148,20 +164,46 @@ import Testing
         Row(
             "mutation M { movie_insert(data: {title: \"x\"}) @check(expr: \"this.\") }", "1:60 expression"),
         Row(
-            "mutation M { movie_upsert(data: {title: \"x\", reviews_on_movie: [{stars: 1}]}) }",
-            "1:46 nested-data: \"reviews_on_movie\": nested rows belong to an insert"),
+            "mutation M { movie_update(id: \"\(CatalogHarness.uuidA)\", data: {reviews_on_movie: [{stars: 1}]}) }",
+            "1:74 nested-data: \"reviews_on_movie\": nested rows belong to an insert or upsert"),
         Row(
             "mutation M { movie_insert(data: {title: \"x\", reviews_on_movie: [{movie: {id_expr: \"uuidV4()\"}}]}) }",
             "1:65 nested-data: \"movieId\" of a nested row"),
         Row(
-            "mutation M($r: [Review_Data!]! @allow(fields: \"stars\")) { movie_insert(data: {title: \"x\", reviews_on_movie: $r}) }",
-            "1:109 nested-data: nested rows must be written out"),
+            "mutation M($r: [Review_Data!]! @allow(fields: \"stars movie\")) { movie_insert(data: {title: \"x\", reviews_on_movie: $r}) }",
+            "1:115 nested-data: \"movie\" of a nested row"),
+        Row(
+            "mutation M($r: [Seat_Data!]! @allow(fields: \"number\")) { movie_insert(data: {title: \"x\", reviews_on_movie: $r}) }",
+            "1:108 variable-position"),
         Row(
             "mutation M { movie_insert(data: {title: \"x\", movieMetadata_on_movie: [{}, {}]}) }",
             "1:46 nested-data…one-to-one"),
         Row(
-            "mutation M($d: Movie_Data! @allow(fields: \"title reviews_on_movie { stars }\")) { movie_insert(data: $d) }",
-            "1:43 allow…rows of other tables"),
+            "mutation M($d: Movie_Data! @allow(fields: \"title reviews_on_movie\")) { movie_insert(data: $d) }",
+            "1:43 allow…name their fields"),
+        Row(
+            "mutation M($d: Movie_Data! @allow(fields: \"title reviews_on_movie { stars movieId }\")) { movie_insert(data: $d) }",
+            "1:43 allow: Review_Data has no field \"movieId\"…from the row around"),
+        Row(
+            "mutation M($d: Movie_Data! @allow(fields: \"reviews_on_movie { stars\")) { movie_insert(data: $d) }",
+            "1:43 allow: the \"{\" of \"reviews_on_movie\" is not closed"),
+        Row(
+            "mutation M($d: Movie_Data! @allow(fields: \"title }\")) { movie_insert(data: $d) }", "1:43 allow: a \"}\""),
+        Row(
+            "mutation M($d: Movie_Data! @allow(fields: \"title { genre }\")) { movie_insert(data: $d) }",
+            "1:43 allow: a \"{\"", "1:43 allow: a \"}\""),
+        Row(
+            "mutation M($d: Movie_Data! @allow(fields: \"title_expr\")) { movie_insert(data: $d) }",
+            "1:43 allow…expressions cannot come from variables"),
+        Row(
+            "mutation M($d: Movie_Data! @allow(fields: \"rating_update\")) { movie_insert(data: $d) }",
+            "1:82 data-update: \"$d\" may bring \"rating_update\""),
+        Row(
+            "mutation M($d: Movie_Data! @allow(fields: \"reviews_on_movie { stars }\")) { movie_updateMany(all: true, data: $d) }",
+            "1:110 nested-data: \"$d\" may bring \"reviews_on_movie\""),
+        Row(
+            "mutation M($d: [Movie_Data!]! @allow(fields: \"premiere_date\", maxCount: 101)) { movie_insertMany(data: $d) }",
+            "1:73 allow: with nested rows, changes or relative times at most 100"),
         Row(
             "mutation M { movie_update(id: \"\(CatalogHarness.uuidA)\", data: {premiere_update: [{inc: {hours: 1}}]}) }",
             "1:99 unknown-input-field: Date_Duration"),

@@ -22,6 +22,47 @@ import Testing
         #expect(lists.parameters == [#"{"1","2"}"#])
     }
 
+    /// Rows of the same form have one statement; the number of nested rows and what they bring are the form.
+    @Test func formsOfRowsShareStatements() throws {
+        let operation = try CatalogHarness.operation(
+            "mutation M($d: Movie_Data! @allow(fields: \"title releaseYear reviews_on_movie { stars }\")) { movie_insert(data: $d) }"
+        )
+        func step(_ data: String) throws -> MutationStep {
+            try #require(try operation.mutation("{\"d\": \(data)}").steps.first)
+        }
+        let first = try step(#"{"title": "a", "reviews_on_movie": [{"stars": 1}, {"stars": 2}]}"#)
+        let second = try step(#"{"title": "b", "reviews_on_movie": [{"stars": 3}, {"stars": null}]}"#)
+        #expect(first.statement === second.statement)
+        #expect(first.parameters != second.parameters)
+        let third = try step(#"{"title": "c", "reviews_on_movie": [{"stars": 1}]}"#)
+        #expect(third.statement !== first.statement)
+        #expect(try step(#"{"title": "c"}"#).sql.contains("VALUES"))
+        #expect(operation.tablesWrittenByKey == ["movie", "review"])
+        #expect(first.keysWritten.map(\.table) == ["movie", "review", "review"])
+        #expect(Set(first.keysWritten).count == 3)
+    }
+
+    @Test(arguments: [
+        (
+            #"{"title": "a", "reviews_on_movie": [{"movieId": "x"}]}"#,
+            ".reviews_on_movie[0]\": Review_Data has no field"
+        ),
+        (#"{"title": "a", "reviews_on_movie": [null]}"#, ".reviews_on_movie[0]\": expected a value"),
+        (#"{"title": "a", "premiere": "2024-01-01", "premiere_date": {"today": true}}"#, "sets the same column"),
+        (#"{"premiere_date": {"today": true, "on": "2024-01-01"}}"#, ".premiere_date\": expected either today or on"),
+        (#"{"movieMetadata_on_movie": [{}, {}]}"#, ".movieMetadata_on_movie\": expected at most 1"),
+        (#"{"reviews_on_movie": [\#(Array(repeating: "{}", count: 100).joined(separator: ","))]}"#, "at most 100 rows"),
+    ])
+    func refusesRows(_ data: String, _ part: String) throws {
+        let operation = try CatalogHarness.operation(
+            "mutation M($d: Movie_Data! @allow(fields: \"title, premiere premiere_date reviews_on_movie { stars } movieMetadata_on_movie { studio }\")) { movie_insert(data: $d) }"
+        )
+        let error = try #require(throws: RequestError.self) {
+            try operation.coerce(try CatalogHarness.object("{\"d\": \(data)}"))
+        }
+        #expect(error.code == .invalidVariable && error.message.contains(part), "\(error.message)")
+    }
+
     @Test func batchesGoByForm() throws {
         let operation = try CatalogHarness.operation(text)
         let sent = [#"{"f": {"title": {"eq": "a"}}}"#, "{}", #"{"f": {"title": {"eq": "b"}}}"#]
@@ -44,7 +85,14 @@ import Testing
     @Test(arguments: [
         (#"{"f": {"titel": {"eq": "a"}}}"#, ".titel"), (#"{"f": {"title": {"eqq": "a"}}}"#, ".title.eqq"),
         (#"{"f": {"title": {"eq_expr": "auth.uid"}}}"#, ".title.eq_expr"),
-        (#"{"f": {"createdAt": {"gt_time": {"now": true}}}}"#, ".createdAt.gt_time"),
+        (#"{"f": {"createdAt": {"gt_time": {"now": false}}}}"#, ".createdAt.gt_time.now\": expected true"),
+        (
+            #"{"f": {"createdAt": {"gt_time": {"add": {"days": 1}}}}}"#,
+            ".createdAt.gt_time\": expected either now or at"
+        ),
+        (#"{"f": {"createdAt": {"gt_time": {"now": true, "add": {"day": 1}}}}}"#, ".gt_time.add.day"),
+        (#"{"f": {"premiere": {"gt_date": {"today": true, "truncateTo": "HOUR"}}}}"#, "expected WEEK, MONTH, YEAR"),
+        (#"{"f": {"reviews_on_movie": {"count": {"gt": "a"}}}}"#, ".reviews_on_movie.count.gt"),
         (#"{"f": {"releaseYear": {"eq": "a"}}}"#, ".releaseYear.eq\": expected a 32-bit integer"),
         (#"{"f": {"releaseYear": {"in": [null]}}}"#, ".releaseYear.in"),
         (#"{"f": {"title": {"pattern": {"like": "a", "regex": "b"}}}}"#, ".title.pattern"),

@@ -19,6 +19,12 @@ SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM 
 -- count
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE (SELECT count(*) FROM "review" t2 WHERE t2."movie_id" = t1."id") = $1::integer ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
 
+-- count of none that match
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE (SELECT count(*) FROM "review" t2 WHERE t2."movie_id" = t1."id" AND t2."stars" > '3'::integer) = '0'::integer ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
+
+-- count of those that match
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE (SELECT count(*) FROM "review" t2 WHERE t2."movie_id" = t1."id" AND t2."stars" >= '3'::integer) >= '2'::integer ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
+
 -- date
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE t1."premiere" < '1960-07-15'::date ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
 
@@ -33,6 +39,9 @@ SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM 
 
 -- date today
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE t1."premiere" = $1::date ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
+
+-- default of a filter variable
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE (t1."genre" = ANY ($1::"genre"[]) AND t1."release_year" > $2::integer) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
 
 -- enum
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE (t1."genre" = ANY ('{"NOIR"}'::"genre"[]) AND t1."genre" <> $1::"genre") ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
@@ -54,6 +63,12 @@ SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM 
 
 -- filter variable relations
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE (EXISTS (SELECT 1 FROM "review" t2 WHERE t2."movie_id" = t1."id" AND EXISTS (SELECT 1 FROM "user" t3 WHERE t2."author_id" = t3."id" AND t3."name" LIKE $1::text)) AND EXISTS (SELECT 1 FROM "person" t4 WHERE t1."director_id" = t4."id" AND EXISTS (SELECT 1 FROM "person" t5 WHERE t4."mentor_id" = t5."id" AND t5."name" IS NOT NULL))) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
+
+-- filter variable with counts
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE ((SELECT count(*) FROM "review" t2 WHERE t2."movie_id" = t1."id" AND t2."stars" >= $1::integer) < $2::integer AND NOT ((SELECT count(*) FROM "review" t3 WHERE t3."movie_id" = t1."id") = $3::integer)) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
+
+-- filter variable with times
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE (t1."created_at" > $1::timestamp with time zone AND t1."premiere" <= $2::date AND t1."award_dates" @> ARRAY[$3::date]) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
 
 -- float
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE (t1."rating" >= '6.25'::double precision AND t1."rating" < '8.0'::double precision) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
@@ -105,6 +120,12 @@ SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM 
 
 -- list none
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE NOT coalesce(t1."tags" && $1::text[], FALSE) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
+
+-- list of filters
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE ((t1."genre" = $1::"genre" OR t1."rating" > $2::double precision) AND t1."title" <> $3::text) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
+
+-- list of filters empty
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
 
 -- ne null written
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE t1."description" IS NOT NULL ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
@@ -183,6 +204,9 @@ SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM 
 
 -- variable of filter type
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE (t1."genre" = $1::"genre" AND NOT (t1."rating" IS NULL)) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
+
+-- variable of operators
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE (t1."title" LIKE $1::text AND t1."title" <> $2::text AND t1."release_year" = ANY ($3::integer[]) AND (SELECT count(*) FROM "review" t2 WHERE t2."movie_id" = t1."id") >= $4::integer) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
 
 -- via exist
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE EXISTS (SELECT 1 FROM "movie_actor" t2 WHERE t2."movie_id" = t1."id" AND (t2."role" = 'lead'::text AND EXISTS (SELECT 1 FROM "person" t3 WHERE t2."actor_id" = t3."id" AND t3."name" = 'Ben'::text))) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b

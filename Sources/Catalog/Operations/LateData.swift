@@ -1,0 +1,210 @@
+internal import JSON
+
+/// Rows that a variable of a `_Data` type brings, where there is more in them than values of columns: nested rows,
+/// changes, relative times. Which there are is known when the request is there; a statement is rendered for each form
+/// that is met and kept, see `DynamicPlans`. Source: SQL Connect language §5.6.
+struct LateRows: Sendable {
+    /// A row of a table: what the node fills in, and which rows may stand below it.
+    struct Level: Sendable {
+        let table: Table
+        /// By column field.
+        let defaults: [String: Operand]
+        let children: [Child]
+    }
+
+    struct Child: Sendable {
+        let relation: InverseRelation
+        let level: Level
+    }
+
+    let variable: String
+    let level: Level
+    let schema: Schema
+    /// Tells the generated keys of these rows from all others of the operation.
+    let place: Int
+
+    /// Ends of the fields that are no columns.
+    static let suffixes = ["_date", "_time", "_update"]
+
+    /// The fields of `T_Data` for a column that a variable may bring beside the column itself.
+    static func plans(of column: Column) -> [(name: String, plan: CoercionPlan)] {
+        var plans: [(String, CoercionPlan)] = []
+        if !column.type.changes.isEmpty { plans.append(("\(column.field)_update", .change(column.type))) }
+        if column.type == ColumnType(.date) { plans.append(("\(column.field)_date", .relative(isDate: true))) }
+        if column.type == ColumnType(.timestamp) { plans.append(("\(column.field)_time", .relative(isDate: false))) }
+        return plans
+    }
+
+    // MARK: Meaning
+
+    /// The rows of one request, each value read from its place in the variable.
+    func rows(in values: Variables) -> [RowData] {
+        var count = 0
+        switch values.value(variable, path: []) {
+        case .array(let rows)?:
+            return rows.enumerated().map { row($0.element, [String($0.offset)], level, below: [], &count) }
+        case .object(let object)?: return [row(.object(object), [], level, below: [], &count)]
+        default: return []
+        }
+    }
+
+    /// - Parameter filled: columns that come from the row around.
+    private func row(
+        _ value: JSONValue, _ path: [String], _ level: Level, below filled: [String], _ count: inout Int
+    ) -> RowData {
+        count += 1
+        let table = level.table
+        var given: [String: Assignment] = [:]
+        for column in table.columns where !filled.contains(column.field) {
+            given[column.field] = assignment(column, table, value, path)
+        }
+        var defaults = level.defaults.filter { given[$0.key] == nil && !filled.contains($0.key) }
+        for (position, column) in table.columns.enumerated() where defaults[column.field]?.isFresh == true {
+            // Places of the operation's own text are positive.
+            let number = ((place * DataAllowance.lateRowsMax) + count) * table.columns.count + position
+            defaults[column.field]?.source = .freshUUID(place: -number)
+        }
+        let children = level.children.map { child in
+            let name = child.relation.name
+            let rows = (value[name]?.arrayValue ?? []).enumerated().map {
+                row(
+                    $0.element, path + [name, String($0.offset)], child.level,
+                    below: child.relation.reference.localFields, &count)
+            }
+            return ChildRows(relation: child.relation, rows: rows)
+        }
+        return RowData(given: given, defaults: defaults, children: children.filter { !$0.rows.isEmpty })
+    }
+
+    private func assignment(
+        _ column: Column, _ table: Table, _ value: JSONValue, _ path: [String]
+    ) -> Assignment? {
+        func set(_ source: Operand.Source) -> Assignment {
+            let operand = Operand(source, type: column.type, schema: schema)
+            let required = if case .relative = source { operand.presence } else { [Condition]() }
+            return Assignment(column: column, value: .set(operand), required: required)
+        }
+        let field = column.field
+        if value[field] != nil { return set(.variable(variable, path: path + [field])) }
+        for reference in table.references where value[reference.field] != nil {
+            guard let position = reference.localFields.firstIndex(of: field) else { continue }
+            return set(.variable(variable, path: path + [reference.field, reference.targetFields[position]]))
+        }
+        let inputs = GeneratedInputs(schema: schema)
+        for suffix in ["_date", "_time"] {
+            guard let relative = value[field + suffix], !relative.isNull else { continue }
+            let isDate = column.type.scalar == .date
+            return set(.relative(inputs.relative(relative, isDate: isDate, variable, path + [field + suffix])))
+        }
+        guard let entry = value[field + "_update"]?.arrayValue?.first?.objectValue?.entries.first,
+            let change = Assignment.Change(rawValue: entry.key)
+        else { return nil }
+        let place = path + [field + "_update", "0", entry.key]
+        guard column.type.isList || ![.date, .timestamp].contains(column.type.scalar) else {
+            let shifts = inputs.amounts(entry.value, variable, place).map {
+                Assignment.Shift(unit: $0.unit, count: Operand($0.count, type: ColumnType(.int), schema: schema))
+            }
+            return shifts.isEmpty
+                ? nil : Assignment(column: column, value: .shift(isForward: change == .inc, shifts), required: [])
+        }
+        let operand = Operand(.variable(variable, path: place), type: column.type, schema: schema)
+        return Assignment(column: column, value: .change(change, operand), required: operand.presence)
+    }
+}
+
+/// A field of a mutation whose rows a variable brings.
+struct LateField: Sendable {
+    /// With everything in it that the variable may bring: for what the field may write.
+    let widest: MutationField.Kind
+    /// With what the variable brings in one request.
+    let make: @Sendable (Variables) -> MutationField.Kind
+}
+
+extension RowData {
+    /// Whether some of its data come late.
+    var isLate: Bool {
+        late != nil || children.contains { $0.late != nil || $0.rows.contains(where: \.isLate) }
+    }
+
+    /// The row of one request.
+    func bound(to values: Variables) -> RowData {
+        if let late { return late.rows(in: values).first ?? self }
+        var bound = self
+        bound.children = children.map { children in
+            let rows = children.late?.rows(in: values) ?? children.rows.map { $0.bound(to: values) }
+            return ChildRows(relation: children.relation, rows: rows)
+        }
+        return bound
+    }
+}
+
+extension OperationScope {
+    /// What a variable may bring as rows of a table: with everything in it, and how to read it; nil after a diagnostic.
+    func late(
+        _ variable: VariableSpec, _ table: Table, _ use: DataUse, below reference: Reference? = nil, at place: Place
+    ) -> (widest: RowData, rows: LateRows)? {
+        let allowance = variable.allowance ?? DataAllowance()
+        guard mayStand(allowance, variable, use, at: place) else { return nil }
+        if let reference {
+            lateVariables.insert(variable.name)
+            let filled = reference.localFields + [reference.field]
+            guard let fields = allowance.fields else {
+                error(
+                    "nested-data", at: place,
+                    "\"$\(variable.name)\" may set every column, but a nested row has its"
+                        + " \"\(reference.field)\" from the row around",
+                    help: "name the fields meant: @allow(fields: \"…\")")
+                return nil
+            }
+            if let field = filled.first(where: fields.contains) {
+                error("nested-data", at: place, "\"\(field)\" of a nested row is that of the row around")
+                return nil
+            }
+        }
+        let level = level(table, allowance, use, at: place)
+        return (
+            widest(variable.name, level, allowance),
+            LateRows(variable: variable.name, level: level, schema: schema, place: nextPlace())
+        )
+    }
+
+    private func mayStand(
+        _ allowance: DataAllowance, _ variable: VariableSpec, _ use: DataUse, at place: Place
+    ) -> Bool {
+        if use == .update {
+            guard let name = allowance.children.keys.min() else { return true }
+            error(
+                "nested-data", at: place,
+                "\"$\(variable.name)\" may bring \"\(name)\": nested rows belong to an insert or upsert",
+                help: "write them in a field of their own")
+            return false
+        }
+        if let name = allowance.changes.sorted().first(where: { $0.hasSuffix("_update") }) {
+            error(
+                "data-update", at: place,
+                "\"$\(variable.name)\" may bring \"\(name)\", which changes a value that is there, so it belongs to an update"
+            )
+            return false
+        }
+        return allowance.children.values.allSatisfy { mayStand($0, variable, use, at: place) }
+    }
+
+    private func level(_ table: Table, _ allowance: DataAllowance, _ use: DataUse, at place: Place) -> LateRows.Level {
+        let children = schema.inverseRelations(ofType: table.typeName).compactMap { relation in
+            allowance.children[relation.name].map {
+                LateRows.Child(relation: relation, level: level(relation.child, $0, use, at: place))
+            }
+        }
+        let defaults = use == .update ? [:] : defaults(of: table, given: [:], at: place)
+        return LateRows.Level(table: table, defaults: defaults, children: children)
+    }
+
+    private func widest(_ name: String, _ level: LateRows.Level, _ allowance: DataAllowance) -> RowData {
+        let children = level.children.compactMap { child in
+            allowance.children[child.relation.name].map { inner in
+                ChildRows(relation: child.relation, rows: [widest(name, child.level, inner)])
+            }
+        }
+        return RowData(given: sent(name, level.table, allowance), defaults: level.defaults, children: children)
+    }
+}
