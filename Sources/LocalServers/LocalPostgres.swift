@@ -14,6 +14,8 @@ package struct LocalPostgresOptions: Sendable {
     package var primary: String?
     /// `-c name=value`, after and above this file's own.
     package var settings: [String: String] = [:]
+    /// The folder of `postgres` and `initdb`; nil for the newest one installed.
+    package var programFolder: String?
     /// For `initdb` and for the server to be ready, each; recovery after a crash counts.
     package var startTimeoutMs = 60_000
 
@@ -83,7 +85,7 @@ package final class LocalPostgres: Sendable {
         try Files.makeFolder(dataDirectory, mode: 0o755)
         let root = try Files.absolute(dataDirectory)
         let lock = try FolderLock(folder: root, program: "Postgres")
-        let layout = try PostgresFolder(root: root)
+        let layout = try PostgresFolder(root: root, programFolder: options.programFolder)
         try await layout.initialise(options)
         try await layout.awaitEndOfPreviousServer()
 

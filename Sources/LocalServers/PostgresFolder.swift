@@ -11,14 +11,17 @@ struct PostgresFolder: Sendable {
     private let initdb: String
     private let account: Account?
 
-    init(root: String) throws(LocalServerError) {
+    init(root: String, programFolder: String? = nil) throws(LocalServerError) {
         self.root = root
         cluster = root + "/cluster"
         log = root + "/server.log"
         password = root + "/password"
         let version = Files.read(cluster + "/PG_VERSION")?.split(whereSeparator: \.isWhitespace).first.map(String.init)
-        postgres = try Programs.find("postgres", package: "postgresql", version: version)
-        initdb = try Programs.find("initdb", package: "postgresql", version: version)
+        func find(_ name: String) throws(LocalServerError) -> String {
+            try Programs.find(name, package: "postgresql", version: version, folder: programFolder)
+        }
+        postgres = try find("postgres")
+        initdb = try find("initdb")
         account = try Account.forPostgres(cluster: cluster)
     }
 

@@ -7,10 +7,10 @@ package enum Programs {
     ///
     /// - Parameter version: the major version that existing data ask for, preferred to all others.
     package static func find(
-        _ name: String, package: String, version: String? = nil
+        _ name: String, package: String, version: String? = nil, folder: String? = nil
     ) throws(LocalServerError) -> String {
         let preferred = version.map { ["/usr/lib/postgresql/\($0)/bin"] } ?? []
-        for folder in preferred + versionedFolders() + pathFolders() {
+        for folder in folder.map({ [$0] }) ?? preferred + versionedFolders() + pathFolders() {
             let path = folder + "/" + name
             if access(path, X_OK) == 0 { return path }
         }

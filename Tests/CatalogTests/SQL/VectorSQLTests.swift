@@ -2,8 +2,8 @@ import Catalog
 import JSON
 import Testing
 
-/// Vectors and search: their SQL and what a migration makes of them. pgvector may be absent where tests run, so the SQL of
-/// vectors is compared as text only.
+/// Vectors and search: their SQL and what a migration makes of them, where pgvector is and where it is not.
+/// `Tests/LanguageTests/VectorTests.swift` runs them.
 @Suite struct VectorSQLTests {
     private let schema = """
         type Doc @table {

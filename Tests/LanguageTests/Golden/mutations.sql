@@ -3,8 +3,15 @@ WITH w AS (DELETE FROM "movie" t1 WHERE t1."id" = 'a0000000000040008000000000000
 WITH w AS (DELETE FROM "person" t1 WHERE t1."id" = 'b0000000000040008000000000000002'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
 WITH w AS (DELETE FROM "movie_actor" t1 WHERE t1."movie_id" = 'a0000000000040008000000000000002'::uuid AND t1."actor_id" = 'b0000000000040008000000000000002'::uuid RETURNING replace(t1."movie_id"::text, '-', '') AS "movieId", replace(t1."actor_id"::text, '-', '') AS "actorId") SELECT row_to_json(w.*)::text FROM w
 
+-- delete first
+WITH w AS (DELETE FROM "review" t1 WHERE (t1."id") = (SELECT t2."id" FROM "review" t2 WHERE t2."stars" <= $1::integer ORDER BY t2."stars" DESC, t2."at", t2."id" LIMIT 1 FOR UPDATE) RETURNING t1."stars" AS "stars", t1."text" AS "text") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (DELETE FROM "review" t1 WHERE (t1."id") = (SELECT t2."id" FROM "review" t2 WHERE t2."stars" > '9'::integer ORDER BY t2."id" LIMIT 1 FOR UPDATE) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+
 -- deleteMany all
 WITH w AS (DELETE FROM "review" t1 RETURNING 1) SELECT count(*)::text FROM w
+
+-- deleteMany where
+WITH w AS (DELETE FROM "review" t1 WHERE (EXISTS (SELECT 1 FROM "user" t2 WHERE t1."author_id" = t2."id" AND t2."name" = $1::text) AND EXISTS (SELECT 1 FROM "movie" t3 WHERE t1."movie_id" = t3."id" AND t3."genre" = 'NOIR'::"genre")) RETURNING 1) SELECT count(*)::text FROM w
 
 -- embedded query
 WITH w AS (INSERT INTO "user" AS t1 ("id") VALUES ('eve'::text) RETURNING t1."id" AS "id") SELECT row_to_json(w.*)::text FROM w
@@ -63,6 +70,9 @@ WITH w AS (INSERT INTO "user" AS t1 ("id") VALUES ('c'::text) RETURNING t1."id" 
 -- update absent
 WITH w AS (UPDATE "movie" t1 SET "title" = 'x'::text WHERE t1."id" = 'a0000000000040008000000000000005'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
 
+-- update by key variable
+WITH w AS (UPDATE "movie_actor" t1 SET "role" = 'star'::text WHERE t1."movie_id" = $1::uuid AND t1."actor_id" = $2::uuid RETURNING t1."role" AS "role") SELECT row_to_json(w.*)::text FROM w
+
 -- update first
 WITH w AS (UPDATE "movie" t1 SET "title" = 'First'::text WHERE (t1."id") = (SELECT t2."id" FROM "movie" t2 WHERE t2."genre" = 'NOIR'::"genre" ORDER BY t2."release_year" DESC, t2."id" LIMIT 1 FOR UPDATE) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
 
@@ -80,6 +90,9 @@ WITH w AS (UPDATE "movie" t1 SET "premiere" = (t1."premiere" - make_interval(day
 
 -- update with changes
 WITH w AS (UPDATE "movie" t1 SET "release_year" = t1."release_year" + $1::integer, "rating" = t1."rating" + '0.5'::double precision, "views" = t1."views" - '3'::bigint, "tags" = coalesce(t1."tags", '{}') || ARRAY(SELECT e FROM unnest('{"rain","new"}'::text[]) WITH ORDINALITY AS u(e, o) WHERE e <> ALL (coalesce(t1."tags", '{}')) ORDER BY o) WHERE t1."id" = 'a0000000000040008000000000000001'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+
+-- updateMany all
+WITH w AS (UPDATE "review" t1 SET "stars" = t1."stars" + '1'::integer RETURNING 1) SELECT count(*)::text FROM w
 
 -- updateMany with a filter variable
 WITH w AS (UPDATE "movie" t1 SET "is_classic" = 'false'::boolean WHERE t1."release_year" >= $1::integer RETURNING 1) SELECT count(*)::text FROM w

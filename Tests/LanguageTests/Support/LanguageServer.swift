@@ -38,7 +38,7 @@ struct LanguageServer: SuiteTrait, TestScoping {
         await server.stop()
     }
 
-    private static func pool(_ url: String) -> PostgresPool {
+    static func pool(_ url: String) -> PostgresPool {
         var configuration = PostgresConfiguration(connectionString: url)
         configuration.readConnections = 1
         configuration.writeConnections = 1
@@ -47,7 +47,7 @@ struct LanguageServer: SuiteTrait, TestScoping {
             configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    private static func fill(_ pool: PostgresPool) async throws {
+    static func fill(_ pool: PostgresPool) async throws {
         try await pool.script(ServiceSchema.sql)
         let statements = Migration.create(try LanguageSchema.catalog("query Q { people { name } }").schema).map(\.sql)
         try await pool.script(statements.joined(separator: ";\n"))
@@ -55,7 +55,9 @@ struct LanguageServer: SuiteTrait, TestScoping {
     }
 
     /// A database of the caller's own, a copy of the filled one; for mutations.
-    static func withOwnDatabase<T: Sendable>(_ body: (PostgresPool) async throws -> T) async throws -> T {
+    static func withOwnDatabase<T: Sendable>(
+        fill: (PostgresPool) async throws -> Void = LanguageServer.fill, _ body: (PostgresPool) async throws -> T
+    ) async throws -> T {
         let running = try #require(current)
         let name = "own_\(UInt32.random(in: .min ... .max))"
         let pool = pool(running.server.connectionString(database: name))

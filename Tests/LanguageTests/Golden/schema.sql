@@ -1,0 +1,192 @@
+-- col
+CREATE TABLE IF NOT EXISTS "public"."item" (
+    "item_no" serial NOT NULL,
+    "the_label" character varying(3),
+    "price" numeric(6,2),
+    "code" character(2),
+    PRIMARY KEY ("item_no")
+)
+WITH w AS (INSERT INTO "item" AS t1 ("the_label", "price", "code") VALUES ('abc'::text, '1.5'::double precision, 'xy'::text) RETURNING t1."item_no" AS "id", t1."the_label" AS "label") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "item" AS t1 ("the_label") VALUES ('abcd'::text) RETURNING t1."item_no" AS "id") SELECT row_to_json(w.*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."item_no" AS "id", t1."price" AS "price", t1."code" AS "code" FROM "item" t1 WHERE (t1."the_label" = 'abc'::text AND t1."price" < '2.0'::double precision) ORDER BY t1."item_no" LIMIT 100) r), '[]')::json AS "items") r OFFSET 0) b
+
+-- default
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace WHERE n.nspname = 'public' AND t.typname = 'mood') THEN
+        CREATE TYPE "public"."mood" AS ENUM ('GOOD', 'BAD');
+    END IF;
+END
+$freshet$
+CREATE TABLE IF NOT EXISTS "public"."note" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "owner" text NOT NULL,
+    "at" timestamp with time zone NOT NULL DEFAULT now(),
+    "day" date NOT NULL DEFAULT CURRENT_DATE,
+    "mood" "public"."mood" NOT NULL DEFAULT 'GOOD'::"public"."mood",
+    "stars" integer NOT NULL DEFAULT '3'::integer,
+    "tags" text[] NOT NULL DEFAULT '{"a"}'::text[],
+    "serial" bigint NOT NULL DEFAULT (41 + 1),
+    PRIMARY KEY ("id")
+)
+WITH w AS (INSERT INTO "note" AS t1 ("id", "owner", "at", "day", "mood", "stars", "tags") VALUES ($1::uuid, $2::text, $3::timestamp with time zone, $4::date, 'GOOD'::"mood", '3'::integer, '{"a"}'::text[]) RETURNING replace(t1."id"::text, '-', '') AS "id", t1."owner" AS "owner", to_char(t1."at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "at", t1."day" AS "day", t1."mood" AS "mood", t1."stars" AS "stars", t1."tags" AS "tags", t1."serial"::text AS "serial") SELECT row_to_json(w.*)::text FROM w
+
+-- default limit
+CREATE TABLE IF NOT EXISTS "public"."root" (
+    "no" integer NOT NULL,
+    PRIMARY KEY ("no")
+)
+CREATE TABLE IF NOT EXISTS "public"."leaf" (
+    "no" integer NOT NULL,
+    "root_no" integer NOT NULL,
+    PRIMARY KEY ("no")
+)
+CREATE INDEX IF NOT EXISTS "leaf_root_no_idx" ON "public"."leaf" USING btree ("root_no")
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'leaf' AND c.conname = 'leaf_root_no_fkey') THEN
+        ALTER TABLE "public"."leaf" ADD CONSTRAINT "leaf_root_no_fkey" FOREIGN KEY ("root_no") REFERENCES "public"."root" ("no") ON DELETE CASCADE;
+    END IF;
+END
+$freshet$
+WITH w AS (INSERT INTO "root" AS t1 ("no") VALUES ('1'::integer) RETURNING t1."no" AS "no") SELECT row_to_json(w.*)::text FROM w
+WITH w1 AS (INSERT INTO "leaf" AS t ("no", "root_no") SELECT u.c1, u.c2 FROM unnest($1::integer[], $2::integer[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o RETURNING 'Leaf'::text AS "__typename") SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM (SELECT row_to_json(w1.*)::text AS j, ($3::bigint[])[row_number() OVER ()] AS o FROM w1) x
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."no" AS "no" FROM "leaf" t1 ORDER BY t1."no" LIMIT 100) r), '[]')::json AS "leaves", (SELECT row_to_json(r.*) FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t3."no" AS "no" FROM "leaf" t3 WHERE t3."root_no" = t2."no" ORDER BY t3."no" LIMIT 100) r), '[]')::json AS "leaves_on_root" FROM "root" t2 WHERE t2."no" = '1'::integer) r) AS "root", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t4."no" AS "no" FROM "leaf" t4 ORDER BY t4."no" LIMIT 101 OFFSET 99) r), '[]')::json AS "all", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT count(*) AS "_count" FROM "leaf" t5 LIMIT 100) r), '[]')::json AS "n") r OFFSET 0) b
+
+-- index
+CREATE TABLE IF NOT EXISTS "public"."log" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "source" text NOT NULL,
+    "at" timestamp with time zone NOT NULL,
+    "tags" text[],
+    "data" jsonb,
+    PRIMARY KEY ("id")
+)
+CREATE INDEX IF NOT EXISTS "log_recent" ON "public"."log" USING btree ("source", "at" DESC)
+CREATE INDEX IF NOT EXISTS "log_source_idx" ON "public"."log" USING btree ("source")
+CREATE INDEX IF NOT EXISTS "log_tags_idx" ON "public"."log" USING gin ("tags")
+CREATE INDEX IF NOT EXISTS "log_data" ON "public"."log" USING gin ("data")
+WITH w AS (INSERT INTO "log" AS t1 ("id", "source", "at", "tags", "data") VALUES ($1::uuid, 's'::text, '2024-01-01T00:00:00.000000Z'::timestamp with time zone, '{"x"}'::text[], '{"a":1}'::jsonb) RETURNING t1."source" AS "source") SELECT row_to_json(w.*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."data" AS "data" FROM "log" t1 WHERE t1."tags" @> ARRAY['x'::text] ORDER BY t1."source", t1."at" DESC, t1."id" LIMIT 100) r), '[]')::json AS "logs") r OFFSET 0) b
+
+-- ref
+CREATE TABLE IF NOT EXISTS "public"."country" (
+    "code" text NOT NULL,
+    PRIMARY KEY ("code")
+)
+CREATE TABLE IF NOT EXISTS "public"."person" (
+    "nick" text NOT NULL,
+    PRIMARY KEY ("nick")
+)
+CREATE TABLE IF NOT EXISTS "public"."home" (
+    "no" integer NOT NULL,
+    "country_code" text NOT NULL,
+    "keeper_nick" text,
+    PRIMARY KEY ("no")
+)
+CREATE INDEX IF NOT EXISTS "home_country_code_idx" ON "public"."home" USING btree ("country_code")
+CREATE INDEX IF NOT EXISTS "home_keeper_nick_idx" ON "public"."home" USING btree ("keeper_nick")
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'home' AND c.conname = 'home_country') THEN
+        ALTER TABLE "public"."home" ADD CONSTRAINT "home_country" FOREIGN KEY ("country_code") REFERENCES "public"."country" ("code") ON DELETE CASCADE;
+    END IF;
+END
+$freshet$
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'home' AND c.conname = 'home_keeper_nick_fkey') THEN
+        ALTER TABLE "public"."home" ADD CONSTRAINT "home_keeper_nick_fkey" FOREIGN KEY ("keeper_nick") REFERENCES "public"."person" ("nick") ON DELETE SET NULL;
+    END IF;
+END
+$freshet$
+WITH w AS (INSERT INTO "country" AS t1 ("code") VALUES ('x'::text) RETURNING t1."code" AS "code") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "person" AS t1 ("nick") VALUES ('p'::text) RETURNING t1."nick" AS "nick") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "home" AS t1 ("no", "country_code", "keeper_nick") VALUES ('1'::integer, 'x'::text, 'p'::text) RETURNING t1."no" AS "no") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "home" AS t1 ("no", "country_code", "keeper_nick") VALUES ('2'::integer, 'x'::text, 'p'::text) RETURNING t1."keeper_nick" AS "keeperNick") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "home" AS t1 ("no", "country_code") VALUES ('3'::integer, 'none'::text) RETURNING t1."no" AS "no") SELECT row_to_json(w.*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t2."no" AS "no", (SELECT row_to_json(r.*) FROM (SELECT t3."nick" AS "nick" FROM "person" t3 WHERE t2."keeper_nick" = t3."nick") r) AS "keeper" FROM "home" t2 WHERE t2."country_code" = t1."code" ORDER BY t2."no" LIMIT 100) r), '[]')::json AS "homes_on_where" FROM "country" t1 WHERE t1."code" = 'x'::text) r) AS "country", (SELECT row_to_json(r.*) FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT count(*) AS "_count" FROM "home" t5 WHERE t5."keeper_nick" = t4."nick" LIMIT 100) r), '[]')::json AS "homes_on_keeper" FROM "person" t4 WHERE t4."nick" = 'p'::text) r) AS "person") r OFFSET 0) b
+WITH w AS (DELETE FROM "person" t1 WHERE t1."nick" = 'p'::text RETURNING t1."nick" AS "nick") SELECT row_to_json(w.*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."no" AS "no", t1."keeper_nick" AS "keeperNick" FROM "home" t1 ORDER BY t1."no" LIMIT 100) r), '[]')::json AS "homes") r OFFSET 0) b
+WITH w AS (DELETE FROM "country" t1 WHERE t1."code" = 'x'::text RETURNING t1."code" AS "code") SELECT row_to_json(w.*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."no" AS "no" FROM "home" t1 ORDER BY t1."no" LIMIT 100) r), '[]')::json AS "homes") r OFFSET 0) b
+
+-- searchable
+CREATE TABLE IF NOT EXISTS "public"."book" (
+    "no" integer NOT NULL,
+    "title" text NOT NULL,
+    "blurb" text,
+    PRIMARY KEY ("no")
+)
+CREATE INDEX IF NOT EXISTS "book_search_idx" ON "public"."book" USING gin (to_tsvector('german'::regconfig, coalesce("title", '') || ' ' || coalesce("blurb", '')))
+WITH w1 AS (INSERT INTO "book" AS t ("no", "title") SELECT u.c1, u.c2 FROM unnest($1::integer[], $2::text[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o RETURNING t."no" AS "no"), w2 AS (INSERT INTO "book" AS t ("no", "title", "blurb") SELECT u.c1, u.c2, u.c3 FROM unnest($4::integer[], $5::text[], $6::text[]) WITH ORDINALITY AS u(c1, c2, c3, o) ORDER BY u.o RETURNING t."no" AS "no") SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM (SELECT row_to_json(w1.*)::text AS j, ($3::bigint[])[row_number() OVER ()] AS o FROM w1 UNION ALL SELECT row_to_json(w2.*)::text AS j, ($7::bigint[])[row_number() OVER ()] AS o FROM w2) x
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."no" AS "no" FROM "book" t1 WHERE to_tsvector('german'::regconfig, coalesce(t1."title", '') || ' ' || coalesce(t1."blurb", '')) @@ websearch_to_tsquery('german'::regconfig, 'Haus'::text) ORDER BY t1."no" LIMIT 100) r), '[]')::json AS "books_search", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t2."no" AS "no" FROM "book" t2 WHERE to_tsvector('german'::regconfig, coalesce(t2."title", '') || ' ' || coalesce(t2."blurb", '')) @@ websearch_to_tsquery('german'::regconfig, 'Garten Haus'::text) ORDER BY ts_rank(to_tsvector('german'::regconfig, coalesce(t2."title", '') || ' ' || coalesce(t2."blurb", '')), websearch_to_tsquery('german'::regconfig, 'Garten Haus'::text))::double precision DESC, t2."no" LIMIT 100) r), '[]')::json AS "one") r OFFSET 0) b
+
+-- table
+CREATE TABLE IF NOT EXISTS "public"."films_tbl" (
+    "code" text NOT NULL,
+    "title" text,
+    PRIMARY KEY ("code")
+)
+CREATE TABLE IF NOT EXISTS "public"."copy" (
+    "film_code" text NOT NULL,
+    "number" integer NOT NULL,
+    "note" text,
+    PRIMARY KEY ("film_code", "number")
+)
+CREATE TABLE IF NOT EXISTS "public"."plain" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "name" text,
+    PRIMARY KEY ("id")
+)
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'copy' AND c.conname = 'copy_film_code_fkey') THEN
+        ALTER TABLE "public"."copy" ADD CONSTRAINT "copy_film_code_fkey" FOREIGN KEY ("film_code") REFERENCES "public"."films_tbl" ("code") ON DELETE CASCADE;
+    END IF;
+END
+$freshet$
+WITH w AS (INSERT INTO "films_tbl" AS t1 ("code", "title") VALUES ('a'::text, 'A'::text) RETURNING t1."code" AS "code") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "copy" AS t1 ("film_code", "number") VALUES ($1::text, '1'::integer) RETURNING t1."film_code" AS "filmCode", t1."number" AS "number") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "plain" AS t1 ("id", "name") VALUES ($1::uuid, 'x'::text) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."title" AS "title", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t2."number" AS "number" FROM "copy" t2 WHERE t2."film_code" = t1."code" ORDER BY t2."film_code", t2."number" LIMIT 100) r), '[]')::json AS "copies_on_film" FROM "films_tbl" t1 WHERE t1."code" = 'a'::text) r) AS "picture", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t3."code" AS "code" FROM "films_tbl" t3 ORDER BY t3."code" LIMIT 100) r), '[]')::json AS "pictures", (SELECT row_to_json(r.*) FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t5."title" AS "title" FROM "films_tbl" t5 WHERE t4."film_code" = t5."code") r) AS "film" FROM "copy" t4 WHERE t4."film_code" = 'a'::text AND t4."number" = '1'::integer) r) AS "copy", (SELECT row_to_json(r.*) FROM (SELECT t6."name" AS "name" FROM "plain" t6 WHERE t6."id" = 'f000000000004000800000000000000f'::uuid) r) AS "plain") r OFFSET 0) b
+
+-- unique
+CREATE TABLE IF NOT EXISTS "public"."car" (
+    "plate" text NOT NULL,
+    "chassis" text,
+    "make" text,
+    "year" integer,
+    PRIMARY KEY ("plate")
+)
+CREATE TABLE IF NOT EXISTS "public"."permit" (
+    "no" integer NOT NULL,
+    "car_plate" text NOT NULL,
+    PRIMARY KEY ("no")
+)
+CREATE UNIQUE INDEX IF NOT EXISTS "car_make_year" ON "public"."car" ("make", "year")
+CREATE UNIQUE INDEX IF NOT EXISTS "car_chassis" ON "public"."car" ("chassis")
+CREATE UNIQUE INDEX IF NOT EXISTS "permit_car_plate_uidx" ON "public"."permit" ("car_plate")
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'permit' AND c.conname = 'permit_car_plate_fkey') THEN
+        ALTER TABLE "public"."permit" ADD CONSTRAINT "permit_car_plate_fkey" FOREIGN KEY ("car_plate") REFERENCES "public"."car" ("plate") ON DELETE CASCADE;
+    END IF;
+END
+$freshet$
+WITH w AS (INSERT INTO "car" AS t1 ("plate", "chassis", "make", "year") VALUES ('a'::text, 'c'::text, 'm'::text, '1'::integer) RETURNING t1."plate" AS "plate") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "permit" AS t1 ("no", "car_plate") VALUES ('1'::integer, 'a'::text) RETURNING t1."no" AS "no") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "car" AS t1 ("plate", "chassis") VALUES ('b'::text, 'c'::text) RETURNING t1."plate" AS "plate") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "car" AS t1 ("plate", "make", "year") VALUES ('b'::text, 'm'::text, '1'::integer) RETURNING t1."plate" AS "plate") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "permit" AS t1 ("no", "car_plate") VALUES ('2'::integer, 'a'::text) RETURNING t1."no" AS "no") SELECT row_to_json(w.*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t2."no" AS "no" FROM "permit" t2 WHERE t2."car_plate" = t1."plate" LIMIT 1) r) AS "permit_on_car" FROM "car" t1 WHERE t1."plate" = 'a'::text) r) AS "car") r OFFSET 0) b
+
+-- view
+CREATE TABLE IF NOT EXISTS "public"."sale" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "shop" text NOT NULL,
+    "amount" integer NOT NULL,
+    PRIMARY KEY ("id")
+)
+WITH w1 AS (INSERT INTO "sale" AS t ("id", "shop", "amount") SELECT u.c1, u.c2, u.c3 FROM unnest($1::uuid[], $2::text[], $3::integer[]) WITH ORDINALITY AS u(c1, c2, c3, o) ORDER BY u.o RETURNING t."amount" AS "amount") SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM (SELECT row_to_json(w1.*)::text AS j, ($4::bigint[])[row_number() OVER ()] AS o FROM w1) x
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."shop" AS "shop", t1."total_amount"::text AS "totalAmount" FROM (SELECT shop, sum(amount) AS total_amount FROM sale GROUP BY shop) t1 WHERE t1."total_amount" > '5'::bigint ORDER BY t1."shop", t1."total_amount" LIMIT 100) r), '[]')::json AS "shopTotals", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t2."amount" AS "amount" FROM "big_sale_v" t2 ORDER BY t2."amount" LIMIT 100) r), '[]')::json AS "bigOnes", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT count(*) AS "_count" FROM "big_sale_v" t3 LIMIT 100) r), '[]')::json AS "n") r OFFSET 0) b

@@ -1,0 +1,125 @@
+import Catalog
+import Foundation
+import Testing
+
+/// `docs/language-rows.md` has every row of the language's tables, and names rows, tests and rules that are there.
+@Suite struct LanguageRowsTests {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    private struct Row {
+        /// `5.4`, or what else the heading says.
+        let section: String
+        let text: String
+        let rest: String
+    }
+
+    /// Rows of all tables of a page; the first of each table is its head.
+    private static func rows(_ page: String) -> [Row] {
+        var rows: [Row] = []
+        var section = ""
+        var isHead = true
+        for line in page.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("#") {
+                let heading = line.drop { $0 == "#" || $0 == " " }
+                section = heading.first == "5" ? String(heading.prefix(3)) : String(heading)
+            }
+            guard line.hasPrefix("|") else {
+                isHead = true
+                continue
+            }
+            let cells = line.split(separator: "|", omittingEmptySubsequences: false)
+                .map { $0.trimmingCharacters(in: .whitespaces) }
+            if !isHead, !cells[1].hasPrefix("---") {
+                rows.append(Row(section: section, text: cells[1], rest: cells.dropFirst(2).joined(separator: "|")))
+            }
+            isHead = false
+        }
+        return rows
+    }
+
+    private static func ours() throws -> [Row] {
+        rows(try String(contentsOf: root.appending(path: "docs/language-rows.md"), encoding: .utf8))
+    }
+
+    /// The rows with SQL and results, as `group/name`.
+    private static var goldens: Set<String> {
+        func names(_ group: String, _ names: [String]) -> [String] { names.map { "\(group)/\($0)" } }
+        return Set(
+            names("filters", Language.Filters.rows.map(\.name)) + names("queries", Language.Queries.rows.map(\.name))
+                + names("aggregates", Language.Aggregates.rows.map(\.name))
+                + names("search", Language.SearchAndScalars.rows.map(\.name))
+                + names("policies", Language.Policies.rows.map(\.name))
+                + names("steps", Language.Steps.rows.map(\.name))
+                + names("mutations", (Language.Mutations.rows + Language.Targets.rows).map(\.name))
+                + names("schema", Language.Schemas.rows.map(\.name))
+                + names("scalars", Language.Scalars.rows.map(\.name)) + names("vectors", VectorTests.rows.map(\.name)))
+    }
+
+    /// Every Swift file below Tests but this one, as one text.
+    private static func tests() throws -> String {
+        let files = FileManager.default.enumerator(at: root.appending(path: "Tests"), includingPropertiesForKeys: nil)
+        return try (files?.compactMap { $0 as? URL } ?? [])
+            .filter { $0.pathExtension == "swift" && $0.lastPathComponent != "LanguageRowsTests.swift" }
+            .map { try String(contentsOf: $0, encoding: .utf8) }.joined()
+    }
+
+    @Test func everyNameIsThere() throws {
+        let tests = try Self.tests()
+        let rules = Set(RuleTable.all.map(\.rule))
+        let rows = try Self.ours()
+        #expect(rows.count > 60)
+        for row in rows {
+            let names = row.rest.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+                .filter { $0.offset % 2 == 1 }.map { String($0.element) }
+            #expect(!names.isEmpty, "\(row.text) has nothing that holds it")
+            for name in names {
+                if name.hasPrefix("!") {
+                    #expect(rules.contains(String(name.dropFirst())), "\(row.text): \(name)")
+                } else if name.contains("/") {
+                    #expect(Self.goldens.contains(name), "\(row.text): \(name)")
+                } else {
+                    #expect(
+                        tests.contains("func \(name)(") || tests.contains("struct \(name) "), "\(row.text): \(name)")
+                }
+            }
+        }
+    }
+
+    /// The SQL of what stands here is recorded, and nothing is recorded that no row has.
+    @Test func everyGoldenBelongsToARow() throws {
+        let folder = Self.root.appending(path: "Tests/LanguageTests/Golden")
+        for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
+            let group = file.deletingPathExtension().lastPathComponent
+            let recorded = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+                .filter { $0.hasPrefix("-- ") }.map { "\(group)/\($0.dropFirst(3))" }
+            #expect(!recorded.isEmpty)
+            #expect(Set(recorded).subtracting(Self.goldens) == [])
+            if group == "mutations" { continue }
+            // Mutations that run step by step have no SQL of their own.
+            #expect(Self.goldens.filter { $0.hasPrefix(group + "/") }.subtracting(recorded) == [])
+        }
+    }
+
+    /// The tables themselves, read in place: beside the conformance vectors.
+    @Test func everyRowOfTheLanguageIsHeld() throws {
+        let vectors =
+            ProcessInfo.processInfo.environment["CONFORMANCE_DIR"].map { URL(filePath: $0) }
+            ?? Self.root.deletingLastPathComponent().appending(path: "shared/conformance")
+        let file = vectors.deletingLastPathComponent().appending(path: "protocols/sql-connect-language.md")
+        guard let page = try? String(contentsOf: file, encoding: .utf8) else {
+            print("*** SKIPPED: no table of the language at \(file.path); set CONFORMANCE_DIR ***")
+            return
+        }
+        let language = Self.rows(page)
+        #expect(language.count >= 63)
+        let ours = try Self.ours()
+        for row in language {
+            let holders = ours.filter { mine in
+                guard mine.section == row.section else { return false }
+                return mine.text.hasSuffix("…") ? row.text.hasPrefix(mine.text.dropLast()) : row.text == mine.text
+            }
+            #expect(holders.count == 1, "\(row.section) \(row.text)")
+        }
+    }
+}
