@@ -200,7 +200,7 @@ let package = Package(
         tests("JSONTests", ["JSON", "SeededRandom"]),
         tests("JSONPatchTests", ["JSON", "JSONPatch", "SeededRandom"]),
         tests("LiveModelTests", ["CEL", "JSON", "LiveModel"]),
-        tests("CatalogTests", ["CEL", "Catalog", "GraphQLLanguage", "JSON", "LiveModel"]),
+        tests("CatalogTests", ["CEL", "Catalog", "GraphQLLanguage", "JSON", "LiveModel", "ProjectFolder"]),
         tests(
             "LanguageTests",
             [

@@ -4,7 +4,7 @@ import Testing
 
 /// Rules that no other table of fixtures has: the text, and between `«` and `»` the place that is told.
 @Suite struct RuleFixtureTests {
-    private static let schema =
+    static let schema =
         CatalogHarness.schema + """
 
             type Coded @table { code: String! @unique }

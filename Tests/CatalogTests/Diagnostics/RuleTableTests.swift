@@ -32,28 +32,4 @@ import Testing
         #expect(found.subtracting(table).subtracting(Self.others) == [])
         #expect(table.subtracting(found) == [])
     }
-
-    /// Every rule stands in an expectation of some test: as a whole literal, at a place (`1:14 rule`), after a severity
-    /// (`error rule`), in brackets as it is printed, or before its message.
-    @Test func everyRuleHasAFixture() throws {
-        let tests = Self.sources.deletingLastPathComponent().appending(path: "Tests").path
-        var text = ""
-        for case let name as String in try #require(FileManager.default.enumerator(atPath: tests))
-        where name.hasSuffix(".swift") && !name.hasSuffix("RuleTableTests.swift") {
-            text += try String(contentsOfFile: "\(tests)/\(name)", encoding: .utf8)
-        }
-        // One after the other, since what one form consumes another could not see. A single word alone in quotes may be
-        // anything, so only words with a hyphen count so.
-        let forms = [
-            #"\d+:\d+ ([a-z]+(?:-[a-z]+)*)"#, #"(?:error|warning|note) ([a-z]+(?:-[a-z]+)*)"#,
-            #"\[([a-z]+(?:-[a-z]+)*)\]"#,
-            #"\brule == "([a-z]+(?:-[a-z]+)*)""#, #"Refusal\(\s*"([a-z]+(?:-[a-z]+)*)""#,
-            #""([a-z]+(?:-[a-z]+)+)[":]"#,
-        ]
-        var shown: Set<String> = []
-        for form in forms {
-            for match in text.matches(of: try Regex(form)) { shown.insert(String(match.output[1].substring ?? "")) }
-        }
-        #expect(RuleTable.all.map(\.rule).filter { !shown.contains($0) } == [])
-    }
 }

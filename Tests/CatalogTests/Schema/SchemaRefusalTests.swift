@@ -21,7 +21,9 @@ struct Refusal: Sendable, CustomTestStringConvertible {
 
 @Suite("Every misuse of the schema language is refused at its place")
 struct SchemaRefusalTests {
-    @Test(arguments: definitions + directives + fields + keys + references + defaults + constraints + names)
+    static let all = definitions + directives + fields + keys + references + defaults + constraints + names
+
+    @Test(arguments: all)
     func refuses(_ refusal: Refusal) throws {
         let marked = MarkedText(refusal.sdl)
         let found = schemaDiagnostics(marked.text)
