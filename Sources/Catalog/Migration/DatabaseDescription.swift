@@ -39,6 +39,8 @@ package struct DatabaseDescription: Sendable {
         package var expressionIndexes: [String] = []
         /// Left behind by a `CREATE INDEX CONCURRENTLY` that did not end: names that are taken and serve nothing.
         package var invalidIndexes: [String] = []
+        /// All below, partitions of partitions included; foreign tables are not among them.
+        package var partitions: [Partition] = []
     }
 
     package var tables: [Table]
@@ -113,6 +115,18 @@ package struct DatabaseDescription: Sendable {
         }
         table.expressionIndexes = (json["expressionIndexes"]?.arrayValue ?? []).compactMap(\.stringValue)
         table.invalidIndexes = (json["invalidIndexes"]?.arrayValue ?? []).compactMap(\.stringValue)
+        for partition in json["partitions"]?.arrayValue ?? [] {
+            let path = path + ".partitions"
+            table.partitions.append(
+                Partition(
+                    name: Partition.Name(
+                        namespace: try text(partition, "namespace", path), name: try text(partition, "name", path)),
+                    parent: Partition.Name(
+                        namespace: try text(partition, "parentNamespace", path),
+                        name: try text(partition, "parent", path)),
+                    isLeaf: try flag(partition, "leaf", path),
+                    invalidIndexes: try texts(partition, "invalidIndexes", path)))
+        }
         return table
     }
 

@@ -113,44 +113,66 @@ struct DefinitionSQL {
 
     // MARK: Constraints and indexes
 
-    func createUnique(_ unique: UniqueConstraint, of table: Table) -> SQLStatement {
+    func createUnique(_ unique: UniqueConstraint, of table: Table, _ partitions: [Partition] = []) -> SQLStatement {
         index(
-            "UNIQUE INDEX", unique.name,
-            on: "\(qualified(table.name)) (\(columnList(unique.fields, of: table)))",
-            summary: "create unique index \(unique.name)")
+            "UNIQUE INDEX", unique.name, on: table, " (\(columnList(unique.fields, of: table)))",
+            summary: "create unique index \(unique.name)", partitions)
     }
 
-    func createIndex(_ index: TableIndex, of table: Table) -> SQLStatement {
+    func createIndex(_ index: TableIndex, of table: Table, _ partitions: [Partition] = []) -> SQLStatement {
         let columns = names(index.fields, of: table).enumerated().map { position, name in
             let isDescending = index.order.indices.contains(position) && index.order[position] == .descending
             let operatorClass = index.operatorClass.map { " \($0)" } ?? ""
             return SQLName.quoted(name) + operatorClass + (isDescending ? " DESC" : "")
         }
         return self.index(
-            "INDEX", index.name,
-            on: "\(qualified(table.name)) USING \(index.method) (\(columns.joined(separator: ", ")))",
-            summary: "create index \(index.name)")
+            "INDEX", index.name, on: table, " USING \(index.method) (\(columns.joined(separator: ", ")))",
+            summary: "create index \(index.name)", partitions)
     }
 
-    private func index(_ what: String, _ name: String, on target: String, summary: String) -> SQLStatement {
-        let rest = "IF NOT EXISTS \(SQLName.quoted(name)) ON \(target)"
-        let kind = what.replacing("INDEX", with: "INDEX CONCURRENTLY")
+    private func index(
+        _ what: String, _ name: String, on table: Table, _ definition: String, summary: String,
+        _ partitions: [Partition]
+    ) -> SQLStatement {
+        let rest = "IF NOT EXISTS \(SQLName.quoted(name)) ON \(qualified(table.name))\(definition)"
+        let divided = PartitionedIndex(
+            what: what, name: Partition.Name(namespace: namespace, name: name),
+            table: Partition.Name(namespace: namespace, name: table.name), definition: definition,
+            partitions: partitions)
         return SQLStatement(
-            "CREATE \(what) \(rest)", summary: summary, concurrentSQL: "CREATE \(kind) \(rest)")
+            "CREATE \(what) \(rest)", summary: summary,
+            concurrentSQL: partitions.isEmpty ? ["CREATE \(what) CONCURRENTLY \(rest)"] : divided.statements)
     }
 
-    func dropInvalidIndex(_ name: String) -> SQLStatement {
-        SQLStatement(
-            "DROP INDEX IF EXISTS \(qualified(name))", summary: "drop index \(name), which was left unfinished")
+    /// Names of the indexes that the schema gives a table.
+    func indexNames(of table: Table) -> [String] {
+        table.indexes.map(\.name) + table.uniques.map(\.name) + [SearchSQL.indexName(table)]
+    }
+
+    /// What concurrent builds of a table's indexes left behind.
+    func dropInvalidIndexes(of table: Table, _ found: DatabaseDescription.Table) -> [SQLStatement] {
+        let ours = indexNames(of: table)
+        let whole = found.invalidIndexes.filter(ours.contains).map {
+            Partition.Name(namespace: namespace, name: $0)
+        }
+        let parts = found.partitions.flatMap { partition in
+            ours.map { PartitionedIndex.name($0, of: partition) }.filter {
+                partition.invalidIndexes.contains($0.name)
+            }
+        }
+        return (whole + parts).map {
+            SQLStatement(
+                "DROP INDEX IF EXISTS \($0.qualified)", summary: "drop index \($0.name), which was left unfinished")
+        }
     }
 
     /// Of the `@searchable` fields; nil for a table without.
-    func createSearchIndex(of table: Table) -> SQLStatement? {
+    func createSearchIndex(of table: Table, _ partitions: [Partition] = []) -> SQLStatement? {
         guard table.columns.contains(where: { $0.searchLanguage != nil }) else { return nil }
         let name = SearchSQL.indexName(table)
         return index(
-            "INDEX", name, on: "\(qualified(table.name)) USING gin (\(SearchSQL.document(table, nil)))",
-            summary: "create search index \(name)")
+            "INDEX", name, on: table, " USING gin (\(SearchSQL.document(table, nil)))",
+            summary: "create search index \(name)", partitions)
     }
 
     /// The extension that columns of type Vector need.

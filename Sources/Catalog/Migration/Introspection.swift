@@ -79,7 +79,23 @@ extension Migration {
                 SELECT pg_catalog.json_agg(c.relname ORDER BY c.relname)
                 FROM pg_catalog.pg_index i
                 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
-                WHERE i.indrelid = r.oid AND NOT i.indisvalid), '[]'::json)
+                WHERE i.indrelid = r.oid AND NOT i.indisvalid), '[]'::json),
+              'partitions', coalesce((
+                SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
+                  'namespace', pn.nspname, 'name', p.relname, 'parentNamespace', un.nspname, 'parent', u.relname,
+                  'leaf', s.isleaf,
+                  'invalidIndexes', coalesce((
+                    SELECT pg_catalog.json_agg(c.relname ORDER BY c.relname)
+                    FROM pg_catalog.pg_index i
+                    JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+                    WHERE i.indrelid = p.oid AND NOT i.indisvalid), '[]'::json)
+                ) ORDER BY s.level, pn.nspname, p.relname)
+                FROM pg_catalog.pg_partition_tree(r.oid) s
+                JOIN pg_catalog.pg_class p ON p.oid = s.relid
+                JOIN pg_catalog.pg_namespace pn ON pn.oid = p.relnamespace
+                JOIN pg_catalog.pg_class u ON u.oid = s.parentrelid
+                JOIN pg_catalog.pg_namespace un ON un.oid = u.relnamespace
+                WHERE r.relkind = 'p' AND s.relid <> r.oid AND p.relkind IN ('r', 'p')), '[]'::json)
             ) ORDER BY r.relname)
             FROM pg_catalog.pg_class r
             WHERE r.relnamespace = (SELECT oid FROM space) AND r.relkind IN ('r', 'p')), '[]'::json),

@@ -47,8 +47,8 @@ struct MigrationPlanner {
             }
         }
         for table in schema.tables {
-            for name in existing.table(named: table.name)?.invalidIndexes ?? [] where isOurs(name, table) {
-                result.steps.append(sql.dropInvalidIndex(name))
+            if let found = existing.table(named: table.name) {
+                result.steps += sql.dropInvalidIndexes(of: table, found)
             }
         }
         for table in schema.tables { compareIndexes(table, existing.table(named: table.name)) }
@@ -71,14 +71,9 @@ struct MigrationPlanner {
         }
     }
 
-    private func isOurs(_ index: String, _ table: Table) -> Bool {
-        table.indexes.contains { $0.name == index } || table.uniques.contains { $0.name == index }
-            || index == SearchSQL.indexName(table)
-    }
-
     /// An index of that name is taken for the right one: which expression it holds is not compared.
     private mutating func compareSearchIndex(_ table: Table, _ found: DatabaseDescription.Table?) {
-        guard let statement = sql.createSearchIndex(of: table),
+        guard let statement = sql.createSearchIndex(of: table, found?.partitions ?? []),
             found?.expressionIndexes.contains(SearchSQL.indexName(table)) != true,
             isUsable(table.columns.filter { $0.searchLanguage != nil }.map(\.field), of: table)
         else { return }
@@ -253,7 +248,7 @@ struct MigrationPlanner {
             let columns = Set(sql.names(unique.fields, of: table))
             if uniques.contains(where: { Set($0) == columns }) { continue }
             if refuseTakenName(unique.name, in: present, table) { continue }
-            result.steps.append(sql.createUnique(unique, of: table))
+            result.steps.append(sql.createUnique(unique, of: table, found?.partitions ?? []))
         }
         for index in table.indexes where isUsable(index.fields, of: table) {
             let columns = sql.names(index.fields, of: table)
@@ -265,7 +260,7 @@ struct MigrationPlanner {
                 continue
             }
             if refuseTakenName(index.name, in: present, table) { continue }
-            result.steps.append(sql.createIndex(index, of: table))
+            result.steps.append(sql.createIndex(index, of: table, found?.partitions ?? []))
         }
     }
 
@@ -334,7 +329,9 @@ struct MigrationPlanner {
                 suggestion: "CREATE VIEW \(sql.qualified(view.name)) AS SELECT …", isHarmful: true)
         }
         let tables = Set((schema.tables + schema.views).map(\.name))
-        let extraTables = existing.tables.filter { !tables.contains($0.name) }
+        // A partition holds rows of its table.
+        let partitions = Set(existing.tables.flatMap(\.partitions).map(\.name.name))
+        let extraTables = existing.tables.filter { !tables.contains($0.name) && !partitions.contains($0.name) }
         let names = extraTables.map { sql.qualified($0.name) }.joined(separator: ", ")
         // Together, because they may refer to each other.
         let drop = SQLStatement(

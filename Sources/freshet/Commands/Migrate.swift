@@ -54,7 +54,8 @@ struct Migrate: AsyncParsableCommand {
                 let plan = try await database.plan(catalog.schema, allowing: permissions)
                 Self.tell(try await database.losses(of: plan))
                 for step in plan.steps {
-                    Terminal.out("\(step.summary)\n\(concurrently ? step.concurrentSQL ?? step.sql : step.sql);\n")
+                    let sql = concurrently ? step.concurrentSQL ?? [step.sql] : [step.sql]
+                    Terminal.out("\(step.summary)\n\(sql.joined(separator: ";\n"));\n")
                 }
                 for finding in plan.drift { Terminal.error("drift: \(finding.object): \(finding.message)") }
                 if plan.isUpToDate { Terminal.out("nothing to do") }

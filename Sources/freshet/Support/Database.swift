@@ -81,7 +81,7 @@ struct Database: Sendable {
             let others = plan.steps.filter { !$0.needsOwnTransaction }
             for part in isConcurrent ? Self.aroundIndexes(others) : [others] {
                 if let index = part.first?.concurrentSQL, isConcurrent {
-                    try await session.script(index, timeoutMs: Self.stepTimeoutMs)
+                    for statement in index { try await session.script(statement, timeoutMs: Self.stepTimeoutMs) }
                 } else if !part.isEmpty {
                     try await session.script(
                         "BEGIN;SET LOCAL lock_timeout = \(lockTimeoutMs);"
