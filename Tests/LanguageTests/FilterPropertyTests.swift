@@ -77,10 +77,11 @@ extension Language {
                         return .truth(movie.director != nil && truth == true)
                     case "reviews_on_movie":
                         let exist = entry.value["exist"]?["stars"] ?? .object([:])
-                        return .truth(
-                            movie.stars.contains { star in
-                                if case .truth(let truth) = tests(exist, .int(star)) { truth == true } else { true }
-                            })
+                        let matching = movie.stars.filter { star in
+                            if case .truth(let truth) = tests(exist, .int(star)) { truth == true } else { true }
+                        }
+                        guard let count = entry.value["count"] else { return .truth(!matching.isEmpty) }
+                        return tests(count, .int(Int64(matching.count)))
                     default: return .noTest
                     }
                 })
@@ -174,7 +175,10 @@ extension Language {
                     return tests(["eq", "ne", "gt", "ge", "lt", "le", "in", "nin"], [1950, 1960, 1970])
                 case "rating": return tests(["eq", "ne", "gt", "ge", "lt", "le", "isNull"], [6.25, 7, 8.5])
                 case "reviews_on_movie":
-                    return random.next() % 4 == 0 ? [:] : ["exist": ["stars": tests(["ge", "lt", "eq"], [1, 3, 5])]]
+                    var object = JSONObject()
+                    if random.next() % 4 != 0 { object["exist"] = ["stars": tests(["ge", "lt", "eq"], [1, 3, 5])] }
+                    if random.next() % 2 == 0 { object["count"] = tests(["ge", "lt", "ne", "in"], [0, 1, 2]) }
+                    return .object(object)
                 default:
                     let name = pick(["includes", "excludes", "includesAll", "excludesAll", "isNull"])
                     if name == "isNull" { return [name: .bool(random.next() % 2 == 0)] }
@@ -195,6 +199,51 @@ extension Language {
                     }
                 }
                 return .object(object)
+            }
+        }
+
+        /// As GraphQL writes it.
+        private static func literal(_ value: JSONValue, isEnum: Bool = false) -> String {
+            switch value {
+            case .object(let object):
+                "{"
+                    + object.entries.map { "\($0.key): \(literal($0.value, isEnum: isEnum || $0.key == "genre"))" }
+                    .joined(separator: ", ") + "}"
+            case .array(let elements): "[\(elements.map { literal($0, isEnum: isEnum) }.joined(separator: ", "))]"
+            case .string(let text) where isEnum: text
+            default: value.description
+            }
+        }
+
+        /// Written out, it means what it means in a variable.
+        @Test func writtenOutItIsTheSame() async throws {
+            let running = try #require(LanguageServer.current)
+            let executor = QueryExecutor(pool: running.pool, clock: fixedClock)
+            let seed = UInt64.random(in: .min ... .max)
+            var generator = Generator(random: SeededRandom(seed: seed))
+            for _ in 0..<100 {
+                let filter = generator.filter(2)
+                // What cannot be written out, an operator that compares with null, is left out of the text.
+                let written = Self.writable(filter)
+                let stored = try LanguageSchema.operation(
+                    "query Q($f: Movie_Filter) { a: movies(where: $f) { title } b: movies(where: \(Self.literal(written))) { title } }"
+                )
+                let result = try await executor.run(stored, variables: try stored.coerce(["f": written]), auth: nil)
+                let data = try JSONParser.parse(result.body)
+                #expect(data["a"] == data["b"], "seed \(seed): \(written)")
+            }
+        }
+
+        private static func writable(_ value: JSONValue) -> JSONValue {
+            switch value {
+            case .object(let object):
+                var kept = JSONObject()
+                for entry in object where !entry.value.isNull || ["eq", "ne"].contains(entry.key) {
+                    kept[entry.key] = writable(entry.value)
+                }
+                return .object(kept)
+            case .array(let elements): return .array(elements.map(writable))
+            default: return value
             }
         }
 
