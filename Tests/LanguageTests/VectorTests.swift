@@ -71,9 +71,15 @@ extension Trait where Self == VectorServer {
         SchemaRow(
             "similarity", doc("@index(type: HNSW, vector_method: COSINE)"), insert,
             .init(
-                "query Q($v: Vector!) { docs_v_similarity(compare: $v) { no _metadata { distance } } l2: docs_v_similarity(compare: $v, method: L2, within: 1) { no } inner: docs_v_similarity(compare: $v, method: INNER_PRODUCT, where: {no: {gt: 1}}, limit: 1) { no } }",
+                "query Q($v: Vector!) { docs_v_similarity(compare: $v, method: COSINE) { no _metadata { distance } } l2: docs_v_similarity(compare: $v, method: L2, within: 1) { no } inner: docs_v_similarity(compare: $v, where: {no: {gt: 1}}, limit: 1) { no } }",
                 #"{"v": [0, 2, 0]}"#,
                 #"{"docs_v_similarity":[{"no":2,"_metadata":{"distance":0}},{"no":1,"_metadata":{"distance":1}},{"no":3,"_metadata":{"distance":2}}],"l2":[{"no":2}],"inner":[{"no":2}]}"#
+            )),
+        SchemaRow(
+            "similarity by default", doc("@index"), insert,
+            .init(
+                "query Q { docs_v_similarity(compare: [2, 0, 0], within: 0) { no _metadata { distance } } }",
+                #"{"docs_v_similarity":[{"no":1,"_metadata":{"distance":-2}},{"no":2,"_metadata":{"distance":0}},{"no":3,"_metadata":{"distance":0}}]}"#
             )),
         SchemaRow(
             "similarity with an index of lists", doc("@index(type: IVFFLAT, vector_method: L2)"), insert,

@@ -35,7 +35,7 @@ extension OperationScope {
             return nil
         }
         let vector = operand(compare, type: ColumnType(.vector), in: field.file)
-        let method: Similarity.Method = word(values.removeValue(forKey: "method"), of: field) ?? .cosine
+        let method: Similarity.Method = word(values.removeValue(forKey: "method"), of: field) ?? .usual
         let within = values.removeValue(forKey: "within").flatMap {
             operand($0, type: ColumnType(.float), in: field.file)
         }

@@ -41,12 +41,7 @@ struct IndexMethod {
         return IndexMethod(method: areDocuments ? "gin" : "btree", operatorClass: nil)
     }
 
-    /// Cosine is also what `_similarity` measures by unless told otherwise.
     private static func operatorClass(_ use: DirectiveUse) -> String {
-        switch use.enumeration("vector_method") {
-        case "L2": "vector_l2_ops"
-        case "INNER_PRODUCT": "vector_ip_ops"
-        default: "vector_cosine_ops"
-        }
+        (use.enumeration("vector_method").flatMap(Similarity.Method.init(rawValue:)) ?? .usual).operatorClass
     }
 }

@@ -9,6 +9,17 @@ CREATE INDEX IF NOT EXISTS "doc_v_idx" ON "public"."doc" USING hnsw ("v" vector_
 WITH w1 AS (INSERT INTO "doc" AS t ("no", "v") SELECT u.c1, u.c2 FROM unnest($1::integer[], $2::vector[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o RETURNING t."no" AS "no"), w2 AS (INSERT INTO "doc" AS t ("no") SELECT u.c1 FROM unnest($4::integer[]) WITH ORDINALITY AS u(c1, o) ORDER BY u.o RETURNING t."no" AS "no") SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM (SELECT row_to_json(w1.*)::text AS j, ($3::bigint[])[row_number() OVER ()] AS o FROM w1 UNION ALL SELECT row_to_json(w2.*)::text AS j, ($5::bigint[])[row_number() OVER ()] AS o FROM w2) x
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."no" AS "no", (SELECT row_to_json(r.*) FROM (SELECT (t1."v" <=> $1::vector) AS "distance") r) AS "_metadata" FROM "doc" t1 WHERE t1."v" IS NOT NULL ORDER BY (t1."v" <=> $1::vector), t1."no" LIMIT 100) r), '[]')::json AS "docs_v_similarity", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t2."no" AS "no" FROM "doc" t2 WHERE t2."v" IS NOT NULL AND (t2."v" <-> $1::vector) <= '1.0'::double precision ORDER BY (t2."v" <-> $1::vector), t2."no" LIMIT 100) r), '[]')::json AS "l2", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t3."no" AS "no" FROM "doc" t3 WHERE t3."no" > '1'::integer AND t3."v" IS NOT NULL ORDER BY (t3."v" <#> $1::vector), t3."no" LIMIT 1) r), '[]')::json AS "inner") r OFFSET 0) b
 
+-- similarity by default
+CREATE EXTENSION IF NOT EXISTS vector
+CREATE TABLE IF NOT EXISTS "public"."doc" (
+    "no" integer NOT NULL,
+    "v" vector(3),
+    PRIMARY KEY ("no")
+)
+CREATE INDEX IF NOT EXISTS "doc_v_idx" ON "public"."doc" USING hnsw ("v" vector_ip_ops)
+WITH w1 AS (INSERT INTO "doc" AS t ("no", "v") SELECT u.c1, u.c2 FROM unnest($1::integer[], $2::vector[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o RETURNING t."no" AS "no"), w2 AS (INSERT INTO "doc" AS t ("no") SELECT u.c1 FROM unnest($4::integer[]) WITH ORDINALITY AS u(c1, o) ORDER BY u.o RETURNING t."no" AS "no") SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM (SELECT row_to_json(w1.*)::text AS j, ($3::bigint[])[row_number() OVER ()] AS o FROM w1 UNION ALL SELECT row_to_json(w2.*)::text AS j, ($5::bigint[])[row_number() OVER ()] AS o FROM w2) x
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."no" AS "no", (SELECT row_to_json(r.*) FROM (SELECT (t1."v" <#> '[2.0,0.0,0.0]'::vector) AS "distance") r) AS "_metadata" FROM "doc" t1 WHERE t1."v" IS NOT NULL AND (t1."v" <#> '[2.0,0.0,0.0]'::vector) <= '0.0'::double precision ORDER BY (t1."v" <#> '[2.0,0.0,0.0]'::vector), t1."no" LIMIT 100) r), '[]')::json AS "docs_v_similarity") r OFFSET 0) b
+
 -- similarity with an index of lists
 CREATE EXTENSION IF NOT EXISTS vector
 CREATE TABLE IF NOT EXISTS "public"."doc" (
