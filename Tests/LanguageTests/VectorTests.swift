@@ -78,8 +78,8 @@ extension Trait where Self == VectorServer {
         SchemaRow(
             "similarity by default", doc("@index"), insert,
             .init(
-                "query Q { docs_v_similarity(compare: [2, 0, 0], within: 0) { no _metadata { distance } } }",
-                #"{"docs_v_similarity":[{"no":1,"_metadata":{"distance":-2}},{"no":2,"_metadata":{"distance":0}},{"no":3,"_metadata":{"distance":0}}]}"#
+                "query Q { docs_v_similarity(compare: [2, 0, 0], within: -1) { no _metadata { distance } } }",
+                #"{"docs_v_similarity":[{"no":1,"_metadata":{"distance":-2}}]}"#
             )),
         SchemaRow(
             "similarity with an index of lists", doc("@index(type: IVFFLAT, vector_method: L2)"), insert,
