@@ -39,7 +39,8 @@ struct RootDefinitions {
                     "\(table.plural)_\(column.field)_similarity",
                     [
                         InputValueDefinition("compare", "Vector!"),
-                        InputValueDefinition("method", "VectorSimilarityMethod", default: .enum(Similarity.Method.usual.rawValue)),
+                        InputValueDefinition(
+                            "method", "VectorSimilarityMethod", default: .enum(Similarity.Method.usual.rawValue)),
                         InputValueDefinition("within", "Float"),
                         InputValueDefinition("where", "\(type)_Filter"),
                         InputValueDefinition("limit", "Int", default: .int("\(ListArguments.limitDefault)")),

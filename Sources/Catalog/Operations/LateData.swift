@@ -61,7 +61,7 @@ struct LateRows: Sendable {
         var defaults = level.defaults.filter { given[$0.key] == nil && !filled.contains($0.key) }
         for (position, column) in table.columns.enumerated() where defaults[column.field]?.isFresh == true {
             // Places of the operation's own text are positive.
-            let number = ((place * DataAllowance.lateRowsMax) + count) * table.columns.count + position
+            let number = (place * DataAllowance.lateRowsMax + count) * TableBuilder.columnsMax + position
             defaults[column.field]?.source = .freshUUID(place: -number)
         }
         let children = level.children.map { child in

@@ -42,6 +42,18 @@ import Testing
         #expect(Set(first.keysWritten).count == 3)
     }
 
+    /// Whatever tables they are of, and however many columns these have.
+    @Test func everyRowHasItsOwnGeneratedKey() throws {
+        let operation = try CatalogHarness.operation(
+            "mutation M($d: [Movie_Data!]! @allow(fields: \"title reviews_on_movie { stars } movieMetadata_on_movie { studio }\")) { movie_insertMany(data: $d) }"
+        )
+        let row = #"{"title": "a", "reviews_on_movie": [{}, {}, {}], "movieMetadata_on_movie": [{}]}"#
+        let rows = Array(repeating: row, count: 20).joined(separator: ",")
+        let step = try #require(try operation.mutation("{\"d\": [\(rows)]}").steps.first)
+        #expect(step.keysWritten.count == 100)
+        #expect(Set(step.keysWritten.map(\.values)).count == 100)
+    }
+
     @Test(arguments: [
         (
             #"{"title": "a", "reviews_on_movie": [{"movieId": "x"}]}"#,
