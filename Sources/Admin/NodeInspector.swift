@@ -196,6 +196,8 @@ package struct NodeInspector: Sendable {
     /// - Throws: `BrokerError` when the broker cannot be asked.
     package func behindMs() async throws(BrokerError) -> Int64 {
         var furthest: Int64 = 0
+        // Who lost all its shards with the broker is not up to date either.
+        try await broker.ping()
         for report in await worker?.shardStatuses ?? [] {
             let stream = broker.keys.events(shard: report.shard.number)
             let info = try await broker.info(of: stream)

@@ -10,7 +10,8 @@ internal import Synchronization
 /// | `freshet_build_info` | 1, with the version and the roles as labels |
 /// | `freshet_ready` | 1 while load balancers may send clients |
 /// | `freshet_sessions` | open sessions: WebSockets, event streams, waiting long-polls |
-/// | `freshet_worker_behind_seconds` | from the last event read to the last one written, of the shard that is furthest behind |
+/// | `freshet_cluster_shards` | shards of the cluster; of workers only, to compare with the sum of `freshet_worker_shards` |
+/// | `freshet_worker_behind_seconds` | from the last event read to the last one written, of the shard that is furthest behind; while the broker cannot be asked, the time since it could besides |
 /// | `freshet_worker_condition_errors` | refreshes in doubt: conditions that ended in an error, since the start |
 enum NodeMetrics {
     /// Between two looks at the streams of the shards held here; two short commands for each.
@@ -27,17 +28,24 @@ enum NodeMetrics {
         metrics.observe("freshet_sessions") { Double(sessions()) }
     }
 
-    /// Those that the broker and the worker must be asked for. Ends with the task; what cannot be asked keeps its value.
-    static func sample(_ inspector: NodeInspector, _ metrics: PrometheusMetrics, _ logger: Logger) async {
-        let sampled = Sampled()
-        metrics.observe("freshet_worker_behind_seconds") { sampled.value.withLock { $0.behindSeconds } }
+    /// Those of a worker that the broker and the worker must be asked for. Ends with the task.
+    static func sample(
+        _ inspector: NodeInspector, shardCount: Int, _ metrics: PrometheusMetrics, _ logger: Logger
+    ) async {
+        let sampled = Sampled(nowMs: DependencyWatch.nowMs())
+        metrics.observe("freshet_cluster_shards") { Double(shardCount) }
+        metrics.observe("freshet_worker_behind_seconds") {
+            let nowMs = DependencyWatch.nowMs()
+            return sampled.value.withLock { $0.lag.seconds(nowMs: nowMs) }
+        }
         metrics.observe("freshet_worker_condition_errors") { sampled.value.withLock { $0.conditionErrors } }
         while !Task.isCancelled {
             let errors = Double(await inspector.conditionErrors())
             sampled.value.withLock { $0.conditionErrors = errors }
             do {
-                let behind = Double(try await inspector.behindMs()) / 1_000
-                sampled.value.withLock { $0.behindSeconds = behind }
+                let behindMs = try await inspector.behindMs()
+                let nowMs = DependencyWatch.nowMs()
+                sampled.value.withLock { $0.lag.answered(behindMs: behindMs, nowMs: nowMs) }
             } catch {
                 logger.debug("lag not known", metadata: ["error": "\(error)"])
             }
@@ -46,6 +54,11 @@ enum NodeMetrics {
     }
 
     private final class Sampled: Sendable {
-        let value = Mutex((behindSeconds: 0.0, conditionErrors: 0.0))
+        let value: Mutex<(lag: ReadingLag, conditionErrors: Double)>
+
+        init(nowMs: Int64) {
+            // One answer may be missed.
+            value = Mutex((ReadingLag(answerLastsMs: Int64(2 * NodeMetrics.sampleMs), nowMs: nowMs), 0))
+        }
     }
 }

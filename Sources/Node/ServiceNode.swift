@@ -297,7 +297,10 @@ package final class ServiceNode: Sendable {
             metrics, roles: roles.map(\.rawValue), sessions: { sessions.count },
             isReady: { [self] in isAdvertised && watch.problem == nil })
         if roles.contains(.worker) {
-            parts.tasks.append(Task { [metrics, logger] in await NodeMetrics.sample(inspector, metrics, logger) })
+            parts.tasks.append(
+                Task { [metrics, logger] in
+                    await NodeMetrics.sample(inspector, shardCount: shardCount, metrics, logger)
+                })
         }
         let heartbeat = parts
         parts.tasks.append(Task { await self.beat(heartbeat, publicPort: port, adminPort: adminPort) })

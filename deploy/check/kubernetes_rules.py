@@ -4,6 +4,8 @@ import re
 
 import yaml
 
+# A node that waits for a server or a migration is alive and not ready: nobody may start it anew for that.
+PROBES = {"startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/readyz"}
 RESTRICTED = {
     "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
 
@@ -80,13 +82,15 @@ def check_pod(path, name, pod, names, by_kind, problem):
         if "memory" not in container.get("resources", {}).get("limits", {}):
             problem(path, f"{name} has no limit of memory")
         ports = {port["name"] for port in container.get("ports", [])}
-        for probe in ["startupProbe", "livenessProbe", "readinessProbe"]:
+        for probe, asked in PROBES.items():
             if not ports:
                 continue
             action = container.get(probe, {})
-            port = (action.get("httpGet") or action.get("tcpSocket") or {}).get("port")
-            if port not in ports:
+            action = action.get("httpGet") or action.get("tcpSocket") or {}
+            if action.get("port") not in ports:
                 problem(path, f"{name}: {probe} is missing or names an unknown port")
+            elif container["image"] == "freshet" and action.get("path") != asked:
+                problem(path, f"{name}: {probe} asks {action.get('path')}, not {asked}")
         mounts = {mount["name"]: mount["mountPath"] for mount in container.get("volumeMounts", [])}
         for mount in mounts:
             if mount not in volumes:
