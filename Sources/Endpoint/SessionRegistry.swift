@@ -160,13 +160,15 @@ package final class SessionRegistry: Sendable {
     }
 
     private func drain(_ all: [Entry], overMs: Int64) async {
-        let portions = max(1, min(all.count, Int(overMs / 20)))
-        for portion in 0..<portions {
-            for index in stride(from: portion, to: all.count, by: portions) {
+        let plan = DrainPlan(sessions: all.count, overMs: overMs)
+        let start = ContinuousClock.now
+        for portion in 0..<plan.portions {
+            // By the start, so that late timers do not add up. A drain that is cancelled waits for nothing.
+            try? await Task.sleep(until: start + .milliseconds(plan.atMs(portion)))
+            for index in plan.members(of: portion) {
                 let entry = all[index]
                 entry.eventLoop.execute { entry.session.value.goAway() }
             }
-            if portion + 1 < portions { try? await Task.sleep(for: .milliseconds(overMs / Int64(portions))) }
         }
     }
 }
