@@ -232,7 +232,8 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
-        tests("EndpointTests", ["Endpoint", "JSON", "LiveModel"]),
+        tests("EndpointTests", ["Endpoint", "Gateway", "JSON", "LiveModel", nio, nioPosix]),
+        tests("AdminTests", ["Admin"]),
         tests("NodeTests", ["Node", "Settings"]),
         tests("FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(

@@ -8,6 +8,7 @@ package import Logging
 internal import NIOCore
 internal import NIOHTTP1
 internal import Observability
+internal import Synchronization
 
 /// The admin port: its own address, its own token.
 ///
@@ -23,7 +24,12 @@ package final class AdminEndpoint: HTTPHandler {
     private let operations: AdministratorOperations?
     private let token: String?
     private let audit: Logger
+    private let nowMs: @Sendable () -> Int64
+    /// Of those without the token, and of those with it: the former must not hide the latter.
+    private let refusals: Mutex<(strangers: RefusalBudget, operators: RefusalBudget)>
 
+    /// Characters of a path that a line tells.
+    private static let pathMax = 200
     /// Live queries that one answer lists.
     package static let liveQueriesMax = 1_000
     package static let sessionsMax = 10_000
@@ -31,8 +37,10 @@ package final class AdminEndpoint: HTTPHandler {
     /// - Parameter token: nil allows everybody who reaches the port; settings allow that on loopback only.
     package init(
         inspector: NodeInspector, operator: NodeOperator, operations: AdministratorOperations? = nil, token: String?,
-        logger: Logger
+        nowMs: @escaping @Sendable () -> Int64, logger: Logger
     ) {
+        self.nowMs = nowMs
+        refusals = Mutex((RefusalBudget(nowMs: nowMs()), RefusalBudget(nowMs: nowMs())))
         self.operations = operations
         self.inspector = inspector
         self.operator = `operator`
@@ -61,7 +69,7 @@ package final class AdminEndpoint: HTTPHandler {
         default: break
         }
         guard isAllowed(request) else {
-            return fail(exchange, RequestError(.unauthenticated, "the admin token is missing or wrong"))
+            return refuse(request, exchange, RequestError(.unauthenticated, "the admin token is missing or wrong"))
         }
         if let operations, AdministratorOperations.owns(request.path) {
             audit.notice(
@@ -70,7 +78,7 @@ package final class AdminEndpoint: HTTPHandler {
         }
         if request.method == .POST { return act(request, exchange) }
         guard request.method == .GET else {
-            return fail(exchange, RequestError(.methodNotAllowed, "this path allows GET or POST"))
+            return refuse(request, exchange, RequestError(.methodNotAllowed, "this path allows GET or POST"))
         }
         switch request.path {
         case "/metrics":
@@ -104,11 +112,11 @@ package final class AdminEndpoint: HTTPHandler {
         let action: NodeOperator.Action
         do {
             guard let found = try NodeOperator.Action(path: request.path, query: { request.query($0) }) else {
-                return fail(exchange, RequestError(.notFound, "there is no action at this path"))
+                return refuse(request, exchange, RequestError(.notFound, "there is no action at this path"))
             }
             action = found
         } catch {
-            return fail(exchange, error)
+            return refuse(request, exchange, error)
         }
         let who = who(request)
         Task {
@@ -126,12 +134,36 @@ package final class AdminEndpoint: HTTPHandler {
         }
     }
 
+    /// What never became an action: a line too, as long as there are few.
+    private func refuse(_ request: HTTPRequest, _ exchange: HTTPExchange, _ error: RequestError) {
+        let nowMs = nowMs()
+        let isStranger = error.code == .unauthenticated
+        let unlogged = refusals.withLock {
+            isStranger ? $0.strangers.refused(nowMs: nowMs) : $0.operators.refused(nowMs: nowMs)
+        }
+        if let unlogged {
+            var metadata: Logger.Metadata = [
+                "who": "\(who(request))", "what": "\(request.method) \(request.path.prefix(Self.pathMax))",
+                "result": "\(error.message)",
+            ]
+            if unlogged > 0 { metadata["unlogged"] = "\(unlogged)" }
+            audit.notice("admin request refused", metadata: metadata)
+        }
+        fail(exchange, error)
+    }
+
     /// For the audit log.
     private func who(_ request: HTTPRequest) -> String {
         let peer = request.remoteAddress.map { "\($0.ipAddress ?? "local"):\($0.port ?? 0)" } ?? "?"
         // The name is what the sender says of itself; the token and the address are known.
         let name = request.header("x-freshet-operator").map { String($0.prefix(64)) } ?? "-"
-        return "\(token == nil ? "no token" : "admin token"), \(peer), \(name)"
+        return "\(credential(request)), \(peer), \(name)"
+    }
+
+    private func credential(_ request: HTTPRequest) -> String {
+        if token == nil { return "no token" }
+        if isAllowed(request) { return "admin token" }
+        return request.header("authorization") == nil ? "no token" : "wrong token"
     }
 
     /// Compared in constant time, by digest.

@@ -97,7 +97,8 @@ package struct NodeOperator: Sendable {
             return "\(node) takes shards and sessions again"
         case .endSession(let id):
             guard sessions.end(id) else {
-                throw RequestError(.notFound, "this node has no session \(id); sessions are ended at their own node")
+                throw RequestError(
+                    .notFound, "this node has no session \(id); name the node that has it (freshet admin --node NODE)")
             }
             return "session \(id) was told to come back"
         case .revoke(let subject, let forMs, let sparesLaterTokens):

@@ -38,7 +38,8 @@ extension ServiceNode {
         let address = settings.cluster.advertiseAddress ?? "\(settings.http.host):\(publicPort)"
         let payload = NodeRecordPayload(
             id: id, roles: settings.cluster.roles.map(\.rawValue).sorted(), address: address,
-            adminAddress: adminPort.map { "\(settings.admin.host):\($0)" } ?? "", version: ClusterFormat.release,
+            adminAddress: adminPort.map { Self.address(host: settings.admin.host, port: $0, besides: address) } ?? "",
+            version: ClusterFormat.release,
             startedAtMs: startedAtMs, isDraining: draining, load: parts.sessions.count,
             shards: await parts.worker?.shardStatuses ?? [],
             project: parts.catalogs.set.current.version.hex,
@@ -62,6 +63,14 @@ extension ServiceNode {
             logger.warning("heartbeat failed", metadata: ["error": "\(error)"])
             return settings.cluster.heartbeatMs
         }
+    }
+
+    /// Where others reach a port: one that is open at every address is at the host of the one that is advertised.
+    static func address(host: String, port: Int, besides advertised: String) -> String {
+        guard ["0.0.0.0", "::"].contains(host) else {
+            return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        }
+        return "\(advertised.prefix(upTo: advertised.lastIndex(of: ":") ?? advertised.endIndex)):\(port)"
     }
 
     /// Reads what operators ordered and acts on it.

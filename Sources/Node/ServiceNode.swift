@@ -248,7 +248,7 @@ package final class ServiceNode: Sendable {
                         broker: broker, catalogs: catalogs, directory: directory, revocations: revocations,
                         sessions: sessions, clock: clock, ordersChanged: { [self] in await ordersChanged() }),
                     operations: AdministratorOperations(services: services), token: settings.admin.token,
-                    logger: logger),
+                    nowMs: { [clock] in clock.nowMs() }, logger: logger),
                 logger: logger, group: group)
             do {
                 adminPort = try await adminServer.start()

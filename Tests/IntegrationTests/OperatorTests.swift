@@ -70,12 +70,25 @@ struct OperatorTests {
             #expect(try await admin.post("sessions/\(id)/end").status == 200)
             #expect(await subscriber.closeCode() == 1001)
 
+            // A session of another node: found through any.
+            let elsewhere = try await Subscriber.connect(two.address)
+            let listing = ["sessions", "--node", other.node, "--json"]
+            let theirs = try JSONParser.parse(Array(try await admin.command(listing).utf8)).rows("sessions")
+            let theirID = try #require(theirs.first?["id"]?.intValue)
+            #expect(try await admin.command(["end-session", "\(theirID)", "--node", other.node]).contains("come back"))
+            #expect(await elsewhere.closeCode() == 1001)
+            let nobody = try await admin.command(["sessions", "--node", "nobody"])
+            #expect(nobody.contains("no live node \"nobody\"") && nobody.contains(other.node))
+
             try await refusals(admin)
             // Each with its line.
             let audit = one.process.output.split(separator: "\n").filter { $0.contains("admin action") }
             #expect(audit.contains { $0.contains("move shard \(live) to \(other.node)") && $0.contains("the test") })
             #expect(audit.contains { $0.contains("drain nobody") && $0.contains("no live node") })
             #expect(audit.contains { $0.contains("end session \(id)") })
+            let malformed = one.process.output.split(separator: "\n").filter { $0.contains("admin request refused") }
+            #expect(malformed.contains { $0.contains("POST /admin/shards/x/move") && $0.contains("the test") })
+            #expect(malformed.contains { $0.contains("POST /admin/elsewhere") && $0.contains("no action") })
             let table = try await admin.command(["shards"])
             #expect(table.contains("verdict") && table.contains(admin.node))
             #expect(try await admin.command(["orders"]).contains("order"))
@@ -106,6 +119,36 @@ struct OperatorTests {
         try await refused("operations/movies/GetMovieById/splits", 400, "count")
         try await refused("sessions/999999/end", 404, "no session 999999")
         try await refused("elsewhere", 404, "no action")
+    }
+
+    @Test func wrongTokensAreAuditedAndCannotFillTheLog() async throws {
+        try await Cluster.with { cluster in
+            cluster.environment["FRESHET_ADMIN_TOKEN"] = "the right one"
+            let node = try await cluster.start(roles: "api,admin")
+            let admin = try await AdminClient(node.process)
+            for number in 0..<200 {
+                let headers: HTTPHeaders = number == 0 ? [:] : ["authorization": "Bearer wrong"]
+                let answer = try await HTTPCall.send(
+                    .POST, admin.address, path: "/admin/nodes/n\(number)%0Aok/drain", headers: headers)
+                #expect(answer.status == 401)
+            }
+            // It has its own lines.
+            let malformed = try await HTTPCall.send(
+                .POST, admin.address, path: "/admin/shards/x/move?to=y",
+                headers: ["authorization": "Bearer the right one", "x-freshet-operator": "ann"])
+            #expect(malformed.status == 400)
+            _ = try await node.process.line(containing: "shards/x/move")
+            let lines = node.process.output.split(separator: "\n").filter { $0.contains("admin request refused") }
+            let strangers = lines.filter { $0.contains("the admin token is missing or wrong") }
+            // 20, and one each 3 s.
+            #expect((20..<100).contains(strangers.count))
+            #expect(strangers.allSatisfy { $0.contains("audit") && $0.contains("127.0.0.1:") })
+            #expect(strangers.first?.contains("no token") == true && strangers.first?.contains("nodes/n0") == true)
+            #expect(strangers.dropFirst().allSatisfy { $0.contains("wrong token") })
+            let own = lines.filter { $0.contains("shards/x/move") }
+            #expect(own.count == 1 && own[0].contains("admin token") && own[0].contains("ann"))
+            #expect(own[0].contains("the shard must be a whole number"))
+        }
     }
 
     @Test func theOutboxTakesWhatRedisCannotAndStaysBounded() async throws {

@@ -21,6 +21,15 @@ struct ReadinessTests {
         }
     }
 
+    private func metric(_ admin: ServerAddress, _ name: String) async throws -> Double? {
+        let text = String(
+            decoding: try await HTTPCall.send(.GET, admin, path: "/metrics").body, as: UTF8.self)
+        let line = text.split(whereSeparator: \.isNewline).first {
+            $0.hasPrefix(name + " ") || $0.hasPrefix(name + "{")
+        }
+        return line?.split(separator: " ").last.flatMap { Double($0) }
+    }
+
     @Test func aServerStaysAway() async throws {
         try await Cluster.with { cluster in
             let settings = ["cluster.unreadyAfterMs=3000"]
@@ -52,12 +61,20 @@ struct ReadinessTests {
             #expect(try await until(worker.address, 503)?.contains("Redis has") == true)
             #expect(try await ready(api.address).status == 200)
             #expect(try await ready(patient.address).status == 200)
+            // Nobody can say how far the worker is behind: it does not say that it is not.
+            #expect(try await metric(#require(worker.admin), "freshet_cluster_shards") == 16)
+            while try await metric(#require(worker.admin), "freshet_worker_behind_seconds") ?? 0 < 10 {
+                try await Task.sleep(for: .milliseconds(50))
+            }
             #expect(try await HTTPCall.send(.GET, gateway.address, path: "/healthz").status == 200)
             try await update("without Redis")
             try await cluster.servers.redis.restart()
             // The same session.
             try await shown("without Redis")
             for node in [gateway, worker] { _ = try await until(node.address, 200) }
+            while try await metric(#require(worker.admin), "freshet_worker_behind_seconds") ?? 10 > 5 {
+                try await Task.sleep(for: .milliseconds(50))
+            }
 
             // Postgres: nobody can change anything there, gateways keep what they have.
             await cluster.servers.postgres.crash()

@@ -101,7 +101,7 @@ extension AdminCommand {
 
     struct EndSession: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Tells one session of the asked node to come back: its connection is closed.")
+            abstract: "Tells one session of the asked node (--node) to come back: its connection is closed.")
         @OptionGroup var connection: Connection
 
         @Argument(help: "Id of the session, from `freshet admin sessions`.")

@@ -17,6 +17,9 @@ struct AdminCommand: AsyncParsableCommand {
         @Option(help: "Admin endpoint of a node.")
         var url = ProcessInfo.processInfo.environment["FRESHET_ADMIN_URL"] ?? "http://127.0.0.1:9398"
 
+        @Option(help: "Ask this node instead, where the node at --url says that its admin port is.")
+        var node: String?
+
         @Option(help: "Admin token. Also read from FRESHET_ADMIN_TOKEN.")
         var token: String?
 
@@ -34,6 +37,19 @@ struct AdminCommand: AsyncParsableCommand {
         }
 
         private func call(_ method: HTTPMethod, _ path: String) async -> JSONValue {
+            guard let node else { return await send(method, url, path) }
+            let nodes = await send(.GET, url, "/admin/nodes")["nodes"]?.arrayValue ?? []
+            guard let found = nodes.first(where: { $0["id"]?.stringValue == node }) else {
+                let names = nodes.compactMap { $0["id"]?.stringValue }.joined(separator: ", ")
+                Terminal.fail("there is no live node \"\(node)\"; there are \(names)")
+            }
+            guard let address = found["adminAddress"]?.stringValue, !address.isEmpty else {
+                Terminal.fail("node \"\(node)\" has not the role admin")
+            }
+            return await send(method, "http://" + address, path)
+        }
+
+        private func send(_ method: HTTPMethod, _ url: String, _ path: String) async -> JSONValue {
             // For the audit log; it says who claims to act, the token who may.
             var headers = [("x-freshet-operator", ProcessInfo.processInfo.environment["USER"] ?? "-")]
             if let token = token ?? ProcessInfo.processInfo.environment["FRESHET_ADMIN_TOKEN"] {
@@ -48,7 +64,7 @@ struct AdminCommand: AsyncParsableCommand {
                 }
                 return value
             } catch {
-                Terminal.fail("\(error)")
+                Terminal.fail("\(url): \(error)")
             }
         }
 
