@@ -1,0 +1,116 @@
+import Foundation
+import FreshetClient
+import JSON
+import LocalServers
+import NIOHTTP1
+import Testing
+
+/// The service as the Redis user of deploy/redis/users.acl, who may do what it needs and nothing else.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct RedisUserTests {
+    private static let password = "not-that-of-the-file"
+
+    /// Words of the file's one user, with another password.
+    private static func rules() throws -> [String] {
+        let text = try String(contentsOfFile: Paths.root + "/deploy/redis/users.acl", encoding: .utf8)
+        let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
+        #expect(words.prefix(2) == ["user", "freshet"] && words.count { $0 == "user" } == 1)
+        return words.dropFirst(2).map { $0 == ">PASSWORD" ? ">" + password : $0 }
+    }
+
+    @Test func everythingWorksAndNothingMoreIsAllowed() async throws {
+        let rules = try Self.rules()
+        try await Cluster.with { cluster in
+            let redis = cluster.servers.redis
+            #expect(await redis.command("ACL SETUSER freshet \(rules.joined(separator: " "))") == "+OK\r\n")
+            cluster.environment["FRESHET_REDIS_URL"] =
+                "redis://freshet:\(Self.password)@\(redis.host):\(redis.port)"
+            _ = await redis.command("CONFIG RESETSTAT")
+
+            let one = try await cluster.start(roles: "api,worker,gateway,admin")
+            let two = try await cluster.start(roles: "worker,gateway,admin")
+            let admin = try await AdminClient(one.process)
+            let other = try await AdminClient(two.process)
+            let ids = try await SplitTests.movies(one.address, count: 4)
+            var screens = [
+                try await Screen.open(one.address, ids), try await Screen.open(two.address, ids),
+            ]
+            func changesAreSeen(_ from: Int, on screens: [Screen]) async throws {
+                for (number, id) in ids.enumerated() { try await SplitTests.write(one.address, id, from + number) }
+                let truth = try await SplitTests.truth(one.address, ids)
+                for screen in screens { try await screen.wait(for: truth) }
+            }
+            try await changesAreSeen(1, on: screens)
+
+            // Orders, moves, revocations, lists.
+            #expect(try await admin.post("operations/movies/GetMovieById/splits?count=4").status == 200)
+            try await changesAreSeen(10, on: screens)
+            #expect(try await admin.post("shards/3/move?to=\(other.node)").status == 200)
+            #expect(try await admin.post("shards/3/clear-move").status == 200)
+            #expect(try await admin.post("nodes/\(other.node)/drain").status == 200)
+            try await admin.wait("shards") { answer in
+                answer.rows("shards").allSatisfy { $0["owner"]?.stringValue == admin.node }
+            }
+            #expect(try await admin.post("nodes/\(other.node)/undrain").status == 200)
+            #expect(try await admin.post("revocations?uid=ann").status == 200)
+            #expect(try await admin.post("revocations/clear?uid=ann").status == 200)
+            #expect(try await admin.get("revocations")["count"]?.intValue == 0)
+            try await admin.wait("shards") { answer in
+                Set(answer.rows("shards").map { $0["owner"]?.stringValue }) == [admin.node, other.node]
+            }
+            // Its sessions were told to come back.
+            screens[1] = try await Screen.open(two.address, ids)
+            try await changesAreSeen(20, on: screens)
+            // Nobody's connection counts as another server's: the user may ask who the server is.
+            #expect(try await admin.get("status")["redis"]?["servers"]?[0]?["id"]?.stringValue?.contains(".") == true)
+
+            // Redis loses everything but its users.
+            _ = await redis.command("FLUSHALL")
+            try await changesAreSeen(30, on: screens)
+            // Checkpoints and trims, which nobody waits for.
+            try await admin.wait("shards") { answer in
+                answer.rows("shards").allSatisfy { $0["verdict"]?.stringValue == "ok" }
+            }
+            #expect(await two.process.terminate() == 0)
+            #expect(await one.process.terminate() == 0)
+
+            #expect(await redis.command("ACL LOG") == "*0\r\n")
+            for node in [one, two] { #expect(!node.process.output.contains("NOPERM")) }
+            // And what is allowed was used.
+            let used = try await Self.commandsUsed(redis)
+            let allowed = rules.filter { $0.hasPrefix("+") }.map { $0.dropFirst() }
+            #expect(allowed.count > 20)
+            for command in allowed { #expect(used.contains(String(command)), "\(command) is not needed") }
+        }
+    }
+
+    private static func commandsUsed(_ redis: LocalRedis) async throws -> Set<String> {
+        let client = try FreshetProcess(
+            ["redis-cli", "-s", redis.socketPath, "INFO", "commandstats"], executable: "/usr/bin/env")
+        #expect(await client.waitForExit() == 0)
+        return Set(
+            client.output.split(whereSeparator: \.isNewline).compactMap { line in
+                guard line.hasPrefix("cmdstat_"), let end = line.firstIndex(of: ":") else { return nil }
+                return String(line[..<end].dropFirst("cmdstat_".count))
+            })
+    }
+
+    @Test func othersKeysAreOutOfReach() async throws {
+        let rules = try Self.rules()
+        try await Servers.with { servers in
+            let redis = servers.redis
+            _ = await redis.command("ACL SETUSER freshet \(rules.joined(separator: " "))")
+            func may(_ command: String) async -> Bool {
+                await redis.command("ACL DRYRUN freshet \(command)") == "+OK\r\n"
+            }
+            #expect(await may("HSET fr:meta a b"))
+            #expect(await may("XADD {fr:shard:1}:events * a b"))
+            for command in [
+                "HSET other:meta a b", "XADD {other:shard:1}:events * a b", "HSET fr2:meta a b", "GET fr:meta",
+                "FLUSHALL", "KEYS *", "CONFIG GET dir", "ACL LIST", "PUBLISH fr:news x", "CLIENT KILL ID 1",
+            ] {
+                #expect(await !may(command), "\(command)")
+            }
+        }
+    }
+}
