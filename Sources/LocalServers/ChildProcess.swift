@@ -75,6 +75,25 @@ final class ChildProcess: Sendable {
         state.withLock { if $0.exit == nil { kill(processID, number) } }
     }
 
+    /// The same to the processes that it made itself, too: it before them, or after them.
+    func signalFamily(_ number: Int32, parentFirst: Bool) {
+        if parentFirst { signal(number) }
+        state.withLock { state in
+            guard state.exit == nil else { return }
+            for child in Self.children(of: processID) { kill(child, number) }
+        }
+        if !parentFirst { signal(number) }
+    }
+
+    static func children(of parent: pid_t) -> [pid_t] {
+        Files.entries("/proc").compactMap { pid_t($0) }.filter { number in
+            // "pid (name) state ppid …"; a name may hold anything.
+            let text = Files.read("/proc/\(number)/stat") ?? ""
+            let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
+            return fields.count > 1 && pid_t(fields[1]) == parent
+        }
+    }
+
     /// - Returns: nil when the child still runs after that time. Not ended early by the task's cancellation.
     func waitForExit(timeoutMs: Int?) async -> Exit? {
         let id = state.withLock { state in

@@ -239,9 +239,9 @@ package final class LocalPostgres: Sendable {
         }
     }
 
-    /// Stops the server's own process in its tracks, so that it accepts no connections; `resume` lets it go on.
-    package func freeze() { state.withLock { $0.child?.signal(SIGSTOP) } }
-    package func resume() { state.withLock { $0.child?.signal(SIGCONT) } }
+    /// Stops all its processes in their tracks, as a machine that hangs; `resume` lets them go on.
+    package func freeze() { state.withLock { $0.child }?.signalFamily(SIGSTOP, parentFirst: true) }
+    package func resume() { state.withLock { $0.child }?.signalFamily(SIGCONT, parentFirst: false) }
 
     private static func quoted(_ value: String) -> String {
         "'" + value.reduce(into: "") { $0 += ($1 == "'" || $1 == "\\") ? "\\\($1)" : String($1) } + "'"

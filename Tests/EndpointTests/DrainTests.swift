@@ -29,7 +29,7 @@ import Testing
         // No second has more than its part, but for one session more in each portion and one portion more.
         guard overMs >= 1_000 else { return }
         let part = Double(sessions) * 1_000 / Double(overMs)
-        for from in stride(from: 0, to: overMs, by: 250) {
+        for from in stride(from: 0, to: overMs, by: Int(max(250, overMs / 40))) {
             let told = zip(times, sizes).filter { (from..<from + 1_000).contains($0.0) }.reduce(0) { $0 + $1.1 }
             #expect(Double(told) <= part + Double(1_000 / DrainPlan.stepMs) + Double(sizes.max() ?? 0))
         }

@@ -41,6 +41,24 @@ struct LocalPostgresTests {
         await third.stop()
     }
 
+    @Test(.timeLimit(.minutes(1))) func aFrozenServerHoldsAllItsProcesses() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await LocalPostgres.start(dataDirectory: folder.path + "/pg", options: .forTests)
+        let parent = try #require(server.processID)
+        let family = [parent] + ChildProcess.children(of: parent)
+        #expect(family.count > 3)
+        func state(_ process: pid_t) -> Substring? {
+            Files.read("/proc/\(process)/stat")?.split(separator: ")").last?.split(separator: " ").first
+        }
+        server.freeze()
+        // A signal takes its moment.
+        while !family.allSatisfy({ state($0) == "T" }) { try await Task.sleep(for: .milliseconds(1)) }
+        server.resume()
+        #expect(try sql(server.connectionString, "SELECT 1") == ["1"])
+        #expect(family.allSatisfy { state($0) != "T" })
+        await server.stop()
+    }
+
     @Test func loopbackNeedsThePassword() async throws {
         let folder = try TemporaryFolder()
         var options = LocalPostgresOptions.forTests

@@ -7,16 +7,19 @@ package struct ChaosReport: Sendable {
         /// Since the run's start.
         package var atMs: Int
         package var faults: [String]
+        /// When the load ended, from the first fault on; nil: it went on until everything was healed.
+        package var quietFromMs: Int?
         /// From the last mutation's answer until every subscriber had what reading gives.
         package var settledMs: Int
         package var acknowledged: Int
         /// In words; empty: nothing was missed.
         package var misses: [String]
 
-        package init(number: Int, atMs: Int, faults: [String]) {
+        package init(number: Int, atMs: Int, faults: [String], quietFromMs: Int? = nil) {
             self.number = number
             self.atMs = atMs
             self.faults = faults
+            self.quietFromMs = quietFromMs
             settledMs = 0
             acknowledged = 0
             misses = []
@@ -27,7 +30,8 @@ package struct ChaosReport: Sendable {
             let verdict =
                 misses.isEmpty
                 ? "settled in \(settledMs) ms, \(acknowledged) acknowledged" : "MISS: " + misses.joined(separator: "; ")
-            return "\(number)  +\(atMs / 1_000) s  \(faults.joined(separator: " + ")): \(verdict)"
+            let quiet = quietFromMs.map { ", quiet from \($0) ms" } ?? ""
+            return "\(number)  +\(atMs / 1_000) s  \(faults.joined(separator: " + "))\(quiet): \(verdict)"
         }
     }
 
@@ -60,6 +64,7 @@ package struct ChaosReport: Sendable {
         self.leaseMs = leaseMs
     }
 
+    package var quietRounds: Int { rounds.count { $0.quietFromMs != nil } }
     package var misses: Int { rounds.reduce(0) { $0 + $1.misses.count } }
     package var faults: Int { faultsByKind.values.reduce(0, +) }
     /// A run without a fault or without a mutation shows nothing.
@@ -73,11 +78,13 @@ package struct ChaosReport: Sendable {
     package var text: String {
         var lines = [
             "",
-            "seed \(seed): \(faults) faults in \(rounds.count) rounds, \(elapsedMs / 60_000) min "
+            "seed \(seed): \(faults) faults in \(rounds.count) rounds, \(quietRounds) of them quiet, \(elapsedMs / 60_000) min "
                 + "\(elapsedMs / 1_000 % 60) s, \(misses == 0 ? "no miss" : "\(misses) MISSES")",
             "  load        \(subscribers) subscribers of \(liveQueries) live queries, \(mutationsAcknowledged) mutations "
                 + "acknowledged, \(mutationsFailed) failed, \(delivered) deliveries, \(connectionsLost) connections lost",
             "  " + Self.line("settled", rounds.map(\.settledMs)),
+            "  " + Self.line("quiet", rounds.filter { $0.quietFromMs != nil }.map(\.settledMs))
+                + " the same of rounds without load after the fault",
             "  " + Self.line("take-over", takeOverMs) + " from a worker's kill -9 to its operations' refresh; lease "
                 + "\(leaseMs) ms",
             "  " + Self.line("hand-over", handOverMs) + " longest wait while a worker drained",
@@ -124,6 +131,7 @@ package struct ChaosReport: Sendable {
                     [
                         "number": .int(Int64(round.number)), "atMs": .int(Int64(round.atMs)),
                         "faults": .array(round.faults.map(JSONValue.string)),
+                        "quietFromMs": round.quietFromMs.map { .int(Int64($0)) } ?? .null,
                         "settledMs": .int(Int64(round.settledMs)), "acknowledged": .int(Int64(round.acknowledged)),
                         "misses": .array(round.misses.map(JSONValue.string)),
                     ]

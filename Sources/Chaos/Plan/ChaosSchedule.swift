@@ -10,7 +10,10 @@ package struct ChaosSchedule: Sendable {
         package let number: Int
         /// When each begins, since the round's start.
         package let faults: [Timed]
-        /// Load after everything is healed.
+        /// When the load ends, since the round's start, in a quiet round: before the first fault or while it lasts. What is
+        /// lost then no later event makes good. Nil: the load goes on until `afterMs`.
+        package let quietFromMs: Int?
+        /// After everything is healed, until the verdict.
         package let afterMs: Int
     }
 
@@ -21,14 +24,23 @@ package struct ChaosSchedule: Sendable {
 
     /// Rounds of which one has two faults.
     package static let doubleEvery = 4
+    /// Rounds of which one is quiet.
+    package static let quietEvery = 3
+    /// Mutations that a fault meets on their way are sent so shortly before it.
+    static let quietBeforeMs = 150
+    /// Of a fault that is over at once, such as a kill: what follows from it counts as its time, too.
+    static let aftermathMs = 1_000
 
     private enum Kind: CaseIterable {
         case killWorker, killWorkerAgain, killGateway, killAPI, drainWorker, drainGateway, drainAPI
         case pauseWorkerShort, pauseWorkerLong, pauseGateway, pauseAPI
-        case cutWorkerRedis, cutGatewayRedis, cutAPIRedis, cutWorkerPostgres, cutAPIPostgres
-        case silenceWorkerRedis, silenceGatewayRedis, silenceAPIRedis, silenceWorkerPostgres, silenceAPIPostgres
+        case cutWorkerRedis, cutGatewayRedis, cutAPIRedis, cutWorkerPostgres, cutGatewayPostgres, cutAPIPostgres
+        case silenceWorkerRedis, silenceGatewayRedis, silenceAPIRedis
+        case silenceWorkerPostgres, silenceGatewayPostgres, silenceAPIPostgres
+        case cutGatewayClients, cutAPIClients, silenceGatewayClients, silenceAPIClients
         case slowRedis, slowPostgres
-        case killRedis, loseRedis, ageRedis, pauseRedis, flushRedis, killPostgres
+        case cutAllRedis, silenceAllRedis, cutAllPostgres, silenceAllPostgres
+        case killRedis, loseRedis, ageRedis, pauseRedis, flushRedis, killPostgres, pausePostgres
     }
 
     private let nodes: [String]
@@ -56,7 +68,16 @@ package struct ChaosSchedule: Sendable {
             // Often while the first one still lasts.
             faults.append(Timed(atMs: faults[0].atMs + .random(in: 0...1_500, using: &random), fault: second))
         }
-        return Round(number: rounds, faults: faults, afterMs: .random(in: 500...1_500, using: &random))
+        return Round(
+            number: rounds, faults: faults, quietFromMs: quietFrom(faults[0]),
+            afterMs: .random(in: 500...1_500, using: &random))
+    }
+
+    private mutating func quietFrom(_ first: Timed) -> Int? {
+        guard Int.random(in: 1...Self.quietEvery, using: &random) == 1 else { return nil }
+        let isBefore = Bool.random(using: &random)
+        let duringMs = max(first.fault.ms, Self.aftermathMs)
+        return first.atMs + (isBefore ? -ms(0...Self.quietBeforeMs) : ms(1...duringMs))
     }
 
     /// Every kind that can come.
@@ -95,26 +116,41 @@ package struct ChaosSchedule: Sendable {
         case .cutGatewayRedis: link("gateway", .redis, .cut)
         case .cutAPIRedis: link("api", .redis, .cut)
         case .cutWorkerPostgres: link("worker", .postgres, .cut)
+        case .cutGatewayPostgres: link("gateway", .postgres, .cut)
         case .cutAPIPostgres: link("api", .postgres, .cut)
         case .silenceWorkerRedis: link("worker", .redis, .silent)
         case .silenceGatewayRedis: link("gateway", .redis, .silent)
         case .silenceAPIRedis: link("api", .redis, .silent)
         case .silenceWorkerPostgres: link("worker", .postgres, .silent)
+        case .silenceGatewayPostgres: link("gateway", .postgres, .silent)
         case .silenceAPIPostgres: link("api", .postgres, .silent)
+        case .cutGatewayClients: link("gateway", .clients, .cut)
+        case .cutAPIClients: link("api", .clients, .cut)
+        case .silenceGatewayClients: link("gateway", .clients, .silent)
+        case .silenceAPIClients: link("api", .clients, .silent)
         case .slowRedis: link(nil, .redis, .slow(delayMs: ms(20...300)))
         case .slowPostgres: link(nil, .postgres, .slow(delayMs: ms(20...300)))
+        case .cutAllRedis: .links(.redis, .cut, ms: linkMs())
+        case .silenceAllRedis: .links(.redis, .silent, ms: linkMs())
+        case .cutAllPostgres: .links(.postgres, .cut, ms: linkMs())
+        case .silenceAllPostgres: .links(.postgres, .silent, ms: linkMs())
         case .killRedis: .killRedis(downMs: ms(0...3_000), .kept)
         case .loseRedis: .killRedis(downMs: ms(0...3_000), .lost)
         case .ageRedis: .killRedis(downMs: ms(0...3_000), .old(ms: ms(200...3_000)))
         case .pauseRedis: .pauseRedis(ms: ms(100...2 * leaseMs))
         case .flushRedis: .flushRedis
         case .killPostgres: .killPostgres(downMs: ms(0...3_000))
+        case .pausePostgres: .pausePostgres(ms: ms(100...2 * leaseMs))
         }
     }
 
-    private mutating func link(_ role: String?, _ server: Fault.Server, _ trouble: Fault.Trouble) -> Fault {
-        let lasts = Bool.random(using: &random) ? longMs() : ms(100...max(101, leaseMs / 2))
-        return .link(node: node(role), server, trouble, ms: lasts)
+    private mutating func link(_ role: String?, _ peer: Fault.Peer, _ trouble: Fault.Trouble) -> Fault {
+        .link(node: node(role), peer, trouble, ms: linkMs())
+    }
+
+    /// Shorter or longer than the lease.
+    private mutating func linkMs() -> Int {
+        Bool.random(using: &random) ? longMs() : ms(100...max(101, leaseMs / 2))
     }
 
     /// Longer than the lease.

@@ -1,11 +1,13 @@
 /// One thing that goes wrong, and for how long.
 package enum Fault: Sendable, Hashable {
-    /// A server that nodes depend on.
-    package enum Server: String, Sendable, Hashable, CaseIterable {
+    /// Who stands at the other end of a node's link.
+    package enum Peer: String, Sendable, Hashable, CaseIterable {
         case redis, postgres
+        /// The proxy and those subscribers that come past it.
+        case clients
     }
 
-    /// What a node's link to a server does while it is bad.
+    /// What a link does while it is bad.
     package enum Trouble: Sendable, Hashable {
         /// Connections are closed, new ones too.
         case cut
@@ -30,20 +32,37 @@ package enum Fault: Sendable, Hashable {
     case drain(node: String)
     /// SIGSTOP, then SIGCONT.
     case pause(node: String, ms: Int)
-    case link(node: String, Server, Trouble, ms: Int)
+    case link(node: String, Peer, Trouble, ms: Int)
+    /// The links of all nodes at once.
+    case links(Peer, Trouble, ms: Int)
     /// SIGKILL, then a start.
     case killRedis(downMs: Int, Data)
     case pauseRedis(ms: Int)
     case flushRedis
     /// SIGKILL, then a start.
     case killPostgres(downMs: Int)
+    /// SIGSTOP of all its processes, then SIGCONT.
+    case pausePostgres(ms: Int)
 
     /// Two faults at once never have the same.
     package var target: String {
         switch self {
         case .kill(let node), .drain(let node), .pause(let node, _), .link(let node, _, _, _): node
         case .killRedis, .pauseRedis, .flushRedis: "redis"
-        case .killPostgres: "postgres"
+        case .killPostgres, .pausePostgres: "postgres"
+        case .links(let peer, _, _): peer.rawValue
+        }
+    }
+
+    /// How long its cause lasts, starts and drains not counted.
+    package var ms: Int {
+        switch self {
+        case .kill, .drain, .flushRedis: 0
+        case .pause(_, let ms), .link(_, _, _, let ms), .links(_, _, let ms), .pauseRedis(let ms),
+            .pausePostgres(let ms):
+            ms
+        case .killRedis(let downMs, .old(let ms)): ms + downMs
+        case .killRedis(let downMs, _), .killPostgres(let downMs): downMs
         }
     }
 
@@ -53,15 +72,15 @@ package enum Fault: Sendable, Hashable {
         case .kill(let node): "kill \(Self.role(node))"
         case .drain(let node): "drain \(Self.role(node))"
         case .pause(let node, _): "pause \(Self.role(node))"
-        case .link(let node, let server, .cut, _): "cut \(Self.role(node))-\(server.rawValue)"
-        case .link(let node, let server, .silent, _): "silence \(Self.role(node))-\(server.rawValue)"
-        case .link(let node, let server, .slow, _): "slow \(Self.role(node))-\(server.rawValue)"
+        case .link(let node, let peer, let trouble, _): "\(trouble.word) \(Self.role(node))-\(peer.rawValue)"
+        case .links(let peer, let trouble, _): "\(trouble.word) all-\(peer.rawValue)"
         case .killRedis(_, .kept): "kill redis"
         case .killRedis(_, .lost): "kill redis, data lost"
         case .killRedis(_, .old): "kill redis, old data"
         case .pauseRedis: "pause redis"
         case .flushRedis: "FLUSHALL"
         case .killPostgres: "kill postgres"
+        case .pausePostgres: "pause postgres"
         }
     }
 
@@ -75,16 +94,30 @@ extension Fault: CustomStringConvertible {
         case .kill(let node): "kill \(node)"
         case .drain(let node): "drain \(node)"
         case .pause(let node, let ms): "pause \(node) \(ms) ms"
-        case .link(let node, let server, .cut, let ms): "cut \(node)-\(server.rawValue) \(ms) ms"
-        case .link(let node, let server, .silent, let ms): "silence \(node)-\(server.rawValue) \(ms) ms"
-        case .link(let node, let server, .slow(let delayMs), let ms):
-            "slow \(node)-\(server.rawValue) by \(delayMs) ms \(ms) ms"
+        case .link(let node, let peer, let trouble, let ms):
+            "\(trouble.word) \(node)-\(peer.rawValue)\(trouble.by) \(ms) ms"
+        case .links(let peer, let trouble, let ms): "\(trouble.word) all-\(peer.rawValue)\(trouble.by) \(ms) ms"
         case .killRedis(let downMs, .kept): "kill redis \(downMs) ms"
         case .killRedis(let downMs, .lost): "kill redis \(downMs) ms, data lost"
         case .killRedis(let downMs, .old(let ms)): "kill redis \(downMs) ms, data \(ms) ms old"
         case .pauseRedis(let ms): "pause redis \(ms) ms"
         case .flushRedis: "FLUSHALL"
         case .killPostgres(let downMs): "kill postgres \(downMs) ms"
+        case .pausePostgres(let ms): "pause postgres \(ms) ms"
         }
+    }
+}
+
+extension Fault.Trouble {
+    fileprivate var word: String {
+        switch self {
+        case .cut: "cut"
+        case .silent: "silence"
+        case .slow: "slow"
+        }
+    }
+
+    fileprivate var by: String {
+        if case .slow(let delayMs) = self { " by \(delayMs) ms" } else { "" }
     }
 }

@@ -4,7 +4,7 @@ internal import LocalServers
 internal import NIOHTTP1
 internal import Synchronization
 
-/// The processes under test: a private Postgres and Redis, the nodes, each behind links of its own, and the proxy.
+/// The processes under test: a private Postgres and Redis, the nodes, each between links of its own, and the proxy.
 actor ChaosCluster {
     struct Node: Sendable {
         let name: String
@@ -13,9 +13,22 @@ actor ChaosCluster {
         let adminPort: Int
         let redis: FaultyLink
         let postgres: FaultyLink
+        let clients: FaultyLink
         let process: SupervisedProgram
 
-        var address: String { "127.0.0.1:\(port)" }
+        /// For the proxy and for clients.
+        var address: String { "127.0.0.1:\(clients.port)" }
+        /// Past all links.
+        var ownAddress: String { "127.0.0.1:\(port)" }
+        var links: [FaultyLink] { [redis, postgres, clients] }
+
+        func link(to peer: Fault.Peer) -> FaultyLink {
+            switch peer {
+            case .redis: redis
+            case .postgres: postgres
+            case .clients: clients
+            }
+        }
     }
 
     static let names = ["api-1", "api-2", "worker-1", "worker-2", "worker-3", "gateway-1", "gateway-2"]
@@ -61,6 +74,7 @@ actor ChaosCluster {
             let redisLink = try await FaultyLink.start(to: redis.port)
             let postgresLink = try await FaultyLink.start(to: postgresPort)
             let (port, adminPort) = (ports.removeLast(), ports.removeLast())
+            let clientsLink = try await FaultyLink.start(to: port)
             let url = loopback.replacing("port=\(postgresPort) ", with: "port=\(postgresLink.port) ")
             let roles = Self.roles(name)
             let path = "\(folder)/\(name).yaml"
@@ -76,13 +90,15 @@ actor ChaosCluster {
             nodes.append(
                 Node(
                     name: name, roles: roles, port: port, adminPort: adminPort, redis: redisLink,
-                    postgres: postgresLink, process: process))
+                    postgres: postgresLink, clients: clientsLink, process: process))
         }
         try await startProxy(statsPort: ports.removeLast(), port: ports.removeLast())
         let late = await unready()
         guard late.isEmpty else {
             throw LocalServerError(.startFailed, "not ready: \(late.joined(separator: ", ")); logs are in \(folder)")
         }
+        // It asks the nodes now and then only: it may not know yet that they are ready.
+        try await awaitProxy("/readyz")
     }
 
     private func startProxy(statsPort: Int, port: Int) async throws {
@@ -98,16 +114,20 @@ actor ChaosCluster {
             .init(name: "haproxy", program: program, arguments: ["-db", "-f", path], logPath: folder + "/haproxy.log")
         ) { [ends] in ends.ended($0.command.name, $1) }
         proxyPort = port
-        let address = try ServerAddress("http://127.0.0.1:\(port)")
+        try await awaitProxy("/proxy-healthz")
+    }
+
+    private func awaitProxy(_ path: String) async throws {
+        let address = try ServerAddress("http://127.0.0.1:\(proxyPort)")
         for _ in 0..<Self.readyMs / 50 {
-            if let answer = try? await HTTPCall.send(.GET, address, path: "/proxy-healthz", timeoutMs: 2_000),
+            if let answer = try? await HTTPCall.send(.GET, address, path: path, timeoutMs: 2_000),
                 answer.status == 200
             {
                 return
             }
             try await Task.sleep(for: .milliseconds(50))
         }
-        throw LocalServerError(.startFailed, "the proxy was not ready; its log is \(folder)/haproxy.log")
+        throw LocalServerError(.startFailed, "no \(path) through the proxy; its log is \(folder)/haproxy.log")
     }
 
     func node(_ name: String) -> Node? { nodes.first { $0.name == name } }
@@ -130,7 +150,7 @@ actor ChaosCluster {
     }
 
     private nonisolated func isReady(_ node: Node) async -> Bool {
-        guard node.process.processID != nil, let address = try? ServerAddress("http://" + node.address) else {
+        guard node.process.processID != nil, let address = try? ServerAddress("http://" + node.ownAddress) else {
             return false
         }
         return (try? await HTTPCall.send(.GET, address, path: "/readyz", timeoutMs: 2_000))?.status == 200
@@ -142,18 +162,15 @@ actor ChaosCluster {
     func stop() async {
         for node in nodes {
             node.process.signal(SIGCONT)
-            await node.redis.set(nil)
-            await node.postgres.set(nil)
+            for link in node.links { await link.set(nil) }
         }
         await withTaskGroup { group in
             for node in nodes { group.addTask { await node.process.stop(waitMs: 15_000) } }
         }
         await proxy?.stop(waitMs: 2_000)
-        for node in nodes {
-            await node.redis.stop()
-            await node.postgres.stop()
-        }
+        for node in nodes { for link in node.links { await link.stop() } }
         redis?.resume()
+        postgres?.resume()
         await redis?.stop()
         await postgres?.stop()
     }

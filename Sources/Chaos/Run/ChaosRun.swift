@@ -7,6 +7,8 @@ internal import Synchronization
 /// One run: round after round of faults under load, each followed by the verdict.
 ///
 ///     load → faults → healed → all ready → load goes on → pause → judge → next
+///
+/// In a quiet round the pause comes before the faults or while they last.
 package final class ChaosRun: Sendable {
     package struct Options: Sendable {
         package var seed: UInt64
@@ -88,7 +90,8 @@ package final class ChaosRun: Sendable {
             let round = schedule.next()
             let outcome = ChaosReport.Round(
                 number: round.number, atMs: Self.ms(ContinuousClock.now - start),
-                faults: round.faults.map(\.fault.description))
+                faults: round.faults.map(\.fault.description),
+                quietFromMs: round.quietFromMs.map { $0 - round.faults[0].atMs })
             let performed = await perform(
                 round, outcome, FaultInjector(cluster), load, database, judgedBefore: judged, &report)
             judged = await load.nextSequence() ?? load.times.count
@@ -139,6 +142,12 @@ package final class ChaosRun: Sendable {
         var outcome = begun
         let connections = ConnectionWatch(load)
         await withTaskGroup { group in
+            if let quietFromMs = round.quietFromMs {
+                group.addTask {
+                    await Self.pause(ms: quietFromMs)
+                    await load.pause()
+                }
+            }
             for timed in round.faults {
                 group.addTask { [self] in
                     await Self.pause(ms: timed.atMs)

@@ -28,12 +28,10 @@ final class FaultInjector: Sendable {
             node?.process.signal(SIGSTOP)
             await ChaosRun.pause(ms: ms)
             node?.process.signal(SIGCONT)
-        case .link(let name, let server, let trouble, let ms):
-            guard let node = await cluster.node(name) else { return }
-            let link = server == .redis ? node.redis : node.postgres
-            await link.set(trouble)
-            await ChaosRun.pause(ms: ms)
-            await link.set(nil)
+        case .link(let name, let peer, let trouble, let ms):
+            if let node = await cluster.node(name) { await spoil([node.link(to: peer)], trouble, ms: ms) }
+        case .links(let peer, let trouble, let ms):
+            await spoil(await cluster.nodes.map { $0.link(to: peer) }, trouble, ms: ms)
         case .killRedis(let downMs, let data):
             guard let redis = await cluster.redis else { return }
             let (folder, copy) = (redis.dataDirectory + "/data", redis.dataDirectory + "/old")
@@ -63,7 +61,18 @@ final class FaultInjector: Sendable {
             await postgres.crash()
             await ChaosRun.pause(ms: downMs)
             await restart("Postgres") { try await postgres.restart() }
+        case .pausePostgres(let ms):
+            let postgres = await cluster.postgres
+            postgres?.freeze()
+            await ChaosRun.pause(ms: ms)
+            postgres?.resume()
         }
+    }
+
+    private func spoil(_ links: [FaultyLink], _ trouble: Fault.Trouble, ms: Int) async {
+        for link in links { await link.set(trouble) }
+        await ChaosRun.pause(ms: ms)
+        for link in links { await link.set(nil) }
     }
 
     /// Whether a fault of this round explains it.

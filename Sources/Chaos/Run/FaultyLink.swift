@@ -2,7 +2,7 @@ internal import DequeModule
 package import NIOCore
 internal import NIOPosix
 
-/// A TCP proxy on 127.0.0.1 between one node and one server, which can go bad.
+/// A TCP proxy on 127.0.0.1 between one node and one server, or between clients and a node, which can go bad.
 ///
 /// Confined to its event loop, hence `@unchecked Sendable`. Bytes are not read from one side while the other does not
 /// take them, so little is held; `slow` holds what its delay lets in.
