@@ -1,3 +1,4 @@
+import Foundation
 import FreshetClient
 import JSON
 import LocalServers
@@ -138,6 +139,12 @@ struct OperatorTests {
                 headers: ["authorization": "Bearer the right one", "x-freshet-operator": "ann"])
             #expect(malformed.status == 400)
             _ = try await node.process.line(containing: "shards/x/move")
+            // A node's own secret serves the operator, too.
+            let file = cluster.servers.folder + "/admin-token"
+            try Data("the right one\n".utf8).write(to: URL(fileURLWithPath: file))
+            #expect(
+                try await admin.command(["nodes"], environment: ["FRESHET_ADMIN_TOKEN_FILE": file]).contains(admin.node)
+            )
             let lines = node.process.output.split(separator: "\n").filter { $0.contains("admin request refused") }
             let strangers = lines.filter { $0.contains("the admin token is missing or wrong") }
             // 20, and one each 3 s.

@@ -20,7 +20,7 @@ struct AdminCommand: AsyncParsableCommand {
         @Option(help: "Ask this node instead, where the node at --url says that its admin port is.")
         var node: String?
 
-        @Option(help: "Admin token. Also read from FRESHET_ADMIN_TOKEN.")
+        @Option(help: "Admin token. Also read from FRESHET_ADMIN_TOKEN and the file FRESHET_ADMIN_TOKEN_FILE.")
         var token: String?
 
         @OptionGroup var tls: TLSOptions
@@ -52,7 +52,7 @@ struct AdminCommand: AsyncParsableCommand {
         private func send(_ method: HTTPMethod, _ url: String, _ path: String) async -> JSONValue {
             // For the audit log; it says who claims to act, the token who may.
             var headers = [("x-freshet-operator", ProcessInfo.processInfo.environment["USER"] ?? "-")]
-            if let token = token ?? ProcessInfo.processInfo.environment["FRESHET_ADMIN_TOKEN"] {
+            if let token = token ?? Self.tokenOfEnvironment() {
                 headers.append(("authorization", "Bearer \(token)"))
             }
             do {
@@ -65,6 +65,17 @@ struct AdminCommand: AsyncParsableCommand {
                 return value
             } catch {
                 Terminal.fail("\(url): \(error)")
+            }
+        }
+
+        private static func tokenOfEnvironment() -> String? {
+            let environment = ProcessInfo.processInfo.environment
+            if let token = environment["FRESHET_ADMIN_TOKEN"] { return token }
+            guard let path = environment["FRESHET_ADMIN_TOKEN_FILE"], !path.isEmpty else { return nil }
+            do {
+                return try String(contentsOfFile: path, encoding: .utf8).trimmingCharacters(in: .newlines)
+            } catch {
+                Terminal.fail("FRESHET_ADMIN_TOKEN_FILE: \(path) cannot be read")
             }
         }
 

@@ -39,8 +39,9 @@ struct AdminClient: Sendable {
     }
 
     /// `freshet admin …` against this node; its output.
-    func command(_ arguments: [String]) async throws -> String {
-        let process = try FreshetProcess(["admin"] + arguments + ["--url", "http://\(address.host):\(address.port)"])
+    func command(_ arguments: [String], environment: [String: String] = [:]) async throws -> String {
+        let process = try FreshetProcess(
+            ["admin"] + arguments + ["--url", "http://\(address.host):\(address.port)"], environment: environment)
         _ = await process.waitForExit()
         return process.output
     }
