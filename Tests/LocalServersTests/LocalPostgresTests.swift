@@ -51,11 +51,13 @@ struct LocalPostgresTests {
             Files.read("/proc/\(process)/stat")?.split(separator: ")").last?.split(separator: " ").first
         }
         server.freeze()
-        // A signal takes its moment.
-        while !family.allSatisfy({ state($0) == "T" }) { try await Task.sleep(for: .milliseconds(1)) }
+        // A signal takes its moment. Who was just ending has ended, or waits for its parent to notice.
+        func isHeld(_ process: pid_t) -> Bool { ["T", "Z", nil].contains(state(process)) }
+        while !family.allSatisfy(isHeld) { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(family.count { state($0) == "T" } > 3)
         server.resume()
         #expect(try sql(server.connectionString, "SELECT 1") == ["1"])
-        #expect(family.allSatisfy { state($0) != "T" })
+        while family.contains(where: { state($0) == "T" }) { try await Task.sleep(for: .milliseconds(1)) }
         await server.stop()
     }
 
