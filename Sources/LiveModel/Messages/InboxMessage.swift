@@ -16,6 +16,10 @@ package enum InboxMessage: Sendable, Hashable {
     case failed(shard: ShardID, key: LiveQueryKey, position: Position, error: RequestError, answers: UInt64 = 0)
     /// A worker took the shard under this epoch: announce everything that belongs to it.
     case announceAll(shard: ShardID, epoch: UInt64)
+    /// No event of the shard up to `through` touches what the gateway holds there, `except` for these. True of exactly
+    /// the live queries and results that `held` stands for; a gateway that holds others (a message was lost, or is on its
+    /// way) must not believe it.
+    case settled(shard: ShardID, epoch: UInt64, through: StreamID, except: [LiveQueryKey], held: HeldFingerprint)
 }
 
 extension InboxMessage {
@@ -25,7 +29,7 @@ extension InboxMessage {
         case .result(_, let key, _, _), .unchanged(_, let key, _, _, _, _), .ticked(_, let key, _, _, _),
             .failed(_, let key, _, _, _):
             key
-        case .announceAll: nil
+        case .announceAll, .settled: nil
         }
     }
 
@@ -55,6 +59,14 @@ extension InboxMessage {
             ]
         case .announceAll(let shard, let epoch):
             [Self.header(["type": "announceAll", "shard": .int(Int64(shard.number)), "epoch": .string(String(epoch))])]
+        case .settled(let shard, let epoch, let through, let except, let held):
+            [
+                Self.header([
+                    "type": "settled", "shard": .int(Int64(shard.number)), "epoch": .string(String(epoch)),
+                    "through": .string(through.description), "except": .array(except.map { .string($0.digest.hex) }),
+                    "held": .string(String(held.value, radix: 16)),
+                ])
+            ]
         }
     }
 
@@ -79,9 +91,11 @@ extension InboxMessage {
         let object = try MessageError.object(bytes, of: "inbox")
         let shard = ShardID(Int(try object.int("shard")))
         let type = try object.string("type")
-        if type == "announceAll" {
+        if type == "announceAll" || type == "settled" {
             guard let epoch = UInt64(try object.string("epoch")) else { throw MessageError(field: "epoch") }
-            self = .announceAll(shard: shard, epoch: epoch)
+            self =
+                type == "settled"
+                ? try Self.settled(object, shard, epoch) : .announceAll(shard: shard, epoch: epoch)
             return
         }
         guard let keyDigest = Digest(hex: try object.string("key")) else { throw MessageError(field: "key") }
@@ -114,5 +128,21 @@ extension InboxMessage {
         default:
             throw MessageError(field: "type")
         }
+    }
+
+    private static func settled(
+        _ object: JSONObject, _ shard: ShardID, _ epoch: UInt64
+    ) throws(MessageError) -> InboxMessage {
+        guard let through = StreamID(try object.string("through")) else { throw MessageError(field: "through") }
+        guard let held = UInt64(try object.string("held"), radix: 16) else { throw MessageError(field: "held") }
+        var except: [LiveQueryKey] = []
+        for value in try object.array("except") {
+            guard let digest = value.stringValue.flatMap({ Digest(hex: $0) }) else {
+                throw MessageError(field: "except")
+            }
+            except.append(LiveQueryKey(digest: digest))
+        }
+        return .settled(
+            shard: shard, epoch: epoch, through: through, except: except, held: HeldFingerprint(value: held))
     }
 }

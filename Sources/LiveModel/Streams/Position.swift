@@ -36,6 +36,11 @@ package struct Position: Hashable, Sendable, Comparable, CustomStringConvertible
     /// The same at another placement.
     package func at(placement: UInt64) -> Self { Self(epoch: epoch, run: run, id: id, placement: placement) }
 
+    /// The same result, known to be fresh up to `id` at least; its rank stays.
+    package func through(_ id: StreamID) -> Self {
+        Self(epoch: epoch, run: run, id: max(self.id, id), placement: placement)
+    }
+
     /// `epoch.run.ms-sequence`, and `.placement` unless that is 0.
     package var description: String { "\(epoch).\(run).\(id)" + (placement == 0 ? "" : ".\(placement)") }
 

@@ -75,6 +75,14 @@ struct LiveQueryState: Sendable {
         self.everyMs = everyMs
     }
 
+    /// What the gateway holds, if that is the result as of all events that are applied.
+    func settledDigest(of gateway: NodeID) -> Digest? {
+        guard case .idle = phase, failures == 0, let digest, let subscriber = subscribers[gateway],
+            !subscriber.awaitsAnswer, subscriber.digest == digest
+        else { return nil }
+        return digest
+    }
+
     /// The digest that every subscriber holds, if they all hold the same.
     var sharedDigest: Digest? {
         guard let first = subscribers.values.first?.digest else { return nil }
@@ -111,6 +119,8 @@ struct ShardState: Sendable {
     var refused: [NodeID: Set<LiveQueryKey>] = [:]
     /// Of subscribers and of the refused.
     var interest = InterestSums()
+    /// Up to where each gateway was told that what it holds is fresh.
+    var settledThrough: [NodeID: StreamID] = [:]
     var events: UInt64 = 0
     var matches: UInt64 = 0
     var lastEventMs: Int64 = 0

@@ -20,7 +20,7 @@ extension RefreshMachine {
         case .summary(let gateway, let count, let fingerprint):
             if shards[shard]?.interest[gateway] ?? InterestSum() == InterestSum(count: count, fingerprint: fingerprint)
             {
-                return []
+                return settled(for: gateway, in: shard)
             }
             // One side is wrong and the gateway owns the truth: forget, then ask.
             gatewayGone(gateway, in: shard)
@@ -50,6 +50,7 @@ extension RefreshMachine {
 
     mutating func gatewayGone(_ gateway: NodeID, in shard: ShardID) {
         guard shards[shard]?.interest[gateway] != nil else { return }
+        shards[shard]?.settledThrough[gateway] = nil
         for slot in shards[shard]?.slots ?? [] { unsubscribe(gateway, from: slot) }
         for key in shards[shard]?.refused.removeValue(forKey: gateway) ?? [] {
             shards[shard]?.interest.remove(key, of: gateway)

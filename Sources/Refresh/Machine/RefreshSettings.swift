@@ -14,6 +14,8 @@ package struct RefreshSettings: Sendable {
     package var liveQueriesMax = 1_000_000
     /// Recent events kept per shard, to answer a returning gateway without a query.
     package var historyMax = 1_024
+    /// Live queries under way that an answer to a summary may name; with more there is none.
+    package var settledExceptionsMax = 1_024
     /// Back-off after a run that failed for a passing reason.
     package var retryMinMs: Int64 = 100
     package var retryMaxMs: Int64 = 5_000

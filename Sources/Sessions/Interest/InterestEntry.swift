@@ -33,6 +33,19 @@ struct InterestEntry: Sendable {
             case .result(let result): KnownResult(digest: result.digest, position: result.position)
             }
         }
+
+        /// The same, fresh up to `id` at least.
+        mutating func settle(through id: StreamID) {
+            switch self {
+            case .nothing: break
+            case .claim(var known):
+                known.position = known.position?.through(id)
+                self = .claim(known)
+            case .result(var result):
+                result.position = result.position.through(id)
+                self = .result(result)
+            }
+        }
     }
 
     init(query: LiveQuery, place: ShardPlace) {

@@ -57,7 +57,10 @@ extension InterestMachine {
             }
             return deliver(entry, .failed(error), answers)
         case .announceAll(let shard, _):
-            return entries.keys { $0.place.shard == shard }.flatMap { announce($0, nowMs: nowMs) }
+            return entries.keys(of: shard).flatMap { announce($0, nowMs: nowMs) }
+        case .settled(let shard, _, let through, let except, let held):
+            entries.settle(shard, through: through, except: Set(except), held: held)
+            return []
         }
     }
 
@@ -75,7 +78,7 @@ extension InterestMachine {
             case .unchanged(let shard, _, _, _, let epoch, _): (shard, epoch)
             case .ticked(let shard, _, _, let position, _), .failed(let shard, _, let position, _, _):
                 (shard, position.epoch)
-            case .announceAll(let shard, let epoch): (shard, epoch)
+            case .announceAll(let shard, let epoch), .settled(let shard, let epoch, _, _, _): (shard, epoch)
             }
         let newest = epochs[shard] ?? 0
         if epoch > newest { epochs[shard] = epoch }

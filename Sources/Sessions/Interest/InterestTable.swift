@@ -28,6 +28,7 @@ struct InterestTable: Sendable {
     private static let leftoversMax = 1_024
 
     private var entries: [LiveQueryKey: InterestEntry] = [:]
+    private var keysOfShards: [ShardID: Set<LiveQueryKey>] = [:]
     private var deadlines = Heap<Deadline>()
     private(set) var totals = Totals()
 
@@ -38,9 +39,11 @@ struct InterestTable: Sendable {
         _modify {
             // No copy of the entry is kept: it would be the second owner of its dictionary while that changes.
             let (lingerUntilMs, repeatAtMs) = (entries[key]?.lingerUntilMs, entries[key]?.repeatAtMs)
+            let shard = entries[key]?.place.shard
             count(entries[key], -1)
             defer {
                 count(entries[key], 1)
+                if entries[key]?.place.shard != shard { moved(key, from: shard, to: entries[key]?.place.shard) }
                 if let atMs = entries[key]?.lingerUntilMs, atMs != lingerUntilMs { wait(until: atMs, key) }
                 if let atMs = entries[key]?.repeatAtMs, atMs != repeatAtMs { wait(until: atMs, key) }
             }
@@ -51,6 +54,34 @@ struct InterestTable: Sendable {
     /// Those that `isWanted`, in an order of their own. Linear.
     func keys(where isWanted: (InterestEntry) -> Bool = { _ in true }) -> [LiveQueryKey] {
         entries.filter { isWanted($0.value) }.keys.sorted { $0.digest.prefix < $1.digest.prefix }
+    }
+
+    /// Those that belong to a shard, in the same order.
+    func keys(of shard: ShardID) -> [LiveQueryKey] {
+        (keysOfShards[shard] ?? []).sorted { $0.digest.prefix < $1.digest.prefix }
+    }
+
+    private mutating func moved(_ key: LiveQueryKey, from former: ShardID?, to shard: ShardID?) {
+        if let former, keysOfShards[former]?.remove(key) != nil, keysOfShards[former]?.isEmpty == true {
+            keysOfShards[former] = nil
+        }
+        if let shard { keysOfShards[shard, default: []].insert(key) }
+    }
+
+    /// `InboxMessage.settled`: positions move on if what is held here is what `held` stands for. What still waits for an
+    /// answer is not known to be registered as it is here, and counts on neither side.
+    mutating func settle(
+        _ shard: ShardID, through: StreamID, except: Set<LiveQueryKey>, held: HeldFingerprint
+    ) {
+        var found = HeldFingerprint()
+        var settled: [LiveQueryKey] = []
+        for key in keysOfShards[shard] ?? [] where !except.contains(key) {
+            guard let entry = entries[key], !entry.isAwaiting, let known = entry.held.known else { continue }
+            found.insert(key, known.digest)
+            settled.append(key)
+        }
+        guard found == held else { return }
+        for key in settled { entries[key]?.held.settle(through: through) }
     }
 
     /// The next live query of which a deadline is over; nil when there is none. A deadline that was moved since is

@@ -221,6 +221,8 @@ extension InboxMessage {
             "ticked \(key.short) \(digest.hex.prefix(4)) \(position)"
         case .failed(_, let key, let position, let error, _): "failed \(key.short) \(position) \(error.message)"
         case .announceAll(let shard, let epoch): "announceAll \(shard) \(epoch)"
+        case .settled(let shard, let epoch, let through, let except, _):
+            "settled \(shard) through \(through) by \(epoch) except \(except.map(\.short))"
         }
     }
 }
@@ -261,7 +263,9 @@ extension InboxMessage {
     fileprivate var sender: (ShardID, UInt64) {
         switch self {
         case .result(let shard, _, let result, _): (shard, result.position.epoch)
-        case .unchanged(let shard, _, _, _, let epoch, _), .announceAll(let shard, let epoch): (shard, epoch)
+        case .unchanged(let shard, _, _, _, let epoch, _), .announceAll(let shard, let epoch),
+            .settled(let shard, let epoch, _, _, _):
+            (shard, epoch)
         case .ticked(let shard, _, _, let position, _), .failed(let shard, _, let position, _, _):
             (shard, position.epoch)
         }
@@ -281,6 +285,8 @@ extension InboxMessage {
         case .failed(let shard, let key, let position, let error, let answers):
             return .failed(shard: shard, key: key, position: forge(position), error: error, answers: answers)
         case .announceAll(let shard, _): return .announceAll(shard: shard, epoch: epoch)
+        case .settled(let shard, _, let through, let except, let held):
+            return .settled(shard: shard, epoch: epoch, through: through, except: except, held: held)
         }
     }
 }

@@ -108,6 +108,9 @@ import Testing
             shard: ShardID(3), key: Fixture.query().key, position: Fixture.position,
             error: RequestError(.timeout, "slow")),
         .announceAll(shard: ShardID(3), epoch: .max),
+        .settled(
+            shard: ShardID(3), epoch: .max, through: StreamID(ms: 5, sequence: 6), except: [Fixture.query().key],
+            held: HeldFingerprint(value: .max)),
     ]
 
     @Test(arguments: messages)
@@ -126,6 +129,9 @@ import Testing
 
     @Test(arguments: [
         "", "{}", #"{"shard":0}"#, #"{"shard":0,"type":"announceAll","epoch":1}"#, #"{"shard":0,"type":"x","key":""}"#,
+        #"{"shard":0,"type":"settled","epoch":"1","through":"1","except":[],"held":"0"}"#,
+        #"{"shard":0,"type":"settled","epoch":"1","through":"1-1","except":["0"],"held":"0"}"#,
+        #"{"shard":0,"type":"settled","epoch":"1","through":"1-1","except":[],"held":"x"}"#,
     ])
     func nonsenseIsRefused(text: String) {
         #expect(throws: MessageError.self) { try InboxMessage(fields: [("m", Array(text.utf8))]) }

@@ -93,6 +93,7 @@ struct Asked {
             case .ticked: "\(to):ticked"
             case .failed(_, _, _, let error, _): "\(to):failed \(error.code.rawValue)"
             case .announceAll(_, let epoch): "\(to):announceAll \(epoch)"
+            case .settled(_, _, let through, let except, _): "\(to):settled \(through) except \(except.count)"
             }
         }
     }
@@ -104,7 +105,7 @@ struct Asked {
             case .unchanged(_, _, _, let position, _, _), .ticked(_, _, _, let position, _),
                 .failed(_, _, let position, _, _):
                 position
-            case .announceAll: nil
+            case .announceAll, .settled: nil
             }
         }
     }

@@ -1,0 +1,101 @@
+import JSON
+import LiveModel
+import Refresh
+import Testing
+
+/// How far what a gateway holds is fresh although nothing touched it.
+@Suite struct SettledTests {
+    private static let other = Fixture.event("Other")
+    private static let gateway = NodeID("g")
+
+    private func onM() throws -> QueryRules { Fixture.rules([try Fixture.trigger(nil)]) }
+
+    private func summary(_ queries: [LiveQuery]) -> ControlMessage {
+        .summary(
+            gateway: Self.gateway, count: queries.count,
+            fingerprint: queries.reduce(0) { $0 ^ $1.key.digest.prefix })
+    }
+
+    private func held(_ results: [(LiveQuery, Int)]) -> HeldFingerprint {
+        results.reduce(into: HeldFingerprint()) { $0.insert($1.0.key, Fixture.digest($1.1)) }
+    }
+
+    @Test func aSummaryThatFitsIsAnsweredOncePerNews() throws {
+        var bench = Bench.settled(try onM())
+        let query = Fixture.query()
+        _ = bench.event(Self.other)
+        let told = bench.tell(summary([query])).sent.map(\.message)
+        #expect(
+            told == [
+                .settled(
+                    shard: Bench.shard, epoch: Bench.epoch, through: bench.lastID, except: [], held: held([(query, 1)]))
+            ])
+        #expect(bench.tell(summary([query])).isNothing, "no event since")
+        _ = bench.event(Self.other)
+        #expect(bench.tell(summary([query])).summary == ["g:settled \(bench.lastID) except 0"])
+    }
+
+    @Test func aSummaryThatDoesNotFitAsksAndTellsNothing() throws {
+        var bench = Bench.settled(try onM())
+        _ = bench.event(Self.other)
+        #expect(bench.tell(summary([])).summary == ["g:announceAll \(Bench.epoch)"])
+    }
+
+    @Test func whatIsUnderWayIsLeftOut() throws {
+        var bench = Bench.settled(try onM())
+        let (quiet, query) = (Fixture.query("R"), Fixture.query())
+        bench = Bench(["Q": try onM(), "R": Fixture.rules()])
+        for query in [query, quiet] { _ = bench.finish(bench.announce(query).runs[0], Fixture.result(1)) }
+        bench.nowMs += 1_000
+        let run = bench.event().runs[0]
+        let told = bench.tell(summary([query, quiet])).sent.map(\.message)
+        #expect(
+            told == [
+                .settled(
+                    shard: Bench.shard, epoch: Bench.epoch, through: bench.lastID, except: [query.key],
+                    held: held([(quiet, 1)]))
+            ])
+        // A run that failed covers nothing.
+        _ = bench.finish(run, .failed(RequestError(.timeout, "slow")))
+        _ = bench.event(Self.other)
+        #expect(bench.tell(summary([query, quiet])).summary == ["g:settled \(bench.lastID) except 1"])
+        // Nor does what could not be sent.
+        bench.nowMs += 60_000
+        let again = Asked(bench.machine.timeReached(nowMs: bench.nowMs)).runs[0]
+        _ = bench.finish(again, Fixture.result(2))
+        _ = bench.machine.sendFailed(Self.gateway, [query.key], nowMs: bench.nowMs)
+        _ = bench.event(Self.other)
+        #expect(bench.tell(summary([query, quiet])).summary == ["g:settled \(bench.lastID) except 1"])
+    }
+
+    @Test func nothingIsToldWhereNothingIsSettled() throws {
+        var bench = Bench(["Q": try onM()])
+        let run = bench.announce().runs[0]
+        _ = bench.event(Self.other)
+        #expect(bench.tell(summary([Fixture.query()])).isNothing)
+        _ = bench.finish(run, Fixture.result(1))
+        #expect(bench.tell(summary([Fixture.query()])).summary == ["g:settled \(bench.lastID) except 0"])
+    }
+
+    @Test func tooManyExceptionsAreNoAnswer() throws {
+        var settings = RefreshSettings()
+        settings.settledExceptionsMax = 0
+        var bench = Bench(["Q": try onM(), "R": Fixture.rules()], settings: settings)
+        let queries = [Fixture.query(), Fixture.query("R")]
+        for query in queries { _ = bench.finish(bench.announce(query).runs[0], Fixture.result(1)) }
+        bench.nowMs += 1_000
+        let run = bench.event().runs[0]
+        #expect(bench.tell(summary(queries)).isNothing)
+        _ = bench.finish(run, .unchanged)
+        #expect(bench.tell(summary(queries)).summary == ["g:settled \(bench.lastID) except 0"])
+    }
+
+    @Test func aGatewayThatComesBackIsToldAnew() throws {
+        var bench = Bench.settled(try onM())
+        _ = bench.event(Self.other)
+        #expect(bench.tell(summary([Fixture.query()])).sent.count == 1)
+        bench.machine.gatewayGone(Self.gateway)
+        _ = bench.finish(bench.announce().runs[0], Fixture.result(1))
+        #expect(bench.tell(summary([Fixture.query()])).sent.count == 1)
+    }
+}
