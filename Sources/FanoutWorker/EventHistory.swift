@@ -1,52 +1,65 @@
 package import Broker
 package import LiveModel
+package import Refresh
 
-/// The tail of a shard's event stream, read when the shard is taken.
+/// The tail of a shard's event stream, read page by page from its end when the shard is taken.
 package struct EventHistory: Sendable {
-    /// Oldest first, without a hole up to `lastID`; unreadable entries end the tail.
-    package private(set) var entries: [(StreamID, MutationEvent)] = []
+    /// Entries of one page: with the largest variables that is still a reply of some megabytes.
+    package static let pageMax = 64
+
     /// The last id the stream ever gave.
     package let lastID: StreamID
+    /// What the next page ends before; nil when nothing more is wanted, or can be had without a hole.
+    package private(set) var before: StreamID?
+    private var newestFirst: [EventEntry] = []
+    private var byteCount = 0
+    private let countMax: Int
+    private let bytesMax: Int
 
-    /// Without a tail: nothing before `lastID` can be judged.
-    package init(lastID: StreamID) {
+    /// - Parameters:
+    ///   - lastID: zero: there is no stream.
+    ///   - bytesMax: of the entries as the stream has them; the page that passes it counts in part.
+    package init(lastID: StreamID, countMax: Int, bytesMax: Int) {
         self.lastID = lastID
+        self.countMax = countMax
+        self.bytesMax = bytesMax
+        before = lastID == .zero ? nil : lastID.successor
     }
 
-    /// Where to read so as to get the last `countMax` entries: a guess, since ids are times, from where they should begin
-    /// if they came evenly. Nil: there is nothing to read.
-    package static func page(
-        of info: StreamInfo, countMax: Int
-    ) -> (after: StreamID, through: StreamID, limit: Int)? {
-        guard let firstID = info.firstID else { return nil }
-        var after = StreamID.zero
-        if info.length > countMax, info.lastID.ms > firstID.ms {
-            let spanMs = (info.lastID.ms - firstID.ms) / UInt64(max(1, info.length / countMax))
-            after = StreamID(ms: info.lastID.ms - spanMs, sequence: 0)
-        }
-        return (after, info.lastID, countMax * 4)
-    }
+    /// Oldest first, without a hole up to `lastID`; one that cannot be read ends the tail.
+    package var entries: [EventEntry] { newestFirst.reversed() }
 
-    /// - Parameter page: what stands there. A guess too early is cut short; then the tail is empty, which costs refreshes
-    ///   and nothing else.
-    package init(of info: StreamInfo, page: [StreamEntry], countMax: Int) {
-        lastID = info.lastID
-        guard page.count < countMax * 4 else { return }
-        for entry in page.suffix(countMax) {
-            guard let event = entry["e"].flatMap({ try? MutationEvent(encoded: $0) }) else {
-                entries = []
-                continue
+    /// - Parameter page: the last `pageMax` entries before `before`, newest first.
+    package mutating func add(_ page: [StreamEntry]) {
+        before = page.count < Self.pageMax ? nil : page.last?.id
+        var decoder = EventDecoder()
+        for entry in page {
+            let read = EventEntry(entry, &decoder)
+            guard read.event != nil, newestFirst.count < countMax, byteCount + read.byteCount <= bytesMax else {
+                before = nil
+                return
             }
-            entries.append((entry.id, event))
+            newestFirst.append(read)
+            byteCount += read.byteCount
         }
+        if newestFirst.count == countMax { before = nil }
     }
 
-    static func load(from broker: any Broker, stream: String, countMax: Int) async throws(BrokerError) -> EventHistory {
-        guard let info = try await broker.info(of: stream) else { return EventHistory(lastID: .zero) }
-        guard let (after, through, limit) = page(of: info, countMax: countMax) else {
-            return EventHistory(lastID: info.lastID)
+    static func load(
+        from broker: any Broker, stream: String, countMax: Int, bytesMax: Int
+    ) async throws(BrokerError) -> EventHistory {
+        let lastID = try await broker.info(of: stream)?.lastID ?? .zero
+        var history = EventHistory(lastID: lastID, countMax: countMax, bytesMax: bytesMax)
+        while let before = history.before {
+            history.add(try await broker.newest(stream, before: before, limit: pageMax))
         }
-        let entries = try await broker.range(stream, after: after, through: through, limit: limit)
-        return EventHistory(of: info, page: entries, countMax: countMax)
+        return history
+    }
+}
+
+extension EventEntry {
+    init(_ entry: StreamEntry, _ decoder: inout EventDecoder) {
+        let encoded = entry["e"]
+        self.init(id: entry.id, event: encoded.flatMap { decoder.event($0) }, byteCount: encoded?.count ?? 0)
     }
 }

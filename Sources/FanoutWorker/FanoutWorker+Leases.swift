@@ -58,7 +58,18 @@ extension FanoutWorker {
 
     private func begin(_ actions: [LeaseMachine.Action]) {
         endServing(actions)
-        if !actions.isEmpty { Task { await self.tellBroker(actions) } }
+        if actions.isEmpty { return }
+        lastLeaseCall += 1
+        let number = lastLeaseCall
+        leaseCalls[number] = Task {
+            await self.tellBroker(actions)
+            self.leaseCalls[number] = nil
+        }
+    }
+
+    /// A lease that was asked for before a drain, and comes, goes back before the broker is left.
+    func endLeaseCalls() async {
+        for call in leaseCalls.values { await call.value }
     }
 
     func perform(_ actions: [LeaseMachine.Action]) async {
@@ -132,7 +143,8 @@ extension FanoutWorker {
         await loadCatalogs()
         do {
             let history = try await EventHistory.load(
-                from: broker, stream: events, countMax: settings.refresh.historyMax)
+                from: broker, stream: events, countMax: settings.refresh.historyMax,
+                bytesMax: settings.refresh.historyBytesMax)
             // What gateways announced before this point they announce again when asked below.
             let controlEnd = try await broker.lastID(of: control)
             let listed = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
@@ -146,6 +158,7 @@ extension FanoutWorker {
                 nowMs: clock.nowMs())
             shardOfStream[events] = (shard, .events)
             shardOfStream[control] = (shard, .control)
+            leases.started(shard)
             reader.follow(events, after: history.lastID, server: grant?.server)
             reader.follow(control, after: controlEnd, server: grant?.server)
             perform(asks)
@@ -153,7 +166,8 @@ extension FanoutWorker {
         } catch {
             logger.warning("shard could not be started", metadata: ["shard": "\(shard)", "error": "\(error)"])
             stop(shard, epoch)
-            await perform(leases.startFailed(shard, epoch: epoch))
+            await perform(leases.startFailed(shard, epoch: epoch, nowMs: clock.nowMs()))
+            armLeaseTimer()
         }
     }
 

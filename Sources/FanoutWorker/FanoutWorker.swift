@@ -62,6 +62,9 @@ package actor FanoutWorker {
     private var outgoing: FlightQueue<Outgoing>
     private var alarm = Alarm()
     var leaseAlarm = Alarm()
+    /// What the broker is being told of leases; each call ends with the broker's time-out.
+    var leaseCalls: [Int: Task<Void, Never>] = [:]
+    var lastLeaseCall = 0
     /// Leases on their way back.
     var releasesUnderWay = 0
     var checkpointed: [ShardID: StreamID] = [:]
@@ -122,6 +125,7 @@ package actor FanoutWorker {
     package func drain() async {
         isDraining = true
         await perform(leases.drain(nowMs: clock.nowMs()))
+        await endLeaseCalls()
         reader.close()
     }
 
@@ -159,6 +163,12 @@ package actor FanoutWorker {
         }
     }
 
+    private func replay(_ page: ReplayPage) async {
+        let stream = broker.keys.events(shard: page.shard.number)
+        let entries = try? await broker.newest(stream, before: page.before, limit: page.limit)
+        perform(machine.replayRead(page, entries, nowMs: clock.nowMs()))
+    }
+
     // MARK: Actions
 
     func perform(_ actions: [RefreshAction]) {
@@ -167,6 +177,7 @@ package actor FanoutWorker {
             switch action {
             case .run(let batch): run(batch)
             case .send(let gateway, let message): if send(message, to: gateway) { mustFly = true }
+            case .replay(let page): Task { await self.replay(page) }
             }
         }
         if mustFly { fly() }

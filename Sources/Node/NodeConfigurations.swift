@@ -59,6 +59,8 @@ extension ServiceNode {
         worker.refresh.pacedRunsPerSecond = settings.worker.pacedRunsPerSecond
         worker.refresh.pacedStatementsMax = settings.worker.pacedStatementsMax
         worker.refresh.historyMax = settings.worker.historyMax
+        worker.refresh.historyBytesMax = settings.worker.historyBytesMax
+        worker.refresh.replayMax = settings.worker.replayMax
         worker.lease.ttlMs = Int64(settings.cluster.leaseTtlMs)
         worker.lease.renewMs = Int64(settings.cluster.leaseRenewMs)
         worker.lease.holdOffMs = settings.cluster.awaitFormerOwners ? worker.lease.ttlMs : 0

@@ -173,7 +173,8 @@ struct LeaseContractTests {
         let ids = try #require(try await broker.appendFenced(lease: key, epoch: old, appends))
         #expect(ids.count == 2)
         #expect(
-            try await broker.range(fixture.events, after: .zero, through: nil, limit: 9)
+            try await broker.newest(
+                fixture.events, before: .max, limit: 9)
                 == [StreamEntry(id: ids[0], fields: [("n", value), ("m", [])])])
         func checkpoint(_ id: StreamID, _ epoch: UInt64) async throws -> Bool {
             try await broker.checkpoint(

@@ -74,7 +74,7 @@ struct MemoryFaultTests {
         broker.failNextAppend(executed: false)
         #expect(await errorCode { _ = try await broker.append(append(2)) } == .outcomeUnknown)
         _ = try await broker.append(append(3))
-        let entries = try await broker.range("s", after: .zero, through: nil, limit: 9)
+        let entries = Array(try await broker.newest("s", before: .max, limit: 9).reversed())
         #expect(StreamBatch(stream: "s", entries: entries).numbers == [1, 3])
     }
 

@@ -76,7 +76,8 @@ struct RedisTLSTests {
         let broker = try redis.broker("tls")
         let large = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let ids = try await broker.append([StreamAppend(stream: "s", fields: [("n", large)])])
-        let entries = try await broker.range("s", after: .zero, through: nil, limit: 1)
+        let entries = try await broker.newest(
+            "s", before: .max, limit: 1)
         #expect(entries == [StreamEntry(id: ids[0], fields: [("n", large)])])
         redis.kill()
         try await eventually { !broker.state.connected }

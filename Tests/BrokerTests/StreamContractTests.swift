@@ -17,13 +17,13 @@ struct StreamContractTests {
             StreamAppend(stream: fixture.control, fields: [("c", [1])]),
         ])
         #expect(ids.count == 3 && ids[0] < ids[1])
-        let entries = try await broker.range(fixture.events, after: .zero, through: nil, limit: 10)
+        let entries = Array(try await broker.newest(fixture.events, before: .max, limit: 10).reversed())
         #expect(entries.map(\.id) == [ids[0], ids[1]])
         #expect(entries[0] == StreamEntry(id: ids[0], fields: [("a", every), ("a", []), ("", [0])]))
-        #expect(try await broker.range(fixture.events, after: ids[0], through: nil, limit: 10).map(\.id) == [ids[1]])
-        #expect(try await broker.range(fixture.events, after: .zero, through: ids[0], limit: 10).map(\.id) == [ids[0]])
-        #expect(try await broker.range(fixture.events, after: .zero, through: nil, limit: 1).map(\.id) == [ids[0]])
-        #expect(try await broker.range(fixture.events, after: ids[1], through: nil, limit: 10).isEmpty)
+        #expect(try await broker.newest(fixture.events, before: .max, limit: 10).map(\.id) == [ids[1], ids[0]])
+        #expect(try await broker.newest(fixture.events, before: ids[1], limit: 10).map(\.id) == [ids[0]])
+        #expect(try await broker.newest(fixture.events, before: .max, limit: 1).map(\.id) == [ids[1]])
+        #expect(try await broker.newest(fixture.events, before: ids[0], limit: 10).isEmpty)
         #expect(try await broker.append([]).isEmpty)
         await broker.close()
     }
@@ -88,7 +88,7 @@ struct StreamContractTests {
             return try await group.reduce(into: Set<StreamID>()) { $0.insert($1) }
         }
         #expect(ids.count == 10_000)
-        let entries = try await broker.range(stream, after: .zero, through: nil, limit: 20_000)
+        let entries = Array(try await broker.newest(stream, before: .max, limit: 20_000).reversed())
         #expect(Set(entries.map(\.id)) == ids)
         #expect(Set(StreamBatch(stream: stream, entries: entries).numbers) == Set(0..<10_000))
         #expect(broker.state.queuedRequests == 0 && broker.state.queuedBytes == 0)
@@ -111,7 +111,7 @@ struct StreamContractTests {
             }
             try await group.waitForAll()
         }
-        let entries = try await broker.range(stream, after: .zero, through: nil, limit: 1000)
+        let entries = Array(try await broker.newest(stream, before: .max, limit: 1000).reversed())
         for caller in 0..<8 {
             let steps = entries.filter { $0["caller"] == [UInt8(caller)] }.compactMap { $0["step"]?.first }
             #expect(steps == (0..<20).map { UInt8($0) })

@@ -162,8 +162,8 @@ struct PublisherTests {
             func doubts() async throws -> [Int] {
                 var counts: [Int] = []
                 for shard in 0..<Self.shardCount {
-                    let entries = try await parts.broker.range(
-                        parts.broker.keys.events(shard: shard), after: .zero, through: nil, limit: 1_000)
+                    let entries = try await parts.broker.newest(
+                        parts.broker.keys.events(shard: shard), before: .max, limit: 1_000)
                     counts.append(entries.count { $0["doubt"] != nil })
                 }
                 return counts
@@ -195,9 +195,9 @@ struct PublisherTests {
             sweeping.cancel()
             await sweeping.value
             // No worker can take it for an event, so it runs everything in the shard again.
-            let entries = try await parts.broker.range(
-                parts.broker.keys.events(shard: 0), after: .zero, through: nil, limit: 1_000)
-            #expect(entries.last?["e"] == nil)
+            let entries = try await parts.broker.newest(
+                parts.broker.keys.events(shard: 0), before: .max, limit: 1_000)
+            #expect(entries.first?["e"] == nil)
         }
     }
 
@@ -214,8 +214,8 @@ struct PublisherTests {
             let heard = try await parts.heard()
             #expect(heard.count == Self.shardCount, "what was folded may concern anybody")
             // A worker cannot read it as an event, and so runs everything in the shard again.
-            let first = try await parts.broker.range(
-                parts.broker.keys.events(shard: 0), after: .zero, through: nil, limit: 1_000)
+            let first = try await parts.broker.newest(
+                parts.broker.keys.events(shard: 0), before: .max, limit: 1_000)
             #expect(first.contains { $0["e"].map { (try? MutationEvent(encoded: $0)) == nil } ?? false })
         }
     }

@@ -103,11 +103,11 @@ package final class MemoryBroker: Broker {
         try serve { store, nowMs in store.stream(stream, nowMs: nowMs)?.info }
     }
 
-    package func range(
-        _ stream: String, after: StreamID, through: StreamID?, limit: Int
+    package func newest(
+        _ stream: String, before: StreamID, limit: Int
     ) async throws(BrokerError) -> [StreamEntry] {
         try serve { store, nowMs in
-            store.stream(stream, nowMs: nowMs)?.range(after: after, through: through ?? .max, limit: limit) ?? []
+            store.stream(stream, nowMs: nowMs)?.newest(before: before, limit: limit) ?? []
         }
     }
 

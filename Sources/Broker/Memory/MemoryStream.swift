@@ -42,6 +42,11 @@ package struct MemoryStream {
         return Array(storage[index(from: from)...].prefix(limit).prefix { $0.id <= through })
     }
 
+    /// The last entries with an id less than `before`, newest first.
+    package func newest(before: StreamID, limit: Int) -> [StreamEntry] {
+        storage[head..<index(from: before)].suffix(max(0, limit)).reversed()
+    }
+
     func contains(_ id: StreamID) -> Bool {
         let index = index(from: id)
         return index < storage.count && storage[index].id == id

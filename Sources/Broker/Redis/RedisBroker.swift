@@ -100,13 +100,12 @@ package final class RedisBroker: Broker {
         return try StreamInfo.decode(values[0])
     }
 
-    package func range(
-        _ stream: String, after: StreamID, through: StreamID?, limit: Int
+    package func newest(
+        _ stream: String, before: StreamID, limit: Int
     ) async throws(BrokerError) -> [StreamEntry] {
-        guard limit > 0, after < .max else { return [] }
+        guard limit > 0, before > .zero else { return [] }
         let value = try await routes.value(
-            CommandBuffer("XRANGE", stream, "(\(after)", through?.description ?? "+", "COUNT", String(limit)),
-            key: stream)
+            CommandBuffer("XREVRANGE", stream, "(\(before)", "-", "COUNT", String(limit)), key: stream)
         var entries: [StreamEntry] = []
         for element in value.array ?? [] { entries.append(try StreamEntry.decode(element)) }
         return entries

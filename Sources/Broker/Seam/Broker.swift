@@ -31,10 +31,8 @@ package protocol Broker: Sendable {
     func makeReader(name: String) -> any StreamReader
     /// Nil when the stream does not exist.
     func info(of stream: String) async throws(BrokerError) -> StreamInfo?
-    /// Entries with an id greater than `after`, up to and including `through`, oldest first, at most `limit`.
-    func range(
-        _ stream: String, after: StreamID, through: StreamID?, limit: Int
-    ) async throws(BrokerError) -> [StreamEntry]
+    /// The last entries with an id less than `before`, newest first, at most `limit`.
+    func newest(_ stream: String, before: StreamID, limit: Int) async throws(BrokerError) -> [StreamEntry]
     /// Removes entries with an id below `minimumID`; returns how many. Exact. A reader that starts at a position
     /// whose own entry is gone may be told of a gap that is none, so keep the entry of the last checkpoint.
     @discardableResult

@@ -27,8 +27,13 @@ extension RefreshMachine {
             let lastEventID: StreamID = if case .regressed = signal { .zero } else { lastEventID(of: shard) ?? .zero }
             actions += eventsLost(shard, lastEventID: lastEventID, nowMs: nowMs)
         }
-        let events = entries.map { entry in (entry.id, entry["e"].flatMap { decoder.event($0) }) }
-        return actions + eventsArrived(shard, events, nowMs: nowMs)
+        return actions + eventsArrived(shard, entries.map { EventEntry($0, &decoder) }, nowMs: nowMs)
+    }
+
+    /// - Parameter entries: what `page` asked for, newest first; nil when the broker could not be asked.
+    package mutating func replayRead(_ page: ReplayPage, _ entries: [StreamEntry]?, nowMs: Int64) -> [RefreshAction] {
+        var decoder = EventDecoder()
+        return replayRead(page, entries.map { $0.map { EventEntry($0, &decoder) } }, nowMs: nowMs)
     }
 
     /// A read of the shard's control stream.

@@ -25,12 +25,14 @@ struct LiveQueryState: Sendable {
         case queued
         /// In the queue of those that run again without an event, at a pace.
         case paced
+        /// Waits to hear whether an event older than those remembered touched it.
+        case judged
         case running(batch: UInt64, again: Bool)
 
         var name: PhaseCounts.Name {
             switch self {
             case .idle: .idle
-            case .waiting: .waiting
+            case .waiting, .judged: .waiting
             case .queued: .queued
             case .paced: .paced
             case .running: .running
@@ -99,55 +101,5 @@ struct PhaseCounts: Sendable {
     subscript(name: Name) -> Int {
         get { counts[name.rawValue] }
         set { counts[name.rawValue] = newValue }
-    }
-}
-
-/// One shard that this worker owns.
-struct ShardState: Sendable {
-    let epoch: UInt64
-    /// Positions of earlier epochs cannot be judged at all.
-    let trustedEpoch: UInt64
-    let ownedSinceMs: Int64
-    /// Events up to here are applied.
-    var lastEventID: StreamID
-    /// Positions below this cannot be judged from `history`.
-    var historyFloor: StreamID
-    var history: Deque<HistoryEntry> = []
-    var runs: UInt64 = 0
-    var slots: Set<Int32> = []
-    /// What gateways announced and this worker could not take: bounded by their own bounds on live queries.
-    var refused: [NodeID: Set<LiveQueryKey>] = [:]
-    /// Of subscribers and of the refused.
-    var interest = InterestSums()
-    /// Up to where each gateway was told that what it holds is fresh.
-    var settledThrough: [NodeID: StreamID] = [:]
-    var events: UInt64 = 0
-    var matches: UInt64 = 0
-    var lastEventMs: Int64 = 0
-    var lastRefreshMs: Int64 = 0
-    var takeOver = TakeOverCounts()
-    var phases = PhaseCounts()
-
-    struct HistoryEntry: Sendable {
-        let id: StreamID
-        let event: MutationEvent
-    }
-
-    /// An entry of the shard's event stream.
-    /// - Returns: false when it is applied already.
-    mutating func applies(_ id: StreamID, nowMs: Int64) -> Bool {
-        guard id > lastEventID else { return false }
-        lastEventID = id
-        if historyFloor == .max { historyFloor = id }
-        events += 1
-        lastEventMs = nowMs
-        return true
-    }
-
-    mutating func remember(_ event: MutationEvent, id: StreamID, countMax: Int) {
-        history.append(HistoryEntry(id: id, event: event))
-        guard history.count > countMax else { return }
-        history.removeFirst()
-        historyFloor = history.first?.id ?? id
     }
 }

@@ -6,6 +6,17 @@ package enum RefreshAction: Sendable {
     case run(RunBatch)
     /// Deliver to a gateway's inbox, in this order per gateway.
     case send(to: NodeID, InboxMessage)
+    /// Read older events of a shard; answer with `replayRead`.
+    case replay(ReplayPage)
+}
+
+/// Entries of a shard's event stream to be read: the newest ones before an id.
+package struct ReplayPage: Sendable, Hashable {
+    package let shard: ShardID
+    package let before: StreamID
+    package let limit: Int
+    /// Unique per machine.
+    package let number: UInt64
 }
 
 /// Live queries that run together.

@@ -2,21 +2,22 @@ package import LiveModel
 
 /// Events of the shards: what they touch runs again, and the last ones are remembered.
 extension RefreshMachine {
-    /// Entries of a shard's event stream, in stream order. `nil` stands for an entry that could not be read: since
-    /// nobody knows what it meant, everything in the shard runs again.
+    /// Entries of a shard's event stream, in stream order. After one that could not be read everything in the shard runs
+    /// again.
     package mutating func eventsArrived(
-        _ shard: ShardID, _ entries: [(StreamID, MutationEvent?)], nowMs: Int64
+        _ shard: ShardID, _ entries: [EventEntry], nowMs: Int64
     ) -> [RefreshAction] {
         guard shards[shard] != nil else { return [] }
-        for (id, event) in entries {
+        for entry in entries {
             // Nothing here may hold a copy of the state: its whole history would be copied with every event.
-            guard shards[shard]?.applies(id, nowMs: nowMs) == true else { continue }
-            guard let event else {
-                forgetHistory(of: shard, upTo: id)
+            guard shards[shard]?.applies(entry.id, nowMs: nowMs) == true else { continue }
+            guard let event = entry.event else {
+                forgetHistory(of: shard, upTo: entry.id)
                 refreshAll(of: shard, nowMs: nowMs)
                 continue
             }
-            shards[shard]?.remember(event, id: id, countMax: settings.historyMax)
+            shards[shard]?.history.append(entry)
+            shards[shard]?.cutHistory(countMax: settings.historyMax, bytesMax: settings.historyBytesMax)
             guard let matches = indexes[shard]?.match(event) else { continue }
             for (trigger, count) in matches.conditionErrors {
                 conditionErrors[trigger, default: 0] += UInt64(count)
@@ -40,10 +41,11 @@ extension RefreshMachine {
         return dispatch(nowMs: nowMs)
     }
 
-    /// Results fresh up to less than `floor` cannot be judged any more.
+    /// Results fresh up to less than `floor` cannot be judged any more, not by what the stream still has either.
     mutating func forgetHistory(of shard: ShardID, upTo floor: StreamID) {
-        shards[shard]?.historyFloor = floor
-        shards[shard]?.history.removeAll()
+        shards[shard]?.history = EventTail(floor: floor)
+        shards[shard]?.lossFloor = floor
+        shards[shard]?.replay = Replay()
     }
 
     mutating func refreshAll(of shard: ShardID, nowMs: Int64) {

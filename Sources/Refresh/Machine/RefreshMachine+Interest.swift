@@ -79,6 +79,11 @@ extension RefreshMachine {
                 shards[shard]?.interest.insert(query.key, of: gateway)
             }
             states[slot]?.subscribers[gateway] = subscriber
+            if case .judged = state.phase, !ask.isFresh, let known, known.digest == state.digest {
+                let newer = state.position.map { newerRank(of: $0, or: known, in: shard) }
+                states[slot]?.position = newer
+                return []
+            }
             if !ask.isFresh, case .idle = state.phase, let digest = state.digest, digest == known?.digest,
                 let position = state.position, isAfter(subscriber.afterRun, position, in: shard)
             {
@@ -118,14 +123,15 @@ extension RefreshMachine {
         shards[shard]?.phases[state.phase.name] += 1
         indexes[shard, default: RuleIndex()].insert(slot, rules: queryRules)
         scheduleInterval(slot, nowMs: nowMs)
-        if let known, let read = known.position, !ask.isFresh, isStillFresh(known, rules: queryRules, in: shard) {
-            let position = Position(
-                epoch: read.epoch, run: read.run, id: shards[shard]?.lastEventID ?? read.id)
-            states[slot]?.digest = known.digest
-            states[slot]?.position = position
-            states[slot]?.subscribers[gateway]?.awaitsAnswer = false
-            shards[shard]?.takeOver.kept += 1
-            return [unchanged(query.key, known.digest, at: position, in: shard, to: gateway, answers: ask.number)]
+        if let known, let read = known.position, !ask.isFresh {
+            let freshness = freshness(of: known, rules: queryRules, in: shard)
+            if freshness != .doubtful {
+                states[slot]?.digest = known.digest
+                states[slot]?.position = Position(epoch: read.epoch, run: read.run, id: read.id)
+                if freshness == .fresh { return keep(slot, nowMs: nowMs) }
+                judgeLater(slot, nowMs: nowMs)
+                return []
+            }
         }
         // Somebody's screen is empty, or it shows what may be old: the first goes before the second.
         trigger(slot, cause: .none, isPaced: known != nil, nowMs: nowMs)
@@ -161,15 +167,24 @@ extension RefreshMachine {
         run == 0 || position.epoch == shards[shard]?.epoch && position.run > run
     }
 
-    /// Whether nothing relevant happened since `known` was read. Any doubt says no: a run with the known digest is
+    enum Freshness {
+        /// Nothing relevant happened since.
+        case fresh
+        /// Nothing that is remembered, but it may be that something happened before.
+        case older
+        case doubtful
+    }
+
+    /// Whether anything relevant happened since `known` was read. Any doubt says so: a run with the known digest is
     /// cheap, a stale screen is not.
-    func isStillFresh(_ known: KnownResult, rules: QueryRules, in shard: ShardID) -> Bool {
+    func freshness(of known: KnownResult, rules: QueryRules, in shard: ShardID) -> Freshness {
         guard let position = known.position, rules.everyMs == nil, isCredible(position, in: shard),
             let shard = shards[shard]
-        else { return false }
-        guard position.epoch >= shard.trustedEpoch, position.id >= shard.historyFloor, position.id <= shard.lastEventID
-        else { return false }
-        return !shard.history.contains { $0.id > position.id && RuleIndex.concerns($0.event, rules: rules) }
+        else { return .doubtful }
+        guard position.epoch >= shard.trustedEpoch, position.id >= shard.lossFloor, position.id <= shard.lastEventID,
+            !shard.history.concerns(rules, after: position.id)
+        else { return .doubtful }
+        return position.id >= shard.history.floor ? .fresh : .older
     }
 
     mutating func unsubscribe(_ gateway: NodeID, from slot: Int32) {

@@ -11,7 +11,7 @@ extension RefreshMachine {
                 guard let state = states[slot] else { continue }
                 switch state.phase {
                 case .queued where !isPaced, .paced where isPaced: break
-                case .idle, .waiting, .queued, .paced, .running: continue
+                case .idle, .waiting, .queued, .paced, .judged, .running: continue
                 }
                 let position = takePosition(in: state.shard)
                 enter(.running(batch: nextBatch, again: false), slot)

@@ -11,7 +11,7 @@ extension RefreshMachine {
         // The oldest cause stays: latency is told for the event that waited longest.
         if state.cause == nil || state.cause?.traceID.isEmpty == true { states[slot]?.cause = cause }
         switch state.phase {
-        case .idle:
+        case .idle, .judged:
             let earliest = state.lastStartMs + settings.coalesceGapMs
             if isPaced {
                 enqueuePaced(slot)
@@ -29,7 +29,7 @@ extension RefreshMachine {
     /// For a new subscriber: a run that is yet to start will serve it, one in flight may not carry the body it needs.
     mutating func triggerUnlessPending(_ slot: Int32, isPaced: Bool, nowMs: Int64) {
         switch states[slot]?.phase {
-        case .idle, .running, .paced: trigger(slot, cause: .none, isPaced: isPaced, nowMs: nowMs)
+        case .idle, .judged, .running, .paced: trigger(slot, cause: .none, isPaced: isPaced, nowMs: nowMs)
         case .waiting, .queued, nil: break
         }
     }
@@ -73,10 +73,9 @@ extension RefreshMachine {
 
     /// When `timeReached` should be called next; nil when nothing waits for a time.
     package var nextDeadlineMs: Int64? {
-        guard paced.count > 0, runsInFlight < settings.runsMax, pacedBatches.count < settings.pacedStatementsMax else {
-            return timers.earliestMs
-        }
-        return min(timers.earliestMs ?? .max, pace.nextMs)
+        let mayRunPaced =
+            paced.count > 0 && runsInFlight < settings.runsMax && pacedBatches.count < settings.pacedStatementsMax
+        return [timers.earliestMs, replayStartsMs.values.min(), mayRunPaced ? pace.nextMs : nil].compactMap { $0 }.min()
     }
 
     package mutating func timeReached(nowMs: Int64) -> [RefreshAction] {
@@ -95,6 +94,6 @@ extension RefreshMachine {
                 trigger(entry.slot, cause: .none, nowMs: nowMs)
             }
         }
-        return dispatch(nowMs: nowMs)
+        return startReplays(nowMs: nowMs) + dispatch(nowMs: nowMs)
     }
 }

@@ -27,6 +27,9 @@ package struct RefreshMachine: Sendable {
     /// Of shards that are gone, too.
     var formerTakeOver = TakeOverCounts()
     var timers = TimerHeap()
+    /// When shards begin to look at older events.
+    var replayStartsMs: [ShardID: Int64] = [:]
+    var lastReplay: UInt64 = 0
     var nextSlot: Int32 = 0
     var nextBatch: UInt64 = 0
     var runsInFlight = 0
@@ -55,19 +58,20 @@ package struct RefreshMachine: Sendable {
     /// The lease of `shard` was taken under `epoch`. Next, every gateway is asked to announce its interest.
     /// - Parameters:
     ///   - lastEventID: last id that the shard's event stream ever gave out.
-    ///   - history: the last entries of that stream, oldest first, without a hole up to `lastEventID`.
+    ///   - history: the last entries of that stream, oldest first, without a hole up to `lastEventID`, all readable.
     ///   - trustedEpoch: results of earlier epochs may lack events that the broker's former server lost.
     package mutating func shardAcquired(
-        _ shard: ShardID, epoch: UInt64, lastEventID: StreamID, history: [(StreamID, MutationEvent)],
-        trustedEpoch: UInt64 = 0, nowMs: Int64
+        _ shard: ShardID, epoch: UInt64, lastEventID: StreamID, history: [EventEntry], trustedEpoch: UInt64 = 0,
+        nowMs: Int64
     ) {
         _ = shardLost(shard)
         var state = ShardState(
             epoch: epoch, trustedEpoch: trustedEpoch, ownedSinceMs: nowMs, lastEventID: lastEventID,
+            history: EventTail(floor: history.first?.id ?? lastEventID),
             // An empty stream may be a new one after a loss: nothing is judged before its first event.
-            historyFloor: history.first?.0 ?? (lastEventID == .zero ? .max : lastEventID))
-        for (id, event) in history.suffix(settings.historyMax) { state.history.append(.init(id: id, event: event)) }
-        if history.count > settings.historyMax { state.historyFloor = state.history.first?.id ?? lastEventID }
+            lossFloor: lastEventID == .zero ? .max : .zero)
+        for entry in history { state.history.append(entry) }
+        state.cutHistory(countMax: settings.historyMax, bytesMax: settings.historyBytesMax)
         state.takeOver.replayed = UInt64(state.history.count)
         shards[shard] = state
     }
@@ -77,6 +81,7 @@ package struct RefreshMachine: Sendable {
     @discardableResult
     package mutating func shardLost(_ shard: ShardID) -> Int {
         guard let state = shards.removeValue(forKey: shard) else { return 0 }
+        replayStartsMs[shard] = nil
         formerTakeOver += state.takeOver
         for slot in state.slots { drop(slot) }
         return state.slots.count

@@ -14,6 +14,16 @@ package struct RefreshSettings: Sendable {
     package var liveQueriesMax = 1_000_000
     /// Recent events kept per shard, to answer a returning gateway without a query.
     package var historyMax = 1_024
+    /// Bytes of those, as the stream has them.
+    package var historyBytesMax = 4 << 20
+    /// Older events that are read from the stream once, to judge what gateways hold from before.
+    package var replayMax = 8_192
+    /// As many of them as one run costs: with few live queries to judge, runs are cheaper.
+    package var replayPerRun = 32
+    /// Entries of one read.
+    package var replayPageMax = 64
+    /// What is announced within this time is judged together.
+    package var replayGatherMs: Int64 = 50
     /// Live queries under way that an answer to a summary may name; with more there is none.
     package var settledExceptionsMax = 1_024
     /// Back-off after a run that failed for a passing reason.

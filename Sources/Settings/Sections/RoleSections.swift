@@ -10,6 +10,8 @@ extension Settings {
         package var pacedRunsPerSecond: Int
         package var pacedStatementsMax: Int
         package var historyMax: Int
+        package var historyBytesMax: Int
+        package var replayMax: Int
 
         init(_ values: SettingValues) {
             coalesceGapMs = values.int("worker.coalesceGapMs")
@@ -21,6 +23,8 @@ extension Settings {
             pacedRunsPerSecond = values.int("worker.pacedRunsPerSecond")
             pacedStatementsMax = values.int("worker.pacedStatementsMax")
             historyMax = values.int("worker.historyMax")
+            historyBytesMax = values.int("worker.historyBytesMax")
+            replayMax = values.int("worker.replayMax")
         }
     }
 

@@ -155,7 +155,12 @@ extension SettingTable {
         .int("worker.pacedStatementsMax", 2, in: 1...1024, "Statements in flight for such re-runs."),
         .int(
             "worker.historyMax", 1024, in: 1...100_000,
-            "Events of each shard that are remembered: what a returning gateway holds from before them runs again."),
+            "Events of each shard that are remembered, to judge whether what a gateway holds is still the result."),
+        .bytes(
+            "worker.historyBytesMax", 4 * mib, in: kib...4096 * mib, "Of those of one shard, as its stream has them."),
+        .int(
+            "worker.replayMax", 8192, in: 0...10_000_000,
+            "Older events read from a shard's stream to judge what many live queries hold from before; then they run."),
     ]
 
     private static let gateway: [SettingKey] = [

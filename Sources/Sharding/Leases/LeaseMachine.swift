@@ -18,6 +18,9 @@ package struct LeaseMachine: Sendable {
         package var marginMs: Int64 = 500
         /// How long a server process must know of a lease before a new owner serves; 0 where there is one worker only.
         package var holdOffMs: Int64 = 5_000
+        /// Pause after a shard could not be served, doubling with each time in a row.
+        package var restartMinMs: Int64 = 200
+        package var restartMaxMs: Int64 = 30_000
 
         package init() {}
     }
@@ -56,9 +59,12 @@ package struct LeaseMachine: Sendable {
     private var states: [ShardID: State] = [:]
     /// When the leases that others hold run out, of wanted shards, as last heard.
     private var freeMs: [ShardID: Int64] = [:]
+    /// Shards that could not be served, how often in a row, and until when they are left alone.
+    private var failed: [ShardID: (times: Int, untilMs: Int64)] = [:]
     private var workers: [NodeID] = []
     private var pins: [ShardID: NodeID] = [:]
     private var isDraining = false
+    private var lastTickMs: Int64 = .min
 
     package init(me: NodeID, shardCount: Int, settings: Settings) {
         self.me = me
@@ -116,7 +122,8 @@ package struct LeaseMachine: Sendable {
     /// When `tick` is wanted before its regular time: a lease that another worker held may have run out, or a shard has
     /// rested long enough.
     package var nextDeadlineMs: Int64? {
-        var deadlineMs = freeMs.values.min()
+        var deadlineMs = [freeMs.values.min(), failed.values.lazy.map(\.untilMs).filter { $0 > lastTickMs }.min()]
+            .compactMap { $0 }.min()
         for case .held(let lease) in states.values {
             if let startsMs = lease.startsMs { deadlineMs = min(deadlineMs ?? startsMs, startsMs) }
         }
@@ -128,6 +135,8 @@ package struct LeaseMachine: Sendable {
         var actions: [Action] = []
         let wanted = isDraining ? [] : Placement.shards(of: me, among: workers, shardCount: shardCount, pins: pins)
         freeMs = [:]
+        lastTickMs = nowMs
+        failed = failed.filter { wanted.contains($0.key) }
         for shard in states.keys.sorted() {
             switch states[shard] {
             case .held(var lease):
@@ -155,7 +164,7 @@ package struct LeaseMachine: Sendable {
             case nil: break
             }
         }
-        for shard in wanted.sorted() where states[shard] == nil {
+        for shard in wanted.sorted() where states[shard] == nil && nowMs >= failed[shard]?.untilMs ?? .min {
             states[shard] = .asked(sinceMs: nowMs, wasMine: false)
             actions.append(.acquire(shard))
         }
@@ -187,10 +196,16 @@ package struct LeaseMachine: Sendable {
         return restsMs == 0 ? [.start(shard, epoch: epoch)] : []
     }
 
-    /// A shard whose lease is held could not be served: it goes back, so that another worker may try.
-    package mutating func startFailed(_ shard: ShardID, epoch: UInt64) -> [Action] {
+    /// The shard is served.
+    package mutating func started(_ shard: ShardID) { failed[shard] = nil }
+
+    /// A shard whose lease is held could not be served: it goes back, and is left alone for a while.
+    package mutating func startFailed(_ shard: ShardID, epoch: UInt64, nowMs: Int64) -> [Action] {
         guard case .held(let lease) = states[shard], lease.epoch == epoch else { return [] }
         states[shard] = nil
+        let times = failed[shard]?.times ?? 0
+        let pauseMs = min(settings.restartMaxMs, settings.restartMinMs << Int64(min(times, 16)))
+        failed[shard] = (times + 1, nowMs + pauseMs)
         return [.release(shard, epoch: epoch)]
     }
 

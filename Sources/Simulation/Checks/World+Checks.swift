@@ -64,6 +64,16 @@ extension World {
                 violated("convergence: client \(client.number) is not connected")
                 continue
             }
+            let gateway = connection.gateway
+            let shard = gateway.shard(of: connection.query)
+            let isRegistered = workers.contains { worker in
+                worker.machine.liveQueryReports(limit: .max).contains {
+                    $0.key == connection.query.key && $0.shard == shard && $0.gateways.contains(gateway.me)
+                }
+            }
+            if !isRegistered {
+                violated("registration: the owner of \(shard) does not know what client \(client.number) subscribed to")
+            }
             let truth = postgres.result(of: connection.query)
             if client.body != truth || client.isAtFault {
                 let held = client.body.map { String(decoding: $0, as: UTF8.self) } ?? "nothing"

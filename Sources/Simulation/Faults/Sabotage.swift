@@ -41,6 +41,12 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case positionsTravel
     /// A resume tag counts for any live query.
     case tagTrustedForOthers
+    /// Workers tell gateways that what they hold is fresh up to events that are not applied yet.
+    case settledAhead
+    /// Workers overlook an event of each page of older events.
+    case replayHole
+    /// API nodes remove outbox rows without asking whether other shards became responsible.
+    case ordersUnconfirmed
     /// Workers hand the results of one statement to each other's live queries.
     case swappedOutcomes
 }

@@ -95,7 +95,8 @@ final class SimulatedAPINode: Process {
         } then: { [self] answer in
             guard let answer else { return again() }
             orders = answer
-            let now = Set(Workload.eventShards(by: answer))
+            let isConfirming = world.sabotage != .ordersUnconfirmed
+            let now = isConfirming ? Set(Workload.eventShards(by: answer)) : []
             let late = batch.filter { $0.generation != answer.generation && !now.isSubset(of: $0.shards) }
             append(late, to: { now.subtracting($0.shards).sorted() }) { [self] isPublished in
                 guard isPublished || late.isEmpty else { return again() }
@@ -176,7 +177,7 @@ final class SimulatedAPINode: Process {
         } then: { [self] answer in
             guard let answer else { return then(false) }
             orders = answer
-            let now = Workload.eventShards(by: answer)
+            let now = world.sabotage != .ordersUnconfirmed ? Workload.eventShards(by: answer) : []
             append(rows, to: { Set($0.shards).union(now).sorted() }, then: then)
         }
     }

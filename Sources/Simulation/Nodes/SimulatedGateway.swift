@@ -29,7 +29,7 @@ final class SimulatedGateway: Process {
 
     var outgoingCount: Int { outgoing.bytes }
     var takesClients: Bool { isUp && !isDraining }
-    private var me: NodeID { NodeID(keepsName ? name : "\(name).\(incarnation)") }
+    var me: NodeID { NodeID(keepsName ? name : "\(name).\(incarnation)") }
     private var inbox: String { world.redis.keys.inbox(gateway: me.name) }
 
     override func started() {
@@ -103,6 +103,9 @@ final class SimulatedGateway: Process {
             then()
         }
     }
+
+    /// Where the live query belongs, as this gateway knows.
+    func shard(of query: LiveQuery) -> ShardID { Workload.place(of: query, by: orders.value.withLock { $0 }).shard }
 
     // MARK: Sessions
 

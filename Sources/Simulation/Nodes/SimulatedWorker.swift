@@ -164,24 +164,28 @@ final class SimulatedWorker: Process {
     /// One request after the other, as the shell awaits them.
     private func start(_ shard: ShardID, _ epoch: UInt64) {
         let events = keys.events(shard: shard.number)
-        let countMax = World.refreshSettings.historyMax
+        let settings = World.refreshSettings
         func failed() {
             stop(shard, epoch)
-            perform(leases.startFailed(shard, epoch: epoch))
+            perform(leases.startFailed(shard, epoch: epoch, nowMs: nowMs))
+        }
+        func load(_ history: EventHistory) {
+            guard let before = history.before else { return ask(shard, epoch, history, failed) }
+            call {
+                $0.newest(events, before: before, limit: EventHistory.pageMax)
+            } then: { page in
+                guard let page else { return failed() }
+                var history = history
+                history.add(page)
+                load(history)
+            }
         }
         call {
-            $0.info(events)
-        } then: { [self] (answer: StreamInfo??) in
-            guard let info = answer else { return failed() }
-            guard let info, let page = EventHistory.page(of: info, countMax: countMax) else {
-                return ask(shard, epoch, EventHistory(lastID: info?.lastID ?? .zero), failed)
-            }
-            call {
-                $0.range(events, after: page.after, through: page.through, limit: page.limit)
-            } then: { [self] entries in
-                guard let entries else { return failed() }
-                ask(shard, epoch, EventHistory(of: info, page: entries, countMax: countMax), failed)
-            }
+            $0.info(events)?.lastID ?? .zero
+        } then: { lastID in
+            guard let lastID else { return failed() }
+            load(
+                EventHistory(lastID: lastID, countMax: settings.historyMax, bytesMax: settings.historyBytesMax))
         }
     }
 
@@ -205,6 +209,7 @@ final class SimulatedWorker: Process {
                 let actions = machine.shardOpened(
                     shard, epoch: epoch, history: history, trustedEpoch: isTrusting ? 0 : grant?.trustedEpoch ?? epoch,
                     gateways: gateways.sorted(), nowMs: nowMs)
+                leases.started(shard)
                 shardOfStream[events] = (shard, true)
                 shardOfStream[control] = (shard, false)
                 follower.follow(events, after: history.lastID, server: grant?.server)
@@ -292,6 +297,18 @@ final class SimulatedWorker: Process {
             switch action {
             case .run(let batch): run(batch)
             case .send(let gateway, let message): send(message, to: gateway)
+            case .replay(let page):
+                let stream = keys.events(shard: page.shard.number)
+                call {
+                    $0.newest(stream, before: page.before, limit: page.limit)
+                } then: { [self] entries in
+                    world.note("\(name) replays \(page.shard) before \(page.before): \(entries?.count ?? -1)")
+                    var entries = entries
+                    if world.sabotage == .replayHole, let page = entries, page.count > 1 {
+                        entries?[1] = StreamEntry(id: page[1].id, fields: page[0].fields)
+                    }
+                    perform(machine.replayRead(page, entries, nowMs: nowMs))
+                }
             }
         }
         armTimer()
@@ -320,6 +337,12 @@ final class SimulatedWorker: Process {
     }
 
     private func send(_ message: InboxMessage, to gateway: NodeID) {
+        var message = message
+        if world.sabotage == .settledAhead, case .settled(let shard, let epoch, _, let except, let held) = message,
+            let end = world.redis.info(keys.events(shard: shard.number))?.lastID
+        {
+            message = .settled(shard: shard, epoch: epoch, through: end, except: except, held: held)
+        }
         world.note("\(name) -> \(gateway) \(message.short)")
         if case .result(let shard, let key, let result, _) = message { world.checks.used(key, shard, result.position) }
         switch outgoing.offer((gateway, message), bytes: message.fields.reduce(0) { $0 + $1.1.count }) {

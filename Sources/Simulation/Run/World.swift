@@ -26,6 +26,10 @@ package final class World {
         settings.runsMax = 2
         settings.batchMax = 3
         settings.historyMax = 12
+        settings.historyBytesMax = 2_500
+        settings.replayMax = 40
+        settings.replayPerRun = 10
+        settings.replayPageMax = 3
         settings.retryMaxMs = 2_000
         return settings
     }

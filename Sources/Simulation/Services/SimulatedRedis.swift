@@ -78,8 +78,8 @@ final class SimulatedRedis {
 
     func info(_ stream: String) -> StreamInfo? { store.stream(stream, nowMs: nowMs)?.info }
 
-    func range(_ stream: String, after: StreamID, through: StreamID, limit: Int) -> [StreamEntry] {
-        store.stream(stream, nowMs: nowMs)?.range(after: after, through: through, limit: limit) ?? []
+    func newest(_ stream: String, before: StreamID, limit: Int) -> [StreamEntry] {
+        store.stream(stream, nowMs: nowMs)?.newest(before: before, limit: limit) ?? []
     }
 
     func makeReader() -> Int { store.makeReader() }

@@ -40,7 +40,8 @@ import Testing
         #expect(run.map(\.items.count) == [1])
         #expect(bench.finish(run[0], Fixture.result(2)).summary == [#"g:result {"v":2}"#])
         bench.nowMs += 1_000
-        let later = bench.machine.eventsArrived(other, [(bench.lastID, Fixture.event())], nowMs: bench.nowMs)
+        let later = bench.machine.eventsArrived(
+            other, [EventEntry(id: bench.lastID, event: Fixture.event())], nowMs: bench.nowMs)
         #expect(bench.finish(Asked(later).runs[0], Fixture.result(2)).summary == [#"g2:result {"v":2}"#])
         bench.machine.shardLost(other)
         #expect(!bench.machine.hasLiveQueries(other) && bench.event().runs.count == 1)

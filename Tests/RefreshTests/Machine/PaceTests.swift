@@ -41,7 +41,10 @@ import Testing
 
     @Test func aFreshAnnouncementIsNotAnsweredByPosition() throws {
         var bench = Bench(["Q": try onM()], isOwner: false)
-        bench.acquire(history: [(Fixture.id(90), Fixture.event("Other")), (Fixture.id(100), Fixture.event("Other"))])
+        bench.acquire(history: [
+            EventEntry(id: Fixture.id(90), event: Fixture.event("Other")),
+            EventEntry(id: Fixture.id(100), event: Fixture.event("Other")),
+        ])
         let position = Position(epoch: 5, run: 1, id: Fixture.id(95))
         let held = KnownResult(digest: Fixture.digest(1), position: position)
         #expect(bench.announce(known: held).summary == ["g:unchanged"])
@@ -69,7 +72,8 @@ import Testing
         #expect(bench.machine.liveQueryCount == 1)
         _ = bench.advance(1_000)
         #expect(bench.event().runs.isEmpty, "the former shard's events concern nobody")
-        let events = bench.machine.eventsArrived(other, [(Fixture.id(6), Fixture.event())], nowMs: bench.nowMs)
+        let events = bench.machine.eventsArrived(
+            other, [EventEntry(id: Fixture.id(6), event: Fixture.event())], nowMs: bench.nowMs)
         #expect(Asked(events).runs.count == 1)
     }
 

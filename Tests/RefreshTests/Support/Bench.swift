@@ -23,7 +23,7 @@ struct Bench {
     }
 
     mutating func acquire(
-        epoch: UInt64 = Bench.epoch, history: [(StreamID, MutationEvent)] = [], trustedEpoch: UInt64 = 0
+        epoch: UInt64 = Bench.epoch, history: [EventEntry] = [], trustedEpoch: UInt64 = 0
     ) {
         machine.shardAcquired(
             Self.shard, epoch: epoch, lastEventID: lastID, history: history, trustedEpoch: trustedEpoch, nowMs: nowMs)
@@ -42,7 +42,7 @@ struct Bench {
 
     mutating func event(_ event: MutationEvent? = Fixture.event()) -> Asked {
         lastID = lastID.successor ?? .max
-        return Asked(machine.eventsArrived(Self.shard, [(lastID, event)], nowMs: nowMs))
+        return Asked(machine.eventsArrived(Self.shard, [EventEntry(id: lastID, event: event)], nowMs: nowMs))
     }
 
     mutating func finish(_ batch: RunBatch, _ outcome: RunOutcome) -> Asked {
@@ -72,17 +72,19 @@ struct Bench {
 struct Asked {
     var runs: [RunBatch] = []
     var sent: [(to: String, message: InboxMessage)] = []
+    var pages: [ReplayPage] = []
 
     init(_ actions: [RefreshAction]) {
         for action in actions {
             switch action {
             case .run(let batch): runs.append(batch)
             case .send(let gateway, let message): sent.append((gateway.name, message))
+            case .replay(let page): pages.append(page)
             }
         }
     }
 
-    var isNothing: Bool { runs.isEmpty && sent.isEmpty }
+    var isNothing: Bool { runs.isEmpty && sent.isEmpty && pages.isEmpty }
 
     /// `gateway:kind`, in order.
     var summary: [String] {

@@ -205,8 +205,34 @@ import Testing
 
     @Test func aShardThatCannotBeServedGoesBack() {
         var machine = holding()
-        #expect(machine.startFailed(zero, epoch: 4).isEmpty)
-        #expect(machine.startFailed(zero, epoch: 5) == [.release(zero, epoch: 5)])
-        #expect(machine.tick(nowMs: 1_500) == [.acquire(zero)])
+        #expect(machine.startFailed(zero, epoch: 4, nowMs: 1_500).isEmpty)
+        #expect(machine.startFailed(zero, epoch: 5, nowMs: 1_500) == [.release(zero, epoch: 5)])
+        #expect(machine.tick(nowMs: 1_500).isEmpty && machine.nextDeadlineMs == 1_700)
+        #expect(machine.tick(nowMs: 1_699).isEmpty)
+        #expect(machine.tick(nowMs: 1_700) == [.acquire(zero)])
+    }
+
+    @Test func aShardThatCannotBeServedIsTriedEverMoreSeldom() {
+        var machine = holding()
+        var nowMs: Int64 = 2_000
+        var epoch: UInt64 = 5
+        var pauses: [Int64] = []
+        for _ in 0..<10 {
+            _ = machine.startFailed(zero, epoch: epoch, nowMs: nowMs)
+            _ = machine.tick(nowMs: nowMs)
+            let untilMs = machine.nextDeadlineMs ?? .max
+            pauses.append(untilMs - nowMs)
+            #expect(machine.tick(nowMs: untilMs - 1).isEmpty)
+            nowMs = untilMs
+            #expect(machine.tick(nowMs: nowMs) == [.acquire(zero)])
+            epoch += 1
+            let started = machine.leaseAnswered(zero, epoch: epoch, knownForMs: 60_000, sentMs: nowMs, nowMs: nowMs)
+            #expect(started == [.start(zero, epoch: epoch)])
+        }
+        #expect(pauses == [200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000])
+        machine.started(zero)
+        _ = machine.startFailed(zero, epoch: epoch, nowMs: nowMs)
+        _ = machine.tick(nowMs: nowMs)
+        #expect(machine.nextDeadlineMs == nowMs + 200)
     }
 }
