@@ -67,6 +67,40 @@ struct RedisClusterTests {
         await broker.close()
     }
 
+    @Test("while a slot is on its way each stream is read where it is", arguments: [false, true])
+    func readingOfAMovingSlot(hasMovedWhole: Bool) async throws {
+        let cluster = try TestCluster()
+        let broker = try cluster.broker("asking")
+        let (events, control) = (broker.keys.events(shard: 0), broker.keys.control(shard: 0))
+        let reader = broker.makeReader(name: "r")
+        var seen: [String: [Int]] = [:]
+        func read(until count: Int) async throws {
+            while seen.values.map(\.count).reduce(0, +) < count {
+                for batch in try await reader.next(maxEntries: 100) {
+                    #expect(batch.signal == nil || batch.signal == .serverChanged)
+                    seen[batch.stream, default: []] += batch.numbers
+                }
+            }
+        }
+        for stream in [events, control] {
+            reader.follow(stream, after: .zero)
+            try await publish(1...2, broker, stream)
+        }
+        try await read(until: 4)
+        let home = try cluster.owner(of: events)
+        let other = try #require(cluster.nodes.first { $0 !== home })
+        try await cluster.moveSlot(of: events, to: other, first: hasMovedWhole ? [events, control] : [events]) {
+            for stream in [events, control] { try await publish(3...5, broker, stream) }
+            try await read(until: 10)
+            for stream in [events, control] { try await publish(6...6, broker, stream) }
+            try await read(until: 12)
+        }
+        for stream in [events, control] { try await publish(7...9, broker, stream) }
+        try await read(until: 18)
+        #expect(seen == [events: Array(1...9), control: Array(1...9)])
+        await broker.close()
+    }
+
     @Test("a stale first map is mended by the first redirection; one reader follows streams of all nodes")
     func manyShards() async throws {
         let cluster = try TestCluster.shared.get()

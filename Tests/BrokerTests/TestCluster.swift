@@ -57,9 +57,9 @@ final class TestCluster: Sendable {
     }
 
     /// The steps of `redis-cli --cluster reshard` for one slot; `meanwhile` runs when the first half of the keys has
-    /// moved.
+    /// moved, or just those named.
     func moveSlot(
-        of key: String, to target: TestRedis, meanwhile: () async throws -> Void = {}
+        of key: String, to target: TestRedis, first: [String]? = nil, meanwhile: () async throws -> Void = {}
     ) async throws {
         let source = try owner(of: key)
         let slot = String(hashSlot(of: key))
@@ -73,10 +73,10 @@ final class TestCluster: Sendable {
                 _ = try source.command("MIGRATE", "127.0.0.1", String(target.port), key, "0", "5000")
             }
         }
-        let half = keys.count / 2
-        try migrate(keys[..<half])
+        let early = first ?? Array(keys.prefix(keys.count / 2))
+        try migrate(early)
         try await meanwhile()
-        try migrate(keys[half...])
+        try migrate(keys.filter { !early.contains($0) })
         // What came meanwhile to the source, which still takes keys that it has.
         try migrate((source.command("CLUSTER", "GETKEYSINSLOT", slot, "1000").array ?? []).compactMap(\.text))
         for node in [target, source] + nodes.filter({ $0 !== target && $0 !== source }) {

@@ -41,7 +41,7 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case positionsTravel
     /// A resume tag counts for any live query.
     case tagTrustedForOthers
-    /// Workers tell gateways that what they hold is fresh up to events that are not applied yet.
+    /// Workers tell gateways that what they hold is fresh up to events that are yet to come.
     case settledAhead
     /// Workers overlook an event of each page of older events.
     case replayHole

@@ -38,7 +38,7 @@ final class SimulatedWorker: Process {
 
     override func started() {
         let (workload, release) = (world.workload, release)
-        machine = RefreshMachine(settings: World.refreshSettings) { query throws(RequestError) in
+        machine = RefreshMachine(settings: world.refreshSettings) { query throws(RequestError) in
             try workload.rules(of: query, release: release)
         }
         var leaseSettings = Self.leaseSettings
@@ -164,7 +164,7 @@ final class SimulatedWorker: Process {
     /// One request after the other, as the shell awaits them.
     private func start(_ shard: ShardID, _ epoch: UInt64) {
         let events = keys.events(shard: shard.number)
-        let settings = World.refreshSettings
+        let settings = world.refreshSettings
         func failed() {
             stop(shard, epoch)
             perform(leases.startFailed(shard, epoch: epoch, nowMs: nowMs))
@@ -338,10 +338,11 @@ final class SimulatedWorker: Process {
 
     private func send(_ message: InboxMessage, to gateway: NodeID) {
         var message = message
-        if world.sabotage == .settledAhead, case .settled(let shard, let epoch, _, let except, let held) = message,
-            let end = world.redis.info(keys.events(shard: shard.number))?.lastID
+        if world.sabotage == .settledAhead,
+            case .settled(let shard, let epoch, let through, let except, let held) = message
         {
-            message = .settled(shard: shard, epoch: epoch, through: end, except: except, held: held)
+            let later = StreamID(ms: through.ms + 3_000, sequence: 0)
+            message = .settled(shard: shard, epoch: epoch, through: later, except: except, held: held)
         }
         world.note("\(name) -> \(gateway) \(message.short)")
         if case .result(let shard, let key, let result, _) = message { world.checks.used(key, shard, result.position) }

@@ -21,11 +21,12 @@ package final class World {
     static let leaveMs: Int64 = 15_000
     static let rounds = 2
 
-    static var refreshSettings: RefreshSettings {
+    /// - Parameter historyMax: with a short history, older events are read from the stream.
+    private static func refreshSettings(historyMax: Int) -> RefreshSettings {
         var settings = RefreshSettings()
         settings.runsMax = 2
         settings.batchMax = 3
-        settings.historyMax = 12
+        settings.historyMax = historyMax
         settings.historyBytesMax = 2_500
         settings.replayMax = 40
         settings.replayPerRun = 10
@@ -43,6 +44,7 @@ package final class World {
         return settings
     }
 
+    let refreshSettings: RefreshSettings
     let sabotage: Sabotage?
     let timeline: Timeline
     let startMs: Int64
@@ -81,6 +83,7 @@ package final class World {
         timeline = Timeline(seed: seed)
         startMs = timeline.nowMs
         publishLagMaxMs = [0, 5, 5, 2_500][Int(timeline.pick(0...3))]
+        refreshSettings = Self.refreshSettings(historyMax: [1, 3, 12][Int(timeline.pick(0...2))])
         replicaLagMaxMs = [300, 1_000, 5_000][Int(timeline.pick(0...2))]
         noticesServers = timeline.chance(50) && sabotage != .historyTrustedAfterLoss
         weights = Trouble.allCases.map { [timeline] _ in [0, 1, 1, 2, 6][Int(timeline.pick(0...4))] }

@@ -4,6 +4,9 @@ import Synchronization
 protocol RedisPlace: Sendable {
     /// Connects now, blocking the calling thread for at most a few connect time-outs.
     func connect(name: String) throws(RedisConnection.Failure) -> RedisConnection
+    /// To a server that has been named by the right one.
+    func connect(to endpoint: RedisConfiguration.Endpoint, name: String) throws(RedisConnection.Failure)
+        -> RedisConnection
     /// Whether a connection to there is still to the right server.
     func isCurrent(_ endpoint: RedisConfiguration.Endpoint) -> Bool
     /// Grows whenever the answer of `isCurrent` may have changed: what a reason to wait was is one no longer.
@@ -19,6 +22,14 @@ protocol RedisPlace: Sendable {
 }
 
 extension RedisPlace {
+    /// Where one server has all, it names no other.
+    func connect(
+        to endpoint: RedisConfiguration.Endpoint, name: String
+    ) throws(RedisConnection.Failure) -> RedisConnection {
+        throw RedisConnection.Failure(
+            reason: "redirected to \(endpoint), which is for clusters (redis.cluster.addresses)")
+    }
+
     func refused(_ message: String, by endpoint: RedisConfiguration.Endpoint) {}
 }
 

@@ -100,6 +100,8 @@ struct ReaderLoop {
     private var isAnonymous = false
     /// A second connection could not be had: none is wanted before.
     private var togetherUntilNs: UInt64 = 0
+    /// The slot of a cluster is on its way to another node; until when that is believed without asking again.
+    private var moving: (slot: MovingSlot, untilNs: UInt64)?
 
     init(
         _ inbox: ReaderInbox, _ configuration: RedisConfiguration, place: any RedisPlace, name: String,
@@ -133,10 +135,15 @@ struct ReaderLoop {
                 continue
             }
             do throws(RedisConnection.Failure) {
+                if try readMoving(maxEntries: maxEntries) { continue }
                 switch try read(maxEntries: maxEntries) {
                 case .success(let readings): deliver(readings)
                 case .failure(let error):
-                    if error.code == .unavailable {
+                    if MovingSlot.isReason(error) {
+                        lose("its slot is moving: \(error.detail)")
+                        moving = (MovingSlot(place, name: name), addMs(MovingSlot.roundsMs, to: monotonicNs()))
+                        nextAttemptNs = 0
+                    } else if error.code == .unavailable {
                         if let endpoint = lines.lazy.compactMap(\.connection?.endpoint).first {
                             place.refused(error.detail, by: endpoint)
                         }
@@ -146,6 +153,7 @@ struct ReaderLoop {
                     }
                 }
             } catch {
+                moving = nil
                 lose(error.reason)
             }
         }
@@ -356,6 +364,38 @@ struct ReaderLoop {
             if readings[index].batch.signal != nil { readings[index].after.gap.rank = nil }
         }
         return .success(readings)
+    }
+
+    /// One round over all streams while their slot is moving. What is lost meanwhile is found when reading goes on in the
+    /// ordinary way: new connections compare.
+    /// - Returns: false when the slot is not known to be moving.
+    private mutating func readMoving(maxEntries: Int) throws(RedisConnection.Failure) -> Bool {
+        guard var (slot, untilNs) = moving else { return false }
+        moving = nil
+        guard monotonicNs() < untilNs else { return false }
+        var readings: [Reading] = []
+        for (_, stream) in streams {
+            var command = CommandBuffer()
+            command.begin(argumentCount: 6)
+            for word in ["XREAD", "COUNT", String(maxEntries), "STREAMS"] { command.argument(word) }
+            command.encoded(stream.encodedName)
+            command.argument(stream.gap.cursor)
+            guard case .success(let batches) = try slot.answer(command) else {
+                deliver(readings)
+                return false
+            }
+            for batch in batches {
+                guard let last = batch.entries.last else { continue }
+                var after = stream
+                after.gap.advance(to: last.id, by: batch.entries.count)
+                after.lastEntriesNs = monotonicNs()
+                readings.append((batch, after))
+            }
+        }
+        moving = (slot, untilNs)
+        deliver(readings)
+        if readings.isEmpty { _ = inbox.wake.wait(waitMs: MovingSlot.pauseMs) }
+        return true
     }
 
     private mutating func deliver(_ readings: [Reading]) {

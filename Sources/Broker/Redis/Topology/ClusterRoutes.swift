@@ -163,6 +163,12 @@ struct SlotPlace: RedisPlace {
         return try RedisConnection(configuration, at: endpoint, for: .clusterPrimary, name: name)
     }
 
+    func connect(
+        to endpoint: RedisConfiguration.Endpoint, name: String
+    ) throws(RedisConnection.Failure) -> RedisConnection {
+        try RedisConnection(configuration, at: endpoint, for: .clusterPrimary, name: name)
+    }
+
     func isCurrent(_ endpoint: RedisConfiguration.Endpoint) -> Bool { map.owner(of: slot) == endpoint }
     var version: Int { map.version }
     func failed() { map.hint() }
