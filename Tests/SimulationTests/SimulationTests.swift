@@ -33,7 +33,7 @@ import Testing
         .historyTrustedAfterLoss: (8, ["convergence"]), .noReannouncement: (1, ["registration"]),
         .noWithdrawal: (1, ["left over"]), .oldestPendingWins: (28, ["convergence"]),
         .positionsTravel: (1, ["convergence", "no regress"]), .tagTrustedForOthers: (8, ["convergence"]),
-        .swappedOutcomes: (1, ["isolation"]), .settledAhead: (1, ["convergence"]), .replayHole: (162, ["convergence"]),
+        .swappedOutcomes: (1, ["isolation"]), .settledAhead: (431, ["convergence"]), .replayHole: (162, ["convergence"]),
         .ordersUnconfirmed: (170, ["convergence"]),
     ]
     /// Where the remembered seed does not notice it any more, so many from the first may be tried.

@@ -15,6 +15,8 @@ protocol RedisPlace: Sendable {
     func failed()
     /// A server refused a command in these words, which may say who is the right one.
     func refused(_ message: String, by endpoint: RedisConfiguration.Endpoint)
+    /// The longest that a read may block there.
+    var blockMsMax: Int { get }
     /// Wakes a thread whenever `version` grows.
     func watch(_ wake: WakeFlag)
     /// For logs.
@@ -22,6 +24,8 @@ protocol RedisPlace: Sendable {
 }
 
 extension RedisPlace {
+    var blockMsMax: Int { .max }
+
     /// Where one server has all, it names no other.
     func connect(
         to endpoint: RedisConfiguration.Endpoint, name: String

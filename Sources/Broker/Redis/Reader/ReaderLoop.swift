@@ -289,7 +289,7 @@ struct ReaderLoop {
             for stream in streams { commands.encoded(stream.encodedName) }
             for stream in streams { commands.argument(stream.gap.cursor) }
         }
-        let blockMs = String(max(1, configuration.readBlockMs))
+        let blockMs = String(max(1, min(configuration.readBlockMs, place.blockMsMax)))
         let count = String(maxEntries)
         var commands = CommandBuffer()
         // The plain read brings the rest. But of other streams it must be seen whether there was much.

@@ -170,6 +170,8 @@ struct SlotPlace: RedisPlace {
     }
 
     func isCurrent(_ endpoint: RedisConfiguration.Endpoint) -> Bool { map.owner(of: slot) == endpoint }
+    /// A read that blocks sleeps on when its stream moves to another node.
+    var blockMsMax: Int { 1_000 }
     var version: Int { map.version }
     func failed() { map.hint() }
 
