@@ -141,6 +141,8 @@ extension FanoutWorker {
         let control = broker.keys.control(shard: shard.number)
         // No deployment waits for a worker that was suspended or cut off; it would refuse the new version's queries.
         await loadCatalogs()
+        // Given up meanwhile: a drain waits for this.
+        guard leases.held[shard] == epoch else { return }
         do {
             let history = try await EventHistory.load(
                 from: broker, stream: events, countMax: settings.refresh.historyMax,

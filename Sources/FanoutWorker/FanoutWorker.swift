@@ -62,7 +62,7 @@ package actor FanoutWorker {
     private var outgoing: FlightQueue<Outgoing>
     private var alarm = Alarm()
     var leaseAlarm = Alarm()
-    /// What the broker is being told of leases; each call ends with the broker's time-out.
+    /// What the broker is being told of leases, and shards being started; every step ends with a time-out.
     var leaseCalls: [Int: Task<Void, Never>] = [:]
     var lastLeaseCall = 0
     /// Leases on their way back.

@@ -9,8 +9,9 @@ package enum ControlMessage: Sendable, Hashable {
     /// The gateway leaves: all its interest in this shard ends.
     case leave(gateway: NodeID)
     /// Anti-entropy: how many live queries of this shard the gateway has, and the XOR of their keys' first eight
-    /// bytes. An owner that counts otherwise asks for everything again.
-    case summary(gateway: NodeID, count: Int, fingerprint: UInt64)
+    /// bytes. An owner that counts otherwise asks for everything again; else it may tell how far all that is fresh, unless
+    /// the gateway knows (`settled`: the last `InboxMessage.settled` it believed, zero: none) or, nil, does not listen.
+    case summary(gateway: NodeID, count: Int, fingerprint: UInt64, settled: StreamID? = nil)
 }
 
 /// How an announcement wants to be answered.
@@ -51,10 +52,11 @@ extension ControlMessage {
                 ["type": "withdraw", "gateway": .string(gateway.name), "key": .string(key.digest.hex)]
             case .leave(let gateway):
                 ["type": "leave", "gateway": .string(gateway.name)]
-            case .summary(let gateway, let count, let fingerprint):
+            case .summary(let gateway, let count, let fingerprint, let settled):
                 [
                     "type": "summary", "gateway": .string(gateway.name), "count": .int(Int64(count)),
                     "fingerprint": .string(String(fingerprint, radix: 16)),
+                    "settled": settled.map { .string($0.description) } ?? .null,
                 ]
             }
         return [("m", JSONValue.object(object).compactBytes)]
@@ -88,7 +90,9 @@ extension ControlMessage {
             guard let fingerprint = UInt64(try object.string("fingerprint"), radix: 16) else {
                 throw MessageError(field: "fingerprint")
             }
-            self = .summary(gateway: gateway, count: Int(try object.int("count")), fingerprint: fingerprint)
+            self = .summary(
+                gateway: gateway, count: Int(try object.int("count")), fingerprint: fingerprint,
+                settled: object["settled"]?.stringValue.flatMap { StreamID($0) })
         default:
             throw MessageError(field: "type")
         }

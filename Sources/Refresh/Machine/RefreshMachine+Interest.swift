@@ -17,10 +17,10 @@ extension RefreshMachine {
         case .leave(let gateway):
             gatewayGone(gateway, in: shard)
             return []
-        case .summary(let gateway, let count, let fingerprint):
+        case .summary(let gateway, let count, let fingerprint, let known):
             if shards[shard]?.interest[gateway] ?? InterestSum() == InterestSum(count: count, fingerprint: fingerprint)
             {
-                return settled(for: gateway, in: shard)
+                return known.map { settled(for: gateway, in: shard, after: $0) } ?? []
             }
             // One side is wrong and the gateway owns the truth: forget, then ask.
             gatewayGone(gateway, in: shard)
@@ -50,7 +50,6 @@ extension RefreshMachine {
 
     mutating func gatewayGone(_ gateway: NodeID, in shard: ShardID) {
         guard shards[shard]?.interest[gateway] != nil else { return }
-        shards[shard]?.settledThrough[gateway] = nil
         for slot in shards[shard]?.slots ?? [] { unsubscribe(gateway, from: slot) }
         for key in shards[shard]?.refused.removeValue(forKey: gateway) ?? [] {
             shards[shard]?.interest.remove(key, of: gateway)
@@ -89,7 +88,9 @@ extension RefreshMachine {
             {
                 states[slot]?.subscribers[gateway]?.awaitsAnswer = false
                 shards[shard]?.takeOver.kept += 1
-                let newer = newerRank(of: position, or: known, in: shard)
+                // Idle: no event that is applied touched it.
+                let fresh = position.through(shards[shard]?.lastEventID ?? position.id)
+                let newer = newerRank(of: fresh, or: known, in: shard)
                 return [unchanged(query.key, digest, at: newer, in: shard, to: gateway, answers: ask.number)]
             }
             triggerUnlessPending(slot, isPaced: known != nil, nowMs: nowMs)

@@ -30,6 +30,9 @@ extension RefreshMachine {
             let floor = shards[state.shard]?.history.floor
         else { return }
         enter(.judged, slot)
+        if let count = shards[state.shard]?.replay.waitingCount, count > states.count + Self.leftoversMax {
+            keepJudged(in: state.shard)
+        }
         shards[state.shard]?.replay.add(slot, position: position, floor: floor)
         if shards[state.shard]?.replay.number == nil, replayStartsMs[state.shard] == nil {
             replayStartsMs[state.shard] = nowMs + settings.replayGatherMs
@@ -45,14 +48,26 @@ extension RefreshMachine {
         return actions
     }
 
+    private func isJudged(_ slot: Int32) -> Bool {
+        if case .judged = states[slot]?.phase { true } else { false }
+    }
+
+    /// Those that an event, another gateway or their end took out stand there still.
+    private mutating func keepJudged(in shard: ShardID) {
+        let living = states
+        shards[shard]?.replay.keep { if case .judged = living[$0]?.phase { true } else { false } }
+    }
+
     private mutating func startReplay(_ shard: ShardID, nowMs: Int64) -> [RefreshAction] {
+        keepJudged(in: shard)
         guard let count = shards[shard]?.replay.waitingCount, count > 0 else { return [] }
         let eventsMax = min(settings.replayMax, count * settings.replayPerRun)
         guard eventsMax >= settings.replayPageMax else {
             runJudged(shards[shard]?.replay.takeWaiting() ?? [], nowMs: nowMs)
             return []
         }
-        shards[shard]?.replay.begin(eventsMax: eventsMax)
+        let index = indexes[shard]
+        shards[shard]?.replay.begin(eventsMax: eventsMax) { index?.rules(of: $0) }
         return nextPage(shard, nowMs: nowMs)
     }
 
@@ -70,9 +85,7 @@ extension RefreshMachine {
     }
 
     private mutating func runJudged(_ slots: [Int32], nowMs: Int64) {
-        for slot in slots {
-            if case .judged = states[slot]?.phase { trigger(slot, cause: .none, isPaced: true, nowMs: nowMs) }
-        }
+        for slot in slots where isJudged(slot) { trigger(slot, cause: .none, isPaced: true, nowMs: nowMs) }
     }
 
     /// - Parameter entries: newest first; nil when they could not be read.
@@ -82,22 +95,18 @@ extension RefreshMachine {
         var actions: [RefreshAction] = []
         for entry in entries {
             for slot in shards[page.shard]?.replay.reached(entry.id) ?? [] {
-                if case .judged = states[slot]?.phase { actions += keep(slot, nowMs: nowMs) }
+                if isJudged(slot) { actions += keep(slot, nowMs: nowMs) }
             }
             shards[page.shard]?.takeOver.replayed += 1
             guard let event = entry.event else {
                 return actions + endReplay(page.shard, nowMs: nowMs) + dispatch(nowMs: nowMs)
             }
-            // Those with a later position are kept by now.
-            runJudged(
-                indexes[page.shard]?.match(event).live.map(\.slot).filter { isOlder($0, than: entry.id) } ?? [],
-                nowMs: nowMs)
+            let touched = shards[page.shard]?.replay.index.match(event).live.map(\.slot) ?? []
+            for slot in touched { shards[page.shard]?.replay.forget(slot) }
+            runJudged(touched, nowMs: nowMs)
         }
         // Where the stream ends, nobody knows what was before.
         let more = entries.count < page.limit ? endReplay(page.shard, nowMs: nowMs) : nextPage(page.shard, nowMs: nowMs)
         return actions + more + dispatch(nowMs: nowMs)
     }
-
-    /// Whether what is judged there was read before the event.
-    private func isOlder(_ slot: Int32, than id: StreamID) -> Bool { (states[slot]?.position?.id ?? .zero) < id }
 }

@@ -4,24 +4,25 @@ package import LiveModel
 /// to judge, so now and then gateways are told how far what they hold is fresh.
 extension RefreshMachine {
     /// The answer to a summary that fits; none when there is nothing new to say.
-    mutating func settled(for gateway: NodeID, in shard: ShardID) -> [RefreshAction] {
-        guard let through = shards[shard]?.lastEventID, through != .zero,
-            shards[shard]?.settledThrough[gateway] != through, let epoch = shards[shard]?.epoch,
-            let slots = shards[shard]?.slots
+    /// - Parameter known: what the gateway knows already.
+    func settled(for gateway: NodeID, in shard: ShardID, after known: StreamID) -> [RefreshAction] {
+        guard let through = shards[shard]?.lastEventID, through != .zero, through != known,
+            let epoch = shards[shard]?.epoch, let slots = shards[shard]?.slots,
+            slots.count <= settings.settledLiveQueriesMax
         else { return [] }
         var held = HeldFingerprint()
         var except: [LiveQueryKey] = []
         for slot in slots {
-            guard let state = states[slot], state.subscribers[gateway] != nil else { continue }
-            if let digest = state.settledDigest(of: gateway) {
-                held.insert(state.query.key, digest)
+            guard let query = states[slot]?.query, states[slot]?.subscribers[gateway] != nil else { continue }
+            if let digest = states[slot]?.settledDigest(of: gateway) {
+                held.insert(query.key, digest)
             } else {
-                except.append(state.query.key)
+                except.append(query.key)
+                // Where so much is under way, positions move with the runs.
+                if except.count > settings.settledExceptionsMax { return [] }
             }
         }
-        // Where so much is under way, positions move with the runs.
-        guard held != HeldFingerprint(), except.count <= settings.settledExceptionsMax else { return [] }
-        shards[shard]?.settledThrough[gateway] = through
+        if held == HeldFingerprint() { return [] }
         except.sort { $0.digest.prefix < $1.digest.prefix }
         return [
             .send(to: gateway, .settled(shard: shard, epoch: epoch, through: through, except: except, held: held))

@@ -2,7 +2,7 @@ internal import LiveModel
 
 /// When a live query runs: coalescing, gaps, intervals, the pace of runs without a cause.
 extension RefreshMachine {
-    /// - Parameter isPaced: nothing is known to have changed and nobody waits for a first result.
+    /// - Parameter isPaced: no event of now caused it, and nobody waits for a first result.
     mutating func trigger(
         _ slot: Int32, cause: LiveQueryState.Cause, isPaced: Bool = false, nowMs: Int64
     ) {
@@ -36,6 +36,7 @@ extension RefreshMachine {
 
     mutating func enter(_ phase: LiveQueryState.Phase, _ slot: Int32) {
         guard let state = states[slot] else { return }
+        if case .judged = state.phase { shards[state.shard]?.replay.forget(slot) }
         shards[state.shard]?.phases[state.phase.name] -= 1
         shards[state.shard]?.phases[phase.name] += 1
         states[slot]?.phase = phase

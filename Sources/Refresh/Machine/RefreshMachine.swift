@@ -94,6 +94,7 @@ package struct RefreshMachine: Sendable {
         for gateway in state.subscribers.keys { shards[state.shard]?.interest.remove(state.query.key, of: gateway) }
         indexes[state.shard]?.remove(slot)
         if indexes[state.shard]?.count == 0 { indexes[state.shard] = nil }
+        if case .judged = state.phase { shards[state.shard]?.replay.forget(slot) }
         shards[state.shard]?.phases[state.phase.name] -= 1
         slots[SlotKey(shard: state.shard, key: state.query.key)] = nil
         shards[state.shard]?.slots.remove(slot)

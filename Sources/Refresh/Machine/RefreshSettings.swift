@@ -26,6 +26,8 @@ package struct RefreshSettings: Sendable {
     package var replayGatherMs: Int64 = 50
     /// Live queries under way that an answer to a summary may name; with more there is none.
     package var settledExceptionsMax = 1_024
+    /// Live queries of a shard that are looked at for such an answer; with more there is none.
+    package var settledLiveQueriesMax = 100_000
     /// Back-off after a run that failed for a passing reason.
     package var retryMinMs: Int64 = 100
     package var retryMaxMs: Int64 = 5_000

@@ -17,6 +17,8 @@ struct Replay: Sendable {
     private var next = 0
     private var before = StreamID.zero
     private var eventsLeft = 0
+    /// Of those that are judged: an event that concerns many others costs nothing here.
+    private(set) var index = RuleIndex()
     /// Of the page under way.
     private(set) var number: UInt64?
 
@@ -28,11 +30,19 @@ struct Replay: Sendable {
         waitingBefore = max(waitingBefore, floor.successor ?? .max)
     }
 
-    mutating func begin(eventsMax: Int) {
+    /// Leaves out those that no longer wait for a judgement.
+    mutating func keep(_ isWanted: (Int32) -> Bool) { waiting.removeAll { !isWanted($0.slot) } }
+
+    mutating func begin(eventsMax: Int, rules: (Int32) -> QueryRules?) {
         judged = waiting.sorted { ($1.position, $1.slot) < ($0.position, $0.slot) }
         (next, before, eventsLeft) = (0, waitingBefore, eventsMax)
         (waiting, waitingBefore) = ([], .zero)
+        index = RuleIndex()
+        for wish in judged { if let rules = rules(wish.slot) { index.insert(wish.slot, rules: rules) } }
     }
+
+    /// It was touched, or is judged no more for another reason.
+    mutating func forget(_ slot: Int32) { index.remove(slot) }
 
     /// Those who waited; they are to run.
     mutating func takeWaiting() -> [Int32] {
@@ -42,23 +52,26 @@ struct Replay: Sendable {
 
     /// What is to be read next; nil when all are judged or enough was read.
     mutating func page(_ shard: ShardID, limit: Int, number: UInt64) -> ReplayPage? {
-        guard next < judged.count, eventsLeft > 0 else { return nil }
+        guard index.count > 0, eventsLeft > 0 else { return nil }
         self.number = number
         return ReplayPage(shard: shard, before: before, limit: min(limit, eventsLeft), number: number)
     }
 
     /// The next older event is looked at.
     /// - Returns: those that no event after their position touched.
-    mutating func reached(_ id: StreamID) -> ArraySlice<Int32> {
+    mutating func reached(_ id: StreamID) -> [Int32] {
         let first = next
-        while next < judged.count, judged[next].position >= id { next += 1 }
+        while next < judged.count, judged[next].position >= id {
+            index.remove(judged[next].slot)
+            next += 1
+        }
         (before, eventsLeft) = (id, eventsLeft - 1)
-        return ArraySlice(judged[first..<next].map(\.slot))
+        return judged[first..<next].map(\.slot)
     }
 
     /// Those that could not be judged, and the end of it.
     mutating func end() -> [Int32] {
-        defer { (judged, next, number) = ([], 0, nil) }
+        defer { (judged, next, number, index) = ([], 0, nil, RuleIndex()) }
         return judged[next...].map(\.slot)
     }
 }

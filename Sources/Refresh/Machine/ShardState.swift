@@ -20,8 +20,6 @@ struct ShardState: Sendable {
     var refused: [NodeID: Set<LiveQueryKey>] = [:]
     /// Of subscribers and of the refused.
     var interest = InterestSums()
-    /// Up to where each gateway was told that what it holds is fresh.
-    var settledThrough: [NodeID: StreamID] = [:]
     var events: UInt64 = 0
     var matches: UInt64 = 0
     var lastEventMs: Int64 = 0

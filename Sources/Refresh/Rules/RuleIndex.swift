@@ -30,6 +30,7 @@ package struct RuleIndex: Sendable {
     package init() {}
 
     package var count: Int { rules.count }
+    func rules(of slot: Int32) -> QueryRules? { rules[slot] }
 
     /// - Parameter slot: the caller's number for the live query; must not be present.
     package mutating func insert(_ slot: Int32, rules: QueryRules) {

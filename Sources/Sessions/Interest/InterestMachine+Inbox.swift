@@ -59,7 +59,9 @@ extension InterestMachine {
         case .announceAll(let shard, _):
             return entries.keys(of: shard).flatMap { announce($0, nowMs: nowMs) }
         case .settled(let shard, _, let through, let except, let held):
-            entries.settle(shard, through: through, except: Set(except), held: held)
+            if entries.settle(shard, through: through, except: Set(except), held: held) {
+                settledThrough[shard] = through
+            }
             return []
         }
     }

@@ -22,7 +22,10 @@ extension InterestMachine {
             for (shard, interest) in shards.sorted(by: { $0.key < $1.key }) {
                 actions.append(
                     .tell(
-                        shard, .summary(gateway: gateway, count: interest.count, fingerprint: interest.fingerprint)))
+                        shard,
+                        .summary(
+                            gateway: gateway, count: interest.count, fingerprint: interest.fingerprint,
+                            settled: settledThrough[shard] ?? .zero)))
             }
         }
         return actions
@@ -41,7 +44,7 @@ extension InterestMachine {
     package mutating func leave() -> [Action] {
         let told = shards.keys.sorted()
         entries = InterestTable()
-        shards = [:]
+        (shards, settledThrough) = ([:], [:])
         return told.map { .tell($0, .leave(gateway: gateway)) }
     }
 }

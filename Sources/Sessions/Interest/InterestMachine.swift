@@ -57,6 +57,8 @@ package struct InterestMachine: Sendable {
     var lastAsk: UInt64
     /// Shards that were ever told something: they get summaries, also of zero.
     var shards: [ShardID: (count: Int, fingerprint: UInt64)] = [:]
+    /// Up to where what is held of a shard was last known to be fresh; at most one for each shard.
+    var settledThrough: [ShardID: StreamID] = [:]
     /// The newest epoch met per shard: what an older owner still sends is dropped, whatever it is about.
     var epochs: [ShardID: UInt64] = [:]
     var nextSummaryMs: Int64 = 0

@@ -70,9 +70,10 @@ struct InterestTable: Sendable {
 
     /// `InboxMessage.settled`: positions move on if what is held here is what `held` stands for. What still waits for an
     /// answer is not known to be registered as it is here, and counts on neither side.
+    /// - Returns: whether they did.
     mutating func settle(
         _ shard: ShardID, through: StreamID, except: Set<LiveQueryKey>, held: HeldFingerprint
-    ) {
+    ) -> Bool {
         var found = HeldFingerprint()
         var settled: [LiveQueryKey] = []
         for key in keysOfShards[shard] ?? [] where !except.contains(key) {
@@ -80,8 +81,9 @@ struct InterestTable: Sendable {
             found.insert(key, known.digest)
             settled.append(key)
         }
-        guard found == held else { return }
+        guard found == held else { return false }
         for key in settled { entries[key]?.held.settle(through: through) }
+        return true
     }
 
     /// The next live query of which a deadline is over; nil when there is none. A deadline that was moved since is

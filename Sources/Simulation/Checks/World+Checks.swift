@@ -67,9 +67,10 @@ extension World {
             let gateway = connection.gateway
             let shard = gateway.shard(of: connection.query)
             let isRegistered = workers.contains { worker in
-                worker.machine.liveQueryReports(limit: .max).contains {
-                    $0.key == connection.query.key && $0.shard == shard && $0.gateways.contains(gateway.me)
-                }
+                worker.leases.isServing(shard, nowMs: worker.nowMs)
+                    && worker.machine.liveQueryReports(limit: .max).contains {
+                        $0.key == connection.query.key && $0.shard == shard && $0.gateways.contains(gateway.me)
+                    }
             }
             if !isRegistered {
                 violated("registration: the owner of \(shard) does not know what client \(client.number) subscribed to")

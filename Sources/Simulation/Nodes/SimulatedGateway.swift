@@ -249,7 +249,7 @@ extension ControlMessage {
             "announce \(query.key.short) \(known.map { "\($0.digest.hex.prefix(4)) \($0.position?.description ?? "-")" } ?? "-")"
         case .withdraw(_, let key): "withdraw \(key.short)"
         case .leave: "leave"
-        case .summary(_, let count, _): "summary \(count)"
+        case .summary(_, let count, _, _): "summary \(count)"
         }
     }
 

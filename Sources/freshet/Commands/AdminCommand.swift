@@ -46,7 +46,16 @@ struct AdminCommand: AsyncParsableCommand {
             guard let address = found["adminAddress"]?.stringValue, !address.isEmpty else {
                 Terminal.fail("node \"\(node)\" has not the role admin")
             }
-            return await send(method, "http://" + address, path)
+            if url.hasPrefix("https:") {
+                Terminal.fail(
+                    "node \"\(node)\" would be asked at \(address) without TLS; name its own https address by --url")
+            }
+            let other = "http://" + address
+            // An address of the node's own machine leads elsewhere from here.
+            guard await send(.GET, other, "/admin/status")["node"]?.stringValue == node else {
+                Terminal.fail("at \(address), where \"\(node)\" says its admin port is, another node answers here")
+            }
+            return await send(method, other, path)
         }
 
         private func send(_ method: HTTPMethod, _ url: String, _ path: String) async -> JSONValue {

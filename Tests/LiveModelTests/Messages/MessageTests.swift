@@ -64,6 +64,7 @@ import Testing
         .announce(gateway: NodeID("g"), query: Fixture.query(), known: nil, ask: Ask(number: 1, wantsTicks: true)),
         .withdraw(gateway: NodeID("g"), key: Fixture.query().key), .leave(gateway: NodeID("")),
         .summary(gateway: NodeID("g"), count: 3, fingerprint: .max),
+        .summary(gateway: NodeID("g"), count: 0, fingerprint: 0, settled: StreamID(ms: 5, sequence: 6)),
     ]
 
     @Test(arguments: messages)

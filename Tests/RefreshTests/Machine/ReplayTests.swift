@@ -202,6 +202,28 @@ import Testing
         #expect(bench.machine.nextDeadlineMs == nil)
     }
 
+    @Test func nothingIsReadForThoseWhoAreGone() {
+        var bench = Self.owner()
+        for number in 0..<4 { _ = Self.announce(number, at: 60, to: &bench) }
+        let page = bench.advance(50).pages[0]
+        // One leaves, one is touched, two are asked for by somebody without it.
+        _ = bench.tell(.withdraw(gateway: NodeID("g"), key: Fixture.query(Self.names[0]).key))
+        _ = bench.event(Self.touching(1))
+        for number in 2..<4 { _ = bench.announce(Fixture.query(Self.names[number]), from: "h") }
+        let asked = Asked(bench.machine.replayRead(page, Self.read(page, first: 1), nowMs: bench.nowMs))
+        #expect(asked.pages.isEmpty)
+        // Who comes and goes while a page is read leaves nothing behind that counts.
+        var few = Self.owner { $0.replayPerRun = 2 }
+        for number in 0..<8 {
+            _ = Self.announce(number, at: 60, to: &few)
+            if number > 0 {
+                _ = few.tell(.withdraw(gateway: NodeID("g"), key: Fixture.query(Self.names[number]).key))
+            }
+        }
+        let alone = few.advance(50)
+        #expect(alone.pages.isEmpty && Self.operations(alone.runs) == ["Q0"])
+    }
+
     @Test func theBytesOfTheHistoryAreBounded() {
         var settings = RefreshSettings()
         settings.historyBytesMax = 1_000
@@ -221,6 +243,8 @@ import Testing
         for id in first..<90 where Int.random(in: 0..<6, using: &random) == 0 {
             events[id] = Self.touching(Int.random(in: 0..<Self.names.count, using: &random))
         }
+        let unreadable = Bool.random(using: &random) ? UInt64.random(in: first..<90, using: &random) : 0
+        if unreadable > 0 { events.updateValue(nil, forKey: unreadable) }
         var bench = Self.owner {
             $0.replayPageMax = Int.random(in: 1...9, using: &random)
             $0.replayPerRun = 1_000
@@ -231,7 +255,7 @@ import Testing
         let touched = Self.names.indices.filter { number in
             let id = positions[number]
             if id >= 90 { return false }
-            return id < first
+            return id < first || id < unreadable
                 || events.contains { at, event in
                     at > id && event?.keysWritten.contains(Fixture.key("\(number)")) == true
                 }

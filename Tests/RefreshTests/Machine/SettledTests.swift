@@ -10,10 +10,10 @@ import Testing
 
     private func onM() throws -> QueryRules { Fixture.rules([try Fixture.trigger(nil)]) }
 
-    private func summary(_ queries: [LiveQuery]) -> ControlMessage {
+    private func summary(_ queries: [LiveQuery], settled: StreamID? = .zero) -> ControlMessage {
         .summary(
             gateway: Self.gateway, count: queries.count,
-            fingerprint: queries.reduce(0) { $0 ^ $1.key.digest.prefix })
+            fingerprint: queries.reduce(0) { $0 ^ $1.key.digest.prefix }, settled: settled)
     }
 
     private func held(_ results: [(LiveQuery, Int)]) -> HeldFingerprint {
@@ -30,7 +30,9 @@ import Testing
                 .settled(
                     shard: Bench.shard, epoch: Bench.epoch, through: bench.lastID, except: [], held: held([(query, 1)]))
             ])
-        #expect(bench.tell(summary([query])).isNothing, "no event since")
+        #expect(bench.tell(summary([query], settled: bench.lastID)).isNothing, "no event since")
+        #expect(bench.tell(summary([query])).sent.count == 1, "it did not believe, or did not hear")
+        #expect(bench.tell(summary([query], settled: nil)).isNothing, "it does not listen")
         _ = bench.event(Self.other)
         #expect(bench.tell(summary([query])).summary == ["g:settled \(bench.lastID) except 0"])
     }
@@ -90,12 +92,21 @@ import Testing
         #expect(bench.tell(summary(queries)).summary == ["g:settled \(bench.lastID) except 0"])
     }
 
-    @Test func aGatewayThatComesBackIsToldAnew() throws {
+    @Test func announcingAgainTakesNothingBack() throws {
         var bench = Bench.settled(try onM())
-        _ = bench.event(Self.other)
-        #expect(bench.tell(summary([Fixture.query()])).sent.count == 1)
-        bench.machine.gatewayGone(Self.gateway)
+        for _ in 0..<5 { _ = bench.event(Self.other) }
+        let held = KnownResult(
+            digest: Fixture.digest(1), position: Position(epoch: Bench.epoch, run: 1, id: bench.lastID))
+        #expect(bench.announce(known: held).positions == [held.position])
+    }
+
+    @Test func aShardOfVeryManyIsNotLookedAt() throws {
+        var settings = RefreshSettings()
+        settings.settledLiveQueriesMax = 1
+        var bench = Bench(["Q": try onM(), "R": Fixture.rules()], settings: settings)
         _ = bench.finish(bench.announce().runs[0], Fixture.result(1))
         #expect(bench.tell(summary([Fixture.query()])).sent.count == 1)
+        _ = bench.finish(bench.announce(Fixture.query("R")).runs[0], Fixture.result(1))
+        #expect(bench.tell(summary([Fixture.query(), Fixture.query("R")])).isNothing)
     }
 }

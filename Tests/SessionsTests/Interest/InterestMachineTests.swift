@@ -20,7 +20,7 @@ import Testing
                 (known.map { "announce \(name($0.digest))" } ?? "announce") + (ask.isFresh ? " anew" : "")
             case .tell(_, .withdraw): "withdraw"
             case .tell(_, .leave): "leave"
-            case .tell(_, .summary(_, let count, _)): "summary \(count)"
+            case .tell(_, .summary(_, let count, _, _)): "summary \(count)"
             case .deliver(let hubs, _, let delivery, _): "deliver \(hubs) \(text(delivery))"
             }
         }

@@ -73,7 +73,7 @@ import Testing
                     switch message {
                     case .withdraw(_, let key): told.ended.insert(key)
                     case .announce(_, let query, _, _): told.repeated.insert(query.key)
-                    case .summary(_, let count, let fingerprint):
+                    case .summary(_, let count, let fingerprint, _):
                         let left = model.entries.keys.filter { !ended.contains($0) }
                         #expect(count == left.count)
                         #expect(fingerprint == left.reduce(0) { $0 ^ $1.digest.prefix })

@@ -104,7 +104,7 @@ import Testing
     @Test func interestIsCountedWhereItIs() throws {
         var (machine, _) = try moved()
         let summaries = told(machine.timeReached(nowMs: 2_000_000_000)).compactMap { shard, message in
-            if case .summary(_, let count, _) = message { "\(shard):\(count)" } else { nil }
+            if case .summary(_, let count, _, _) = message { "\(shard):\(count)" } else { nil }
         }
         #expect(summaries == ["0:0", "3:1"])
     }

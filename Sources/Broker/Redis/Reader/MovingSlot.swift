@@ -8,7 +8,7 @@ struct MovingSlot {
     /// Between two rounds that found nothing.
     static let pauseMs = 20
     /// How long before reading is tried in the ordinary way.
-    static let roundsMs = 2_000
+    static let roundsMs = 10_000
 
     private let place: any RedisPlace
     private let name: String

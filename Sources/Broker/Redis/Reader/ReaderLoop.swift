@@ -102,6 +102,8 @@ struct ReaderLoop {
     private var togetherUntilNs: UInt64 = 0
     /// The slot of a cluster is on its way to another node; until when that is believed without asking again.
     private var moving: (slot: MovingSlot, untilNs: UInt64)?
+    /// Reading it ended with a refusal.
+    private var isRefusedThere = false
 
     init(
         _ inbox: ReaderInbox, _ configuration: RedisConfiguration, place: any RedisPlace, name: String,
@@ -142,7 +144,9 @@ struct ReaderLoop {
                     if MovingSlot.isReason(error) {
                         lose("its slot is moving: \(error.detail)")
                         moving = (MovingSlot(place, name: name), addMs(MovingSlot.roundsMs, to: monotonicNs()))
-                        nextAttemptNs = 0
+                        // At once, unless the other side has just refused it.
+                        if !isRefusedThere { nextAttemptNs = 0 }
+                        isRefusedThere = false
                     } else if error.code == .unavailable {
                         if let endpoint = lines.lazy.compactMap(\.connection?.endpoint).first {
                             place.refused(error.detail, by: endpoint)
@@ -380,7 +384,12 @@ struct ReaderLoop {
             for word in ["XREAD", "COUNT", String(maxEntries), "STREAMS"] { command.argument(word) }
             command.encoded(stream.encodedName)
             command.argument(stream.gap.cursor)
-            guard case .success(let batches) = try slot.answer(command) else {
+            let answer = try slot.answer(command)
+            guard case .success(let batches) = answer else {
+                if case .failure(let error) = answer {
+                    logger.info("reading of a moving slot ends", metadata: ["reason": "\(error.detail)"])
+                }
+                isRefusedThere = true
                 deliver(readings)
                 return false
             }
