@@ -223,7 +223,11 @@ let package = Package(
         tests("BrokerTests", ["Broker", "LiveModel", "SeededRandom", "TestSupport", logging]),
         tests("DirectoryTests", ["Broker", "Directory", "JSON", "LiveModel"]),
         tests("HTTPServerTests", ["HTTPServer", "LiveModel", nio, nioPosix, nioHTTP, nioWebSocket, logging]),
-        tests("GRPCTests", ["GRPC"]),
+        tests(
+            "GRPCTests",
+            [
+                "GRPC", "HTTPServer", nio, nioHTTP2, nioHPACK, .product(name: "NIOEmbedded", package: "swift-nio"),
+            ]),
         tests("ObservabilityTests", ["Observability", logging, metrics]),
         tests("SettingsTests", ["Settings"]),
         tests(

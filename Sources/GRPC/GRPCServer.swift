@@ -24,10 +24,10 @@ package final class GRPCServer: Sendable {
 
     /// For `HTTPServer(http2:)`.
     package var setup: HTTP2Setup {
-        { [self] channel in try install(on: channel) }
+        { [self] channel, bodies in try install(on: channel, bodies) }
     }
 
-    private func install(on channel: any Channel) throws {
+    private func install(on channel: any Channel, _ bodies: BytesBudget) throws {
         let identity = ObjectIdentifier(channel)
         let connection = GRPCConnection(configuration: configuration) { [self] in
             _ = connections.withLock { $0.removeValue(forKey: identity) }
@@ -50,7 +50,7 @@ package final class GRPCServer: Sendable {
             stream.eventLoop.makeCompletedFuture {
                 try stream.pipeline.syncOperations.addHandler(
                     GRPCStreamHandler(
-                        handler: handler, configuration: configuration, taskExecutor: taskExecutor,
+                        handler: handler, configuration: configuration, bodies: bodies, taskExecutor: taskExecutor,
                         remoteAddress: remoteAddress))
             }
         }

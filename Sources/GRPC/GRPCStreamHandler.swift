@@ -18,19 +18,24 @@ final class GRPCStreamHandler: ChannelInboundHandler {
 
     private let handler: any GRPCHandler
     private let configuration: GRPCConfiguration
+    private let bodies: BytesBudget
     private let taskExecutor: LoopTaskExecutor
     private let remoteAddress: SocketAddress?
     private var role = Role.awaitingHeaders
     private var call: GRPCCall?
+    /// Of a message that is not whole: at most `messageBytesMax`, and what a read brings.
     private var buffer = ByteBuffer()
+    /// Of the buffer, taken from the server's budget for bodies.
+    private var heldBytes = 0
     private var hasMessage = false
 
     init(
-        handler: any GRPCHandler, configuration: GRPCConfiguration, taskExecutor: LoopTaskExecutor,
+        handler: any GRPCHandler, configuration: GRPCConfiguration, bodies: BytesBudget, taskExecutor: LoopTaskExecutor,
         remoteAddress: SocketAddress?
     ) {
         self.handler = handler
         self.configuration = configuration
+        self.bodies = bodies
         self.taskExecutor = taskExecutor
         self.remoteAddress = remoteAddress
     }
@@ -44,6 +49,7 @@ final class GRPCStreamHandler: ChannelInboundHandler {
             if case .byteBuffer(var bytes) = data.data, !isOver {
                 buffer.writeBuffer(&bytes)
                 takeMessages()
+                if !isOver { hold() }
             }
             if data.endStream { inputEnded() }
         default: break
@@ -116,10 +122,10 @@ final class GRPCStreamHandler: ChannelInboundHandler {
                 return refuse(
                     GRPCStatus(code: 8, message: "a message is larger than \(configuration.messageBytesMax) bytes"))
             }
-            guard buffer.readableBytes >= 5 + length else { return }
+            guard buffer.readableBytes >= 5 + length else { break }
             buffer.moveReaderIndex(forwardBy: 5)
             guard let message = buffer.readSlice(length: length), let call else { return }
-            buffer.discardReadBytes()
+            if buffer.readableBytes == 0 { buffer = ByteBuffer() } else { buffer.discardReadBytes() }
             switch role {
             case .unary(let run):
                 guard !hasMessage else { return refuse(GRPCStatus(code: 3, message: "a second message")) }
@@ -131,6 +137,13 @@ final class GRPCStreamHandler: ChannelInboundHandler {
             case .awaitingHeaders, .over: return
             }
         }
+    }
+
+    /// What waits for the rest of its message counts with all bodies of the server.
+    private func hold() {
+        bodies.give(heldBytes)
+        heldBytes = bodies.take(buffer.readableBytes) ? buffer.readableBytes : 0
+        if heldBytes < buffer.readableBytes { refuse(Self.full) }
     }
 
     private func inputEnded() {
@@ -151,6 +164,7 @@ final class GRPCStreamHandler: ChannelInboundHandler {
     }
 
     private var deadline: Scheduled<Void>?
+    private static let full = GRPCStatus(code: 14, message: "too many messages are arriving", retryAfterMs: 1_000)
     private static let compressed = GRPCStatus(code: 12, message: "compressed messages are not read")
     private var isReading = true
     private var channel: (any Channel)?
@@ -183,6 +197,8 @@ final class GRPCStreamHandler: ChannelInboundHandler {
         }
         role = .over
         buffer = ByteBuffer()
+        bodies.give(heldBytes)
+        heldBytes = 0
     }
 }
 

@@ -27,6 +27,8 @@ package final class HTTPExchange: @unchecked Sendable {
     private var finished: ((_ keepAlive: Bool) -> Void)?
     private var closeCallbacks: [@Sendable () -> Void] = []
     private var drainCallback: (@Sendable () -> Void)?
+    private var inputHasEnded = false
+    private var inputEndCallback: (@Sendable () -> Void)?
 
     init(
         transport: Transport, isHead: Bool, isHTTP10: Bool, keepAlive: Bool,
@@ -97,6 +99,16 @@ package final class HTTPExchange: @unchecked Sendable {
         onLoop { $0.drainCallback = body }
     }
 
+    /// `body` is called on the event loop when the client says that it sends nothing more and the answer has not begun;
+    /// at once if it has said so already. It may be gone, so an answer that waits for something is due now; one that has
+    /// begun and has no end in sight is broken off by the server.
+    package func onInputEnd(_ body: @escaping @Sendable () -> Void) {
+        onLoop { exchange in
+            guard case .waiting = exchange.phase else { return }
+            if exchange.inputHasEnded { body() } else { exchange.inputEndCallback = body }
+        }
+    }
+
     private func onLoop(_ body: @escaping @Sendable (HTTPExchange) -> Void) {
         if eventLoop.inEventLoop {
             body(self)
@@ -123,6 +135,28 @@ package final class HTTPExchange: @unchecked Sendable {
         phase = .streaming(chunked: chunked)
         let noBody = ResponseHead.hasNoBody(status)
         sendHead(status, headers, noBody ? .none : chunked ? .chunked : .untilClose, body: nil)
+        inputEndCallback = nil
+        if inputHasEnded { breakOff() }
+    }
+
+    func inputEnded() {
+        inputHasEnded = true
+        switch phase {
+        case .waiting:
+            let callback = inputEndCallback
+            inputEndCallback = nil
+            callback?()
+        case .streaming: breakOff()
+        case .over: break
+        }
+    }
+
+    /// On the loop's next turn: a stream that ends by itself, as a query read once, is whole by then.
+    private func breakOff() {
+        let transport = transport
+        eventLoop.assumeIsolated().execute { [self] in
+            if case .streaming = phase { transport.channel.close(promise: nil) }
+        }
     }
 
     private func writeNow(prefix: [UInt8] = [], _ chunk: ByteBuffer) {
@@ -166,6 +200,7 @@ package final class HTTPExchange: @unchecked Sendable {
         isOver.store(true, ordering: .releasing)
         closeCallbacks = []
         drainCallback = nil
+        inputEndCallback = nil
         let finished = finished
         self.finished = nil
         finished?(keepAlive && !isDraining)
@@ -183,6 +218,7 @@ package final class HTTPExchange: @unchecked Sendable {
         isOver.store(true, ordering: .releasing)
         finished = nil
         drainCallback = nil
+        inputEndCallback = nil
         let callbacks = closeCallbacks
         closeCallbacks = []
         for callback in callbacks { callback() }

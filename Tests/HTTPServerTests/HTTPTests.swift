@@ -231,7 +231,7 @@ import Testing
     }
 
     @Test func http2PrefaceGoesToItsHandler() async throws {
-        let http2: HTTP2Setup = { try $0.pipeline.syncOperations.addHandler(ByteEcho()) }
+        let http2: HTTP2Setup = { channel, _ in try channel.pipeline.syncOperations.addHandler(ByteEcho()) }
         try await withServer(http2: http2) { port, _, server in
             let client = try RawClient(port: port)
             client.send("PRI * HTTP/2.0\r\n\r")

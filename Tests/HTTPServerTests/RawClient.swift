@@ -5,6 +5,7 @@ import Glibc
 final class RawClient {
     private let descriptor: CInt
     private var received: [UInt8] = []
+    private var isClosed = false
 
     struct Failure: Error { var what: String }
 
@@ -30,7 +31,7 @@ final class RawClient {
         if result != 0 { throw Failure(what: "connect: \(errno)") }
     }
 
-    deinit { close(descriptor) }
+    deinit { if !isClosed { close(descriptor) } }
 
     func send(_ text: String) { send(Array(text.utf8)) }
 
@@ -58,7 +59,8 @@ final class RawClient {
     func reset() {
         var now = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
-        shutdown(descriptor, CInt(SHUT_RDWR))
+        close(descriptor)
+        isClosed = true
     }
 
     func shutdownWrite() { shutdown(descriptor, CInt(SHUT_WR)) }

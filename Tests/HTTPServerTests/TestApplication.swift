@@ -38,6 +38,10 @@ final class TestApplication: HTTPHandler {
             let events = events
             exchange.onClose { events.add("gone, closed \(exchange.isClosed)") }
             events.add("holding")
+        case "/wait":
+            // As a long-poll: an answer that is due when its client says no more.
+            exchange.onInputEnd { exchange.respond(.ok, body: ByteBuffer(string: "waited")) }
+            events.add("waiting")
         case "/big":
             let bytes = Int(request.query("bytes") ?? "") ?? 0
             exchange.respond(.ok, body: ByteBuffer(repeating: UInt8(ascii: "b"), count: bytes))

@@ -13,23 +13,19 @@ extension PublicEndpoint: GRPCHandler {
 
     package func accept(_ head: GRPCCallHead) -> GRPCAcceptance {
         switch head.path {
-        case "/\(Self.package)ConnectorService/ExecuteQuery": unary(.executeQuery)
-        case "/\(Self.package)ConnectorService/ExecuteMutation": unary(.executeMutation)
+        case "/\(Self.package)ConnectorService/ExecuteQuery": unary(.executeQuery, head)
+        case "/\(Self.package)ConnectorService/ExecuteMutation": unary(.executeMutation, head)
         case "/\(Self.package)ConnectorStreamService/Connect": connect(head)
-        case "/google.firebase.dataconnect.emulator.EmulatorService/GetEmulatorInfo" where settings.emulator != nil:
-            .unary { [services, settings] _, call in
-                call.respond(
-                    StreamProtobuf.emulatorInfo(
-                        version: settings.emulator?.version ?? "", service: services.serviceIdentity.service,
-                        connectionString: settings.emulator?.connectionString ?? ""))
-            }
-        default: .refuse(GRPCStatus(code: RPCCode.unimplemented.rawValue, message: "there is no method \(head.path)"))
+        default:
+            settings.emulator.flatMap { emulator($0, head) }
+                ?? .refuse(
+                    GRPCStatus(code: RPCCode.unimplemented.rawValue, message: "there is no method \(head.path)"))
         }
     }
 
     // MARK: ConnectorService
 
-    private func unary(_ method: ConnectorCall.Method) -> GRPCAcceptance {
+    private func unary(_ method: ConnectorCall.Method, _ head: GRPCCallHead) -> GRPCAcceptance {
         guard settings.isAPI else {
             return .refuse(GRPCStatus(SQLConnectFailure(.notFound, "this node runs no operations (role api)")))
         }
@@ -55,8 +51,8 @@ extension PublicEndpoint: GRPCHandler {
                 connector: name.connector, operationName: sent.wanted.operationName, variables: sent.wanted.variables)
             Task(executorPreference: call.taskExecutor) {
                 do throws(RequestError) {
-                    let identity = try await self.services.authenticate(Self.credentials(call.head))
-                    let parties = (self.address(call.head).map { [$0] } ?? []) + identity.parties
+                    let identity = try await self.services.authenticate(Self.credentials(head))
+                    let parties = (self.address(head).map { [$0] } ?? []) + identity.parties
                     try self.services.parties.take(.request, for: parties)
                     defer { self.services.parties.give(.request, for: parties) }
                     let answer = try await self.sqlConnectAnswer(

@@ -49,6 +49,7 @@ package final class LongPoll: LiveSession, Drainable {
             } else {
                 poll.handle = handle
                 exchange.onClose { bound.value.end(nil) }
+                exchange.onInputEnd { bound.value.end(.waited) }
             }
         } catch {
             poll.end(.failed(error))

@@ -9,6 +9,8 @@ extension HTTP1Handler {
         leaveConnection()
         let channel = transport.channel
         let context = context
+        // The preface came first, so the end of what the peer sends has not.
+        try? channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
         transport.table.remove(transport)
         transport.owner = nil
         channel.closeFuture.whenComplete { _ in context.counters.connectionsOpen.decrement() }
@@ -19,7 +21,7 @@ extension HTTP1Handler {
         let below = below
         decoderGone.futureResult.assumeIsolated().whenComplete { _ in
             do {
-                try http2(channel)
+                try http2(channel, context.bodies)
                 try channel.syncOptions?.setOption(.autoRead, value: true)
                 if let below {
                     let context = try channel.pipeline.syncOperations.context(handler: below)
@@ -66,5 +68,20 @@ extension HTTP1Handler {
             pipeline.removeHandler(decoder, promise: nil)
             pipeline.removeHandler(wire, promise: nil)
         }
+    }
+}
+
+extension HTTP1Handler {
+    /// The parser, with our limits.
+    static func makeDecoder(_ configuration: HTTPServerConfiguration) -> ByteToMessageHandler<
+        HTTPRequestDecoder
+    > {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        limits.maxHeaderFieldSize = configuration.headerBytesMax
+        limits.maxHeaderListSize = configuration.headerBytesMax
+        limits.maxHeaderFieldCount = configuration.headerFieldsMax
+        return ByteToMessageHandler(
+            HTTPRequestDecoder(
+                leftOverBytesStrategy: .forwardBytes, informationalResponseStrategy: .drop, limitConfiguration: limits))
     }
 }

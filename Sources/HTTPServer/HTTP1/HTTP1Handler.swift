@@ -43,6 +43,8 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     private var phase = Phase.awaitingHead(begun: false)
     /// Whole requests not yet given to the application; bounded by two receive buffers (`BurstAllocator.burstBytesMax`).
     private var queue: [Item] = []
+    /// What a peer sent before its end is read at once, whatever it is: more requests than these cut it off.
+    private static let queuedMax = 256
     private var current: HTTPExchange?
     /// Taken from the server's budget for bodies: of all requests here, and of the current one.
     private var bodyBytesHeld = 0
@@ -55,6 +57,8 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     private var continueIsDue = false
     private var sawTargetEnd = false
     private var lastWordSent = false
+    /// The peer sends nothing more.
+    private var inputHasEnded = false
     private var deadlineMs: Int64
 
     /// Adds the HTTP/1.1 handlers to an accepted channel, on its event loop.
@@ -63,6 +67,8 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         let tls = try table.context.tls?() ?? []
         for handler in tls { try pipeline.addHandler(handler) }
         let transport = Transport(channel: channel, table: table, direct: tls.isEmpty)
+        // Over TLS the end of input is the end of the connection.
+        if tls.isEmpty { try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true) }
         let handler = HTTP1Handler(transport: transport)
         handler.below = tls.last
         let wire = WireHandler(transport: transport, http1: handler)
@@ -79,18 +85,6 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         self.transport = transport
         context = transport.table.context
         deadlineMs = ConnectionTable.nowMs() + context.configuration.headerTimeoutMs
-    }
-
-    private static func makeDecoder(_ configuration: HTTPServerConfiguration) -> ByteToMessageHandler<
-        HTTPRequestDecoder
-    > {
-        var limits = NIOHTTPDecoderLimitConfiguration()
-        limits.maxHeaderFieldSize = configuration.headerBytesMax
-        limits.maxHeaderListSize = configuration.headerBytesMax
-        limits.maxHeaderFieldCount = configuration.headerFieldsMax
-        return ByteToMessageHandler(
-            HTTPRequestDecoder(
-                leftOverBytesStrategy: .forwardBytes, informationalResponseStrategy: .drop, limitConfiguration: limits))
     }
 
     // MARK: Channel events
@@ -126,6 +120,24 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     func channelReadComplete(context: ChannelHandlerContext) {
         isReading = false
         readIfWanted()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event as? ChannelEvent == .inputClosed { inputClosed() }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    /// A peer that only sends no more gets its answers (RFC 9112 section 9.6 has both sides end on their own), and the
+    /// connection ends with the last of them. Whether it is gone altogether cannot be seen, so nothing goes on waiting.
+    private func inputClosed() {
+        inputHasEnded = true
+        switch phase {
+        case .handedOver: return
+        case .lingering: if transport.pendingBytes == 0 { transport.channel.close(promise: nil) }
+        case .awaitingHead, .body, .failed:
+            if let current { return current.inputEnded() }
+            if queue.isEmpty { sendLastWord() }
+        }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -178,6 +190,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
             continueIsDue = false
             phase = .awaitingHead(begun: false)
             sawTargetEnd = false
+            guard queue.count < Self.queuedMax else { return context.close(promise: nil) }
             queue.append(.request(request))
             advance()
         }
@@ -226,6 +239,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
             answered(keepAlive: keepAlive)
         }
         current = exchange
+        if inputHasEnded { exchange.inputEnded() }
         isParserStopped = partial.wantsUpgrade
         currentBodyBytes = request.body.readableBytes
         deadlineMs = ConnectionTable.never
@@ -255,7 +269,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         current = nil
         giveBack(currentBodyBytes)
         currentBodyBytes = 0
-        guard keepAlive else { return sendLastWord() }
+        guard keepAlive, !inputHasEnded || !queue.isEmpty else { return sendLastWord() }
         setDeadline(context.configuration.idleTimeoutMs)
         switch phase {
         case .awaitingHead(begun: true): setDeadline(context.configuration.headerTimeoutMs)
@@ -334,6 +348,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     }
 
     private func beginLinger() {
+        guard !inputHasEnded else { return transport.channel.close(promise: nil) }
         transport.closeOutput()
         setDeadline(context.configuration.lingerTimeoutMs)
         read()

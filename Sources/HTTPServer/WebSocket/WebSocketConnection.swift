@@ -239,6 +239,9 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         handler.closed(code: code)
     }
 
+    /// Who sends no more cannot close as the protocol has it: the connection is over.
+    func inputClosed() { transport.channel.close(promise: nil) }
+
     func connectionLost() {
         phase = .closed
         transport.closed()
@@ -326,6 +329,11 @@ final class WebSocketChannelHandler: ChannelInboundHandler {
     func channelReadComplete(context: ChannelHandlerContext) {
         connection.bytesCame()
         connection.readIfWanted()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event as? ChannelEvent == .inputClosed { connection.inputClosed() }
+        context.fireUserInboundEventTriggered(event)
     }
 
     func channelInactive(context: ChannelHandlerContext) { connection.connectionLost() }

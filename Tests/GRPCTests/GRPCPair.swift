@@ -1,0 +1,151 @@
+import HTTPServer
+import NIOCore
+import NIOEmbedded
+import NIOHPACK
+import NIOHTTP2
+
+@testable import GRPC
+
+/// The server, and NIO's HTTP/2 as its client, which judges every frame. Their bytes are carried by hand.
+final class GRPCPair {
+    let server = EmbeddedChannel()
+    let client = EmbeddedChannel(handler: NIOHTTP2Handler(mode: .client))
+    /// What came for each stream: header fields (`name=value …`), messages (`message TEXT`), `reset CODE`, `end`.
+    private(set) var seen: [HTTP2StreamID: [String]] = [:]
+    private(set) var goAways: [HTTP2ErrorCode] = []
+    /// Bytes of DATA that came and were not given back to the windows.
+    private(set) var unread: [HTTP2StreamID: Int] = [:]
+    private var arriving: [HTTP2StreamID: ByteBuffer] = [:]
+    private var lastID = -1
+    /// Whether what comes is read at once, so that windows open again.
+    var isReading = true
+
+    init(_ application: any GRPCHandler, bodiesBytesMax: Int = 1 << 20, _ configuration: GRPCConfiguration = .init())
+        throws
+    {
+        let address = try SocketAddress(ipAddress: "127.0.0.1", port: 1)
+        server.connect(to: address, promise: nil)
+        client.connect(to: address, promise: nil)
+        try GRPCServer(configuration: configuration, handler: application)
+            .setup(server, BytesBudget(bytesMax: bodiesBytesMax))
+        try carry()
+    }
+
+    deinit {
+        client.close(promise: nil)
+        server.close(promise: nil)
+        server.embeddedEventLoop.run()
+        client.embeddedEventLoop.run()
+    }
+
+    /// Begins a call.
+    func call(_ path: String, with more: [(String, String)] = [], ends: Bool = false) throws -> HTTP2StreamID {
+        lastID += 2
+        let id = HTTP2StreamID(lastID)
+        let headers = HPACKHeaders(
+            [
+                (":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "h"),
+                ("content-type", "application/grpc"),
+            ] + more)
+        try write(id, .headers(.init(headers: headers, endStream: ends)))
+        return id
+    }
+
+    /// A message whole, or the beginning of one that is longer.
+    func send(_ text: String, of length: Int? = nil, on id: HTTP2StreamID, ends: Bool = false) throws {
+        var bytes = ByteBuffer()
+        bytes.writeInteger(UInt8(0))
+        bytes.writeInteger(UInt32(length ?? text.utf8.count))
+        bytes.writeString(text)
+        try write(id, .data(.init(data: .byteBuffer(bytes), endStream: ends)))
+    }
+
+    /// Carries what both sides have to say until they are silent.
+    func write(_ id: HTTP2StreamID, _ payload: HTTP2Frame.FramePayload) throws {
+        client.pipeline.syncOperations.writeAndFlush(
+            NIOAny(HTTP2Frame(streamID: id, payload: payload)), promise: nil)
+        try carry()
+    }
+
+    /// Gives back what came of a stream.
+    func read(_ id: HTTP2StreamID) throws {
+        guard let count = unread.removeValue(forKey: id), count > 0 else { return }
+        let isOver = seen[id]?.contains("end") == true
+        for id in isOver ? [.rootStream] : [.rootStream, id] {
+            client.pipeline.syncOperations.writeAndFlush(
+                NIOAny(HTTP2Frame(streamID: id, payload: .windowUpdate(windowSizeIncrement: count))), promise: nil)
+        }
+        try carry()
+    }
+
+    func carry() throws {
+        var hasMoved = true
+        while hasMoved {
+            hasMoved = false
+            while server.isActive, let bytes = try client.readOutbound(as: ByteBuffer.self) {
+                hasMoved = true
+                server.pipeline.fireChannelRead(bytes)
+                server.pipeline.fireChannelReadComplete()
+            }
+            server.embeddedEventLoop.run()
+            while let bytes = try server.readOutbound(as: ByteBuffer.self) {
+                hasMoved = true
+                try client.writeInbound(bytes)
+            }
+            while let frame = try client.readInbound(as: HTTP2Frame.self) { take(frame) }
+            if isReading { for id in unread.keys { try read(id) } }
+        }
+    }
+
+    private func take(_ frame: HTTP2Frame) {
+        let id = frame.streamID
+        switch frame.payload {
+        case .headers(let headers):
+            seen[id, default: []].append(headers.headers.map { "\($0.name)=\($0.value)" }.joined(separator: " "))
+            if headers.endStream { seen[id, default: []].append("end") }
+        case .data(let data):
+            guard case .byteBuffer(let bytes) = data.data else { return }
+            unread[id, default: 0] += bytes.readableBytes
+            arriving[id, default: ByteBuffer()].writeImmutableBuffer(bytes)
+            while let length: UInt32 = arriving[id]?.getInteger(at: (arriving[id]?.readerIndex ?? 0) + 1),
+                var whole = arriving[id]?.readSlice(length: 5 + Int(length))
+            {
+                whole.moveReaderIndex(forwardBy: 5)
+                seen[id, default: []].append("message " + String(buffer: whole))
+            }
+            if data.endStream { seen[id, default: []].append("end") }
+        case .rstStream(let code): seen[id, default: []].append("reset \(code.networkCode)")
+        case .goAway(_, let code, _): goAways.append(code)
+        default: break
+        }
+    }
+}
+
+/// Answers `/echo` with its message; `/stream` keeps its call.
+final class TestCalls: GRPCHandler, @unchecked Sendable {
+    final class Stream: GRPCStream {
+        let call: GRPCCall
+        var events: [String] = []
+        init(_ call: GRPCCall) { self.call = call }
+        func received(_ message: ByteBuffer) { events.append("got " + String(buffer: message)) }
+        func inputEnded() { events.append("input ended") }
+        func writabilityChanged(pendingBytes: Int) { events.append("pending \(pendingBytes)") }
+        func closed() { events.append("closed") }
+    }
+
+    /// Of the test's one thread.
+    var streams: [Stream] = []
+
+    func accept(_ head: GRPCCallHead) -> GRPCAcceptance {
+        switch head.path {
+        case "/echo": .unary { message, call in call.respond(Array(message.readableBytesView)) }
+        case "/stream":
+            .stream { call in
+                let stream = Stream(call)
+                self.streams.append(stream)
+                return stream
+            }
+        default: .refuse(GRPCStatus(code: 12, message: "no \(head.path)"))
+        }
+    }
+}
