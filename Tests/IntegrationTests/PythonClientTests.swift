@@ -19,6 +19,20 @@ struct PythonClientTests {
         }
     }
 
+    @Test func anotherClientOfTheOlderSubprotocol() async throws {
+        try await withNode { _, url, token in
+            let output = try await PythonClients.run("py_graphql_client.py", [url, token])
+            #expect(output.contains("passed"), "\(output)")
+        }
+    }
+
+    @Test func whoClosesTheirSideGetsTheAnswerAtOnce() async throws {
+        try await withNode { _, url, _ in
+            let output = try await PythonClients.run("half_close_client.py", [url])
+            #expect(output.contains("passed"))
+        }
+    }
+
     @Test func streamsAreByteForByteWhatClientsRead() async throws {
         try await withNode { _, url, token in
             for name in ["multipart", "sse", "single", "http"] {

@@ -1,3 +1,4 @@
+import Foundation
 import FreshetClient
 import JSON
 import Testing
@@ -26,6 +27,20 @@ struct SQLConnectTests {
             #expect(output.contains("drain passed"), "\(output)")
             #expect(await node.process.waitForExit() == 0)
         }
+    }
+
+    @Test func editorsAskTheEmulatorOverGRPC() async throws {
+        let folder = NSTemporaryDirectory() + "freshet-emulator-\(UInt32.random(in: .min ... .max))"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let node = try FreshetProcess([
+            "dev", Paths.movies, "--set", "http.port=0", "--set", "admin.port=0", "--set",
+            "dev.dataDirectory=\(folder)",
+        ])
+        let line = try await node.line(containing: "Freshet serves")
+        let address = line.split(separator: " ").last?.split(separator: "/").last.map(String.init) ?? ""
+        let output = try await PythonClients.run("emulator_client.py", [address, String(node.processID)])
+        #expect(output.contains("passed"), "\(output)")
+        #expect(await node.waitForExit() == 0)
     }
 
     @Test func limitsOfASession() async throws {

@@ -142,6 +142,22 @@ struct TLSTests {
         }
     }
 
+    @Test func aConnectionTooManyIsToldSoAtOnce() async throws {
+        let files = try Files()
+        defer { try? FileManager.default.removeItem(at: files.folder) }
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(
+                roles: "api,worker,gateway",
+                settings: [
+                    "http.tls.certificateFile=\(files.certificate)", "http.tls.keyFile=\(files.key)",
+                    "http.connectionsMax=16",
+                ])
+            let output = try await PythonClients.run(
+                "full_client.py", [String(node.address.port), files.authority, "16"])
+            #expect(output.contains("passed"), "\(output)")
+        }
+    }
+
     @Test func aKeyOfAnotherCertificateStopsTheStart() async throws {
         let (files, others) = (try Files(), try Files())
         defer { for files in [files, others] { try? FileManager.default.removeItem(at: files.folder) } }

@@ -9,12 +9,27 @@ enum PythonClients {
         let description: String
     }
 
-    /// Starts a program.
-    static func start(_ program: String, _ arguments: [String]) async throws -> FreshetProcess {
+    private static func setUp() async throws {
         let setup = try FreshetProcess([], executable: folder + "/setup.sh")
         guard await setup.waitForExit() == 0 else {
             throw Failure(description: "the Python clients could not be set up:\n\(setup.output)")
         }
+    }
+
+    /// A file that one of the packages carries.
+    static func text(ofPackageFile path: String) async throws -> String {
+        try await setUp()
+        let library = Paths.root + "/.venv-clients/lib"
+        for version in try FileManager.default.contentsOfDirectory(atPath: library) {
+            let file = "\(library)/\(version)/site-packages/\(path)"
+            if let text = try? String(contentsOfFile: file, encoding: .utf8) { return text }
+        }
+        throw Failure(description: "no package has \(path)")
+    }
+
+    /// Starts a program.
+    static func start(_ program: String, _ arguments: [String]) async throws -> FreshetProcess {
+        try await setUp()
         return try FreshetProcess(
             ["-I", "\(folder)/\(program)"] + arguments, executable: Paths.root + "/.venv-clients/bin/python")
     }
