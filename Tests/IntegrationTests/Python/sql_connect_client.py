@@ -381,7 +381,7 @@ async def grpc_client(base, token, secret):
                     pass
             except grpc.aio.AioRpcError:
                 pass
-            expect(await call.code(), grpc.StatusCode.UNAUTHENTICATED, "expiry")
+            expect(await call.code(), grpc.StatusCode.UNAUTHENTICATED, "expiry, with %s" % await call.details())
 
         # A client that does not read holds up nobody, and then gets the newest.
         narrow = grpc.aio.insecure_channel(
