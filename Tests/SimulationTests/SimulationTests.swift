@@ -25,15 +25,15 @@ import Testing
     static let noticedAt: [Sabotage: (seed: UInt64, promises: [String])] = [
         .gatewayFenceSkipped: (1, ["no regress", "one owner"]), .epochIgnored: (1, ["no regress"]),
         .leaseFenceSkipped: (1, ["one owner"]), .serveAfterExpiry: (2, ["one owner"]),
-        .formerOwnersForgotten: (1, ["one owner"]), .lateResultsUsed: (229, ["one owner"]),
-        .publishBeforeCommit: (6, ["convergence"]), .removeBeforePublish: (50, ["convergence"]),
+        .formerOwnersForgotten: (1, ["one owner"]), .lateResultsUsed: (103, ["one owner"]),
+        .publishBeforeCommit: (6, ["convergence"]), .removeBeforePublish: (89, ["convergence"]),
         .acknowledgeBeforeCommit: (1, ["honest acknowledgement"]), .noSweeper: (1, ["convergence"]),
         .sweeperGoesByOrder: (1, ["convergence"]), .unboundedPublishing: (1, ["bounds"]),
         .queryBeforeRegister: (1, ["convergence"]), .noDirtyMark: (1, ["convergence"]),
-        .historyTrustedAfterLoss: (8, ["convergence"]), .noReannouncement: (1, ["registration"]),
+        .historyTrustedAfterLoss: (206, ["convergence"]), .noReannouncement: (1, ["registration"]),
         .noWithdrawal: (1, ["left over"]), .oldestPendingWins: (28, ["convergence"]),
         .positionsTravel: (1, ["convergence", "no regress"]), .tagTrustedForOthers: (8, ["convergence"]),
-        .swappedOutcomes: (1, ["isolation"]), .settledAhead: (431, ["convergence"]), .replayHole: (162, ["convergence"]),
+        .swappedOutcomes: (1, ["isolation"]), .settledAhead: (431, ["convergence"]), .replayHole: (115, ["convergence"]),
         .ordersUnconfirmed: (170, ["convergence"]),
     ]
     /// Where the remembered seed does not notice it any more, so many from the first may be tried.
