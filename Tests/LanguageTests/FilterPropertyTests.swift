@@ -80,8 +80,9 @@ extension Language {
                         let matching = movie.stars.filter { star in
                             if case .truth(let truth) = tests(exist, .int(star)) { truth == true } else { true }
                         }
-                        guard let count = entry.value["count"] else { return .truth(!matching.isEmpty) }
-                        return tests(count, .int(Int64(matching.count)))
+                        let counted = tests(entry.value["count"] ?? .null, .int(Int64(matching.count)))
+                        guard case .truth = counted else { return .truth(!matching.isEmpty) }
+                        return counted
                     default: return .noTest
                     }
                 })
@@ -177,7 +178,9 @@ extension Language {
                 case "reviews_on_movie":
                     var object = JSONObject()
                     if random.next() % 4 != 0 { object["exist"] = ["stars": tests(["ge", "lt", "eq"], [1, 3, 5])] }
-                    if random.next() % 2 == 0 { object["count"] = tests(["ge", "lt", "ne", "in"], [0, 1, 2]) }
+                    if random.next() % 2 == 0 {
+                        object["count"] = tests(["ge", "lt", "ne", "in"], [0, 1, 2], nullIn: 3)
+                    }
                     return .object(object)
                 default:
                     let name = pick(["includes", "excludes", "includesAll", "excludesAll", "isNull"])
@@ -188,14 +191,14 @@ extension Language {
                 }
             }
 
-            private mutating func tests(_ names: [String], _ values: [JSONValue]) -> JSONValue {
+            private mutating func tests(_ names: [String], _ values: [JSONValue], nullIn: UInt64 = 8) -> JSONValue {
                 var object = JSONObject()
                 for _ in 0..<random.next() % 3 {
                     let name = pick(names)
                     switch name {
                     case "isNull": object[name] = .bool(random.next() % 2 == 0)
                     case "in", "nin": object[name] = .array((0..<random.next() % 3).map { _ in pick(values) })
-                    default: object[name] = random.next() % 8 == 0 ? .null : pick(values)
+                    default: object[name] = random.next() % nullIn == 0 ? .null : pick(values)
                     }
                 }
                 return .object(object)
@@ -207,7 +210,12 @@ extension Language {
             switch value {
             case .object(let object):
                 "{"
-                    + object.entries.map { "\($0.key): \(literal($0.value, isEnum: isEnum || $0.key == "genre"))" }
+                    + object.entries.map {
+                        // Not sent, it leaves its test out, as null does in a variable.
+                        let isAbsent = $0.value.isNull && !["eq", "ne"].contains($0.key)
+                        return
+                            "\($0.key): \(isAbsent ? "$none" : literal($0.value, isEnum: isEnum || $0.key == "genre"))"
+                    }
                     .joined(separator: ", ") + "}"
             case .array(let elements): "[\(elements.map { literal($0, isEnum: isEnum) }.joined(separator: ", "))]"
             case .string(let text) where isEnum: text
@@ -225,8 +233,10 @@ extension Language {
                 let filter = generator.filter(2)
                 // What cannot be written out, an operator that compares with null, is left out of the text.
                 let written = Self.writable(filter)
+                let literal = Self.literal(written)
+                let none = literal.contains("$none") ? ", $none: Int" : ""
                 let stored = try LanguageSchema.operation(
-                    "query Q($f: Movie_Filter) { a: movies(where: $f) { title } b: movies(where: \(Self.literal(written))) { title } }"
+                    "query Q($f: Movie_Filter\(none)) { a: movies(where: $f) { title } b: movies(where: \(literal)) { title } }"
                 )
                 let result = try await executor.run(stored, variables: try stored.coerce(["f": written]), auth: nil)
                 let data = try JSONParser.parse(result.body)
@@ -234,15 +244,15 @@ extension Language {
             }
         }
 
-        private static func writable(_ value: JSONValue) -> JSONValue {
+        private static func writable(_ value: JSONValue, isCount: Bool = false) -> JSONValue {
             switch value {
             case .object(let object):
                 var kept = JSONObject()
-                for entry in object where !entry.value.isNull || ["eq", "ne"].contains(entry.key) {
-                    kept[entry.key] = writable(entry.value)
+                for entry in object where !entry.value.isNull || isCount || ["eq", "ne"].contains(entry.key) {
+                    kept[entry.key] = writable(entry.value, isCount: entry.key == "count")
                 }
                 return .object(kept)
-            case .array(let elements): return .array(elements.map(writable))
+            case .array(let elements): return .array(elements.map { writable($0) })
             default: return value
             }
         }

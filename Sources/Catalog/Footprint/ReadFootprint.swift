@@ -149,10 +149,10 @@ struct FootprintBuilder {
         case .exists(let rows, let inner):
             read(rows.table, [:], rows.reference.localFields, .filter)
             add(inner)
-        case .count(let rows, let inner, let test):
+        case .count(let rows, let inner, let tests):
             read(rows.table, [:], rows.reference.localFields, .filter)
             add(inner)
-            noteTime(test)
+            tests.forEach { noteTime($0) }
         // What a variable asks is not known before the request.
         case .variable: footprint.isPartial = true
         }

@@ -92,18 +92,17 @@ struct TableDefinitions {
 
     private var data: [InputValueDefinition] {
         var fields: [InputValueDefinition] = []
+        // A name that is a field of the table means that field.
+        func add(_ name: String, _ type: String) {
+            guard table.column(ofField: name) == nil, table.reference(ofField: name) == nil else { return }
+            fields.append(InputValueDefinition(name, type))
+        }
         for column in table.columns {
             fields.append(InputValueDefinition(column.field, column.type.typeText))
-            fields.append(InputValueDefinition("\(column.field)_expr", column.type.expressionName))
-            if !column.type.changes.isEmpty {
-                fields.append(InputValueDefinition("\(column.field)_update", "[\(column.type.updateName)!]"))
-            }
-            if column.type == ColumnType(.date) {
-                fields.append(InputValueDefinition("\(column.field)_date", "Date_Relative"))
-            }
-            if column.type == ColumnType(.timestamp) {
-                fields.append(InputValueDefinition("\(column.field)_time", "Timestamp_Relative"))
-            }
+            add("\(column.field)_expr", column.type.expressionName)
+            if !column.type.changes.isEmpty { add("\(column.field)_update", "[\(column.type.updateName)!]") }
+            if column.type == ColumnType(.date) { add("\(column.field)_date", "Date_Relative") }
+            if column.type == ColumnType(.timestamp) { add("\(column.field)_time", "Timestamp_Relative") }
         }
         fields += table.references.filter { $0.targetFieldsAreKey(in: schema) }.map {
             InputValueDefinition($0.field, "\($0.targetType)_Key")

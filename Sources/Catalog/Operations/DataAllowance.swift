@@ -17,6 +17,12 @@ struct DataAllowance: Sendable {
 
     /// It brings values of columns only, so that one statement does for all its values.
     var isFlat: Bool { changes.isEmpty && children.isEmpty }
+
+    /// Of each list, nested ones included.
+    mutating func limit(_ countMax: Int) {
+        self.countMax = countMax
+        for name in children.keys { children[name]?.limit(countMax) }
+    }
 }
 
 extension OperationScope {
@@ -88,8 +94,7 @@ extension OperationScope {
         }
         var result = allowance ?? DataAllowance()
         if let countMax {
-            result.countMax = countMax.value
-            for name in result.children.keys { result.children[name]?.countMax = countMax.value }
+            result.limit(countMax.value)
             if !result.isFlat, countMax.value > DataAllowance.lateRowsMax {
                 error(
                     "allow", at: countMax.place,
@@ -122,7 +127,7 @@ extension OperationScope {
     ) -> DataAllowance {
         let filled = Set((reference?.localFields ?? []) + (reference.map { [$0.field] } ?? []))
         let plain = (table.columns.map(\.field) + table.references.map(\.field)).filter { !filled.contains($0) }
-        let changes = table.columns.flatMap { LateRows.plans(of: $0).map(\.name) }
+        let changes = table.columns.flatMap { LateRows.plans(of: $0, in: table).map(\.name) }
         let relations = schema.inverseRelations(ofType: table.typeName).filter { $0.child.view == nil }
         var allowance = DataAllowance(fields: [])
         while let name = tokens.first, name != "}" {

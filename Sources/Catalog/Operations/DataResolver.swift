@@ -67,7 +67,8 @@ extension OperationScope {
                 values.append([reference.field, reference.targetFields[position]])
                 tests.append([reference.field])
             }
-            for name in LateRows.plans(of: column).map(\.name) where allowance?.changes.contains(name) ?? false {
+            for name in LateRows.plans(of: column, in: table).map(\.name)
+            where allowance?.changes.contains(name) ?? false {
                 values.append([name])
                 tests.append([name])
             }

@@ -75,7 +75,7 @@ extension OperationScope {
         return junction == .all ? .all(filters) : .any(filters)
     }
 
-    /// `{exist: {…}}` and `{count: {gt: 2}, exist: {…}}`: how many rows match, at least one unless `count` is given.
+    /// `{exist: {…}}` and `{count: {gt: 2}, exist: {…}}`: how many rows match, at least one unless `count` tests it.
     private func related(_ rows: RelatedRows, _ value: Value, in file: SourceFile) -> Filter {
         if value.variableName != nil { return variable(value, .related(rows), in: file) }
         let typeName = GeneratedInput.listFilter(rows.table.typeName).typeName
@@ -85,7 +85,7 @@ extension OperationScope {
         func field(_ name: String) -> Value? { fields.first { $0.name.value == name }?.value }
         let matching = field("exist").map { filter($0, rows.table, in: file) } ?? .all([])
         guard let count = field("count"), !count.isNull else { return .exists(rows, matching) }
-        return .all(tests(count, ColumnType(.int), in: file).map { .count(rows, matching, $0) })
+        return .count(rows, matching, tests(count, ColumnType(.int), in: file))
     }
 
     /// `having: $having`, or written out: `{_count: {gt: 2}, rating_avg: {ge: 3.5}}`.

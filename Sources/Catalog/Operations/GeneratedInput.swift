@@ -54,6 +54,6 @@ extension Schema {
 /// A variable whose value decides the text of a statement.
 struct DynamicVariable: Sendable {
     let name: String
-    /// Of a `_Data` type: its values are parameters, its fields and rows are not.
-    let isData: Bool
+    /// Of a variable of a `_Data` type: its values are parameters, its fields and rows are not.
+    let rows: CoercionPlan?
 }

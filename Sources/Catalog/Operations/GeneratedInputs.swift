@@ -69,9 +69,8 @@ struct GeneratedInputs: Sendable {
     private func related(_ value: JSONValue, _ rows: RelatedRows, _ variable: String, _ path: [String]) -> Filter {
         if value.isNull { return .all([]) }
         let matching = value["exist"].map { filter($0, rows.table, variable: variable, path: path + ["exist"]) }
-        guard let count = value["count"], !count.isNull else { return .exists(rows, matching ?? .all([])) }
-        return .all(
-            tests(count, ColumnType(.int), variable, path + ["count"]).map { .count(rows, matching ?? .all([]), $0) })
+        return .count(
+            rows, matching ?? .all([]), tests(value["count"] ?? .null, ColumnType(.int), variable, path + ["count"]))
     }
 
     func having(_ value: JSONValue, _ table: Table, variable: String, path: [String]) -> Filter {
@@ -223,19 +222,18 @@ struct GeneratedInputs: Sendable {
     }
 
     /// The same for rows: which fields there are, how many nested rows, which changes. Values of columns are parameters.
-    static func form(ofData value: JSONValue?) -> String {
-        switch value {
-        case .array(let rows): return "[\(rows.map { form(ofData: $0) }.joined(separator: ","))]"
-        case .object(let row):
-            let fields = row.entries.map { field in
-                let name = JSONValue.string(field.key).description
-                if field.key.contains("_on_") { return "\(name):\(form(ofData: field.value))" }
-                let isLate = LateRows.suffixes.contains(where: field.key.hasSuffix)
-                return isLate ? "\(name):\(form(of: field.value))" : name
+    static func form(of value: JSONValue?, _ plan: CoercionPlan) -> String {
+        guard let value else { return "-" }
+        if let rows = value.arrayValue { return "[\(rows.map { form(of: $0, plan) }.joined(separator: ","))]" }
+        guard value.objectValue != nil else { return "n" }
+        let fields = plan.rowMembers.compactMap { member -> String? in
+            guard let inner = value[member.name] else { return nil }
+            switch member.plan {
+            case .list(.nonNull(.object), _): return "\(member.name):\(form(of: inner, member.plan))"
+            case .relative, .change: return "\(member.name):\(form(of: inner))"
+            default: return member.name
             }
-            return "{\(fields.joined(separator: ","))}"
-        case nil: return "-"
-        default: return "n"
         }
+        return "{\(fields.joined(separator: ","))}"
     }
 }

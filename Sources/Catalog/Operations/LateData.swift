@@ -10,6 +10,8 @@ struct LateRows: Sendable {
         /// By column field.
         let defaults: [String: Operand]
         let children: [Child]
+        /// The fields that the variable may bring beside a column's own, by the column's field.
+        let changes: [String: [(name: String, plan: CoercionPlan)]]
     }
 
     struct Child: Sendable {
@@ -23,16 +25,14 @@ struct LateRows: Sendable {
     /// Tells the generated keys of these rows from all others of the operation.
     let place: Int
 
-    /// Ends of the fields that are no columns.
-    static let suffixes = ["_date", "_time", "_update"]
-
-    /// The fields of `T_Data` for a column that a variable may bring beside the column itself.
-    static func plans(of column: Column) -> [(name: String, plan: CoercionPlan)] {
-        var plans: [(String, CoercionPlan)] = []
+    /// The fields of `T_Data` for a column that a variable may bring beside the column itself. A name that is a field of
+    /// the table means that field.
+    static func plans(of column: Column, in table: Table) -> [(name: String, plan: CoercionPlan)] {
+        var plans: [(name: String, plan: CoercionPlan)] = []
         if !column.type.changes.isEmpty { plans.append(("\(column.field)_update", .change(column.type))) }
         if column.type == ColumnType(.date) { plans.append(("\(column.field)_date", .relative(isDate: true))) }
         if column.type == ColumnType(.timestamp) { plans.append(("\(column.field)_time", .relative(isDate: false))) }
-        return plans
+        return plans.filter { table.column(ofField: $0.name) == nil && table.reference(ofField: $0.name) == nil }
     }
 
     // MARK: Meaning
@@ -56,7 +56,7 @@ struct LateRows: Sendable {
         let table = level.table
         var given: [String: Assignment] = [:]
         for column in table.columns where !filled.contains(column.field) {
-            given[column.field] = assignment(column, table, value, path)
+            given[column.field] = assignment(column, level, value, path)
         }
         var defaults = level.defaults.filter { given[$0.key] == nil && !filled.contains($0.key) }
         for (position, column) in table.columns.enumerated() where defaults[column.field]?.isFresh == true {
@@ -77,7 +77,7 @@ struct LateRows: Sendable {
     }
 
     private func assignment(
-        _ column: Column, _ table: Table, _ value: JSONValue, _ path: [String]
+        _ column: Column, _ level: Level, _ value: JSONValue, _ path: [String]
     ) -> Assignment? {
         func set(_ source: Operand.Source) -> Assignment {
             let operand = Operand(source, type: column.type, schema: schema)
@@ -86,22 +86,28 @@ struct LateRows: Sendable {
         }
         let field = column.field
         if value[field] != nil { return set(.variable(variable, path: path + [field])) }
-        for reference in table.references where value[reference.field] != nil {
+        for reference in level.table.references where value[reference.field] != nil {
             guard let position = reference.localFields.firstIndex(of: field) else { continue }
             return set(.variable(variable, path: path + [reference.field, reference.targetFields[position]]))
         }
-        let inputs = GeneratedInputs(schema: schema)
-        for suffix in ["_date", "_time"] {
-            guard let relative = value[field + suffix], !relative.isNull else { continue }
-            let isDate = column.type.scalar == .date
-            return set(.relative(inputs.relative(relative, isDate: isDate, variable, path + [field + suffix])))
+        for (name, plan) in level.changes[field] ?? [] {
+            guard let value = value[name], !value.isNull else { continue }
+            let path = path + [name]
+            guard case .relative(let isDate) = plan else { return change(column, value, path) }
+            let inputs = GeneratedInputs(schema: schema)
+            return set(.relative(inputs.relative(value, isDate: isDate, variable, path)))
         }
-        guard let entry = value[field + "_update"]?.arrayValue?.first?.objectValue?.entries.first,
+        return nil
+    }
+
+    /// `[{inc: 1}]`
+    private func change(_ column: Column, _ value: JSONValue, _ path: [String]) -> Assignment? {
+        guard let entry = value.arrayValue?.first?.objectValue?.entries.first,
             let change = Assignment.Change(rawValue: entry.key)
         else { return nil }
-        let place = path + [field + "_update", "0", entry.key]
+        let place = path + ["0", entry.key]
         guard column.type.isList || ![.date, .timestamp].contains(column.type.scalar) else {
-            let shifts = inputs.amounts(entry.value, variable, place).map {
+            let shifts = GeneratedInputs(schema: schema).amounts(entry.value, variable, place).map {
                 Assignment.Shift(unit: $0.unit, count: Operand($0.count, type: ColumnType(.int), schema: schema))
             }
             return shifts.isEmpty
@@ -196,7 +202,12 @@ extension OperationScope {
             }
         }
         let defaults = use == .update ? [:] : defaults(of: table, given: [:], at: place)
-        return LateRows.Level(table: table, defaults: defaults, children: children)
+        var changes: [String: [(name: String, plan: CoercionPlan)]] = [:]
+        for column in table.columns {
+            let plans = LateRows.plans(of: column, in: table).filter { allowance.changes.contains($0.name) }
+            if !plans.isEmpty { changes[column.field] = plans }
+        }
+        return LateRows.Level(table: table, defaults: defaults, children: children, changes: changes)
     }
 
     private func widest(_ name: String, _ level: LateRows.Level, _ allowance: DataAllowance) -> RowData {

@@ -39,9 +39,9 @@ final class OperationScope {
     /// Variables whose value decides the text of the SQL: filters, orders, data with more than values of columns.
     var dynamicVariables: [DynamicVariable] {
         variables.values.filter { usedVariables.contains($0.name) }.compactMap { variable in
-            if variable.type.isDynamic { return DynamicVariable(name: variable.name, isData: false) }
+            if variable.type.isDynamic { return DynamicVariable(name: variable.name, rows: nil) }
             let isLate = variable.allowance?.isFlat == false || lateVariables.contains(variable.name)
-            return isLate ? DynamicVariable(name: variable.name, isData: true) : nil
+            return isLate ? DynamicVariable(name: variable.name, rows: variable.plan) : nil
         }
         .sorted { $0.name < $1.name }
     }

@@ -260,8 +260,8 @@ indirect enum Filter: Sendable {
     case referenced(Reference, Table, Filter)
     /// At least one row that refers to this one.
     case exists(RelatedRows, Filter)
-    /// How many of the rows that match.
-    case count(RelatedRows, Filter, ColumnTest)
+    /// How many rows match; at least one when no test is left.
+    case count(RelatedRows, Filter, [ColumnTest])
     /// Of a group, in `having`.
     case aggregate(Aggregate, ColumnTest)
     /// What a variable says, when the request is there.

@@ -67,6 +67,7 @@ extension MutationPlan {
             plan.template.render(plan.template.shape(of: variables)) { "$\($0 + 1)::\($1.text)" }.text
         case .dynamic(let plans, _): plans.plan(for: variables).sql(variables)
         case .remote(let field): "POST \(field.endpoint.uri)   \(field.text)"
+        case .tooManyRows: nil
         case .insertMany(let plan):
             // Rows need values to be grouped; those that no value can be computed for here are not shown.
             try? plan.run(

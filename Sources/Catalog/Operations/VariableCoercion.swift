@@ -29,7 +29,7 @@ struct VariableCoercion: Sendable {
             if variable.isCount, let count = result.intValue, count < 0 {
                 throw path.expected("a number from 0 to \(Int32.max), since it counts rows")
             }
-            if let countMax = variable.rowsMax, VariableSpec.rowCount(result) > countMax {
+            if let countMax = variable.rowsMax, variable.rowCount(result) > countMax {
                 throw path.expected("at most \(countMax) rows, nested ones included")
             }
             coerced[variable.name] = result

@@ -32,12 +32,14 @@ package struct VariableSpec: Sendable {
     }
 
     /// Rows of a coerced value of a `_Data` type.
-    static func rowCount(_ value: JSONValue) -> Int {
-        switch value {
-        case .array(let rows): rows.reduce(0) { $0 + rowCount($1) }
-        case .object(let row):
-            row.entries.reduce(1) { $1.key.contains("_on_") ? $0 + rowCount($1.value) : $0 }
-        default: 0
+    func rowCount(_ value: JSONValue) -> Int { Self.rowCount(value, plan) }
+
+    private static func rowCount(_ value: JSONValue, _ plan: CoercionPlan) -> Int {
+        if let rows = value.arrayValue { return rows.reduce(0) { $0 + rowCount($1, plan) } }
+        guard value.objectValue != nil else { return 0 }
+        return plan.rowMembers.reduce(1) { count, member in
+            guard case .list(.nonNull(.object), _) = member.plan, let rows = value[member.name] else { return count }
+            return count + rowCount(rows, member.plan)
         }
     }
 }
@@ -63,6 +65,15 @@ indirect enum CoercionPlan: Sendable {
         let isRequired: Bool
         /// Other members that set the same column.
         var rivals: [String] = []
+    }
+
+    /// Fields of one row of a `_Data` type, or of a list of such; those that are lists of objects are nested rows.
+    var rowMembers: [Member] {
+        switch self {
+        case .list(let inner, _), .nonNull(let inner): inner.rowMembers
+        case .object(_, let members): members
+        case .scalar, .word, .generated, .relative, .change: []
+        }
     }
 
     /// Elements of a list variable, where `@allow` does not say less.
@@ -110,7 +121,7 @@ indirect enum CoercionPlan: Sendable {
                     column.field, CoercionPlan(InputType(column.type), schema: schema, allowance: nil),
                     columns: [column.field])
             }
-            for (name, plan) in LateRows.plans(of: column) where allowance?.changes.contains(name) ?? false {
+            for (name, plan) in LateRows.plans(of: column, in: table) where allowance?.changes.contains(name) ?? false {
                 add(name, plan, columns: [column.field])
             }
         }

@@ -15,7 +15,7 @@ struct DynamicPlans<Plan: Sendable>: Sendable {
     func form(of values: Variables) -> String {
         variables.map { variable in
             let value = values.value(variable.name, path: [])
-            return variable.isData ? GeneratedInputs.form(ofData: value) : GeneratedInputs.form(of: value)
+            return variable.rows.map { GeneratedInputs.form(of: value, $0) } ?? GeneratedInputs.form(of: value)
         }
         .joined(separator: "|")
     }

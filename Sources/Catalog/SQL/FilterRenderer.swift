@@ -18,16 +18,13 @@ extension TemplateBuilder {
                     ")")
             ]
         case .exists(let rows, let inner):
-            let other = self.alias()
-            let condition = predicate(inner, rows.table, other)
-            return .text("EXISTS (SELECT 1" + from(rows, other, alias)) + [.wrapped(" AND ", condition, "")]
-                + .text(")")
-        case .count(let rows, let inner, let test):
-            let other = self.alias()
-            let condition = predicate(inner, rows.table, other)
-            let count =
-                .text("(SELECT count(*)" + from(rows, other, alias)) + [.wrapped(" AND ", condition, "")] + .text(")")
-            return self.test(test, count)
+            return .text("EXISTS (SELECT 1") + matching(rows, inner, alias) + .text(")")
+        case .count(let rows, let inner, let tests):
+            let matching = matching(rows, inner, alias)
+            let items = tests.map { test($0, .text("(SELECT count(*)") + matching + .text(")")) }
+            let exists: [Piece] = .text("EXISTS (SELECT 1") + matching + .text(")")
+            let all = [Piece.joined(items, separator: " AND ", empty: exists)]
+            return items.count > 1 ? [.wrapped("(", all, ")")] : all
         case .aggregate(let aggregate, let test):
             return self.test(test, .text(AggregateSQL.value(aggregate, alias)))
         case .variable(let variable):
@@ -36,13 +33,16 @@ extension TemplateBuilder {
         }
     }
 
-    private func from(_ rows: RelatedRows, _ alias: String, _ outer: String) -> String {
+    /// ` FROM … WHERE …` of the rows that belong to the one around and match.
+    private mutating func matching(_ rows: RelatedRows, _ inner: Filter, _ outer: String) -> [Piece] {
+        let alias = self.alias()
+        let condition = predicate(inner, rows.table, alias)
         let join =
             switch rows {
             case .inverse(let relation): self.join(relation, child: alias, outer: outer)
             case .manyToMany(let relation): nearJoin(relation, join: alias, outer: outer)
             }
-        return " FROM \(ColumnSQL.from(rows.table)) \(alias) WHERE \(join)"
+        return .text(" FROM \(ColumnSQL.from(rows.table)) \(alias) WHERE \(join)") + [.wrapped(" AND ", condition, "")]
     }
 
     private mutating func group(
@@ -53,7 +53,7 @@ extension TemplateBuilder {
             items.append(predicate(filter, table, alias))
         }
         if items.count == 1 { return items[0] }
-        return [.wrapped("(", [.joined(items, separator: separator, empty: "")], ")")]
+        return [.wrapped("(", [.joined(items, separator: separator, empty: [])], ")")]
     }
 
     private mutating func test(_ test: ColumnTest, _ column: [Piece]) -> [Piece] {
@@ -82,7 +82,7 @@ extension TemplateBuilder {
             for test in GeneratedInputs(schema: schema).tests(value, type, name, []) {
                 items.append(self.test(test, column))
             }
-            return [.joined(items, separator: " AND ", empty: "")]
+            return [.joined(items, separator: " AND ", empty: [])]
         }
     }
 }

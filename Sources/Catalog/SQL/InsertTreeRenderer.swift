@@ -18,19 +18,19 @@ extension TemplateBuilder {
                         .joined(
                             [
                                 [
-                                    .wrapped(" (", [.joined(list.names, separator: ", ", empty: "")], ")"),
-                                    .wrapped(" VALUES (", [.joined(list.values, separator: ", ", empty: "")], ")"),
+                                    .wrapped(" (", [.joined(list.names, separator: ", ", empty: [])], ")"),
+                                    .wrapped(" VALUES (", [.joined(list.values, separator: ", ", empty: [])], ")"),
                                 ]
-                            ], separator: "", empty: " DEFAULT VALUES")
+                            ], separator: "", empty: .text(" DEFAULT VALUES"))
                     ] + conflict(insert, row, insert.table, filled: []) + .text(" RETURNING \(alias).*)"))
             children(insert, of: row, insert.table, part: part, &parts)
             results.append(
                 .text("(SELECT row_to_json(r.*)::text FROM (SELECT ") + returned(insert.returning, alias)
                     + .text(" FROM \(part) \(alias)) r)"))
         }
-        let with = [Piece].text("WITH ") + [.joined(parts, separator: ", ", empty: "")]
+        let with = [Piece].text("WITH ") + [.joined(parts, separator: ", ", empty: [])]
         guard insert.isMany else { return with + .text(" SELECT ") + (results.first ?? []) }
-        return with + .text(" SELECT '[' || concat_ws(',', ") + [.joined(results, separator: ", ", empty: "")]
+        return with + .text(" SELECT '[' || concat_ws(',', ") + [.joined(results, separator: ", ", empty: [])]
             + .text(") || ']'")
     }
 
@@ -55,8 +55,8 @@ extension TemplateBuilder {
                 let list = self.values(childRow, child)
                 parts.append(
                     .text("\(childPart) AS (INSERT INTO \(SQLName.quoted(child.name)) AS \(alias) (")
-                        + [.joined(names + list.names, separator: ", ", empty: "")] + .text(") SELECT ")
-                        + [.joined(values + list.values, separator: ", ", empty: "")]
+                        + [.joined(names + list.names, separator: ", ", empty: [])] + .text(") SELECT ")
+                        + [.joined(values + list.values, separator: ", ", empty: [])]
                         + .text(" FROM \(part)")
                         + conflict(insert, childRow, child, filled: reference.localFields)
                         + .text(" RETURNING \(alias).*)"))
@@ -81,7 +81,7 @@ extension TemplateBuilder {
             }
         }
         return .text(Self.conflict(table))
-            + [.joined(replaced, separator: ", ", empty: Self.untouched(table, "EXCLUDED"))]
+            + [.joined(replaced, separator: ", ", empty: .text(Self.untouched(table, "EXCLUDED")))]
     }
 
     private mutating func values(_ row: RowData, _ table: Table) -> (names: [[Piece]], values: [[Piece]]) {
@@ -114,11 +114,11 @@ extension TemplateBuilder {
         }
         if !seconds.isEmpty {
             items.append(
-                .text("secs => (") + [.joined(seconds, separator: " + ", empty: "")] + .text(")::double precision"))
+                .text("secs => (") + [.joined(seconds, separator: " + ", empty: [])] + .text(")::double precision"))
         }
         let interval =
             [Piece].text(isForward ? " + make_interval(" : " - make_interval(")
-            + [.joined(items, separator: ", ", empty: "")] + .text(")")
+            + [.joined(items, separator: ", ", empty: [])] + .text(")")
         return column.type.scalar == .date
             ? .text("(\(old)") + interval + .text(")::date")
             : .text("((\(old) AT TIME ZONE 'UTC')") + interval + .text(") AT TIME ZONE 'UTC'")

@@ -36,7 +36,7 @@ extension TemplateBuilder {
         case .table, .inverse, .manyToMany: break
         }
         let from = [Piece].text(" FROM \(ColumnSQL.from(table)) \(alias)")
-        let condition = Piece.wrapped(" WHERE ", [.joined(tests, separator: " AND ", empty: "")], "")
+        let condition = Piece.wrapped(" WHERE ", [.joined(tests, separator: " AND ", empty: [])], "")
         switch list.content {
         case .rows(let object):
             let rows = select(object, from: alias, scores) + from + [condition]
@@ -136,7 +136,7 @@ extension TemplateBuilder {
                 }
             items.append(named(field.responseKey, field.inclusion, value))
         }
-        return .text("SELECT ") + [.joined(items, separator: ", ", empty: "count(*) AS \"_count\"")]
+        return .text("SELECT ") + [.joined(items, separator: ", ", empty: .text("count(*) AS \"_count\""))]
     }
 
     /// ` GROUP BY … HAVING … ORDER BY …`, the columns grouped by last in the order, so that equal data gives equal text.
@@ -164,9 +164,9 @@ extension TemplateBuilder {
         var order: [[Piece]] = []
         for term in arguments.order { order += self.order(term, asked.table, asked.alias) }
         return [
-            .wrapped(" GROUP BY ", [.joined(columns, separator: ", ", empty: "")], ""),
+            .wrapped(" GROUP BY ", [.joined(columns, separator: ", ", empty: [])], ""),
             .wrapped(" HAVING ", predicate(arguments.having, asked.table, asked.alias), ""),
-            .wrapped(" ORDER BY ", [.joined(order + columns, separator: ", ", empty: "")], ""),
+            .wrapped(" ORDER BY ", [.joined(order + columns, separator: ", ", empty: [])], ""),
         ]
     }
 }

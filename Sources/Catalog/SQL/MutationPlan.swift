@@ -62,6 +62,8 @@ struct MutationPlan: Sendable {
         /// Variables hold filters, or rows.
         case dynamic(DynamicPlans<MutationPlan>, tablesWrittenByKey: [String])
         case remote(RemoteField)
+        /// What the variables bring together is more than one statement may write.
+        case tooManyRows
     }
 
     struct TemplatePlan: Sendable {
@@ -92,7 +94,7 @@ struct MutationPlan: Sendable {
         case .template(let plan): plan.keys.map(\.table)
         case .insertMany(let plan): [plan.insert.table.name]
         case .dynamic(_, let tables): tables
-        case .remote: []
+        case .remote, .tooManyRows: []
         }
     }
 
@@ -103,6 +105,11 @@ struct MutationPlan: Sendable {
         case .template(let plan): return try step(plan, invocation)
         case .dynamic(let plans, _): return try plans.plan(for: invocation.variables).step(invocation)
         case .remote: throw RequestError(.internalError, "the field is no statement")
+        case .tooManyRows:
+            throw RequestError(
+                .invalidVariable,
+                "\"\(responseKey)\" writes at most \(OperationScope.nestedRowsMax) rows, nested ones of all variables included"
+            )
         case .insertMany(let plan):
             let outcome = try plan.run(invocation)
             return MutationStep(
@@ -191,6 +198,12 @@ extension MutationPlan {
             for row in insert.rows { keys += Self.keys(of: row, insert.table, [:], &builder) }
         case .late(let late):
             let kind = late.make(bindings ?? Variables(JSONObject()))
+            if case .insertTrees(let insert) = kind,
+                insert.rows.reduce(0, { $0 + $1.count }) > OperationScope.nestedRowsMax
+            {
+                self.init(responseKey: field.responseKey, inclusion: field.inclusion, body: .tooManyRows)
+                return
+            }
             self.init(field.with(kind), schema: schema, bindings: bindings)
             return
         case .update(let table, let target, let assignments, let returned):
@@ -292,7 +305,7 @@ extension MutationPlan {
         case .template(let plan): plan.cache.evictionCount
         case .insertMany(let plan): plan.cache.evictionCount
         case .dynamic(let plans, _): plans.evictionCount
-        case .remote: 0
+        case .remote, .tooManyRows: 0
         }
     }
 }

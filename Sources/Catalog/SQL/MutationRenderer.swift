@@ -24,13 +24,13 @@ extension TemplateBuilder {
         }
         var pieces = [Piece].text("WITH w AS (INSERT INTO \(SQLName.quoted(table.name)) AS \(alias)")
         let list: [Piece] = [
-            .wrapped(" (", [.joined(columns, separator: ", ", empty: "")], ")"),
-            .wrapped(" VALUES (", [.joined(values, separator: ", ", empty: "")], ")"),
+            .wrapped(" (", [.joined(columns, separator: ", ", empty: [])], ")"),
+            .wrapped(" VALUES (", [.joined(values, separator: ", ", empty: [])], ")"),
         ]
-        pieces.append(.joined([list], separator: "", empty: " DEFAULT VALUES"))
+        pieces.append(.joined([list], separator: "", empty: .text(" DEFAULT VALUES")))
         if insert.isUpsert {
             pieces += .text(Self.conflict(table))
-            pieces.append(.joined(replaced, separator: ", ", empty: Self.untouched(table, "EXCLUDED")))
+            pieces.append(.joined(replaced, separator: ", ", empty: .text(Self.untouched(table, "EXCLUDED"))))
         }
         return pieces + returning(insert.returning, alias) + .text(Self.resultOfOne)
     }
@@ -146,7 +146,7 @@ extension TemplateBuilder {
                 }
             items.append(when(field.inclusion, .text("\(value) AS \(SQLName.quoted(field.responseKey))")))
         }
-        return [.joined(items, separator: ", ", empty: "1 AS \"_\"")]
+        return [.joined(items, separator: ", ", empty: .text("1 AS \"_\""))]
     }
 
     private mutating func set(_ assignments: [Assignment], _ table: Table, _ alias: String) -> [Piece] {
@@ -155,7 +155,7 @@ extension TemplateBuilder {
             let name = SQLName.quoted(assignment.column.name)
             items.append(when(assignment.required, .text("\(name) = ") + newValue(assignment, alias)))
         }
-        return [.joined(items, separator: ", ", empty: Self.untouched(table, alias))]
+        return [.joined(items, separator: ", ", empty: .text(Self.untouched(table, alias)))]
     }
 
     private mutating func newValue(_ assignment: Assignment, _ alias: String) -> [Piece] {

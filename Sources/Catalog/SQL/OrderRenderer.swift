@@ -15,7 +15,7 @@ extension TemplateBuilder {
         for column in last where !used.contains(column.field) {
             items.append(.text(ColumnSQL.reference(column, of: alias)))
         }
-        return [.wrapped(" ORDER BY ", [.joined(items, separator: ", ", empty: "")], "")]
+        return [.wrapped(" ORDER BY ", [.joined(items, separator: ", ", empty: [])], "")]
     }
 
     mutating func order(_ term: OrderTerm, _ table: Table, _ alias: String) -> [[Piece]] {

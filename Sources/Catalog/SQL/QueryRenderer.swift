@@ -27,7 +27,7 @@ extension TemplateBuilder {
                 }
             items.append(named(field.responseKey, field.inclusion, value))
         }
-        return .text("SELECT ") + [.joined(items, separator: ", ", empty: "")]
+        return .text("SELECT ") + [.joined(items, separator: ", ", empty: [])]
     }
 
     mutating func named(_ key: String, _ inclusion: Inclusion, _ value: [Piece]) -> [Piece] {
@@ -50,7 +50,7 @@ extension TemplateBuilder {
             for (column, operand) in zip(table.keyColumns, operands) {
                 tests.append(.text(ColumnSQL.reference(column, of: alias) + " = ") + [value(operand)])
             }
-            return .text(" WHERE ") + [.joined(tests, separator: " AND ", empty: "")]
+            return .text(" WHERE ") + [.joined(tests, separator: " AND ", empty: [])]
         case .first(let filter, let order):
             return [.wrapped(" WHERE ", predicate(filter, table, alias), "")]
                 + self.order(order, table, alias) + .text(" LIMIT 1")
@@ -69,7 +69,7 @@ extension TemplateBuilder {
         for field in object.fields {
             items.append(named(field.responseKey, field.inclusion, value(field.kind, object.table, alias, scores)))
         }
-        return .text("SELECT ") + [.joined(items, separator: ", ", empty: "")]
+        return .text("SELECT ") + [.joined(items, separator: ", ", empty: [])]
     }
 
     mutating func value(
@@ -97,7 +97,7 @@ extension TemplateBuilder {
                 }
             items.append(named(field.responseKey, field.inclusion, value))
         }
-        return .text("(SELECT row_to_json(r.*) FROM (SELECT ") + [.joined(items, separator: ", ", empty: "")]
+        return .text("(SELECT row_to_json(r.*) FROM (SELECT ") + [.joined(items, separator: ", ", empty: [])]
             + .text(") r)")
     }
 

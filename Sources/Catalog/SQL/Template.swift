@@ -15,7 +15,7 @@ indirect enum Piece: Sendable {
     case parameter(Int)
     case when(Guard, then: [Piece], otherwise: [Piece])
     /// The items that are not empty, with a separator; `empty` when none is left.
-    case joined([[Piece]], separator: String, empty: String)
+    case joined([[Piece]], separator: String, empty: [Piece])
     /// Nothing when what is inside is empty.
     case wrapped(String, [Piece], String)
     /// What must not be empty: otherwise the statement of this shape must not run.
@@ -130,7 +130,7 @@ private struct Rendering {
                 text += self.text(of: condition.holds(in: shape) ? then : otherwise)
             case .joined(let items, let separator, let empty):
                 let parts = items.map { self.text(of: $0) }.filter { !$0.isEmpty }
-                text += parts.isEmpty ? empty : parts.joined(separator: separator)
+                text += parts.isEmpty ? self.text(of: empty) : parts.joined(separator: separator)
             case .wrapped(let prefix, let inner, let suffix):
                 let content = self.text(of: inner)
                 if !content.isEmpty { text += prefix + content + suffix }

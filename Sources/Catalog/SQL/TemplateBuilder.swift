@@ -76,7 +76,7 @@ extension [Piece] {
                 case .when(let guarded, let then, let otherwise):
                     .when(guarded, then: then.coalesced, otherwise: otherwise.coalesced)
                 case .joined(let items, let separator, let empty):
-                    .joined(items.map(\.coalesced), separator: separator, empty: empty)
+                    .joined(items.map(\.coalesced), separator: separator, empty: empty.coalesced)
                 case .wrapped(let prefix, let pieces, let suffix): .wrapped(prefix, pieces.coalesced, suffix)
                 case .required(let pieces): .required(pieces.coalesced)
                 case .text, .parameter: piece

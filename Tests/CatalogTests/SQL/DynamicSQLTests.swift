@@ -75,6 +75,88 @@ import Testing
         #expect(error.code == .invalidVariable && error.message.contains(part), "\(error.message)")
     }
 
+    private static let events = """
+        type Event @table {
+          id: String!
+          event_date: Date
+          x_date: Date
+          n_update: Any
+          based_on_x: Any
+          tags_update: [String!]
+        }
+        type Ticket @table { id: String! event: Event seat: String }
+        """
+
+    /// Names that look like fields made from another column, or like nested rows, mean the columns of these names.
+    @Test func columnsMeanThemselves() throws {
+        let insert = try CatalogHarness.operation(
+            "mutation M($d: Event_Data! @allow(fields: \"id event_date x_date n_update based_on_x tags_update event_date_date tickets_on_event { id }\")) { event_insert(data: $d) { id } }",
+            schema: Self.events)
+        func step(_ data: String) throws -> MutationStep {
+            try #require(try insert.mutation("{\"d\": \(data)}").steps.first)
+        }
+        let first = try step(
+            #"{"id": "a", "event_date": "2026-01-01", "x_date": "2026-01-02", "n_update": [{"inc": 1}]}"#)
+        #expect(first.sql.contains(#"("id", "event_date", "x_date", "n_update") VALUES"#), "\(first.sql)")
+        #expect(first.parameters.prefix(3) == ["a", "2026-01-01", "2026-01-02"])
+        let other = try step(#"{"id": "a", "event_date_date": {"on": "2026-01-01", "add": {"days": 1}}}"#)
+        #expect(other.sql.contains(#"("id", "event_date") VALUES"#) && other.parameters == ["a", "2026-01-02"])
+        // What such a column holds is a parameter, whatever its form.
+        let plain = try step(#"{"id": "a", "based_on_x": {"y": 1}, "tags_update": ["a"]}"#)
+        let longer = try step(#"{"id": "a", "based_on_x": [{"y": 1, "z": [{}]}, {}], "tags_update": ["b", "c"]}"#)
+        #expect(plain.statement === longer.statement)
+        let objects = Array(repeating: "{}", count: 200).joined(separator: ",")
+        #expect(
+            try step(#"{"id": "a", "based_on_x": [\#(objects)], "tags_update": ["b"]}"#).statement === plain.statement)
+        #expect(throws: RequestError.self) { try step(#"{"id": "a", "event": "e"}"#) }
+        #expect(
+            CatalogHarness.errors(
+                "mutation M($d: Event_Data! @allow(fields: \"id event_expr\")) { event_insert(data: $d) { id } }",
+                schema: Self.events
+            ).contains { $0.contains("event_expr") })
+    }
+
+    /// The rows of all variables of one statement, and of every list as its directive says.
+    @Test func rowsAreBoundedTogether() throws {
+        let operation = try CatalogHarness.operation(
+            "mutation M($a: [Review_Data!] @allow(fields: \"stars\")) { movie_insertMany(data: [{title: \"x\", reviews_on_movie: $a}, {title: \"y\", reviews_on_movie: $a}]) { id } }"
+        )
+        func run(_ count: Int) throws -> MutationCall {
+            let rows = Array(repeating: "{}", count: count).joined(separator: ",")
+            return try operation.mutation("{\"a\": [\(rows)]}")
+        }
+        #expect(try run(49).steps[0].keysWritten.count == 100)
+        let error = try #require(throws: RequestError.self) { try run(50) }
+        #expect(error.code == .invalidVariable && error.message.contains("at most 100 rows"), "\(error.message)")
+
+        let deep = try CatalogHarness.operation(
+            "mutation M($d: A_Data! @allow(fields: \"id bs_on_a { id cs_on_b { id } }\", maxCount: 2)) { a_insert(data: $d) { id } }",
+            schema:
+                "type A @table { id: String! } type B @table { id: String! a: A } type C @table { id: String! b: B }")
+        func coerce(_ count: Int) throws {
+            let rows = (0..<count).map { "{\"id\": \"\($0)\"}" }.joined(separator: ",")
+            _ = try deep.coerce(
+                try CatalogHarness.object(#"{"d": {"id": "a", "bs_on_a": [{"id": "b", "cs_on_b": [\#(rows)]}]}}"#))
+        }
+        try coerce(2)
+        let tooMany = try #require(throws: RequestError.self) { try coerce(3) }
+        #expect(tooMany.message.contains("cs_on_b\": expected at most 2"), "\(tooMany.message)")
+    }
+
+    /// With no test of the number left, it asks for some row.
+    @Test func countsWithoutATestAskForSomeRow() throws {
+        let operation = try CatalogHarness.operation(
+            "query Q($n: Int) { movies(where: {reviews_on_movie: {exist: {stars: {ge: 3}}, count: {ge: $n}}}) { id } }")
+        let some = try operation.query().statement.single
+        #expect(some.contains(#"WHERE EXISTS (SELECT 1 FROM "review" t2 WHERE"#), "\(some)")
+        #expect(try operation.query(#"{"n": 2}"#).statement.single.contains("WHERE (SELECT count(*) FROM"))
+        for count in ["{}", "null", #"{"ge": null}"#] {
+            let filter = "{\"f\": {\"reviews_on_movie\": {\"count\": \(count)}}}"
+            let call = try CatalogHarness.operation(text).query(filter)
+            #expect(call.statement.single.contains(#"WHERE EXISTS (SELECT 1 FROM "review" t2"#), "\(count)")
+        }
+    }
+
     @Test func batchesGoByForm() throws {
         let operation = try CatalogHarness.operation(text)
         let sent = [#"{"f": {"title": {"eq": "a"}}}"#, "{}", #"{"f": {"title": {"eq": "b"}}}"#]
