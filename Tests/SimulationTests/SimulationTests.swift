@@ -33,7 +33,8 @@ import Testing
         .historyTrustedAfterLoss: (206, ["convergence"]), .noReannouncement: (1, ["registration"]),
         .noWithdrawal: (1, ["left over"]), .oldestPendingWins: (28, ["convergence"]),
         .positionsTravel: (1, ["convergence", "no regress"]), .tagTrustedForOthers: (8, ["convergence"]),
-        .swappedOutcomes: (1, ["isolation"]), .settledAhead: (431, ["convergence"]), .replayHole: (115, ["convergence"]),
+        .swappedOutcomes: (1, ["isolation"]), .settledAhead: (1559, ["convergence"]),
+        .replayHole: (115, ["convergence"]),
         .ordersUnconfirmed: (170, ["convergence"]),
     ]
     /// Where the remembered seed does not notice it any more, so many from the first may be tried.
