@@ -169,6 +169,8 @@ package final class ClientSession: WebSocketHandler, LiveSession {
 
     private func endIfDone() {
         guard inputHasEnded, !isClosed, machine.operationCount == 0 else { return }
+        // Once: the connection may be a while in closing, and this comes after every action.
+        inputHasEnded = false
         perform(machine.close(1000, ""))
     }
 
