@@ -226,7 +226,8 @@ let package = Package(
         tests(
             "GRPCTests",
             [
-                "GRPC", "HTTPServer", nio, nioHTTP2, nioHPACK, .product(name: "NIOEmbedded", package: "swift-nio"),
+                "GRPC", "HTTPServer", "SeededRandom", nio, nioHTTP2, nioHPACK,
+                .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
         tests("ObservabilityTests", ["Observability", logging, metrics]),
         tests("SettingsTests", ["Settings"]),

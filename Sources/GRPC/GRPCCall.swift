@@ -7,34 +7,37 @@ internal import NIOHTTP2
 ///
 /// `@unchecked Sendable`: everything mutable belongs to the event loop; other threads only carry it there.
 package final class GRPCCall: @unchecked Sendable {
-    package let head: GRPCCallHead
+    package let eventLoop: any EventLoop
     package let taskExecutor: LoopTaskExecutor
     /// Accepted and not yet written to the connection: held back by the peer's window or its socket.
     package private(set) var pendingBytes = 0
-    private let channel: any Channel
+    private let id: HTTP2StreamID
+    /// Nil once the stream is over.
+    private var connection: GRPCConnection?
     private var hasSentHeaders = false
     private(set) var isOver = false
-    private var isGathering = false
-    private var isWriting = false
-    private var hasFallen = false
+    /// Somebody may have seen bytes pending, and is told when they fall.
+    private var isAwaited = false
+    private var isTelling = false
     var onFall: ((_ pendingBytes: Int) -> Void)?
     /// Called on the loop's next turn after `finish`.
     var onFinish: (() -> Void)?
-    /// From our last word to the end of a stream whose client goes on.
-    private static let lingerMs: Int64 = 5_000
+    /// Of the text that tells what went wrong, before it is encoded: clients bound the headers that they take.
+    private static let messageBytesMax = 2_048
 
-    init(head: GRPCCallHead, channel: any Channel, taskExecutor: LoopTaskExecutor) {
-        self.head = head
-        self.channel = channel
-        self.taskExecutor = taskExecutor
+    init(_ id: HTTP2StreamID, _ connection: GRPCConnection) {
+        self.id = id
+        self.connection = connection
+        eventLoop = connection.eventLoop
+        taskExecutor = connection.taskExecutor
     }
-
-    package var eventLoop: any EventLoop { channel.eventLoop }
 
     /// The only message of a unary call, and its end.
     package func respond(_ message: [UInt8]) {
-        send(prefix: message, shared: ByteBuffer())
-        finish(.ok)
+        gathered {
+            send(prefix: message, shared: ByteBuffer())
+            finish(.ok)
+        }
     }
 
     /// A frame of HTTP/2 costs more than copying this much (16 KiB: the largest frame that every peer takes).
@@ -42,53 +45,46 @@ package final class GRPCCall: @unchecked Sendable {
 
     /// One message, in two parts; `shared` is not copied where it is large.
     package func send(prefix: [UInt8], shared: ByteBuffer) {
-        channel.eventLoop.assertInEventLoop()
+        eventLoop.assertInEventLoop()
         guard !isOver else { return }
         sendHeaders()
         let length = prefix.count + shared.readableBytes
         let isWhole = 5 + length <= Self.copiedBytesMax
-        var first = channel.allocator.buffer(capacity: 5 + (isWhole ? length : prefix.count))
+        var first = ByteBufferAllocator().buffer(capacity: 5 + (isWhole ? length : prefix.count))
         first.writeInteger(UInt8(0))
         first.writeInteger(UInt32(clamping: length))
         first.writeBytes(prefix)
         if isWhole { first.writeImmutableBuffer(shared) }
-        isWriting = true
         write(first)
         if !isWhole, shared.readableBytes > 0 { write(shared) }
-        if !isGathering { channel.flush() }
-        isWriting = false
-        tellOfFall()
+        connection?.flush()
+        isAwaited = pendingBytes > 0
     }
 
     /// Several sends in one flush.
     package func gathered(_ body: () -> Void) {
-        guard !isGathering else { return body() }
-        isGathering = true
-        body()
-        isGathering = false
-        isWriting = true
-        channel.flush()
-        isWriting = false
-        tellOfFall()
+        guard let connection else { return body() }
+        connection.gathered(body)
     }
 
     private func write(_ bytes: ByteBuffer) {
         let count = bytes.readableBytes
         pendingBytes += count
-        let promise = channel.eventLoop.makePromise(of: Void.self)
+        let promise = eventLoop.makePromise(of: Void.self)
         promise.futureResult.assumeIsolated().whenComplete { [self] _ in
             pendingBytes -= count
-            hasFallen = true
-            if !isWriting { tellOfFall() }
+            if isAwaited { tellOfFall() }
         }
-        channel.write(HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(bytes))), promise: promise)
+        connection?.write(.data(.init(data: .byteBuffer(bytes))), on: id, promise: promise)
     }
 
     /// Never inside of a send: the session would be called while it writes.
     private func tellOfFall() {
-        guard hasFallen else { return }
-        hasFallen = false
-        channel.eventLoop.assumeIsolated().execute { [self] in
+        guard !isTelling, !isOver else { return }
+        isTelling = true
+        eventLoop.assumeIsolated().execute { [self] in
+            isTelling = false
+            isAwaited = pendingBytes > 0
             if !isOver { onFall?(pendingBytes) }
         }
     }
@@ -97,17 +93,17 @@ package final class GRPCCall: @unchecked Sendable {
         guard !hasSentHeaders else { return }
         hasSentHeaders = true
         let headers: HPACKHeaders = [":status": "200", "content-type": "application/grpc"]
-        channel.write(HTTP2Frame.FramePayload.headers(.init(headers: headers)), promise: nil)
+        connection?.write(.headers(.init(headers: headers)), on: id)
     }
 
     /// A client that streams learns at once that its call was accepted.
     func begin() {
         sendHeaders()
-        channel.flush()
+        connection?.flush()
     }
 
     package func finish(_ status: GRPCStatus) {
-        channel.eventLoop.assertInEventLoop()
+        eventLoop.assertInEventLoop()
         guard !isOver else { return }
         isOver = true
         var trailers = HPACKHeaders()
@@ -118,20 +114,42 @@ package final class GRPCCall: @unchecked Sendable {
         // Told with UNIMPLEMENTED, as a client whose compression is not read needs it.
         if status.code == 12 { trailers.add(name: "grpc-accept-encoding", value: "identity") }
         trailers.add(name: "grpc-status", value: String(status.code))
-        if !status.message.isEmpty { trailers.add(name: "grpc-message", value: Self.percentEncoded(status.message)) }
+        if !status.message.isEmpty {
+            trailers.add(name: "grpc-message", value: Self.percentEncoded(Self.cut(status.message)))
+        }
         if let ms = status.retryAfterMs { trailers.add(name: "grpc-retry-pushback-ms", value: String(ms)) }
-        channel.writeAndFlush(
-            HTTP2Frame.FramePayload.headers(.init(headers: trailers, endStream: true)), promise: nil)
+        end(trailers)
         guard onFinish != nil else { return }
-        let loop = channel.eventLoop.assumeIsolated()
-        loop.execute { [self] in
+        eventLoop.assumeIsolated().execute { [self] in
             onFinish?()
             onFinish = nil
         }
-        loop.scheduleTask(in: .milliseconds(Self.lingerMs)) { [channel] in channel.close(promise: nil) }
     }
 
-    func lost() { isOver = true }
+    /// The request was no gRPC.
+    func refuse(httpStatus: Int) {
+        isOver = true
+        end([":status": String(httpStatus)])
+    }
+
+    private func end(_ headers: HPACKHeaders) {
+        // The write may end the stream, and with it `connection`.
+        guard let connection else { return }
+        connection.write(.headers(.init(headers: headers, endStream: true)), on: id)
+        connection.flush()
+        connection.answered(id)
+    }
+
+    /// The stream is over.
+    func lost() {
+        isOver = true
+        connection = nil
+    }
+
+    private static func cut(_ message: String) -> String {
+        message.utf8.count <= messageBytesMax
+            ? message : String(decoding: message.utf8.prefix(messageBytesMax), as: UTF8.self)
+    }
 
     /// Source: gRPC over HTTP/2, "Percent-Encoded": what is printable ASCII but for `%` stays.
     static func percentEncoded(_ message: String) -> String {

@@ -1,49 +1,164 @@
+internal import HTTPServer
 internal import NIOCore
+internal import NIOHPACK
 internal import NIOHTTP2
 
-/// The end of a connection's pipeline: pings, idleness, farewell.
+/// Above NIO's HTTP/2, which keeps the connection's state, its header tables and what its windows hold back: gives each
+/// frame to its call, writes what calls say, and sees to pings, idleness and farewell.
+///
+/// Calls have no channel of their own: a channel and its pipeline for each would cost more than everything else of a
+/// connection. Owned by its event loop.
 final class GRPCConnection: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
 
-    private let configuration: GRPCConfiguration
+    let configuration: GRPCConfiguration
+    let application: any GRPCHandler
+    let bodies: BytesBudget
+    let eventLoop: any EventLoop
+    let taskExecutor: LoopTaskExecutor
+    let remoteAddress: SocketAddress?
     private let onClosed: () -> Void
     private var context: ChannelHandlerContext?
-    private var calls = 0
+    /// Bound: `callsMax`, which the library keeps.
+    private var calls: [HTTP2StreamID: GRPCStreamHandler] = [:]
+    private var window = InboundWindow()
     private var timer: Scheduled<Void>?
     private var isLeaving = false
     private var pingedAt: NIODeadline?
     private var idleSince = NIODeadline.now()
-    /// When bytes came last; noted by `ActivityHandler`.
-    var lastRead = NIODeadline.now()
+    private var lastRead = NIODeadline.now()
+    /// From a frame to the end of its read, when the library flushes.
+    private var isReading = false
+    private var isGathering = false
 
-    init(configuration: GRPCConfiguration, onClosed: @escaping () -> Void) {
+    init(
+        _ channel: any Channel, configuration: GRPCConfiguration, application: any GRPCHandler, bodies: BytesBudget,
+        onClosed: @escaping () -> Void
+    ) {
         self.configuration = configuration
+        self.application = application
+        self.bodies = bodies
         self.onClosed = onClosed
+        eventLoop = channel.eventLoop
+        taskExecutor = LoopTaskExecutor(channel.eventLoop)
+        remoteAddress = channel.remoteAddress
     }
+
+    // MARK: Channel events
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         schedule()
     }
 
-    func callBegan() { calls += 1 }
-
-    func callEnded() {
-        calls -= 1
-        guard calls == 0 else { return }
-        idleSince = .now()
-        if isLeaving { context?.close(promise: nil) }
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        isReading = true
+        let frame = unwrapInboundIn(data)
+        switch frame.payload {
+        case .headers(let headers):
+            if calls[frame.streamID] == nil { begin(frame.streamID, headers.headers) }
+            if headers.endStream { calls[frame.streamID]?.inputEnded() }
+        case .data(let data):
+            let length = data.data.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
+            // Each stream has its own window for what its application does not take.
+            if let increment = window.released(length) {
+                write(.windowUpdate(windowSizeIncrement: increment), on: .rootStream)
+            }
+            guard let call = calls[frame.streamID], case .byteBuffer(let bytes) = data.data else { return }
+            call.received(bytes, windowBytes: length, endsInput: data.endStream)
+        // The library answers these, and tells of streams that are over by an event.
+        case .rstStream, .windowUpdate, .settings, .ping, .goAway, .priority, .pushPromise, .alternativeService,
+            .origin:
+            break
+        }
     }
 
-    /// No new calls; those that run may end. Source: RFC 9113 §6.8.
+    /// Every byte is a sign of life, also of a frame that is not whole.
+    func channelReadComplete(context: ChannelHandlerContext) {
+        isReading = false
+        lastRead = .now()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard let event = event as? StreamClosedEvent, let call = calls.removeValue(forKey: event.streamID) else {
+            return
+        }
+        call.closed()
+        guard calls.isEmpty else { return }
+        idleSince = .now()
+        // On the loop's next turn: the last frame may not have been flushed.
+        if isLeaving { eventLoop.assumeIsolated().execute { self.context?.close(promise: nil) } }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // Errors of one stream end that stream alone.
+        if error is NIOHTTP2Errors.StreamError { return }
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) { end() }
+    func handlerRemoved(context: ChannelHandlerContext) { end() }
+
+    private func end() {
+        guard context != nil else { return }
+        context = nil
+        timer?.cancel()
+        timer = nil
+        let left = calls.sorted { $0.key < $1.key }
+        calls = [:]
+        for (_, call) in left { call.closed() }
+        onClosed()
+    }
+
+    // MARK: Calls
+
+    private func begin(_ id: HTTP2StreamID, _ headers: HPACKHeaders) {
+        let call = GRPCStreamHandler(id, self)
+        calls[id] = call
+        call.begin(headers)
+    }
+
+    func write(_ payload: HTTP2Frame.FramePayload, on id: HTTP2StreamID, promise: EventLoopPromise<Void>? = nil) {
+        guard let context else {
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            return
+        }
+        context.write(wrapOutboundOut(HTTP2Frame(streamID: id, payload: payload)), promise: promise)
+    }
+
+    func flush() {
+        if !isReading, !isGathering { context?.flush() }
+    }
+
+    /// What `body` writes goes out in one flush.
+    func gathered(_ body: () -> Void) {
+        guard !isGathering else { return body() }
+        isGathering = true
+        body()
+        isGathering = false
+        flush()
+    }
+
+    /// The call has its answer: its client may go on sending for a while (RFC 9113 section 8.1).
+    func answered(_ id: HTTP2StreamID) {
+        guard let call = calls[id], !call.inputHasEnded else { return }
+        eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(configuration.lingerMs)) { [self] in
+            guard calls[id] != nil else { return }
+            write(.rstStream(.noError), on: id)
+            flush()
+        }
+    }
+
+    // MARK: The connection's life
+
+    /// No new calls; those that run may end. Source: RFC 9113 section 6.8.
     func goAway() {
         guard !isLeaving, let context else { return }
         isLeaving = true
-        let frame = HTTP2Frame(
-            streamID: .rootStream, payload: .goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil))
-        context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
-        if calls == 0 { context.close(promise: nil) }
+        write(.goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil), on: .rootStream)
+        context.flush()
+        if calls.isEmpty { context.close(promise: nil) }
     }
 
     private func schedule() {
@@ -65,63 +180,15 @@ final class GRPCConnection: ChannelInboundHandler {
             }
             return
         }
-        if calls == 0 {
+        if calls.isEmpty {
             if now - idleSince > .milliseconds(configuration.idleTimeoutMs) { goAway() }
         } else if now - lastRead > .milliseconds(configuration.pingIntervalMs / 2) {
             pingedAt = now
-            let frame = HTTP2Frame(streamID: .rootStream, payload: .ping(HTTP2PingData(withInteger: 1), ack: false))
-            context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
+            write(.ping(HTTP2PingData(withInteger: 1), ack: false), on: .rootStream)
+            context.flush()
         }
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Errors of one stream end that stream alone.
-        if error is NIOHTTP2Errors.StreamError { return }
-        context.close(promise: nil)
-    }
-
-    func channelInactive(context: ChannelHandlerContext) { end() }
-    func handlerRemoved(context: ChannelHandlerContext) { end() }
-
-    private func end() {
-        guard context != nil else { return }
-        context = nil
-        timer?.cancel()
-        timer = nil
-        onClosed()
     }
 }
 
 @available(*, unavailable)
 extension GRPCConnection: Sendable {}
-
-/// First in the pipeline: any byte is a sign of life.
-final class ActivityHandler: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-
-    private let connection: GRPCConnection
-
-    init(_ connection: GRPCConnection) { self.connection = connection }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        connection.lastRead = .now()
-        context.fireChannelRead(data)
-    }
-}
-
-@available(*, unavailable)
-extension ActivityHandler: Sendable {}
-
-/// Counts the calls of a connection. Called on its event loop.
-final class CallCounter: NIOHTTP2StreamDelegate {
-    private let connection: NIOLoopBound<GRPCConnection>
-
-    init(_ connection: GRPCConnection, eventLoop: any EventLoop) {
-        self.connection = NIOLoopBound(connection, eventLoop: eventLoop)
-    }
-
-    func streamCreated(_ id: HTTP2StreamID, channel: any Channel) { connection.value.callBegan() }
-    func streamClosed(_ id: HTTP2StreamID, channel: any Channel) { connection.value.callEnded() }
-}

@@ -29,31 +29,18 @@ package final class GRPCServer: Sendable {
 
     private func install(on channel: any Channel, _ bodies: BytesBudget) throws {
         let identity = ObjectIdentifier(channel)
-        let connection = GRPCConnection(configuration: configuration) { [self] in
+        let connection = GRPCConnection(
+            channel, configuration: configuration, application: handler, bodies: bodies
+        ) { [self] in
             _ = connections.withLock { $0.removeValue(forKey: identity) }
         }
-        let taskExecutor = LoopTaskExecutor(channel.eventLoop)
-        let remoteAddress = channel.remoteAddress
-        let configuration = self.configuration
-        let handler = self.handler
         var http2 = NIOHTTP2Handler.ConnectionConfiguration()
         http2.initialSettings = [
             HTTP2Setting(parameter: .maxConcurrentStreams, value: configuration.callsMax),
             HTTP2Setting(parameter: .maxHeaderListSize, value: configuration.headerBytesMax),
         ]
         let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(ActivityHandler(connection))
-        _ = try pipeline.configureHTTP2Pipeline(
-            mode: .server, connectionConfiguration: http2, streamConfiguration: .init(),
-            streamDelegate: CallCounter(connection, eventLoop: channel.eventLoop)
-        ) { stream in
-            stream.eventLoop.makeCompletedFuture {
-                try stream.pipeline.syncOperations.addHandler(
-                    GRPCStreamHandler(
-                        handler: handler, configuration: configuration, bodies: bodies, taskExecutor: taskExecutor,
-                        remoteAddress: remoteAddress))
-            }
-        }
+        try pipeline.addHandler(NIOHTTP2Handler(mode: .server, connectionConfiguration: http2))
         try pipeline.addHandler(connection)
         let entry = Entry(
             eventLoop: channel.eventLoop, connection: NIOLoopBound(connection, eventLoop: channel.eventLoop))

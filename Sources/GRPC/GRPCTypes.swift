@@ -66,6 +66,8 @@ package struct GRPCConfiguration: Sendable {
     package var idleTimeoutMs: Int64 = 300_000
     /// While more than this waits for a client, nothing more is read of its call.
     package var readPauseBytes = 64 << 10
+    /// From our last word to the reset of a stream whose client goes on sending.
+    package var lingerMs: Int64 = 5_000
 
     package init() {}
 }

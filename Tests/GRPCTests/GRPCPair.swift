@@ -9,7 +9,9 @@ import NIOHTTP2
 /// The server, and NIO's HTTP/2 as its client, which judges every frame. Their bytes are carried by hand.
 final class GRPCPair {
     let server = EmbeddedChannel()
+    let grpc: GRPCServer
     let client = EmbeddedChannel(handler: NIOHTTP2Handler(mode: .client))
+    let bodies: BytesBudget
     /// What came for each stream: header fields (`name=value …`), messages (`message TEXT`), `reset CODE`, `end`.
     private(set) var seen: [HTTP2StreamID: [String]] = [:]
     private(set) var goAways: [HTTP2ErrorCode] = []
@@ -17,6 +19,7 @@ final class GRPCPair {
     private(set) var unread: [HTTP2StreamID: Int] = [:]
     private var arriving: [HTTP2StreamID: ByteBuffer] = [:]
     private var lastID = -1
+    private(set) var givenUp: Set<HTTP2StreamID> = []
     /// Whether what comes is read at once, so that windows open again.
     var isReading = true
 
@@ -26,8 +29,9 @@ final class GRPCPair {
         let address = try SocketAddress(ipAddress: "127.0.0.1", port: 1)
         server.connect(to: address, promise: nil)
         client.connect(to: address, promise: nil)
-        try GRPCServer(configuration: configuration, handler: application)
-            .setup(server, BytesBudget(bytesMax: bodiesBytesMax))
+        bodies = BytesBudget(bytesMax: bodiesBytesMax)
+        grpc = GRPCServer(configuration: configuration, handler: application)
+        try grpc.setup(server, bodies)
         try carry()
     }
 
@@ -39,13 +43,15 @@ final class GRPCPair {
     }
 
     /// Begins a call.
-    func call(_ path: String, with more: [(String, String)] = [], ends: Bool = false) throws -> HTTP2StreamID {
+    func call(
+        _ path: String, type: String = "application/grpc", with more: [(String, String)] = [], ends: Bool = false
+    ) throws -> HTTP2StreamID {
         lastID += 2
         let id = HTTP2StreamID(lastID)
         let headers = HPACKHeaders(
             [
                 (":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "h"),
-                ("content-type", "application/grpc"),
+                ("content-type", type),
             ] + more)
         try write(id, .headers(.init(headers: headers, endStream: ends)))
         return id
@@ -67,15 +73,28 @@ final class GRPCPair {
         try carry()
     }
 
+    /// Nothing more is read of a stream that is about to be reset.
+    func giveUp(_ id: HTTP2StreamID) { givenUp.insert(id) }
+
     /// Gives back what came of a stream.
     func read(_ id: HTTP2StreamID) throws {
+        giveBack(id)
+        try carry()
+    }
+
+    private func giveBack(_ id: HTTP2StreamID) {
         guard let count = unread.removeValue(forKey: id), count > 0 else { return }
-        let isOver = seen[id]?.contains("end") == true
+        let isOver = seen[id]?.contains("end") == true || givenUp.contains(id)
         for id in isOver ? [.rootStream] : [.rootStream, id] {
             client.pipeline.syncOperations.writeAndFlush(
                 NIOAny(HTTP2Frame(streamID: id, payload: .windowUpdate(windowSizeIncrement: count))), promise: nil)
         }
-        try carry()
+    }
+
+    /// The server reads.
+    func receive(_ bytes: ByteBuffer) {
+        server.pipeline.fireChannelRead(bytes)
+        server.pipeline.fireChannelReadComplete()
     }
 
     func carry() throws {
@@ -84,8 +103,7 @@ final class GRPCPair {
             hasMoved = false
             while server.isActive, let bytes = try client.readOutbound(as: ByteBuffer.self) {
                 hasMoved = true
-                server.pipeline.fireChannelRead(bytes)
-                server.pipeline.fireChannelReadComplete()
+                receive(bytes)
             }
             server.embeddedEventLoop.run()
             while let bytes = try server.readOutbound(as: ByteBuffer.self) {
@@ -93,7 +111,10 @@ final class GRPCPair {
                 try client.writeInbound(bytes)
             }
             while let frame = try client.readInbound(as: HTTP2Frame.self) { take(frame) }
-            if isReading { for id in unread.keys { try read(id) } }
+            if isReading, !unread.isEmpty {
+                hasMoved = true
+                for id in unread.keys.sorted() { giveBack(id) }
+            }
         }
     }
 

@@ -1,4 +1,5 @@
 import NIOCore
+import NIOEmbedded
 import NIOHTTP2
 import Testing
 
@@ -34,6 +35,16 @@ import Testing
         #expect(calls.streams[0].events.filter { $0 == "closed" }.count == 1)
     }
 
+    @Test func anAnswerAfterTheEndOfTheInputGoesOutAtOnce() throws {
+        let calls = TestCalls()
+        let pair = try GRPCPair(calls)
+        let id = try pair.call("/stream", ends: true)
+        calls.streams[0].call.finish(.ok)
+        try pair.carry()
+        #expect(pair.seen[id] == [Self.accepted, "grpc-status=0", "end"])
+        #expect(calls.streams[0].events == ["input ended", "closed"])
+    }
+
     @Test func tooLongAMessageEndsTheCall() throws {
         var configuration = GRPCConfiguration()
         configuration.messageBytesMax = 10
@@ -67,5 +78,128 @@ import Testing
         let fourth = try pair.call("/echo")
         try pair.send("seven b", of: 7, on: fourth, ends: true)
         #expect(pair.seen[fourth]?.contains("message seven b") == true)
+    }
+
+    @Test func whatIsNoCallIsRefused() throws {
+        let pair = try GRPCPair(TestCalls())
+        let unknown = try pair.call("/other", ends: true)
+        #expect(
+            pair.seen[unknown] == [
+                Self.accepted + " grpc-accept-encoding=identity grpc-status=12 grpc-message=no /other", "end",
+            ])
+        let empty = try pair.call("/echo", ends: true)
+        #expect(pair.seen[empty] == [Self.accepted + " grpc-status=3 grpc-message=there is no message", "end"])
+        let late = try pair.call("/echo", with: [("grpc-timeout", "0S")])
+        #expect(pair.seen[late]?.first?.contains("grpc-status=4") == true)
+        let other = try pair.call("/echo", type: "application/json", ends: true)
+        #expect(pair.seen[other] == [":status=415", "end"])
+    }
+
+    /// 100 windows of one stream and of the connection go through, padded or not.
+    @Test func windowsAreOpenedAgain() throws {
+        let calls = TestCalls()
+        let pair = try GRPCPair(calls)
+        let id = try pair.call("/stream")
+        let text = String(repeating: "w", count: 60_000)
+        for _ in 0..<50 { try pair.send(text, on: id) }
+        #expect(calls.streams[0].events.count == 50)
+        let padded = try pair.call("/stream")
+        for _ in 0..<2_000 {
+            // Padding is counted by the window; NIO's client sends none.
+            let header: [UInt8] = [0, 0, 207, 0, 8, 0, 0, 0, UInt8(Int(padded))]
+            pair.receive(ByteBuffer(bytes: header + [200, 0, 0, 0, 0, 1, 0x70] + Array(repeating: 0, count: 200)))
+            try pair.carry()
+        }
+        #expect(calls.streams[1].events.count == 2_000)
+    }
+
+    @Test func whoDoesNotReadIsWaitedForAndNotReadFrom() throws {
+        let calls = TestCalls()
+        let pair = try GRPCPair(calls)
+        pair.isReading = false
+        let id = try pair.call("/stream")
+        let call = calls.streams[0].call
+        call.send(prefix: [], shared: ByteBuffer(repeating: 0x61, count: 200_000))
+        try pair.carry()
+        #expect(call.pendingBytes > 100_000)
+        // Its messages wait now, past one that was on its way, and its window closes.
+        for _ in 0..<4 { try pair.send(String(repeating: "m", count: 30_000), on: id) }
+        #expect(calls.streams[0].events.filter { $0.hasPrefix("got") }.count == 1)
+        // Another call is not held up.
+        let other = try pair.call("/echo")
+        try pair.send("quick", on: other, ends: true)
+        #expect(call.pendingBytes > 100_000)
+        pair.isReading = true
+        try pair.read(id)
+        try pair.read(other)
+        #expect(call.pendingBytes == 0)
+        #expect(calls.streams[0].events.contains("pending 0"))
+        #expect(calls.streams[0].events.filter { $0.hasPrefix("got") }.count == 4)
+        #expect(pair.seen[id]?.contains { $0.utf8.count == 200_008 } == true)
+        #expect(pair.seen[other]?.contains("message quick") == true)
+    }
+
+    @Test func callsOfAConnectionAreBounded() throws {
+        var configuration = GRPCConfiguration()
+        configuration.callsMax = 2
+        let calls = TestCalls()
+        let pair = try GRPCPair(calls, configuration)
+        let ids = try (0..<3).map { _ in try pair.call("/stream") }
+        #expect(calls.streams.count == 2, "the client keeps to what it was told")
+        try pair.write(ids[0], .rstStream(.cancel))
+        #expect(calls.streams[0].events == ["closed"])
+        #expect(calls.streams.count == 3)
+    }
+
+    @Test func tooLongHeadersEndTheConnection() throws {
+        let calls = TestCalls()
+        let pair = try GRPCPair(calls)
+        _ = try pair.call("/stream")
+        _ = try pair.call("/echo", with: [("x-long", String(repeating: "h", count: 20_000))])
+        #expect(pair.goAways.count == 1)
+        #expect(!pair.server.isActive)
+        #expect(calls.streams[0].events == ["closed"])
+    }
+
+    @Test func goingAwayLetsCallsEnd() throws {
+        let calls = TestCalls()
+        let pair = try GRPCPair(calls)
+        let id = try pair.call("/stream")
+        pair.grpc.goAway()
+        try pair.carry()
+        #expect(pair.goAways == [.noError] && pair.server.isActive)
+        calls.streams[0].call.send(prefix: [], shared: ByteBuffer(string: "last"))
+        calls.streams[0].call.finish(GRPCStatus(code: 14, message: "leaving"))
+        try pair.carry()
+        #expect(pair.seen[id] == [Self.accepted, "message last", "grpc-status=14 grpc-message=leaving", "end"])
+        try pair.write(id, .data(.init(data: .byteBuffer(ByteBuffer()), endStream: true)))
+        #expect(!pair.server.isActive)
+        #expect(pair.grpc.connectionCount == 0)
+    }
+
+    @Test func anAnsweredClientThatGoesOnIsReset() throws {
+        let calls = TestCalls()
+        let pair = try GRPCPair(calls)
+        let id = try pair.call("/stream")
+        calls.streams[0].call.finish(.ok)
+        try pair.carry()
+        #expect(calls.streams[0].events == ["closed"])
+        for _ in 0..<10 { try pair.send(String(repeating: "m", count: 30_000), on: id) }
+        #expect(pair.seen[id]?.last == "end", "what comes is dropped")
+        pair.server.embeddedEventLoop.advanceTime(by: .seconds(5))
+        try pair.carry()
+        #expect(pair.seen[id]?.last == "reset 0")
+    }
+
+    @Test func aLostConnectionEndsItsCalls() throws {
+        let calls = TestCalls()
+        let pair = try GRPCPair(calls)
+        for _ in 0..<3 { _ = try pair.call("/stream") }
+        pair.server.close(promise: nil)
+        pair.server.embeddedEventLoop.run()
+        #expect(calls.streams.allSatisfy { $0.events == ["closed"] && $0.call.pendingBytes == 0 })
+        calls.streams[0].call.send(prefix: [], shared: ByteBuffer(string: "late"))
+        calls.streams[0].call.finish(.ok)
+        #expect(pair.grpc.connectionCount == 0)
     }
 }
