@@ -37,6 +37,7 @@ test: ## All tests, with a private Postgres and a private Redis
 chaos: ## Faults of real processes under load, each judged; MINUTES=5 SEED=… CHAOS_FLAGS="--json"
 	@deploy/setup.sh cluster
 	swift build --product freshet-chaos $(SWIFT_BUILD_FLAGS)
+	swift build --product WrongClock $(SWIFT_BUILD_FLAGS)
 	@exec "$$(swift build --show-bin-path $(SWIFT_BUILD_FLAGS))/freshet-chaos" --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(CHAOS_FLAGS)
 
 bench: setup ## Benchmarks beside bare equivalents; BENCH_FLAGS="--quick --only rules,fanout"

@@ -32,7 +32,11 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 
 let package = Package(
     name: "freshet",
-    products: [.executable(name: "freshet", targets: ["freshet"])],
+    products: [
+        .executable(name: "freshet", targets: ["freshet"]),
+        // For tests and chaos runs: servers whose clocks are wrong.
+        .library(name: "WrongClock", type: .dynamic, targets: ["CWrongClock"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -110,8 +114,8 @@ let package = Package(
         module(
             "FanoutWorker",
             [
-                "Broker", "Catalog", "Execution", "JSON", "LiveModel", "OwnThread", "Refresh", "Sharding", logging,
-                metrics,
+                "Broker", "Catalog", "Execution", "JSON", "LiveModel", "OwnThread", "Postgres", "Refresh", "Sharding",
+                logging, metrics,
             ]),
         module(
             "Gateway",
@@ -185,6 +189,7 @@ let package = Package(
             ]),
         .executableTarget(name: "freshet-simulate", dependencies: ["Simulation", arguments], swiftSettings: settings),
         // Faults of real processes: `make chaos`
+        .target(name: "CWrongClock"),
         module(
             "Chaos",
             [

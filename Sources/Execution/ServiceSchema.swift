@@ -21,6 +21,12 @@ package enum ServiceSchema {
             active_at timestamptz,
             seen_at timestamptz NOT NULL DEFAULT clock_timestamp()
         );
+        CREATE TABLE IF NOT EXISTS freshet.shard_epochs (
+            namespace text NOT NULL,
+            shard int NOT NULL,
+            epoch bigint NOT NULL,
+            PRIMARY KEY (namespace, shard)
+        );
         COMMIT;
         """
 }

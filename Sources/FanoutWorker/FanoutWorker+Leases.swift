@@ -2,6 +2,7 @@ internal import Broker
 internal import Execution
 package import LiveModel
 internal import Logging
+internal import Postgres
 internal import Refresh
 internal import Sharding
 
@@ -103,11 +104,7 @@ extension FanoutWorker {
         let ttlMs = Int(settings.lease.ttlMs)
         switch action {
         case .acquire(let shard):
-            // A former owner may have died without knowing of a failover of the database: what it found on the former
-            // timeline is not trusted.
-            let answer = try? await broker.askLease(
-                broker.keys.lease(shard: shard.number), owner: node.name, ttlMs: ttlMs,
-                basis: queries.databaseTimeline ?? "")
+            let answer = await ask(for: shard)
             let grant = answer?.grant
             if let grant { grants[shard] = grant }
             let nowMs = clock.nowMs()
@@ -134,6 +131,43 @@ extension FanoutWorker {
             // Its next owner need not wait for a heartbeat.
             if releasesUnderWay == 0 { await broker.tellNews(of: node.name) }
         }
+    }
+
+    /// - Returns: a grant only when its epoch is recorded; nil when the database or the broker could not be asked.
+    private func ask(for shard: ShardID) async -> LeaseAnswer? {
+        let key = broker.keys.lease(shard: shard.number)
+        var granted: UInt64?
+        var problem = ""
+        defer {
+            if !problem.isEmpty, problem != epochProblem {
+                logger.warning("no epoch for a shard's lease", metadata: ["shard": "\(shard)", "error": "\(problem)"])
+            }
+            epochProblem = problem
+        }
+        do throws(PostgresError) {
+            var newest = try await epochs.newest(of: shard)
+            // A second time when the broker knows a newer one, or another worker recorded one meanwhile. For a third time
+            // there is the next tick.
+            for _ in 0..<2 {
+                // A former owner may have died without knowing of a failover of the database: what it found on the former
+                // timeline is not trusted.
+                let answer = try? await broker.askLease(
+                    key, owner: node.name, ttlMs: Int(settings.lease.ttlMs), basis: queries.databaseTimeline ?? "",
+                    epoch: newest + 1)
+                switch answer {
+                case .held, nil: return answer
+                case .outdated(let known): newest = known
+                case .granted(let grant):
+                    granted = grant.epoch
+                    if try await epochs.record(grant.epoch, of: shard) { return answer }
+                    newest = try await epochs.newest(of: shard)
+                }
+            }
+        } catch {
+            problem = error.sentence
+        }
+        if let granted { _ = try? await broker.releaseLease(key, owner: node.name, epoch: granted) }
+        return nil
     }
 
     private func start(_ shard: ShardID, _ epoch: UInt64) async {

@@ -51,6 +51,7 @@ package actor FanoutWorker {
     let loadCatalogs: @Sendable () async -> Void
     private let onNews: @Sendable () -> Void
     let queries: QueryExecutor
+    let epochs: ShardEpochs
     let settings: Settings
     let clock: ServiceClock
     let logger: Logger
@@ -74,6 +75,8 @@ package actor FanoutWorker {
     var isDraining = false
     var isCheckpointing = false
     var grants: [ShardID: LeaseGrant] = [:]
+    /// Why no epoch was to be had, so that it is logged once.
+    var epochProblem = ""
     var serverChanges = 0
 
     enum StreamKind { case events, control }
@@ -84,8 +87,8 @@ package actor FanoutWorker {
     ///   - loadCatalogs: returns when the versions that are in service now are in `catalogs`.
     ///   - onNews: nodes or leases changed: `nodesChanged` is wanted now. Short, from any thread.
     package init(
-        node: NodeID, broker: any Broker, catalogs: ServedCatalogs, queries: QueryExecutor, shardCount: Int,
-        settings: Settings, clock: ServiceClock, logger: Logger,
+        node: NodeID, broker: any Broker, catalogs: ServedCatalogs, queries: QueryExecutor, epochs: ShardEpochs,
+        shardCount: Int, settings: Settings, clock: ServiceClock, logger: Logger,
         loadCatalogs: @escaping @Sendable () async -> Void = {}, onNews: @escaping @Sendable () -> Void = {}
     ) {
         self.loadCatalogs = loadCatalogs
@@ -94,6 +97,7 @@ package actor FanoutWorker {
         self.broker = broker
         self.catalogs = catalogs
         self.queries = queries
+        self.epochs = epochs
         self.settings = settings
         self.clock = clock
         self.logger = logger

@@ -47,6 +47,7 @@ package final class LocalRedis: Sendable {
     private struct State {
         var child: ChildProcess?
         var lock: FolderLock?
+        var environment: [String: String] = [:]
     }
 
     private init(
@@ -155,8 +156,14 @@ package final class LocalRedis: Sendable {
     }
 
     /// Starts the server again at the same addresses, after `crash()` or an end of its own.
-    package func restart() async throws(LocalServerError) {
-        let (child, isHeld) = state.withLock { ($0.child, $0.lock != nil) }
+    package func restart() async throws(LocalServerError) { try await restart(environment: [:]) }
+
+    /// The same with this in its environment, until it is started again.
+    package func restart(environment: [String: String]) async throws(LocalServerError) {
+        let (child, isHeld) = state.withLock { state in
+            state.environment = environment
+            return (state.child, state.lock != nil)
+        }
         guard isHeld else { throw LocalServerError(.stopped, "the private Redis was stopped") }
         await child?.end([(SIGTERM, 10_000)])
         try await launch()
@@ -206,7 +213,8 @@ package final class LocalRedis: Sendable {
         let arguments = settings.sorted { $0.key < $1.key }.flatMap { ["--" + $0, $1] }
         return ChildProcess.Command(
             program: program, arguments: arguments, account: nil, logPath: logPath, workingFolder: dataDirectory,
-            parentDeathSignal: options.isDurable ? "TERM" : "KILL")
+            parentDeathSignal: options.isDurable ? "TERM" : "KILL",
+            environment: state.withLock { $0.environment })
     }
 
     /// A sentinel keeps its state in its file of settings, and so needs one.

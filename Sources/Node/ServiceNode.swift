@@ -187,7 +187,8 @@ package final class ServiceNode: Sendable {
         let worker: FanoutWorker? =
             roles.contains(.worker)
             ? FanoutWorker(
-                node: id, broker: broker, catalogs: catalogs, queries: queries, shardCount: shardCount,
+                node: id, broker: broker, catalogs: catalogs, queries: queries,
+                epochs: ShardEpochs(pool: pool, namespace: settings.cluster.namespace), shardCount: shardCount,
                 settings: workerSettings, clock: clock, logger: logger,
                 loadCatalogs: { await deployments?.poll() }, onNews: { [bell] in bell.ring() }) : nil
         let sessions = SessionRegistry(admission: sessionAdmission, nowMs: { [clock] in clock.nowMs() })

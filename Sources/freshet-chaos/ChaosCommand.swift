@@ -56,6 +56,8 @@ struct ChaosCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        // Before anything is started.
+        _ = try WrongClock.environment(byMs: 1)
         let seed = seed ?? UInt64.random(in: 1...UInt64(UInt32.max))
         let own =
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]

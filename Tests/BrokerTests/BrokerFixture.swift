@@ -88,6 +88,23 @@ extension StreamBatch {
 }
 
 /// The code of the broker error that the body throws; nil when it throws none.
+extension Broker {
+    /// Asks under an epoch that is above all of this test run; nil when another owner holds the lease.
+    func acquireLease(
+        _ key: String, owner: String, ttlMs: Int, basis: String = ""
+    ) async throws(BrokerError) -> LeaseGrant? {
+        while true {
+            let epoch = testEpoch.wrappingAdd(1, ordering: .relaxed).newValue
+            let answer = try await askLease(key, owner: owner, ttlMs: ttlMs, basis: basis, epoch: epoch)
+            // Granted already, and asked again because the answer was lost.
+            if case .outdated = answer { continue }
+            return answer.grant
+        }
+    }
+}
+
+private let testEpoch = Atomic<UInt64>(0)
+
 func errorCode(_ body: () async throws -> Void) async -> BrokerError.Code? {
     do {
         try await body()

@@ -132,11 +132,11 @@ package final class MemoryBroker: Broker {
     // MARK: Leases
 
     package func askLease(
-        _ key: String, owner: String, ttlMs: Int, basis: String
+        _ key: String, owner: String, ttlMs: Int, basis: String, epoch: UInt64
     ) async throws(BrokerError) -> LeaseAnswer {
         try requireLeaseArguments(owner: owner, ttlMs: ttlMs)
         return try serve { store, nowMs in
-            store.acquire(key, owner: owner, ttlMs: ttlMs, basis: basis, nowMs: nowMs)
+            store.acquire(key, owner: owner, ttlMs: ttlMs, basis: basis, epoch: epoch, nowMs: nowMs)
         }
     }
 
@@ -194,8 +194,8 @@ package final class MemoryBroker: Broker {
         try serve { store, _ in store.withdrawNode(id) }
     }
 
-    package func nodes() async throws(BrokerError) -> [NodeRecord] {
-        try serve { store, nowMs in store.listNodes(nowMs: nowMs) }
+    package func nodes(livingAtMost ttlMs: Int?) async throws(BrokerError) -> [NodeRecord] {
+        try serve { store, nowMs in store.listNodes(livingAtMost: ttlMs, nowMs: nowMs) }
     }
 
     package func meta(initial: ClusterMeta) async throws(BrokerError) -> ClusterMeta {

@@ -10,8 +10,9 @@ package struct MemoryStore {
         var epoch: UInt64
         var untilMs: UInt64
         var server: String
-        /// The first that this server granted.
+        /// The first that this server granted, and when.
         var serverEpoch: UInt64
+        var sinceMs: UInt64
         var basis: String
         /// The first that was granted on this basis.
         var basisEpoch: UInt64
@@ -107,21 +108,33 @@ package struct MemoryStore {
     package var serverID: String { "memory-\(restarts)" }
 
     package mutating func acquire(
-        _ key: String, owner: String, ttlMs: Int, basis: String = "", nowMs: UInt64
+        _ key: String, owner: String, ttlMs: Int, basis: String = "", epoch: UInt64, nowMs: UInt64
     ) -> LeaseAnswer {
         let lease = leases[key]
         if let lease, lease.isHeld(nowMs: nowMs), lease.owner != owner {
-            return .held(forMs: Int(clamping: lease.untilMs - nowMs))
+            var leftMs = Int(clamping: lease.untilMs - nowMs)
+            if lease.server != serverID, leftMs > ttlMs {
+                // By a clock that was ahead of this one.
+                leftMs = ttlMs
+                leases[key]?.untilMs = nowMs + UInt64(clamping: ttlMs)
+            }
+            return .held(forMs: leftMs)
         }
-        let epoch = max((lease?.epoch ?? 0) + 1, nowMs)
-        let serverEpoch = lease.flatMap { $0.server == serverID ? $0.serverEpoch : nil } ?? epoch
+        if let lease, lease.epoch >= epoch { return .outdated(newest: lease.epoch) }
+        let known = lease?.server == serverID ? lease : nil
+        let (serverEpoch, sinceMs) = (known?.serverEpoch ?? epoch, known?.sinceMs ?? nowMs)
         let basisEpoch = lease.flatMap { $0.basis == basis ? $0.basisEpoch : nil } ?? epoch
         leases[key] = Lease(
             owner: owner, epoch: epoch, untilMs: nowMs + UInt64(clamping: ttlMs), server: serverID,
-            serverEpoch: serverEpoch, basis: basis, basisEpoch: basisEpoch)
+            serverEpoch: serverEpoch, sinceMs: sinceMs, basis: basis, basisEpoch: basisEpoch)
         return .granted(
-            LeaseGrant(epoch: epoch, serverEpoch: serverEpoch, basisEpoch: basisEpoch, server: serverID))
+            LeaseGrant(
+                epoch: epoch, serverEpoch: serverEpoch, basisEpoch: basisEpoch, server: serverID,
+                knownForMs: Int64(nowMs) - Int64(sinceMs)))
     }
+
+    /// Of the lease's last grant.
+    package func newestEpoch(_ key: String) -> UInt64? { leases[key]?.epoch }
 
     package mutating func renew(_ key: String, owner: String, epoch: UInt64, ttlMs: Int, nowMs: UInt64) -> Bool {
         guard holds(key, owner: owner, epoch: epoch, nowMs: nowMs) else { return false }
@@ -159,8 +172,11 @@ package struct MemoryStore {
 
     package mutating func withdrawNode(_ id: String) { nodes[id] = nil }
 
-    package mutating func listNodes(nowMs: UInt64) -> [NodeRecord] {
+    package mutating func listNodes(livingAtMost ttlMs: Int? = nil, nowMs: UInt64) -> [NodeRecord] {
         nodes = nodes.filter { $0.value.untilMs > nowMs }
+        if let ttlMs {
+            for id in nodes.keys { nodes[id]!.untilMs = min(nodes[id]!.untilMs, nowMs + UInt64(clamping: ttlMs)) }
+        }
         return nodes.map { id, node in
             NodeRecord(id: id, payload: node.payload, remainingMs: Int(clamping: node.untilMs - nowMs))
         }

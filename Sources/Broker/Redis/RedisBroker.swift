@@ -130,17 +130,22 @@ package final class RedisBroker: Broker {
     // MARK: Leases
 
     package func askLease(
-        _ key: String, owner: String, ttlMs: Int, basis: String
+        _ key: String, owner: String, ttlMs: Int, basis: String, epoch: UInt64
     ) async throws(BrokerError) -> LeaseAnswer {
         try requireLeaseArguments(owner: owner, ttlMs: ttlMs)
-        // Repeating is harmless: it grants a higher epoch to the same owner.
-        let value = try await run(Scripts.acquireLease, [key], [owner, String(ttlMs), basis])
+        // Repeating is harmless: the epoch is refused when the first attempt was granted it.
+        let value = try await run(Scripts.acquireLease, [key], [owner, String(ttlMs), basis, String(epoch)])
         if case .integer(let ms) = value { return .held(forMs: Int(ms)) }
-        guard let parts = value.array, parts.count == 4, let epoch = parts[0].text.flatMap({ UInt64($0) }),
-            let first = parts[1].text.flatMap({ UInt64($0) }), let based = parts[2].text.flatMap({ UInt64($0) }),
+        if let parts = value.array, parts.count == 1, let newest = parts[0].text.flatMap({ UInt64($0) }) {
+            return .outdated(newest: newest)
+        }
+        guard let parts = value.array, parts.count == 4, let first = parts[0].text.flatMap({ UInt64($0) }),
+            let based = parts[1].text.flatMap({ UInt64($0) }), let knownForMs = parts[2].integer,
             let server = parts[3].text
         else { throw BrokerError(.protocolViolation, "lease") }
-        return .granted(LeaseGrant(epoch: epoch, serverEpoch: first, basisEpoch: based, server: server))
+        return .granted(
+            LeaseGrant(
+                epoch: epoch, serverEpoch: first, basisEpoch: based, server: server, knownForMs: Int64(knownForMs)))
     }
 
     package func renewLease(
@@ -215,8 +220,8 @@ package final class RedisBroker: Broker {
         _ = try await routes.value(CommandBuffer("HDEL", keys.nodes, id), key: keys.nodes)
     }
 
-    package func nodes() async throws(BrokerError) -> [NodeRecord] {
-        let flat = try await run(Scripts.nodes, [keys.nodes], []).array ?? []
+    package func nodes(livingAtMost ttlMs: Int?) async throws(BrokerError) -> [NodeRecord] {
+        let flat = try await run(Scripts.nodes, [keys.nodes], [ttlMs.map(String.init) ?? ""]).array ?? []
         var records: [NodeRecord] = []
         for index in stride(from: 0, to: flat.count - 2, by: 3) {
             guard let id = flat[index].text, case .bytes(let payload) = flat[index + 1],

@@ -2,9 +2,9 @@
 /// not depend on the clock of whoever asks.
 ///
 /// A lease is a hash with `owner`, `epoch` and `until` (server time in milliseconds), and with the `server` that
-/// granted it last and `trusted`, the first epoch which that server granted, `basis`, what the last owner's results
-/// rested on, and `based`, the first epoch on that; it never expires as a key, because the epoch must outlive every
-/// owner. A node is a field of one hash: `until:payload`.
+/// granted it last and `trusted`, the first epoch which that server granted, at the time `since`, `basis`, what the last
+/// owner's results rested on, and `based`, the first epoch on that; it never expires as a key, because the epoch must
+/// outlive every owner. A node is a field of one hash: `until:payload`.
 enum Scripts {
     private static let now = """
         local time = redis.call('TIME')
@@ -32,23 +32,33 @@ enum Scripts {
 
             """
 
-    /// Arguments: owner, ttlMs, basis. Returns epoch, first epoch of this server, of this basis, and server; or for how
-    /// many milliseconds another owner holds it. A server that does not say who it is trusts nothing from before the
-    /// grant.
+    /// Arguments: owner, ttlMs, basis, epoch. Returns the first epoch of this server, of this basis, for how many
+    /// milliseconds this server knows the lease, and server; or for how many milliseconds another owner holds it; or the
+    /// newest epoch, when that asked for is not above it. A server that does not say who it is trusts nothing from before
+    /// the grant.
     static let acquireLease = Script(
         now + server + """
-            local lease = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'until', 'server', 'trusted', 'basis', 'based')
+            local lease = redis.call('HMGET', KEYS[1],
+              'owner', 'epoch', 'until', 'server', 'trusted', 'basis', 'based', 'since')
             if lease[1] and lease[1] ~= '' and lease[1] ~= ARGV[1] and tonumber(lease[3]) > now then
-              return tonumber(lease[3]) - now
+              local left = tonumber(lease[3]) - now
+              if lease[4] ~= server and left > tonumber(ARGV[2]) then
+                -- By a clock that was ahead of this one.
+                left = tonumber(ARGV[2])
+                redis.call('HSET', KEYS[1], 'until', string.format('%.0f', now + left))
+              end
+              return left
             end
-            local epoch = string.format('%.0f', math.max((tonumber(lease[2]) or 0) + 1, now))
-            local trusted = lease[5]
-            if not trusted or server == '' or lease[4] ~= server then trusted = epoch end
+            local epoch = ARGV[4]
+            if lease[2] and tonumber(lease[2]) >= tonumber(epoch) then return {lease[2]} end
+            local trusted, since = lease[5], tonumber(lease[8])
+            if not trusted or not since or server == '' or lease[4] ~= server then trusted, since = epoch, now end
             local based = lease[7]
             if not based or lease[6] ~= ARGV[3] then based = epoch end
             redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'epoch', epoch, 'until', string.format('%.0f', now + ARGV[2]),
-              'server', server, 'trusted', trusted, 'basis', ARGV[3], 'based', based)
-            return {epoch, trusted, based, server}
+              'server', server, 'trusted', trusted, 'since', string.format('%.0f', since), 'basis', ARGV[3],
+              'based', based)
+            return {trusted, based, math.max(0, now - since), server}
             """)
 
     /// Arguments: owner, epoch, ttlMs. Returns 1 or 0.
@@ -132,12 +142,17 @@ enum Scripts {
             return untilMs and untilMs > now and 0 or 1
             """)
 
-    /// Returns id, payload, remaining milliseconds of each node; removes those that have expired.
+    /// Arguments: how many milliseconds a node lives at most, or ''. Returns id, payload, remaining milliseconds of each
+    /// node; removes those that have expired, and lets none that a clock ahead of this one announced live for longer.
     static let nodes = Script(
         now + """
             local all, alive = redis.call('HGETALL', KEYS[1]), {}
             for index = 1, #all, 2 do
               local untilMs, payload = string.match(all[index + 1], '^(%d+):(.*)$')
+              if untilMs and ARGV[1] ~= '' and tonumber(untilMs) > now + ARGV[1] then
+                untilMs = string.format('%.0f', now + ARGV[1])
+                redis.call('HSET', KEYS[1], all[index], untilMs .. ':' .. payload)
+              end
               if untilMs and tonumber(untilMs) > now then
                 alive[#alive + 1] = all[index]
                 alive[#alive + 1] = payload

@@ -50,17 +50,19 @@ package protocol Broker: Sendable {
 
     /// Takes the lease if it is free, expired, or held under the same owner name.
     ///
-    /// Every grant has a new epoch, greater than all before: also for the same owner (a restarted process fences off
-    /// its predecessor), after expiry, and, since it is at least the server's time in milliseconds, after a loss of
-    /// the server's data.
+    /// Every grant has a new epoch, greater than all before that the server knows of: also for the same owner (a
+    /// restarted process fences off its predecessor) and after expiry. That it is greater than what a former server
+    /// granted, whose data are lost, is for the asker to see to.
     ///
     /// Whatever asks for an epoch that holds the lease is refused also when another server process granted that one: it
     /// may have granted a later epoch since, which a restart or a failover forgot. The holder takes the lease anew.
     ///
-    /// - Parameter basis: what the owner's results rest on besides the streams (the database's timeline). Under another
-    ///   one than that of the last grant, nothing from before this grant is trusted: `LeaseGrant.trustedEpoch`.
+    /// - Parameters:
+    ///   - basis: what the owner's results rest on besides the streams (the database's timeline). Under another
+    ///     one than that of the last grant, nothing from before this grant is trusted: `LeaseGrant.trustedEpoch`.
+    ///   - epoch: under which it is wanted; below 2^53.
     func askLease(
-        _ key: String, owner: String, ttlMs: Int, basis: String
+        _ key: String, owner: String, ttlMs: Int, basis: String, epoch: UInt64
     ) async throws(BrokerError) -> LeaseAnswer
     /// Extends a lease that is held under this owner and epoch and has not expired; false otherwise: stop the work.
     func renewLease(_ key: String, owner: String, epoch: UInt64, ttlMs: Int) async throws(BrokerError) -> Bool
@@ -90,7 +92,9 @@ package protocol Broker: Sendable {
     func announceNode(_ id: String, payload: [UInt8], ttlMs: Int) async throws(BrokerError) -> Bool
     func withdrawNode(_ id: String) async throws(BrokerError)
     /// Nodes not expired, by id.
-    func nodes() async throws(BrokerError) -> [NodeRecord]
+    /// - Parameter ttlMs: none lives longer from now on without another announcement: one that is said to was announced
+    ///   by a clock that was ahead of the broker's present one. nil: as they were announced.
+    func nodes(livingAtMost ttlMs: Int?) async throws(BrokerError) -> [NodeRecord]
     /// Stores `initial` if the namespace has no meta yet; returns what is stored.
     func meta(initial: ClusterMeta) async throws(BrokerError) -> ClusterMeta
 
@@ -138,13 +142,6 @@ extension Broker {
         }
     }
 
-    /// `askLease` where it does not matter how long another owner holds it: then nil.
-    package func acquireLease(
-        _ key: String, owner: String, ttlMs: Int, basis: String = ""
-    ) async throws(BrokerError) -> LeaseGrant? {
-        try await askLease(key, owner: owner, ttlMs: ttlMs, basis: basis).grant
-    }
-
     /// Wakes every worker: nodes came or left, or leases became free. They would notice with their next heartbeat, too,
     /// so what fails is not repeated. A quiet cluster has no such stream.
     package func tellNews(of node: String) async {
@@ -154,6 +151,8 @@ extension Broker {
                 expireMs: 60_000)
         ])
     }
+
+    package func nodes() async throws(BrokerError) -> [NodeRecord] { try await nodes(livingAtMost: nil) }
 
     /// The last id the stream ever gave; `.zero` when it does not exist.
     package func lastID(of stream: String) async throws(BrokerError) -> StreamID {

@@ -66,7 +66,7 @@ package struct StreamInfo: Sendable, Hashable {
     }
 }
 
-/// A lease was obtained. `epoch` is greater than that of every grant of the same key before.
+/// A lease was obtained.
 package struct LeaseGrant: Sendable, Hashable {
     package var epoch: UInt64
     /// The first epoch that the server's present process granted in its present role. What was read under an earlier
@@ -77,17 +77,17 @@ package struct LeaseGrant: Sendable, Hashable {
     /// The server that granted it (`BrokerState.serverID`).
     package var server: String
     /// How long ago that server first granted this lease; 0: just now. An owner whom only a former server knew, or
-    /// deleted data, may not know yet that it is none. Epochs are times of the server, or a little more.
+    /// deleted data, may not know yet that it is none.
     package var knownForMs: Int64
 
     /// - Parameters:
     ///   - serverEpoch: the first that this server granted.
     ///   - basisEpoch: the first that was granted on the present basis.
-    package init(epoch: UInt64, serverEpoch: UInt64, basisEpoch: UInt64, server: String) {
+    package init(epoch: UInt64, serverEpoch: UInt64, basisEpoch: UInt64, server: String, knownForMs: Int64) {
         self.epoch = epoch
         self.trustedEpoch = max(serverEpoch, basisEpoch)
         self.server = server
-        knownForMs = Int64(clamping: epoch - min(epoch, serverEpoch))
+        self.knownForMs = max(0, knownForMs)
     }
 }
 
@@ -96,6 +96,8 @@ package enum LeaseAnswer: Sendable, Hashable {
     case granted(LeaseGrant)
     /// Another owner holds it for so long, unless that one renews it or gives it back.
     case held(forMs: Int)
+    /// An epoch was granted that is not below the one asked for; ask with one above it.
+    case outdated(newest: UInt64)
 
     package var grant: LeaseGrant? {
         if case .granted(let grant) = self { grant } else { nil }

@@ -31,6 +31,9 @@ package struct ChaosSchedule: Sendable {
     /// Of a fault that is over at once, such as a kill: what follows from it counts as its time, too.
     static let aftermathMs = 1_000
 
+    /// Of another machine that takes over from Redis' own.
+    static let clockErrorMaxMs = 30_000
+
     private enum Kind: CaseIterable {
         case killWorker, killWorkerAgain, killGateway, killAPI, drainWorker, drainGateway, drainAPI
         case pauseWorkerShort, pauseWorkerLong, pauseGateway, pauseAPI
@@ -40,7 +43,8 @@ package struct ChaosSchedule: Sendable {
         case cutGatewayClients, cutAPIClients, silenceGatewayClients, silenceAPIClients
         case slowRedis, slowPostgres
         case cutAllRedis, silenceAllRedis, cutAllPostgres, silenceAllPostgres
-        case killRedis, loseRedis, ageRedis, pauseRedis, flushRedis, killPostgres, pausePostgres
+        case killRedis, loseRedis, ageRedis, replaceRedis, replaceRedisLate, pauseRedis, flushRedis
+        case killPostgres, pausePostgres
     }
 
     private let nodes: [String]
@@ -137,6 +141,9 @@ package struct ChaosSchedule: Sendable {
         case .killRedis: .killRedis(downMs: ms(0...3_000), .kept)
         case .loseRedis: .killRedis(downMs: ms(0...3_000), .lost)
         case .ageRedis: .killRedis(downMs: ms(0...3_000), .old(ms: ms(200...3_000)))
+        case .replaceRedis: .killRedis(downMs: ms(0...3_000), .lost, clockErrorMs: clockErrorMs())
+        case .replaceRedisLate:
+            .killRedis(downMs: ms(0...3_000), .old(ms: ms(200...3_000)), clockErrorMs: clockErrorMs())
         case .pauseRedis: .pauseRedis(ms: ms(100...2 * leaseMs))
         case .flushRedis: .flushRedis
         case .killPostgres: .killPostgres(downMs: ms(0...3_000))
@@ -155,6 +162,10 @@ package struct ChaosSchedule: Sendable {
 
     /// Longer than the lease.
     private mutating func longMs() -> Int { ms((leaseMs + 300)...(leaseMs + 3_000)) }
+
+    private mutating func clockErrorMs() -> Int {
+        (Bool.random(using: &random) ? 1 : -1) * ms(1...Self.clockErrorMaxMs)
+    }
 
     private mutating func ms(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &random) }
 

@@ -35,8 +35,8 @@ package enum Fault: Sendable, Hashable {
     case link(node: String, Peer, Trouble, ms: Int)
     /// The links of all nodes at once.
     case links(Peer, Trouble, ms: Int)
-    /// SIGKILL, then a start.
-    case killRedis(downMs: Int, Data)
+    /// SIGKILL, then a start, perhaps as on another machine whose clock is that far ahead.
+    case killRedis(downMs: Int, Data, clockErrorMs: Int = 0)
     case pauseRedis(ms: Int)
     case flushRedis
     /// SIGKILL, then a start.
@@ -61,8 +61,8 @@ package enum Fault: Sendable, Hashable {
         case .pause(_, let ms), .link(_, _, _, let ms), .links(_, _, let ms), .pauseRedis(let ms),
             .pausePostgres(let ms):
             ms
-        case .killRedis(let downMs, .old(let ms)): ms + downMs
-        case .killRedis(let downMs, _), .killPostgres(let downMs): downMs
+        case .killRedis(let downMs, .old(let ms), _): ms + downMs
+        case .killRedis(let downMs, _, _), .killPostgres(let downMs): downMs
         }
     }
 
@@ -74,9 +74,11 @@ package enum Fault: Sendable, Hashable {
         case .pause(let node, _): "pause \(Self.role(node))"
         case .link(let node, let peer, let trouble, _): "\(trouble.word) \(Self.role(node))-\(peer.rawValue)"
         case .links(let peer, let trouble, _): "\(trouble.word) all-\(peer.rawValue)"
-        case .killRedis(_, .kept): "kill redis"
-        case .killRedis(_, .lost): "kill redis, data lost"
-        case .killRedis(_, .old): "kill redis, old data"
+        case .killRedis(_, .kept, _): "kill redis"
+        case .killRedis(_, .lost, 0): "kill redis, data lost"
+        case .killRedis(_, .lost, _): "kill redis, data lost, other clock"
+        case .killRedis(_, .old, 0): "kill redis, old data"
+        case .killRedis(_, .old, _): "kill redis, old data, other clock"
         case .pauseRedis: "pause redis"
         case .flushRedis: "FLUSHALL"
         case .killPostgres: "kill postgres"
@@ -97,13 +99,23 @@ extension Fault: CustomStringConvertible {
         case .link(let node, let peer, let trouble, let ms):
             "\(trouble.word) \(node)-\(peer.rawValue)\(trouble.by) \(ms) ms"
         case .links(let peer, let trouble, let ms): "\(trouble.word) all-\(peer.rawValue)\(trouble.by) \(ms) ms"
-        case .killRedis(let downMs, .kept): "kill redis \(downMs) ms"
-        case .killRedis(let downMs, .lost): "kill redis \(downMs) ms, data lost"
-        case .killRedis(let downMs, .old(let ms)): "kill redis \(downMs) ms, data \(ms) ms old"
+        case .killRedis(let downMs, let data, let clockErrorMs):
+            "kill redis \(downMs) ms\(data.words)"
+                + (clockErrorMs == 0 ? "" : ", clock \(clockErrorMs > 0 ? "+" : "")\(clockErrorMs) ms")
         case .pauseRedis(let ms): "pause redis \(ms) ms"
         case .flushRedis: "FLUSHALL"
         case .killPostgres(let downMs): "kill postgres \(downMs) ms"
         case .pausePostgres(let ms): "pause postgres \(ms) ms"
+        }
+    }
+}
+
+extension Fault.Data {
+    fileprivate var words: String {
+        switch self {
+        case .kept: ""
+        case .lost: ", data lost"
+        case .old(let ms): ", data \(ms) ms old"
         }
     }
 }

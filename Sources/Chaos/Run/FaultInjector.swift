@@ -32,7 +32,7 @@ final class FaultInjector: Sendable {
             if let node = await cluster.node(name) { await spoil([node.link(to: peer)], trouble, ms: ms) }
         case .links(let peer, let trouble, let ms):
             await spoil(await cluster.nodes.map { $0.link(to: peer) }, trouble, ms: ms)
-        case .killRedis(let downMs, let data):
+        case .killRedis(let downMs, let data, let clockErrorMs):
             guard let redis = await cluster.redis else { return }
             let (folder, copy) = (redis.dataDirectory + "/data", redis.dataDirectory + "/old")
             if case .old(let ms) = data {
@@ -49,7 +49,9 @@ final class FaultInjector: Sendable {
             case .old: try? FileManager.default.moveItem(atPath: copy, toPath: folder)
             }
             await ChaosRun.pause(ms: downMs)
-            await restart("Redis") { try await redis.restart() }
+            await restart("Redis") {
+                try await redis.restart(environment: try WrongClock.environment(byMs: clockErrorMs))
+            }
         case .pauseRedis(let ms):
             let redis = await cluster.redis
             redis?.freeze()

@@ -5,6 +5,10 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case gatewayFenceSkipped
     /// Gateways compare runs and not epochs.
     case epochIgnored
+    /// Epochs are times of Redis' clock, and of each new server's.
+    case epochsByTheClock
+    /// Workers serve under whatever epoch Redis grants.
+    case epochsNotRecorded
     /// Redis lets anybody renew, checkpoint and trim.
     case leaseFenceSkipped
     /// Workers serve on when their lease may be somebody else's.

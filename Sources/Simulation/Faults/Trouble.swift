@@ -42,10 +42,10 @@ extension World {
         case .cutFromRedis: anybody.cutFromRedis(ms: timeline.pick(100...9_000))
         case .cutFromPostgres: anybody.cutFromPostgres(ms: timeline.pick(100...5_000))
         case .redisRestarts: redisAway(for: 20...4_000) { $0.redis.restart(losingData: false) }
-        case .redisLosesAll: redisAway(for: 20...4_000) { $0.redis.restart(losingData: true) }
+        case .redisLosesAll:
+            redisAway(for: 20...4_000) { $0.redis.restart(losingData: true, skewMs: $0.clockError()) }
         case .redisIsFlushed: redis.flush()
-        // Detecting the failure takes longer than clocks differ.
-        case .redisFailsOver: redisAway(for: 1_000...4_000) { $0.redis.failOver(skewMs: $0.timeline.pick(-300...300)) }
+        case .redisFailsOver: redisAway(for: 1_000...4_000) { $0.redis.failOver(skewMs: $0.clockError()) }
         case .redisForgetsLast: forgetLast(unreadBy: worker)
         case .postgresFailsOver:
             postgres.goDown()
@@ -109,8 +109,13 @@ extension World {
         }
         timeline.after(timeline.pick(400...1_500)) { [self] in
             guard isTrouble, redis.isUp else { return redis.healReplica() }
-            redisAway(for: 1_000...4_000) { $0.redis.failOver(skewMs: $0.timeline.pick(-300...300)) }
+            redisAway(for: 1_000...4_000) { $0.redis.failOver(skewMs: $0.clockError()) }
         }
+    }
+
+    /// Of a server's clock: mostly small.
+    private func clockError() -> Int64 {
+        timeline.chance(20) ? timeline.pick(-30_000...30_000) : timeline.pick(-300...300)
     }
 
     private func changeSplits() {

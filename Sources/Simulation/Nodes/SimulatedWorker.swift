@@ -81,7 +81,7 @@ final class SimulatedWorker: Process {
             isDraining: false, load: 0)
         call { redis in
             redis.announce(record, ttlMs: 5_000)
-            return redis.nodes()
+            return redis.nodes(livingAtMost: 5_000)
         } then: { [self] nodes in
             guard let nodes, !isDraining else { return }
             gateways = Set(nodes.filter { $0.roles.contains("gateway") }.map(\.id))
@@ -131,9 +131,7 @@ final class SimulatedWorker: Process {
         let (me, ttlMs) = (me, Self.leaseSettings.ttlMs)
         switch action {
         case .acquire(let shard):
-            call {
-                $0.acquire(shard, owner: me, ttlMs: ttlMs)
-            } then: { [self] answer in
+            ask(for: shard) { [self] answer in
                 let grant = answer?.grant
                 if let grant { grants[shard] = grant }
                 perform(
@@ -157,6 +155,46 @@ final class SimulatedWorker: Process {
                 if let id { _ = redis.checkpoint(shard, epoch: epoch, id: id) }
                 redis.release(shard, owner: me, epoch: epoch)
             } then: { _ in
+            }
+        }
+    }
+
+    private func ask(for shard: ShardID, isLast: Bool = false, then: @escaping (LeaseAnswer?) -> Void) {
+        statement {
+            $0.newestEpoch(of: shard)
+        } then: { [self] newest in
+            guard case .done(let newest) = newest else { return then(nil) }
+            ask(for: shard, above: newest, isLast, then)
+        }
+    }
+
+    private func ask(
+        for shard: ShardID, above newest: UInt64, _ isLast: Bool, _ then: @escaping (LeaseAnswer?) -> Void
+    ) {
+        let (me, ttlMs) = (me, Self.leaseSettings.ttlMs)
+        let isUnchecked = world.sabotage == .epochsByTheClock || world.sabotage == .epochsNotRecorded
+        call {
+            $0.acquire(shard, owner: me, ttlMs: ttlMs, epoch: newest + 1)
+        } then: { [self] answer in
+            switch answer {
+            case .held, nil: then(answer)
+            case .outdated(let known):
+                if isLast { return then(nil) }
+                ask(for: shard, above: known, true, then)
+            case .granted(let grant):
+                statement { [self] postgres in
+                    let isRecorded = postgres.recordEpoch(grant.epoch, of: shard) || isUnchecked
+                    if isRecorded { world.checks.granted(shard, grant.epoch, me) }
+                    return isRecorded
+                } then: { [self] isRecorded in
+                    if case .done(true) = isRecorded { return then(answer) }
+                    call {
+                        $0.release(shard, owner: me, epoch: grant.epoch)
+                    } then: { [self] _ in
+                        guard case .done(false) = isRecorded, !isLast else { return then(nil) }
+                        ask(for: shard, isLast: true, then: then)
+                    }
+                }
             }
         }
     }

@@ -100,7 +100,6 @@ package final class World {
         redis.changed = { [unowned self] stream in
             for process in processes where process.isUp { process.poke(stream) }
         }
-        redis.granted = { [unowned self] in checks.granted($0, $1, $2) }
         redis.didUnderLease = { [unowned self] in checks.didUnderLease($0, $1) }
     }
 

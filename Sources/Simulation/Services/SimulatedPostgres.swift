@@ -32,6 +32,7 @@ final class SimulatedPostgres {
     /// Connections made before do not survive.
     private(set) var generation = 0
     private var sweeps: [Sweep] = []
+    private var epochs: [ShardID: UInt64] = [:]
 
     static func group(of entity: String) -> String {
         switch entity {
@@ -59,6 +60,14 @@ final class SimulatedPostgres {
         versions[entity, default: 0] += 1
         outbox[row.id] = row
         committed.insert(row.id)
+    }
+
+    func newestEpoch(of shard: ShardID) -> UInt64 { epochs[shard] ?? 0 }
+
+    func recordEpoch(_ epoch: UInt64, of shard: ShardID) -> Bool {
+        guard epoch > newestEpoch(of: shard) else { return false }
+        epochs[shard] = epoch
+        return true
     }
 
     func remove(_ ids: [String]) {

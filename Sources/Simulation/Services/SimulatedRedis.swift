@@ -18,8 +18,7 @@ final class SimulatedRedis {
     private var skewMs: Int64 = 0
     /// Told of streams that have something new; nil: any may.
     var changed: (String?) -> Void = { _ in }
-    /// Told of every lease granted, and of everything done under one.
-    var granted: (ShardID, UInt64, NodeID) -> Void = { _, _, _ in }
+    /// Told of everything done under a lease.
     var didUnderLease: (ShardID, UInt64) -> Void = { _, _ in }
 
     init(timeline: Timeline, sabotage: Sabotage?) throws {
@@ -41,9 +40,10 @@ final class SimulatedRedis {
         outages += 1
     }
 
-    /// The same data and another process; or nothing is left.
-    func restart(losingData: Bool) {
+    /// The same data and another process; or nothing is left, and perhaps it is another machine.
+    func restart(losingData: Bool, skewMs: Int64? = nil) {
         (isUp, isReplicaCut) = (true, false)
+        self.skewMs = skewMs ?? self.skewMs
         store.restart(losingData: losingData)
         changed(nil)
     }
@@ -92,11 +92,10 @@ final class SimulatedRedis {
 
     // MARK: Leases
 
-    func acquire(_ shard: ShardID, owner: NodeID, ttlMs: Int64) -> LeaseAnswer {
-        let answer = store.acquire(
-            keys.lease(shard: shard.number), owner: owner.name, ttlMs: Int(ttlMs), nowMs: nowMs)
-        if let grant = answer.grant { granted(shard, grant.epoch, owner) }
-        return answer
+    func acquire(_ shard: ShardID, owner: NodeID, ttlMs: Int64, epoch: UInt64) -> LeaseAnswer {
+        let key = keys.lease(shard: shard.number)
+        let epoch = sabotage == .epochsByTheClock ? max((store.newestEpoch(key) ?? 0) + 1, nowMs) : epoch
+        return store.acquire(key, owner: owner.name, ttlMs: Int(ttlMs), epoch: epoch, nowMs: nowMs)
     }
 
     func renew(_ shard: ShardID, owner: NodeID, epoch: UInt64, ttlMs: Int64) -> Bool {
@@ -145,7 +144,7 @@ final class SimulatedRedis {
 
     func withdraw(_ id: NodeID) { store.withdrawNode(id.name) }
 
-    func nodes() -> [NodeRecordPayload] {
-        store.listNodes(nowMs: nowMs).compactMap { NodeRecordPayload(payload: $0.payload) }
+    func nodes(livingAtMost ttlMs: Int? = nil) -> [NodeRecordPayload] {
+        store.listNodes(livingAtMost: ttlMs, nowMs: nowMs).compactMap { NodeRecordPayload(payload: $0.payload) }
     }
 }

@@ -15,8 +15,8 @@ final class Cluster {
         self.servers = servers
     }
 
-    static func with<T: Sendable>(_ body: (Cluster) async throws -> T) async throws -> T {
-        try await Servers.with { servers in
+    static func with<T: Sendable>(keepsData: Bool = false, _ body: (Cluster) async throws -> T) async throws -> T {
+        try await Servers.with(keepsData: keepsData) { servers in
             let cluster = Cluster(servers)
             let migration = try FreshetProcess(
                 ["migrate", Paths.movies, "--seed"],

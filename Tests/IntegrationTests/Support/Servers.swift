@@ -7,14 +7,17 @@ struct Servers {
     let postgres: LocalPostgres
     let redis: LocalRedis
 
-    static func with<T: Sendable>(_ body: (Servers) async throws -> T) async throws -> T {
+    /// - Parameter keepsData: Redis has its data again after a restart.
+    static func with<T: Sendable>(keepsData: Bool = false, _ body: (Servers) async throws -> T) async throws -> T {
         let folder = NSTemporaryDirectory() + "freshet-it-\(UInt32.random(in: .min ... .max))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let postgres = try await LocalPostgres.start(dataDirectory: folder + "/postgres", options: .forTests)
         let redis: LocalRedis
+        var options = LocalRedisOptions.forTests
+        options.isDurable = keepsData
         do {
-            redis = try await LocalRedis.start(dataDirectory: folder + "/redis", options: .forTests)
+            redis = try await LocalRedis.start(dataDirectory: folder + "/redis", options: options)
         } catch {
             await postgres.stop()
             throw error

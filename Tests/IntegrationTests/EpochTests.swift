@@ -1,0 +1,104 @@
+import Chaos
+import Execution
+import FreshetClient
+import JSON
+import LiveModel
+import LocalServers
+import Logging
+import Postgres
+import Testing
+
+/// Epochs of leases, and a Redis whose clock is not that of the one before.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct EpochTests {
+    private static let hourMs = 3_600_000
+    private static func clock(_ errorMs: Int) throws -> [String: String] { try WrongClock.environment(byMs: errorMs) }
+
+    @Test func epochsOnlyIncrease() async throws {
+        try await Servers.with { servers in
+            let pool = PostgresPool(
+                configuration: PostgresConfiguration(connectionString: servers.postgres.connectionString),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            try await pool.start()
+            try await pool.script(ServiceSchema.sql)
+            let (epochs, others) = (ShardEpochs(pool: pool, namespace: "a"), ShardEpochs(pool: pool, namespace: "b"))
+            let (one, two) = (ShardID(1), ShardID(2))
+            #expect(try await epochs.newest(of: one) == 0)
+            #expect(try await epochs.record(1, of: one))
+            #expect(try await !epochs.record(1, of: one))
+            #expect(try await epochs.record(1 << 53, of: one))
+            #expect(try await !epochs.record(7, of: one))
+            // Of those who race, one; and in the end the greatest is known.
+            for epoch in 1...5 as ClosedRange<UInt64> {
+                let winners = try await withThrowingTaskGroup(of: Bool.self) { group in
+                    for _ in 0..<8 { group.addTask { try await epochs.record(epoch, of: two) } }
+                    return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+                }
+                #expect(winners == 1)
+            }
+            // The next start leaves it as it is.
+            try await pool.script(ServiceSchema.sql)
+            #expect(try await epochs.newest(of: one) == 1 << 53)
+            #expect(try await epochs.newest(of: two) == 5)
+            #expect(try await others.newest(of: one) == 0)
+            await pool.stop()
+        }
+    }
+
+    /// The new owner's epoch must be above the former one's, or gateways would take it for the former.
+    @Test func anEmptyRedisWhoseClockIsBehind() async throws {
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(roles: "api,worker,gateway")
+            let (subscriber, update) = try await Self.follow(node.address)
+            try await update("before")
+            for errorMs in [-Self.hourMs, 0, Self.hourMs, -Self.hourMs] {
+                await cluster.servers.redis.crash()
+                try await cluster.servers.redis.restart(environment: Self.clock(errorMs))
+                try await update("clock \(errorMs)")
+            }
+            _ = subscriber
+        }
+    }
+
+    /// What a dead worker had by the former clock ends by the new one no later than ever.
+    @Test func leasesOfADeadWorkerByAClockThatWasAhead() async throws {
+        try await Cluster.with(keepsData: true) { cluster in
+            let node = try await cluster.start(roles: "api,gateway")
+            let workers = [try await cluster.start(roles: "worker"), try await cluster.start(roles: "worker")]
+            let (subscriber, update) = try await Self.follow(node.address)
+            try await update("before")
+            await cluster.servers.redis.crash()
+            try await cluster.servers.redis.restart(environment: Self.clock(Self.hourMs))
+            try await update("an hour ahead")
+            for worker in workers {
+                await cluster.servers.redis.crash()
+                await worker.process.crash()
+                _ = try cluster.launch(roles: "worker")
+                try await cluster.servers.redis.restart()
+                try await update("back again, without \(worker.process.processID)")
+                await cluster.servers.redis.crash()
+                try await cluster.servers.redis.restart(environment: Self.clock(Self.hourMs))
+                try await update("ahead again, without \(worker.process.processID)")
+            }
+            _ = subscriber
+        }
+    }
+
+    /// A subscription of one movie, and what changes it and waits until that is shown.
+    private static func follow(
+        _ address: ServerAddress
+    ) async throws -> (Subscriber, (String) async throws -> Void) {
+        let list = try JSONParser.parse(try await API.get(address, "ListMoviesByGenre", ["genre": "Sci-Fi"]).body)
+        let id = try #require(list["data"]?["movies"]?[0]?["id"])
+        let subscriber = try await Subscriber.connect(address)
+        subscriber.subscribe("GetMovieById", ["id": id])
+        _ = try await subscriber.data(id: "1")
+        func update(_ description: String) async throws {
+            let answer = try await API.mutate(
+                address, "UpdateMovie", ["id": id, "genre": "Sci-Fi", "description": .string(description)])
+            #expect(answer.status == 200, "\(answer.body)")
+            _ = try await subscriber.data(id: "1") { $0["movie"]?["description"]?.stringValue == description }
+        }
+        return (subscriber, update)
+    }
+}
