@@ -136,7 +136,6 @@ extension FanoutWorker {
     /// - Returns: a grant only when its epoch is recorded; nil when the database or the broker could not be asked.
     private func ask(for shard: ShardID) async -> LeaseAnswer? {
         let key = broker.keys.lease(shard: shard.number)
-        var granted: UInt64?
         var problem = ""
         defer {
             if !problem.isEmpty, problem != epochProblem {
@@ -158,7 +157,6 @@ extension FanoutWorker {
                 case .held, nil: return answer
                 case .outdated(let known): newest = known
                 case .granted(let grant):
-                    granted = grant.epoch
                     if try await epochs.record(grant.epoch, of: shard) { return answer }
                     newest = try await epochs.newest(of: shard)
                 }
@@ -166,7 +164,7 @@ extension FanoutWorker {
         } catch {
             problem = error.sentence
         }
-        if let granted { _ = try? await broker.releaseLease(key, owner: node.name, epoch: granted) }
+        // What was granted and not recorded is not given back: this worker may hold the shard by another request.
         return nil
     }
 

@@ -181,8 +181,10 @@ package struct LeaseMachine: Sendable {
         _ shard: ShardID, epoch: UInt64?, heldForMs: Int64? = nil, knownForMs: Int64, sentMs: Int64, nowMs: Int64
     ) -> [Action] {
         guard case .asked(let sinceMs, let wasMine) = states[shard], sinceMs <= sentMs else {
-            // The wish is gone, or this answers an earlier one; so goes the lease, if it came.
-            return epoch.map { [.release(shard, epoch: $0)] } ?? []
+            guard let epoch else { return [] }
+            if case .held(let lease) = states[shard] { return granted(shard, again: epoch, lease, sentMs: sentMs) }
+            // The wish is gone, or this answers an earlier one; so goes the lease.
+            return [.release(shard, epoch: epoch)]
         }
         guard let epoch else {
             states[shard] = nil
@@ -194,6 +196,16 @@ package struct LeaseMachine: Sendable {
         states[shard] = .held(
             Lease(epoch: epoch, renewedMs: sentMs, startsMs: restsMs == 0 ? nil : nowMs + restsMs))
         return restsMs == 0 ? [.start(shard, epoch: epoch)] : []
+    }
+
+    /// A late request for what is held by now was granted, too. The broker knows the newest epoch alone, and to give that
+    /// back would give away a shard that is served.
+    private mutating func granted(_ shard: ShardID, again epoch: UInt64, _ lease: Lease, sentMs: Int64) -> [Action] {
+        guard epoch > lease.epoch else { return [] }
+        // Whatever was renewed under the former epoch was renewed before this grant.
+        states[shard] = .held(
+            Lease(epoch: epoch, renewedMs: max(lease.renewedMs, sentMs), startsMs: lease.startsMs))
+        return lease.startsMs == nil ? [.stop(shard, epoch: lease.epoch), .start(shard, epoch: epoch)] : []
     }
 
     /// The shard is served.

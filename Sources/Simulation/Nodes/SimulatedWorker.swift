@@ -188,12 +188,8 @@ final class SimulatedWorker: Process {
                     return isRecorded
                 } then: { [self] isRecorded in
                     if case .done(true) = isRecorded { return then(answer) }
-                    call {
-                        $0.release(shard, owner: me, epoch: grant.epoch)
-                    } then: { [self] _ in
-                        guard case .done(false) = isRecorded, !isLast else { return then(nil) }
-                        ask(for: shard, isLast: true, then: then)
-                    }
+                    guard case .done(false) = isRecorded, !isLast else { return then(nil) }
+                    ask(for: shard, isLast: true, then: then)
                 }
             }
         }

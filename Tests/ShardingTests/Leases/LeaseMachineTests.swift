@@ -43,6 +43,34 @@ import Testing
         #expect(machine.tick(nowMs: 5_503).first == .stop(zero, epoch: 9))
     }
 
+    @Test func aLateGrantOfWhatIsHeldIsServedUnder() {
+        var machine = holding()
+        // Renewed since the late request was sent.
+        _ = machine.tick(nowMs: 2_100)
+        _ = machine.renewalAnswered(zero, epoch: 5, isHeld: true, sentMs: 2_100, nowMs: 2_110)
+        #expect(machine.leaseAnswered(zero, epoch: 4, knownForMs: 0, sentMs: 900, nowMs: 2_200).isEmpty, "it is over")
+        // To give it back would free the shard: the broker knows no other.
+        #expect(
+            machine.leaseAnswered(zero, epoch: 6, knownForMs: 0, sentMs: 950, nowMs: 2_200) == [
+                .stop(zero, epoch: 5), .start(zero, epoch: 6),
+            ])
+        #expect(machine.held == [zero: 6] && machine.isServing(zero, nowMs: 6_599))
+        #expect(!machine.isServing(zero, nowMs: 6_600))
+        #expect(machine.renewalAnswered(zero, epoch: 5, isHeld: false, sentMs: 2_150, nowMs: 2_210).isEmpty)
+        #expect(machine.tick(nowMs: 3_100) == [.renew(zero, epoch: 6)])
+    }
+
+    @Test func aLateGrantOfAShardThatRestsDoesNotWakeIt() {
+        var machine = machine()
+        _ = machine.workersChanged([me], nowMs: 1_000)
+        #expect(machine.leaseAnswered(zero, epoch: 5, knownForMs: 1_000, sentMs: 1_000, nowMs: 1_010).isEmpty)
+        #expect(machine.leaseAnswered(zero, epoch: 6, knownForMs: .max, sentMs: 990, nowMs: 1_020).isEmpty)
+        #expect(machine.nextDeadlineMs == 5_010)
+        _ = machine.tick(nowMs: 3_000)
+        _ = machine.renewalAnswered(zero, epoch: 6, isHeld: true, sentMs: 3_000, nowMs: 3_001)
+        #expect(machine.tick(nowMs: 5_010).contains(.start(zero, epoch: 6)))
+    }
+
     @Test func aShardThatIsTakenIsAskedForAgain() {
         var machine = machine()
         _ = machine.workersChanged([me], nowMs: 1_000)
