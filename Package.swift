@@ -203,7 +203,7 @@ let package = Package(
         tests("CELTests", ["CEL"]),
         tests("GraphQLLanguageTests", ["GraphQLLanguage", "JSON", "SeededRandom"]),
         tests("JSONTests", ["JSON", "SeededRandom"]),
-        tests("JSONPatchTests", ["JSON", "JSONPatch", "SeededRandom"]),
+        tests("JSONPatchTests", ["JSON", "JSONPatch", "SeededRandom", "TestSupport"]),
         tests("LiveModelTests", ["CEL", "JSON", "LiveModel"]),
         tests("CatalogTests", ["CEL", "Catalog", "GraphQLLanguage", "JSON", "LiveModel", "ProjectFolder"]),
         tests(
@@ -216,7 +216,7 @@ let package = Package(
         tests("RefreshTests", ["CEL", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
         tests("ExplanationTests", ["Catalog", "Explanation", "JSON", "LiveModel"]),
         tests("ShardingTests", ["JSON", "LiveModel", "Sharding"]),
-        tests("SessionsTests", ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions"]),
+        tests("SessionsTests", ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions", "TestSupport"]),
         tests("ConformanceTests", ["CEL", "Catalog", "FanoutWorker", "JSON", "LiveModel", "Refresh"]),
         tests("FanoutWorkerTests", ["Broker", "FanoutWorker", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
         tests("SimulationTests", ["Simulation"]),
@@ -231,7 +231,7 @@ let package = Package(
         tests(
             "GRPCTests",
             [
-                "GRPC", "HTTPServer", "SeededRandom", nio, nioHTTP2, nioHPACK,
+                "GRPC", "HTTPServer", "SeededRandom", "TestSupport", nio, nioHTTP2, nioHPACK,
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
         tests("ObservabilityTests", ["Observability", logging, metrics]),

@@ -42,6 +42,8 @@ package final class GRPCCall: @unchecked Sendable {
 
     /// A frame of HTTP/2 costs more than copying this much (16 KiB: the largest frame that every peer takes).
     private static let copiedBytesMax = 16_384
+    /// What waits is counted in pieces of this size, so that progress of a slow client shows.
+    private static let sliceBytes = 65_536
 
     /// One message, in two parts; `shared` is not copied where it is large.
     package func send(prefix: [UInt8], shared: ByteBuffer) {
@@ -56,7 +58,7 @@ package final class GRPCCall: @unchecked Sendable {
         first.writeBytes(prefix)
         if isWhole { first.writeImmutableBuffer(shared) }
         write(first)
-        if !isWhole, shared.readableBytes > 0 { write(shared) }
+        if !isWhole { write(shared) }
         connection?.flush()
         isAwaited = pendingBytes > 0
     }
@@ -68,6 +70,13 @@ package final class GRPCCall: @unchecked Sendable {
     }
 
     private func write(_ bytes: ByteBuffer) {
+        var rest = bytes
+        while let slice = rest.readSlice(length: min(rest.readableBytes, Self.sliceBytes)), slice.readableBytes > 0 {
+            writeSlice(slice)
+        }
+    }
+
+    private func writeSlice(_ bytes: ByteBuffer) {
         let count = bytes.readableBytes
         pendingBytes += count
         let promise = eventLoop.makePromise(of: Void.self)

@@ -22,9 +22,12 @@ final class GRPCConnection: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     /// Bound: `callsMax`, which the library keeps.
     private var calls: [HTTP2StreamID: GRPCStreamHandler] = [:]
-    private var window = InboundWindow()
+    /// The highest stream that was looked at.
+    private var lastID = HTTP2StreamID.rootStream
     private var timer: Scheduled<Void>?
     private var isLeaving = false
+    /// The library has ended the connection by GOAWAY.
+    private var hasFailed = false
     private var pingedAt: NIODeadline?
     private var idleSince = NIODeadline.now()
     private var lastRead = NIODeadline.now()
@@ -53,6 +56,7 @@ final class GRPCConnection: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard self.context != nil else { return }
         isReading = true
         let frame = unwrapInboundIn(data)
         switch frame.payload {
@@ -61,10 +65,6 @@ final class GRPCConnection: ChannelInboundHandler {
             if headers.endStream { calls[frame.streamID]?.inputEnded() }
         case .data(let data):
             let length = data.data.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
-            // Each stream has its own window for what its application does not take.
-            if let increment = window.released(length) {
-                write(.windowUpdate(windowSizeIncrement: increment), on: .rootStream)
-            }
             guard let call = calls[frame.streamID], case .byteBuffer(let bytes) = data.data else { return }
             call.received(bytes, windowBytes: length, endsInput: data.endStream)
         // The library answers these, and tells of streams that are over by an event.
@@ -81,24 +81,52 @@ final class GRPCConnection: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard let event = event as? StreamClosedEvent, let call = calls.removeValue(forKey: event.streamID) else {
-            return
+        switch event {
+        case let event as NIOHTTP2WindowUpdatedEvent where event.streamID == .rootStream:
+            if let left = event.inboundWindowSize { openWindow(left) }
+        case let event as StreamClosedEvent: streamClosed(event.streamID)
+        default: break
         }
+    }
+
+    /// Each stream has its own window for what its application does not take; this one is for all bytes that came, also
+    /// those of streams that are over, which the library drops.
+    private func openWindow(_ leftBytes: Int) {
+        guard leftBytes < InboundWindow.bytes / 2 else { return }
+        write(.windowUpdate(windowSizeIncrement: InboundWindow.bytes - leftBytes), on: .rootStream)
+        flush()
+    }
+
+    private func streamClosed(_ id: HTTP2StreamID) {
+        guard let call = calls.removeValue(forKey: id) else { return }
         call.closed()
         guard calls.isEmpty else { return }
         idleSince = .now()
         // On the loop's next turn: the last frame may not have been flushed.
-        if isLeaving { eventLoop.assumeIsolated().execute { self.context?.close(promise: nil) } }
+        if isLeaving { eventLoop.assumeIsolated().execute { [self] in leaveIfDone() } }
     }
 
+    /// The library tells errors of a stream and of the connection alike, and has answered them before: by RST_STREAM or by
+    /// GOAWAY (RFC 9113 section 5.4).
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Errors of one stream end that stream alone.
-        if error is NIOHTTP2Errors.StreamError { return }
-        context.close(promise: nil)
+        switch error {
+        case let error as NIOHTTP2Errors.StreamError where calls[error.streamID] != nil:
+            // A frame of ours could not be sent.
+            write(.rstStream(.internalError), on: error.streamID)
+            flush()
+        case is any NIOHTTP2Error where !hasFailed: break
+        default: close()
+        }
     }
 
-    func channelInactive(context: ChannelHandlerContext) { end() }
-    func handlerRemoved(context: ChannelHandlerContext) { end() }
+    func channelInactive(context: ChannelHandlerContext) { gone() }
+    func handlerRemoved(context: ChannelHandlerContext) { gone() }
+
+    private func gone() {
+        end()
+        timer?.cancel()
+        timer = nil
+    }
 
     private func end() {
         guard context != nil else { return }
@@ -116,6 +144,7 @@ final class GRPCConnection: ChannelInboundHandler {
     private func begin(_ id: HTTP2StreamID, _ headers: HPACKHeaders) {
         let call = GRPCStreamHandler(id, self)
         calls[id] = call
+        lastID = max(lastID, id)
         call.begin(headers)
     }
 
@@ -140,12 +169,21 @@ final class GRPCConnection: ChannelInboundHandler {
         flush()
     }
 
-    /// The call has its answer: its client may go on sending for a while (RFC 9113 section 8.1).
+    /// The call has its answer. Its client may go on sending for a while (RFC 9113 section 8.1), and takes what still waits
+    /// for it in its own time, as long as it takes something.
     func answered(_ id: HTTP2StreamID) {
-        guard let call = calls[id], !call.inputHasEnded else { return }
+        guard let call = calls[id], !call.inputHasEnded || call.pendingBytes > 0 else { return }
+        linger(id, pendingBytes: call.pendingBytes, stalledMs: 0)
+    }
+
+    private func linger(_ id: HTTP2StreamID, pendingBytes: Int, stalledMs: Int64) {
         eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(configuration.lingerMs)) { [self] in
-            guard calls[id] != nil else { return }
-            write(.rstStream(.noError), on: id)
+            guard let call = calls[id] else { return }
+            let stalledMs = call.pendingBytes < pendingBytes ? 0 : stalledMs + configuration.lingerMs
+            guard call.pendingBytes == 0 || stalledMs >= configuration.writeStallTimeoutMs else {
+                return linger(id, pendingBytes: call.pendingBytes, stalledMs: stalledMs)
+            }
+            write(.rstStream(call.pendingBytes == 0 ? .noError : .cancel), on: id)
             flush()
         }
     }
@@ -154,11 +192,30 @@ final class GRPCConnection: ChannelInboundHandler {
 
     /// No new calls; those that run may end. Source: RFC 9113 section 6.8.
     func goAway() {
-        guard !isLeaving, let context else { return }
+        guard !isLeaving, context != nil else { return }
         isLeaving = true
         write(.goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil), on: .rootStream)
-        context.flush()
-        if calls.isEmpty { context.close(promise: nil) }
+        context?.flush()
+        leaveIfDone()
+    }
+
+    /// Calls that were begun meanwhile were not looked at: their clients are told so, and can begin them elsewhere.
+    private func leaveIfDone() {
+        guard calls.isEmpty, context != nil else { return }
+        write(.goAway(lastStreamID: lastID, errorCode: .noError, opaqueData: nil), on: .rootStream)
+        context?.flush()
+        close()
+    }
+
+    /// Our last word is out. What the client still sends is read for a while and dropped: not read, it would reset the
+    /// connection before the client has read that word.
+    private func close() {
+        guard let channel = context?.channel else { return }
+        end()
+        channel.close(mode: .output, promise: nil)
+        timer = eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(configuration.lingerMs)) {
+            channel.close(promise: nil)
+        }
     }
 
     private func schedule() {
@@ -192,3 +249,9 @@ final class GRPCConnection: ChannelInboundHandler {
 
 @available(*, unavailable)
 extension GRPCConnection: Sendable {}
+
+extension GRPCConnection: NIOHTTP2FrameDelegate {
+    func wroteFrame(_ frame: HTTP2Frame) {
+        if case .goAway(_, let code, _) = frame.payload, code != .noError { hasFailed = true }
+    }
+}

@@ -39,8 +39,11 @@ package final class GRPCServer: Sendable {
             HTTP2Setting(parameter: .maxConcurrentStreams, value: configuration.callsMax),
             HTTP2Setting(parameter: .maxHeaderListSize, value: configuration.headerBytesMax),
         ]
+        // What was on its way to a call that was reset is no error, however many were.
+        http2.maximumRecentlyResetStreams = configuration.callsMax
         let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(NIOHTTP2Handler(mode: .server, connectionConfiguration: http2))
+        try pipeline.addHandler(
+            NIOHTTP2Handler(mode: .server, frameDelegate: connection, connectionConfiguration: http2))
         try pipeline.addHandler(connection)
         let entry = Entry(
             eventLoop: channel.eventLoop, connection: NIOLoopBound(connection, eventLoop: channel.eventLoop))

@@ -44,6 +44,8 @@ final class GRPCStreamHandler {
         call = GRPCCall(id, connection)
     }
 
+    var pendingBytes: Int { call.pendingBytes }
+
     private var isOver: Bool {
         if case .over = role { true } else { call.isOver }
     }

@@ -66,8 +66,10 @@ package struct GRPCConfiguration: Sendable {
     package var idleTimeoutMs: Int64 = 300_000
     /// While more than this waits for a client, nothing more is read of its call.
     package var readPauseBytes = 64 << 10
-    /// From our last word to the reset of a stream whose client goes on sending.
+    /// From our last word to the reset of a stream whose client goes on sending, or to the end of a connection.
     package var lingerMs: Int64 = 5_000
+    /// A client that takes nothing of the end of its call for this long has it reset.
+    package var writeStallTimeoutMs: Int64 = 30_000
 
     package init() {}
 }

@@ -1,4 +1,4 @@
-/// The window of one stream, or of a connection, for what a peer sends. Source: RFC 9113 section 5.2.
+/// The window of one stream for what a peer sends. Source: RFC 9113 section 5.2.
 ///
 /// The library counts what comes and ends who sends too much; this decides when the window is opened again.
 struct InboundWindow {

@@ -15,6 +15,7 @@ final class GRPCPair {
     /// What came for each stream: header fields (`name=value …`), messages (`message TEXT`), `reset CODE`, `end`.
     private(set) var seen: [HTTP2StreamID: [String]] = [:]
     private(set) var goAways: [HTTP2ErrorCode] = []
+    private(set) var lastStreamIDs: [HTTP2StreamID] = []
     /// Bytes of DATA that came and were not given back to the windows.
     private(set) var unread: [HTTP2StreamID: Int] = [:]
     private var arriving: [HTTP2StreamID: ByteBuffer] = [:]
@@ -91,6 +92,36 @@ final class GRPCPair {
         }
     }
 
+    static let data: UInt8 = 0
+    static let headers: UInt8 = 1
+    static let settings: UInt8 = 4
+    static let ping: UInt8 = 6
+    static let windowUpdate: UInt8 = 8
+
+    /// The server reads a frame that NIO's client would not send.
+    func frame(_ type: UInt8, flags: UInt8 = 0, on id: HTTP2StreamID, _ payload: [UInt8]) throws {
+        receive(Self.bytes(type, flags: flags, on: id, payload))
+        try carry()
+    }
+
+    static func bytes(_ type: UInt8, flags: UInt8 = 0, on id: HTTP2StreamID, _ payload: [UInt8]) -> ByteBuffer {
+        var bytes = ByteBuffer()
+        bytes.writeInteger(UInt8(payload.count >> 16))
+        bytes.writeInteger(UInt16(truncatingIfNeeded: payload.count))
+        bytes.writeBytes([type, flags])
+        bytes.writeInteger(UInt32(Int(id)))
+        bytes.writeBytes(payload)
+        return bytes
+    }
+
+    /// Begins a call that NIO's client knows nothing of.
+    func rawCall(_ fields: [UInt8]) throws -> HTTP2StreamID {
+        lastID += 2
+        let id = HTTP2StreamID(lastID)
+        receive(Self.bytes(Self.headers, flags: 0x4, on: id, fields))
+        return id
+    }
+
     /// The server reads.
     func receive(_ bytes: ByteBuffer) {
         server.pipeline.fireChannelRead(bytes)
@@ -136,7 +167,9 @@ final class GRPCPair {
             }
             if data.endStream { seen[id, default: []].append("end") }
         case .rstStream(let code): seen[id, default: []].append("reset \(code.networkCode)")
-        case .goAway(_, let code, _): goAways.append(code)
+        case .goAway(let last, let code, _):
+            goAways.append(code)
+            lastStreamIDs.append(last)
         default: break
         }
     }

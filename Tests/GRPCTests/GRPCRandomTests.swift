@@ -3,11 +3,12 @@ import NIOCore
 import NIOEmbedded
 import NIOHTTP2
 import SeededRandom
+import TestSupport
 import Testing
 
 @testable import GRPC
 
-/// Calls in any order, of any size, read or not, given up or not: what arrives is what was sent, and nothing is left over.
+/// Calls in any order, of any size, read or not, given up or ended by a wrong frame or not: what arrives is what was sent, and nothing is left over.
 @Suite struct GRPCRandomTests {
     private struct Model {
         var isInputOver = false
@@ -16,7 +17,7 @@ import Testing
         var answers: [String] = []
     }
 
-    @Test(arguments: 0..<40) func everyMessageArrivesOnceAndInItsPlace(_ seed: Int) throws {
+    @Test(arguments: 0..<40 * FuzzLength.factor) func everyMessageArrivesOnceAndInItsPlace(_ seed: Int) throws {
         var random = SeededRandom(seed: UInt64(seed))
         var configuration = GRPCConfiguration()
         configuration.callsMax = 150
@@ -69,6 +70,10 @@ import Testing
                 models[index].model.isOver = true
                 pair.giveUp(id)
                 try pair.write(id, .rstStream(.cancel))
+            case 11 where random.below(4) == 0:
+                models[index].model.isOver = true
+                pair.giveUp(id)
+                try pair.frame(GRPCPair.windowUpdate, on: id, [0, 0, 0, 0])
             default: try pair.read(id)
             }
         }

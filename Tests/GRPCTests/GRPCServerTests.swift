@@ -106,9 +106,8 @@ import Testing
         let padded = try pair.call("/stream")
         for _ in 0..<2_000 {
             // Padding is counted by the window; NIO's client sends none.
-            let header: [UInt8] = [0, 0, 207, 0, 8, 0, 0, 0, UInt8(Int(padded))]
-            pair.receive(ByteBuffer(bytes: header + [200, 0, 0, 0, 0, 1, 0x70] + Array(repeating: 0, count: 200)))
-            try pair.carry()
+            let payload: [UInt8] = [200, 0, 0, 0, 0, 1, 0x70] + Array(repeating: 0, count: 200)
+            try pair.frame(GRPCPair.data, flags: 8, on: padded, payload)
         }
         #expect(calls.streams[1].events.count == 2_000)
     }
@@ -167,12 +166,14 @@ import Testing
         let id = try pair.call("/stream")
         pair.grpc.goAway()
         try pair.carry()
-        #expect(pair.goAways == [.noError] && pair.server.isActive)
+        #expect(pair.goAways == [.noError] && pair.lastStreamIDs == [.maxID] && pair.server.isActive)
         calls.streams[0].call.send(prefix: [], shared: ByteBuffer(string: "last"))
         calls.streams[0].call.finish(GRPCStatus(code: 14, message: "leaving"))
         try pair.carry()
         #expect(pair.seen[id] == [Self.accepted, "message last", "grpc-status=14 grpc-message=leaving", "end"])
         try pair.write(id, .data(.init(data: .byteBuffer(ByteBuffer()), endStream: true)))
+        #expect(pair.goAways == [.noError, .noError])
+        #expect(pair.lastStreamIDs.last == id, "what came later may begin elsewhere")
         #expect(!pair.server.isActive)
         #expect(pair.grpc.connectionCount == 0)
     }
@@ -189,6 +190,31 @@ import Testing
         pair.server.embeddedEventLoop.advanceTime(by: .seconds(5))
         try pair.carry()
         #expect(pair.seen[id]?.last == "reset 0")
+    }
+
+    /// The stream is given up only when its client takes nothing for a while.
+    @Test func anEndThatNobodyReadsIsGivenUp() throws {
+        let calls = TestCalls()
+        let pair = try GRPCPair(calls)
+        pair.isReading = false
+        let id = try pair.call("/stream", ends: true)
+        let call = calls.streams[0].call
+        call.send(prefix: [], shared: ByteBuffer(repeating: 0x61, count: 200_000))
+        call.finish(.ok)
+        try pair.carry()
+        func wait(seconds: Int64) throws {
+            pair.server.embeddedEventLoop.advanceTime(by: .seconds(seconds))
+            try pair.carry()
+        }
+        try wait(seconds: 29)
+        #expect(call.pendingBytes > 100_000)
+        try pair.read(id)
+        try wait(seconds: 29)
+        let left = call.pendingBytes
+        #expect(left > 0 && left < 150_000)
+        try wait(seconds: 6)
+        #expect(pair.seen[id]?.last == "reset \(HTTP2ErrorCode.cancel.networkCode)")
+        #expect(call.pendingBytes == 0)
     }
 
     @Test func aLostConnectionEndsItsCalls() throws {

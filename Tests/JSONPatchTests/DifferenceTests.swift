@@ -1,14 +1,11 @@
-import Foundation
 import JSON
 import SeededRandom
+import TestSupport
 import Testing
 
 @testable import JSONPatch
 
 @Suite struct DifferenceTests {
-    /// `make fuzz-machines` runs longer.
-    private static let factor = UInt64(ProcessInfo.processInfo.environment["FRESHET_FUZZ_FACTOR"] ?? "1") ?? 1
-
     private func patch(_ old: String, _ new: String, at pointer: String = "") -> String? {
         JSONPatch.difference(
             from: Array(old.utf8), to: Array(new.utf8), at: pointer, limits: .init(bytesMax: 1 << 20)
@@ -86,7 +83,7 @@ import Testing
         #expect(patch("[\(numbers.joined(separator: ","))]", "[\(numbers.reversed().joined(separator: ",")),1]") == nil)
     }
 
-    @Test(arguments: 0..<40 * Self.factor) func everyPatchAppliedIsTheFullResult(seed: UInt64) throws {
+    @Test(arguments: 0..<40 * UInt64(FuzzLength.factor)) func everyPatchAppliedIsTheFullResult(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var (patches, whole) = (0, 0)
         for _ in 0..<60 {

@@ -445,6 +445,7 @@ async def hostile(base, token, secret):
             except (ConnectionError, asyncio.TimeoutError):
                 pass
             writer.close()
+        await wrong_frames(host, int(port))
         # Garbage inside of a call, and a message that is too large, end that call alone.
         raw = channel.unary_unary("/google.firebase.dataconnect.v1.ConnectorService/ExecuteQuery")
         for body, code in ((b"\xff\xff\xff", grpc.StatusCode.INVALID_ARGUMENT),
@@ -463,6 +464,47 @@ async def hostile(base, token, secret):
         await Rest(session, base).describe(movie, "still here")
         while (await asyncio.wait_for(call.read(), 10)).data["movie"]["description"] != "still here":
             pass
+
+
+async def wrong_frames(host, port):
+    """A wrong frame of a stream ends that stream alone, one of the connection ends that, and both are told."""
+    reader, writer = await asyncio.open_connection(host, port)
+
+    def send(kind, flags, stream, payload=b""):
+        writer.write(len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload)
+
+    async def receive(*wanted):
+        while True:
+            head = await asyncio.wait_for(reader.readexactly(9), 10)
+            kind, stream = head[3], int.from_bytes(head[5:], "big")
+            payload = await asyncio.wait_for(reader.readexactly(int.from_bytes(head[:3], "big")), 10)
+            if (kind, stream) in wanted:
+                return kind, payload
+
+    def call(stream):
+        path = b"/%s/Connect" % STREAM.encode()
+        # POST, http, the path, content-type (RFC 7541 appendix A).
+        send(1, 4, stream, b"\x83\x86\x04" + bytes([len(path)]) + path + b"\x0f\x10\x10application/grpc")
+
+    writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+    send(4, 0, 0)
+    call(1)
+    await receive((1, 1))
+    call(3)
+    await receive((1, 3))
+    send(8, 0, 1, bytes(4))
+    expect(await receive((3, 1)), (3, (1).to_bytes(4, "big")), "a stream's window opened by nothing")
+    # The other goes on: its garbage is answered by a status.
+    send(0, 1, 3, b"\0\0\0\0\2\xff\xff")
+    expect((await receive((1, 3), (3, 3)))[0], 1, "the other stream")
+    send(0, 0, 0, b"x")
+    writer.write(bytes(300_000))
+    kind, payload = await receive((7, 0))
+    expect(payload[4:8], (1).to_bytes(4, "big"), "DATA on the connection")
+    # Its end is no reset, though much was not looked at.
+    while await asyncio.wait_for(reader.read(4096), 10):
+        pass
+    writer.close()
 
 
 async def limits(base, token, secret):

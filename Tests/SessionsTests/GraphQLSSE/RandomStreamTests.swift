@@ -2,6 +2,7 @@ import JSON
 import LiveModel
 import SeededRandom
 import Sessions
+import TestSupport
 import Testing
 
 /// Machines that do not speak JSON messages over a WebSocket, in random order against models.

@@ -2,6 +2,7 @@ import JSON
 import LiveModel
 import SeededRandom
 import Sessions
+import TestSupport
 import Testing
 
 /// What holds for every protocol over WebSocket: bounds, slow clients, expiry, drain, bad frames, and no word about an

@@ -1,0 +1,146 @@
+import HTTPServer
+import NIOCore
+import NIOEmbedded
+import NIOHTTP2
+import Testing
+
+@testable import GRPC
+
+/// What a client does wrong on one stream ends that stream, what it does wrong on the connection ends that. Source: RFC
+/// 9113 section 5.4.
+@Suite struct GRPCErrorTests {
+    /// A wrong frame for the stream, and the error code that the stream is reset with.
+    enum Mistake: CaseIterable {
+        case windowOpenedByNothing, windowTooLarge, dataAfterTheEnd, lengthOfTheContent, trailersWithoutEnd
+
+        var code: HTTP2ErrorCode {
+            switch self {
+            case .windowOpenedByNothing, .lengthOfTheContent, .trailersWithoutEnd: .protocolError
+            case .windowTooLarge: .flowControlError
+            case .dataAfterTheEnd: .streamClosed
+            }
+        }
+
+        func make(_ pair: GRPCPair) throws -> HTTP2StreamID {
+            switch self {
+            case .windowOpenedByNothing:
+                let id = try pair.call("/stream")
+                try pair.frame(GRPCPair.windowUpdate, on: id, [0, 0, 0, 0])
+                return id
+            case .windowTooLarge:
+                let id = try pair.call("/stream")
+                try pair.frame(GRPCPair.windowUpdate, on: id, [0x7F, 0xFF, 0xFF, 0xFF])
+                return id
+            case .dataAfterTheEnd:
+                let id = try pair.call("/stream", ends: true)
+                try pair.frame(GRPCPair.data, on: id, [1])
+                return id
+            case .lengthOfTheContent:
+                let id = try pair.call("/stream", with: [("content-length", "3")])
+                try pair.frame(GRPCPair.data, on: id, [0, 0, 0, 0, 1, 2])
+                return id
+            case .trailersWithoutEnd:
+                let id = try pair.call("/stream")
+                try pair.frame(GRPCPair.headers, flags: 0x4, on: id, GRPCErrorTests.field("x-more", "y"))
+                return id
+            }
+        }
+    }
+
+    /// Not indexed (RFC 7541 section 6.2.2).
+    static func field(_ name: String, _ value: String) -> [UInt8] {
+        [0, UInt8(name.utf8.count)] + Array(name.utf8) + [UInt8(value.utf8.count)] + Array(value.utf8)
+    }
+
+    @Test(arguments: Mistake.allCases, [true, false])
+    func aMistakeOnAStreamEndsThatStreamAlone(_ mistake: Mistake, _ isWritable: Bool) throws {
+        let calls = TestCalls()
+        let pair = try GRPCPair(calls)
+        let other = try pair.call("/stream")
+        if !isWritable {
+            // Control frames wait then.
+            pair.server.isWritable = false
+            pair.server.pipeline.fireChannelWritabilityChanged()
+        }
+        let id = try mistake.make(pair)
+        if !isWritable {
+            pair.server.isWritable = true
+            pair.server.pipeline.fireChannelWritabilityChanged()
+            try pair.carry()
+        }
+        #expect(pair.seen[id]?.last == "reset \(mistake.code.networkCode)")
+        #expect(calls.streams[1].events.last == "closed")
+        #expect(pair.goAways == [] && pair.server.isActive)
+        // The other call goes on in both directions, and so do new ones.
+        try pair.send("still", on: other)
+        calls.streams[0].call.send(prefix: [], shared: ByteBuffer(string: "here"))
+        try pair.carry()
+        #expect(calls.streams[0].events == ["got still"])
+        #expect(pair.seen[other]?.last == "message here")
+        let next = try pair.call("/echo")
+        try pair.send("new", on: next, ends: true)
+        #expect(pair.seen[next]?.contains("message new") == true)
+    }
+
+    /// The stream is refused before there is a call.
+    @Test func wrongHeaderFieldsEndTheirStreamAlone() throws {
+        let calls = TestCalls()
+        let pair = try GRPCPair(calls)
+        let other = try pair.call("/stream")
+        // :method POST, :scheme http, :path /, and a name in upper case (RFC 9113 section 8.2.1).
+        let id = try pair.rawCall([0x83, 0x86, 0x84] + Self.field("Te", "trailers"))
+        #expect(
+            try pair.server.readOutbound(as: ByteBuffer.self)
+                == GRPCPair.bytes(3, on: id, [0, 0, 0, UInt8(HTTP2ErrorCode.protocolError.networkCode)]))
+        try pair.send("still", on: other)
+        #expect(calls.streams.map(\.events) == [["got still"]])
+        #expect(pair.goAways == [])
+    }
+
+    /// What comes for a stream that was reset takes from the window of the connection, and is given back.
+    @Test func aResetStreamThatIsSentOnHoldsNothing() throws {
+        let calls = TestCalls()
+        let pair = try GRPCPair(calls)
+        let other = try pair.call("/stream")
+        let id = try Mistake.windowOpenedByNothing.make(pair)
+        for _ in 0..<200 { try pair.frame(GRPCPair.data, on: id, Array(repeating: 7, count: 10_000)) }
+        try pair.send(String(repeating: "w", count: 60_000), on: other)
+        #expect(calls.streams[0].events.map(\.utf8.count) == [60_004])
+        #expect(pair.goAways == [])
+    }
+
+    @Test func manyStreamsThatWereResetAreRemembered() throws {
+        let pair = try GRPCPair(TestCalls())
+        let ids = try (0..<100).map { _ in try Mistake.windowOpenedByNothing.make(pair) }
+        for id in ids { try pair.frame(GRPCPair.data, on: id, [1]) }
+        #expect(pair.goAways == [])
+    }
+
+    @Test(arguments: [
+        (GRPCPair.ping, 0, [0], HTTP2ErrorCode.frameSizeError),
+        (GRPCPair.data, 0, [1], .protocolError),
+        (GRPCPair.data, 99, [1], .protocolError),
+        (GRPCPair.windowUpdate, 0, [0, 0, 0, 0], .protocolError),
+        (GRPCPair.windowUpdate, 0, [0x7F, 0xFF, 0xFF, 0xFF], .flowControlError),
+        (GRPCPair.headers, 2, [0x83, 0x86, 0x84], .protocolError),
+        (GRPCPair.headers, 99, [0xFF], .compressionError),
+    ])
+    func aMistakeOnTheConnectionEndsIt(_ type: UInt8, _ id: Int, _ payload: [UInt8], _ code: HTTP2ErrorCode) throws {
+        let calls = TestCalls()
+        let pair = try GRPCPair(calls)
+        _ = try pair.call("/stream")
+        try pair.frame(type, flags: 0x4, on: HTTP2StreamID(id), payload)
+        #expect(pair.goAways == [code])
+        #expect(!pair.server.isActive)
+        #expect(calls.streams[0].events == ["closed"])
+        #expect(pair.grpc.connectionCount == 0)
+    }
+
+    /// Also mistakes of streams have their bound.
+    @Test func whoGoesOnMakingMistakesIsCutOff() throws {
+        let pair = try GRPCPair(TestCalls())
+        for _ in 0..<300 where pair.server.isActive { _ = try Mistake.windowOpenedByNothing.make(pair) }
+        #expect(pair.goAways == [.enhanceYourCalm])
+        #expect(!pair.server.isActive)
+    }
+}
