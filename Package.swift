@@ -243,6 +243,9 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
+        tests(
+            "GatewayTests",
+            ["Broker", "Execution", "Gateway", "HTTPServer", "LiveModel", "Sessions", nio, nioPosix, logging]),
         tests("EndpointTests", ["Endpoint", "Gateway", "JSON", "LiveModel", nio, nioPosix]),
         tests("AdminTests", ["Admin"]),
         tests("NodeTests", ["Node", "Settings"]),

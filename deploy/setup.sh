@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the build, `freshet dev` and the tests need. Does nothing when all are there.
-# Further arguments add what else is needed: `cluster` (freshet cluster, its test), `page` (the
-# browser that tests the page), `clients` (clients in Python that tests run), `check` (make deploy-check).
+# Further arguments add what else is needed: `cluster` (freshet cluster, its test), `nginx` (the test of deploy/nginx),
+# `page` (the browser that tests the page), `clients` (clients in Python that tests run), `check` (make deploy-check).
 set -euo pipefail
 
 packages=(libhiredis-dev libpq-dev openssl pkg-config postgresql redis-server)
 for part in "$@"; do
     case "$part" in
         cluster) packages+=(haproxy) ;;
+        nginx) packages+=(nginx-light) ;;
         page) packages+=(chromium) ;;
         clients) packages+=(python3 python3-venv) ;;
         check) packages+=(haproxy nginx-light prometheus python3 python3-venv systemd) ;;
-        *) echo "error: setup.sh knows cluster, page, clients and check, not $part" >&2; exit 2 ;;
+        *) echo "error: setup.sh knows cluster, nginx, page, clients and check, not $part" >&2; exit 2 ;;
     esac
 done
 missing=()

@@ -1,13 +1,14 @@
-"""Through a proxy with several gateways behind it: gRPC by cleartext HTTP/2, and graphql-sse's single connection, whose
-requests must all reach the gateway that reserved it.
+"""Through a proxy with several gateways behind it: gRPC by cleartext HTTP/2, every other way to wait for changes, and
+(`single`) graphql-sse's single connection, whose requests must all reach the gateway that reserved it.
 
-    proxy_client.py http://HOST:PORT
+    proxy_client.py http://HOST:PORT HOST:PORT-OF-GRPC [single]
 """
 
 import asyncio
 import json
 import os
 import sys
+import urllib.parse
 
 import aiohttp
 import grpc
@@ -22,9 +23,9 @@ NAME = "projects/p/locations/us-central1/services/movies/connectors/movies"
 TOKEN = "x-graphql-event-stream-token"
 
 
-async def calls(base):
+async def calls(address):
     messages, services = connector_stubs()
-    async with grpc.aio.insecure_channel(base.removeprefix("http://")) as channel:
+    async with grpc.aio.insecure_channel(address) as channel:
         unary = services.ConnectorServiceStub(channel)
         for _ in range(4):
             answer = await unary.ExecuteQuery(
@@ -43,7 +44,75 @@ async def calls(base):
             answer = await asyncio.wait_for(call.read(), 10)
             if answer.request_id == "1":
                 assert MessageToDict(answer.data)["movie"]["description"] == "by gRPC"
+        # Half of the call is over, the other half goes on; large messages in both directions.
+        large = "large " * 30_000
+        change = messages.StreamRequest(request_id="3")
+        ParseDict({"operationName": "UpdateMovie",
+                   "variables": {"id": movie, "genre": "Drama", "description": large}}, change.execute)
+        await call.write(change)
         await call.done_writing()
+        while True:
+            answer = await asyncio.wait_for(call.read(), 10)
+            if answer.request_id == "1" and MessageToDict(answer.data)["movie"]["description"] == large:
+                break
+        # As long as tokens may be; statuses come through.
+        try:
+            await unary.ExecuteQuery(
+                messages.ExecuteQueryRequest(name=NAME, operation_name="TopRatedMovies"), timeout=10,
+                metadata=(("x-firebase-auth-token", "t" * 10_000),))
+            raise SystemExit("a made-up token was taken")
+        except grpc.aio.AioRpcError as error:
+            assert error.code() == grpc.StatusCode.UNAUTHENTICATED, error
+        call.cancel()
+        other = services.ConnectorStreamServiceStub(channel).Connect()
+        await other.write(messages.StreamRequest(name=NAME, request_id="init"))
+        await other.done_writing()
+        assert await asyncio.wait_for(other.read(), 10) == grpc.aio.EOF
+        assert await other.code() == grpc.StatusCode.OK
+
+
+async def live(session, base):
+    """A WebSocket, an event stream, parts and a long-poll see one change at once."""
+    plain = base + "/v1/connectors/movies/"
+    async with session.get(plain + "queries/TopRatedMovies") as answer:
+        movie = (await answer.json())["data"]["movies"][0]["id"]
+    read = plain + "queries/GetMovieById?variables=" + urllib.parse.quote(json.dumps({"id": movie}))
+    follow = {"query": "", "operationName": "GetMovieById", "variables": {"id": movie}}
+    text = "by a proxy " * 10_000
+
+    async def seen(next_part):
+        whole = ""
+        while text not in whole:
+            part = await asyncio.wait_for(next_part(), 10)
+            assert part, "the stream ended"
+            whole += part
+
+    async def read_from(stream):
+        return (await stream.content.readany()).decode()
+
+    async with session.ws_connect(base + "/graphql", protocols=["graphql-transport-ws"]) as socket, \
+            session.get(read, headers={"accept": "text/event-stream"}) as events, \
+            session.post(base + "/graphql", json=follow, headers={
+                "accept": "multipart/mixed;subscriptionSpec=1.0, application/json"}) as parts:
+        assert socket.protocol == "graphql-transport-ws", socket.protocol
+        await socket.send_json({"type": "connection_init"})
+        assert (await socket.receive_json(timeout=10))["type"] == "connection_ack"
+        await socket.send_json({"id": "1", "type": "subscribe", "payload": follow})
+        assert (await socket.receive_json(timeout=10))["type"] == "next"
+        assert events.content_type == "text/event-stream" and parts.content_type == "multipart/mixed"
+        async with session.get(read) as answer:
+            tag = answer.headers["etag"]
+        waiting = {"prefer": "wait=30", "if-none-match": tag}
+        poll = asyncio.create_task(session.get(read, headers=waiting))
+        await asyncio.sleep(0)
+        change = {"variables": {"id": movie, "genre": "Drama", "description": text}}
+        async with session.post(plain + "mutations/UpdateMovie", json=change) as answer:
+            assert answer.status == 200, answer.status
+        await seen(lambda: socket.receive_str())
+        await seen(lambda: read_from(events))
+        await seen(lambda: read_from(parts))
+        async with await asyncio.wait_for(poll, 10) as answer:
+            assert text in await answer.text()
 
 
 async def single(session, base):
@@ -68,12 +137,13 @@ async def single(session, base):
             assert answer.status == 200, answer.status
 
 
-async def main(base):
-    await calls(base)
+async def main(base, address, parts):
+    await calls(address)
     async with aiohttp.ClientSession() as session:
-        for _ in range(3):
+        await live(session, base)
+        for _ in range(3 if "single" in parts else 0):
             await single(session, base)
     print("passed")
 
 
-asyncio.run(main(sys.argv[1]))
+asyncio.run(main(sys.argv[1], sys.argv[2], sys.argv[3:]))

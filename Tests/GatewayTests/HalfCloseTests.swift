@@ -1,0 +1,85 @@
+import Broker
+import Execution
+import HTTPServer
+import LiveModel
+import Logging
+import NIOCore
+import NIOPosix
+import Sessions
+import Testing
+
+@testable import Gateway
+
+/// A client that has said its last, on a connection that cannot close yet: what was sent before still waits.
+@Suite struct HalfCloseTests {
+    /// Closes when it is told to by the test.
+    private final class Connection: SessionConnection {
+        let eventLoop: any EventLoop
+        let taskExecutor: LoopTaskExecutor
+        let pendingBytes = 1_000
+        var closes: [UInt16] = []
+        /// Called at each of them.
+        var onClose: (() -> Void)?
+
+        init(_ eventLoop: any EventLoop) {
+            self.eventLoop = eventLoop
+            taskExecutor = LoopTaskExecutor(eventLoop)
+        }
+
+        func send(message: ByteBuffer) {}
+        func send(_ shared: SharedResult, id: String, as format: ResultFormat) {}
+        func send(prefix: [UInt8], shared: ByteBuffer) {}
+        func gathered(_ body: () -> Void) { body() }
+        func end(_ error: RequestError) {}
+        func close(code: UInt16, reason: String) {
+            closes.append(code)
+            onClose?()
+        }
+    }
+
+    private final class Services: SessionServices {
+        let clock = ServiceClock { 0 }
+        let parties = Parties()
+        func resolve(
+            _ request: OperationRequest, auth: Auth?, checking check: OperationCheck
+        ) throws(RequestError) -> ResolvedOperation { throw RequestError(.operationNotFound, "there is none") }
+        func authenticate(_ credentials: Credentials) async throws(RequestError) -> Identity { .signedOut }
+        func refusal(of identity: Identity) -> RequestError? { nil }
+        func answer(_ resolved: ResolvedOperation, traceID: String) async throws(RequestError) -> OperationAnswer {
+            throw RequestError(.internalError, "nothing is resolved")
+        }
+        func makeTraceID() -> String { "t" }
+    }
+
+    @Test func aSessionEndsOnce() async throws {
+        let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
+        let service = GatewayService(
+            node: NodeID("g"), broker: MemoryBroker(keys: try Keys(namespace: "t"), now: { 0 }),
+            group: .singleton, settings: InterestMachine.Settings(), controlLengthMax: 1_000,
+            placeOf: { _ in ShardPlace(ShardID(0)) }, clock: ServiceClock { 0 }, logger: Logger(label: "test"))
+        let hub = try #require(service.hub(of: eventLoop))
+        let (closes, ends) = try await eventLoop.submit {
+            let connection = Connection(eventLoop)
+            var ends = 0
+            let session = ClientSession(
+                connection: connection,
+                machine: ConnectorStreamMachine<StreamProtobuf>(
+                    SessionOpening(operationsMax: 10),
+                    service: ServiceIdentity(service: "s", location: "l", connectors: ["c"])),
+                services: Services(), hub: hub, limits: SessionLimits(), onClosed: { ends += 1 })
+            // One that does not stop would end the whole test run.
+            connection.onClose = { if connection.closes.count > 100 { session.closed(code: nil) } }
+            session.inputEnded()
+            session.writabilityChanged(pendingBytes: 500)
+            session.inputEnded()
+            let closes = connection.closes
+            session.closed(code: nil)
+            session.closed(code: nil)
+            session.inputEnded()
+            return (closes, ends)
+        }.get()
+        #expect(closes == [1000])
+        #expect(ends == 1)
+        await service.leave()
+    }
+}
