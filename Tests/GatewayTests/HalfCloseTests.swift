@@ -18,8 +18,6 @@ import Testing
         let taskExecutor: LoopTaskExecutor
         let pendingBytes = 1_000
         var closes: [UInt16] = []
-        /// Called at each of them.
-        var onClose: (() -> Void)?
 
         init(_ eventLoop: any EventLoop) {
             self.eventLoop = eventLoop
@@ -31,10 +29,7 @@ import Testing
         func send(prefix: [UInt8], shared: ByteBuffer) {}
         func gathered(_ body: () -> Void) { body() }
         func end(_ error: RequestError) {}
-        func close(code: UInt16, reason: String) {
-            closes.append(code)
-            onClose?()
-        }
+        func close(code: UInt16, reason: String) { closes.append(code) }
     }
 
     private final class Services: SessionServices {
@@ -67,8 +62,6 @@ import Testing
                     SessionOpening(operationsMax: 10),
                     service: ServiceIdentity(service: "s", location: "l", connectors: ["c"])),
                 services: Services(), hub: hub, limits: SessionLimits(), onClosed: { ends += 1 })
-            // One that does not stop would end the whole test run.
-            connection.onClose = { if connection.closes.count > 100 { session.closed(code: nil) } }
             session.inputEnded()
             session.writabilityChanged(pendingBytes: 500)
             session.inputEnded()

@@ -85,7 +85,8 @@ struct LocalClusterTests {
             _ = try await subscriber.data(where: isShown("over the socket"))
 
             // Every way to wait for changes, and graphql-sse's single connection, with two gateways behind the proxy.
-            let others = try await PythonClients.run("proxy_client.py", ["http://\(proxy.host):\(proxy.port)", "\(proxy.host):\(proxy.port)", "single"])
+            let address = "\(proxy.host):\(proxy.port)"
+            let others = try await PythonClients.run("proxy_client.py", ["http://\(address)", address, "single"])
             #expect(others.contains("passed"), "\(others)")
 
             // One API node and one worker are killed: others take over, and both are started again.

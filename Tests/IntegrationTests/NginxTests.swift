@@ -44,7 +44,9 @@ struct NginxTests {
             let (http, grpc) = (BusyPort.listener(), BusyPort.listener())
             try Self.configuration(http: http.port, grpc: grpc.port, api: api.address, gateways: gateways)
                 .write(toFile: folder + "/freshet.conf", atomically: true, encoding: .utf8)
-            let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(folder)/\($0);" }
+            let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
+                "\($0)_temp_path \(folder)/\($0);"
+            }
             try """
             daemon off;
             master_process off;

@@ -62,9 +62,7 @@ extension ClientSession {
                 continue
             }
             if resolved.liveQuery.key == entry.handle.key {
-                live[id] = Live(
-                    handle: entry.handle, resolved: resolved, isRechecked: entry.isRechecked, delta: entry.delta,
-                    parties: entry.parties)
+                entry.resolved = resolved
                 continue
             }
             stop(id)

@@ -9,15 +9,27 @@ package import Sessions
 /// One connection of whatever protocol, a WebSocket or a stream of gRPC: performs what the protocol's machine asks for.
 /// Lives on the connection's event loop.
 package final class ClientSession: WebSocketHandler, LiveSession {
-    struct Live {
+    /// A class: it is looked up for each delivery, and a copy would count references to all that it holds.
+    final class Live {
         let handle: LoopHub.Handle
         /// Kept where the authorization can change with time alone, or the session's token can change.
-        let resolved: ResolvedOperation?
+        var resolved: ResolvedOperation?
         /// Whether the authorization can change with time alone.
         let isRechecked: Bool
         var delta: DeltaState
         /// Whose limit it counts for.
         let parties: [Party]
+
+        init(
+            handle: LoopHub.Handle, resolved: ResolvedOperation?, isRechecked: Bool, delta: DeltaState,
+            parties: [Party]
+        ) {
+            self.handle = handle
+            self.resolved = resolved
+            self.isRechecked = isRechecked
+            self.delta = delta
+            self.parties = parties
+        }
     }
 
     let connection: any SessionConnection
@@ -151,8 +163,8 @@ package final class ClientSession: WebSocketHandler, LiveSession {
 
     /// As a patch where the client asked for that and the whole result is no shorter.
     private func write(_ shared: SharedResult, _ id: String) {
-        if case .on(let held)? = live[id]?.delta {
-            live[id]?.delta = .on(held: shared.result.digest)
+        if format.hasDeltas, let entry = live[id], case .on(let held) = entry.delta {
+            entry.delta = .on(held: shared.result.digest)
             defer { hub.deltas.remember(shared.result.digest, shared.result.body) }
             if let held, let prefix = format.deltaPrefix(id: id), let rest = shared.delta(from: held, &hub.deltas) {
                 return connection.send(prefix: prefix, shared: rest)
@@ -207,7 +219,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         case .failed(let error):
             outbox.discard(id: id)
             // The client's screen may show the error: it gets the next result whole.
-            if case .on? = live[id]?.delta { live[id]?.delta = .on(held: nil) }
+            if case .on = entry.delta { entry.delta = .on(held: nil) }
             perform(machine.refreshFailed(id: id, [error]))
         }
     }
@@ -325,7 +337,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     }
 
     private func rerunAnswered(_ id: String) {
-        guard let answered = reruns.removeValue(forKey: id) else { return }
+        guard !reruns.isEmpty, let answered = reruns.removeValue(forKey: id) else { return }
         answered.timer.cancel()
         if answered.isWantedAgain { rerun(id) }
     }
