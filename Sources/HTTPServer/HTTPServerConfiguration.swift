@@ -17,6 +17,8 @@ package struct HTTPServerConfiguration: Sendable {
     /// Request target and all header fields: 431.
     package var headerBytesMax = 16 * 1024
     package var headerFieldsMax = 100
+    /// Requests of one connection that wait for those before them; more cut the peer off.
+    package var pipelinedMax = 256
     /// Request body, checked while it streams in: 413.
     package var bodyBytesMax = 1024 * 1024
     /// Bodies of all connections together, until they are answered: 503.

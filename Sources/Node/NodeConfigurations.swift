@@ -89,7 +89,6 @@ extension ServiceNode {
         endpoint.corsOrigins = settings.http.corsOrigins
         endpoint.longPollMaxMs = Int64(settings.gateway.longPollMaxMs)
         endpoint.sessionsMax = settings.gateway.sessionsMax
-        endpoint.requestsInFlightMax = settings.api.requestsInFlightMax
         endpoint.session.operationsMax = settings.gateway.subscriptionsPerSessionMax
         endpoint.session.bytesMax = settings.gateway.sessionBytesMax
         endpoint.session.initTimeoutMs = Int64(settings.gateway.initTimeoutMs)
@@ -137,6 +136,7 @@ extension ServiceNode {
         http.port = settings.http.port
         http.connectionsMax = settings.http.connectionsMax
         http.headerBytesMax = settings.http.headerBytesMax
+        http.pipelinedMax = settings.http.pipelinedMax
         http.bodyBytesMax = settings.http.bodyBytesMax
         http.bodiesBytesMax = settings.http.bodiesBytesMax
         http.headerTimeoutMs = Int64(settings.http.headerTimeoutMs)

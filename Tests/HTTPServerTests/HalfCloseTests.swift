@@ -25,25 +25,19 @@ import Testing
         }
     }
 
-    @Test func aStreamThatEndsByItselfIsWhole() async throws {
+    @Test(arguments: [
+        ("POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 5\r\n\r\nhello", 200),
+        ("POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 5\r\n\r\nhel", 400), ("GET /echo HT", 400),
+    ])
+    func aRequestIsAnsweredWhenItIsWhole(_ request: String, _ status: Int) async throws {
         try await withServer { port, _, _ in
             let client = try RawClient(port: port)
-            client.send("POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 5\r\n\r\nhello")
+            client.send(request)
             client.shutdownWrite()
-            #expect(try client.response().body == "POST /echo [] hello")
+            let response = try client.response()
+            #expect(response.status == status)
+            #expect(status != 200 || response.body == "POST /echo [] hello")
             #expect(try client.rest() == [])
-        }
-    }
-
-    @Test func aRequestThatIsNotWholeIsRefused() async throws {
-        try await withServer { port, _, _ in
-            for request in ["GET /echo HT", "POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 5\r\n\r\nhel"] {
-                let client = try RawClient(port: port)
-                client.send(request)
-                client.shutdownWrite()
-                #expect(try client.response().status == 400)
-                #expect(try client.rest() == [])
-            }
         }
     }
 
@@ -94,14 +88,23 @@ import Testing
         }
     }
 
-    @Test func aFloodBeforeTheEndIsCutOff() async throws {
-        try await withServer { port, application, _ in
+    /// Behind the one that is being answered.
+    @Test(arguments: [(8, true), (9, false)])
+    func aFloodBeforeTheEndIsCutOff(_ count: Int, _ isTaken: Bool) async throws {
+        try await withServer {
+            $0.pipelinedMax = 8
+        } _: { port, application, _ in
             let client = try RawClient(port: port)
-            client.get("/hold")
-            #expect(application.events.next() == "holding")
-            client.send(String(repeating: "GET /echo HTTP/1.1\r\nHost: t\r\n\r\n", count: 1_000))
+            client.get(isTaken ? "/wait" : "/hold")
+            #expect(application.events.next() == (isTaken ? "waiting" : "holding"))
+            client.send(String(repeating: "GET /echo HTTP/1.1\r\nHost: t\r\n\r\n", count: count))
             client.shutdownWrite()
-            #expect(application.events.next() == "gone, closed true")
+            if isTaken {
+                #expect(try client.response().body == "waited")
+                for _ in 0..<count { #expect(try client.response().body == "GET /echo [] ") }
+            } else {
+                #expect(application.events.next() == "gone, closed true")
+            }
             #expect(try client.rest() == [])
         }
     }

@@ -41,10 +41,9 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     private(set) var decoder: ByteToMessageHandler<HTTPRequestDecoder>!
     private(set) var channelContext: ChannelHandlerContext?
     private var phase = Phase.awaitingHead(begun: false)
-    /// Whole requests not yet given to the application; bounded by two receive buffers (`BurstAllocator.burstBytesMax`).
+    /// Whole requests not yet given to the application; bounded by two receive buffers (`BurstAllocator.burstBytesMax`),
+    /// and by `pipelinedMax`, since what a peer sent before its end is read at once, whatever it is.
     private var queue: [Item] = []
-    /// What a peer sent before its end is read at once, whatever it is: more requests than these cut it off.
-    private static let queuedMax = 256
     private var current: HTTPExchange?
     /// Taken from the server's budget for bodies: of all requests here, and of the current one.
     private var bodyBytesHeld = 0
@@ -190,7 +189,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
             continueIsDue = false
             phase = .awaitingHead(begun: false)
             sawTargetEnd = false
-            guard queue.count < Self.queuedMax else { return context.close(promise: nil) }
+            guard queue.count < self.context.configuration.pipelinedMax else { return context.close(promise: nil) }
             queue.append(.request(request))
             advance()
         }

@@ -42,6 +42,7 @@ extension Settings {
         package var bodyBytesMax: Int
         package var bodiesBytesMax: Int
         package var headerBytesMax: Int
+        package var pipelinedMax: Int
         package var idleTimeoutMs: Int
         package var headerTimeoutMs: Int
         package var corsOrigins: [String]
@@ -65,6 +66,7 @@ extension Settings {
             bodyBytesMax = values.int("http.bodyBytesMax")
             bodiesBytesMax = values.int("http.bodiesBytesMax")
             headerBytesMax = values.int("http.headerBytesMax")
+            pipelinedMax = values.int("http.pipelinedMax")
             idleTimeoutMs = values.int("http.idleTimeoutMs")
             headerTimeoutMs = values.int("http.headerTimeoutMs")
             corsOrigins = values.list("http.corsOrigins")

@@ -71,6 +71,9 @@ extension SettingTable {
             "http.bodiesBytesMax", 256 * mib, in: mib...1024 * 1024 * mib,
             "Bodies of all requests together until they are answered; who finds no room is told to come back."),
         .bytes("http.headerBytesMax", 32 * kib, in: kib...mib, "Size of a request's head."),
+        .int(
+            "http.pipelinedMax", 256, in: 1...100_000,
+            "Requests of one HTTP/1.1 connection that wait for those before them; more end it."),
         .duration("http.idleTimeoutMs", 75_000, in: 100...hour, "Silence after which a kept connection is closed."),
         .duration("http.headerTimeoutMs", 10_000, in: 100...10 * minute, "Time in which a request's head must arrive."),
         .list("http.corsOrigins", ["*"], "Origins of web pages that may call; * for all, none at all if empty."),
