@@ -47,16 +47,22 @@ struct TLSTests {
         }
     }
 
-    @Test func everyKindOfClientComesByTLSAndTheCertificateIsRenewed() async throws {
+    private typealias Node = (process: FreshetProcess, address: ServerAddress, admin: ServerAddress?)
+
+    /// One node that has a certificate.
+    private func withNode(_ settings: [String], _ body: (Node, Files) async throws -> Void) async throws {
         let files = try Files()
         defer { try? FileManager.default.removeItem(at: files.folder) }
         try await Cluster.with { cluster in
             let node = try await cluster.start(
                 roles: "api,worker,gateway",
-                settings: [
-                    "http.tls.certificateFile=\(files.certificate)", "http.tls.keyFile=\(files.key)",
-                    "http.tls.pollMs=100",
-                ])
+                settings: ["http.tls.certificateFile=\(files.certificate)", "http.tls.keyFile=\(files.key)"] + settings)
+            try await body(node, files)
+        }
+    }
+
+    @Test func everyKindOfClientComesByTLSAndTheCertificateIsRenewed() async throws {
+        try await withNode(["http.tls.pollMs=100"]) { node, files in
             let port = String(node.address.port)
             let first = try await PythonClients.run("tls_client.py", [port, files.authority])
             #expect(first.contains("serial 65") && first.contains("passed"), "\(first)")
@@ -80,15 +86,7 @@ struct TLSTests {
     }
 
     @Test func ourOwnClientsSpeakTLS() async throws {
-        let files = try Files()
-        defer { try? FileManager.default.removeItem(at: files.folder) }
-        try await Cluster.with { cluster in
-            let node = try await cluster.start(
-                roles: "api,worker,gateway",
-                settings: [
-                    "http.host=0.0.0.0", "http.tls.certificateFile=\(files.certificate)",
-                    "http.tls.keyFile=\(files.key)",
-                ])
+        try await withNode(["http.host=0.0.0.0"]) { node, files in
             #expect(node.process.output.contains("ready https://0.0.0.0:"))
             let port = node.address.port
             let url = "https://localhost:\(port)"
@@ -143,15 +141,7 @@ struct TLSTests {
     }
 
     @Test func aConnectionTooManyIsToldSoAtOnce() async throws {
-        let files = try Files()
-        defer { try? FileManager.default.removeItem(at: files.folder) }
-        try await Cluster.with { cluster in
-            let node = try await cluster.start(
-                roles: "api,worker,gateway",
-                settings: [
-                    "http.tls.certificateFile=\(files.certificate)", "http.tls.keyFile=\(files.key)",
-                    "http.connectionsMax=16",
-                ])
+        try await withNode(["http.connectionsMax=16"]) { node, files in
             let output = try await PythonClients.run(
                 "full_client.py", [String(node.address.port), files.authority, "16"])
             #expect(output.contains("passed"), "\(output)")
