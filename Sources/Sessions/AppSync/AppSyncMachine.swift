@@ -33,7 +33,7 @@ package struct AppSyncMachine: SessionMachine {
     private var state = State.awaitingInit
     private var operations: Set<String> = []
     /// Starts that wait for a judgement, in order; they count as operations.
-    private var waiting: [Start] = []
+    private var waiting: WaitingMessages<Start>
     /// Of the session; nil once it ran out.
     private var current: AppSyncAuthorization?
     private let opening: SessionOpening
@@ -41,6 +41,7 @@ package struct AppSyncMachine: SessionMachine {
     /// - Parameter handshake: what came with the upgrade.
     package init(_ opening: SessionOpening, handshake: AppSyncAuthorization) {
         self.opening = opening
+        waiting = WaitingMessages(bytesMax: opening.waitingBytesMax)
         current = handshake
     }
 
@@ -56,8 +57,8 @@ package struct AppSyncMachine: SessionMachine {
         switch (message["type"]?.stringValue, state) {
         case ("connection_init", .awaitingInit): return introduce()
         case ("connection_init", _): return [Self.badRequest(id: nil, "the connection is initialised already")]
-        case ("start", .awaitingInit): return introduce() + start(message)
-        case ("start", _): return start(message)
+        case ("start", .awaitingInit): return introduce() + start(message, bytes: text.count)
+        case ("start", _): return start(message, bytes: text.count)
         case ("stop", _):
             guard let id = SessionMessage.id(of: message) else {
                 return [Self.badRequest(id: nil, "\"id\" must be a non-empty string")]
@@ -85,7 +86,7 @@ package struct AppSyncMachine: SessionMachine {
     }
 
     /// `payload.data` is JSON inside a string.
-    private mutating func start(_ message: JSONObject) -> [SessionAction] {
+    private mutating func start(_ message: JSONObject, bytes: Int) -> [SessionAction] {
         if case .closed = state { return [] }
         guard let id = SessionMessage.id(of: message) else {
             return [Self.badRequest(id: nil, "\"id\" must be a non-empty string")]
@@ -108,7 +109,8 @@ package struct AppSyncMachine: SessionMachine {
             return [.send(Self.errorText(id: id, [.operationsMaximum(opening.operationsMax)]))]
         }
         let own = payload?["extensions"]?["authorization"]?.objectValue.map { AppSyncAuthorization($0) }
-        waiting.append(Start(id: id, request: request, authorization: own ?? .signedOut))
+        let start = Start(id: id, request: request, authorization: own ?? .signedOut)
+        guard waiting.append(start, bytes: bytes) else { return [.send(Self.errorText(id: id, [.tooMuchWaits]))] }
         return next()
     }
 
@@ -129,7 +131,7 @@ package struct AppSyncMachine: SessionMachine {
                 state = .judging(start.authorization)
                 return actions + [.authenticate(start.authorization.credentials)]
             }
-            waiting.removeFirst()
+            _ = waiting.removeFirst()
             operations.insert(start.id)
             actions.append(.start(id: start.id, start.request, .byText))
         }
@@ -170,8 +172,7 @@ package struct AppSyncMachine: SessionMachine {
                 + close(4403, "Forbidden")
         case .judging(let authorization):
             state = .ready
-            let refused = waiting.filter { $0.authorization == authorization }
-            waiting.removeAll { $0.authorization == authorization }
+            let refused = waiting.removeAll { $0.authorization == authorization }
             return refused.map { .send(Self.errorText(id: $0.id, [error])) } + next()
         case .awaitingInit, .ready, .closed: return []
         }
@@ -222,7 +223,7 @@ package struct AppSyncMachine: SessionMachine {
         if case .closed = state { return [] }
         state = .closed
         operations = []
-        waiting = []
+        _ = waiting.takeAll()
         return [SessionMessage.closing(code, reason)]
     }
 

@@ -20,11 +20,12 @@ package struct GraphQLWSMachine: SessionMachine {
     private var state = State.awaitingInit
     private var operations: Set<String> = []
     /// Starts that wait for the introduction; they count as operations.
-    private var waiting: [(id: String, request: OperationRequest)] = []
+    private var waiting: WaitingMessages<(id: String, request: OperationRequest)>
     private let opening: SessionOpening
 
     package init(_ opening: SessionOpening) {
         self.opening = opening
+        waiting = WaitingMessages(bytesMax: opening.waitingBytesMax)
     }
 
     package var operationCount: Int { operations.count + waiting.count }
@@ -43,7 +44,7 @@ package struct GraphQLWSMachine: SessionMachine {
             return [.authenticate(Credentials(payload: payload).completed(by: opening.credentials))]
         case ("connection_init", _): return [Self.connectionError("The connection is initialised already")]
         case ("connection_terminate", _): return close(1000, "Normal Closure")
-        case ("start", _): return start(message)
+        case ("start", _): return start(message, bytes: text.count)
         case ("stop", _):
             guard let id = SessionMessage.id(of: message) else { return [] }
             return stop(id)
@@ -57,7 +58,7 @@ package struct GraphQLWSMachine: SessionMachine {
         return [Self.connectionError("Messages must be text")]
     }
 
-    private mutating func start(_ message: JSONObject) -> [SessionAction] {
+    private mutating func start(_ message: JSONObject, bytes: Int) -> [SessionAction] {
         guard let id = SessionMessage.id(of: message) else {
             return [Self.error(id: nil, RequestError(.badRequest, "\"id\" must be a non-empty string"))]
         }
@@ -75,8 +76,8 @@ package struct GraphQLWSMachine: SessionMachine {
             return replaced + [Self.error(id: id, .operationsMaximum(opening.operationsMax))]
         }
         guard case .ready = state else {
-            waiting.append((id, request))
-            return replaced
+            return waiting.append((id, request), bytes: bytes)
+                ? replaced : replaced + [Self.error(id: id, .tooMuchWaits)]
         }
         operations.insert(id)
         return replaced + [.start(id: id, request, .byText)]
@@ -97,8 +98,7 @@ package struct GraphQLWSMachine: SessionMachine {
     package mutating func authenticated() -> [SessionAction] {
         guard case .authenticating = state else { return [] }
         state = .ready
-        let starts = waiting
-        waiting = []
+        let starts = waiting.takeAll().map(\.message)
         operations.formUnion(starts.map(\.id))
         // Clients time keep-alives from the first one on.
         return [.send(SessionMessage.text("connection_ack")), .send(SessionMessage.text("ka"))]
@@ -148,7 +148,7 @@ package struct GraphQLWSMachine: SessionMachine {
         if case .closed = state { return [] }
         state = .closed
         operations = []
-        waiting = []
+        _ = waiting.takeAll()
         return [SessionMessage.closing(code, reason)]
     }
 

@@ -39,13 +39,14 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     private var tokenState = TokenState.accepted
     /// Judged last; nil: what comes next is to be judged, also if it is the same.
     private var judged: Credentials? = Credentials.none
-    private var waiting: [StreamRequest] = []
+    private var waiting: WaitingMessages<StreamRequest>
     private var hasBegun = false
     private var isClosed = false
 
     package init(_ opening: SessionOpening, service: ServiceIdentity) {
         self.service = service
         operationsMax = opening.operationsMax
+        waiting = WaitingMessages(bytesMax: opening.waitingBytesMax)
         credentials = opening.credentials
     }
 
@@ -71,23 +72,22 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
             hasBegun = true
             return [refusal(id, RequestError(.badRequest, error.message))]
         }
-        return received(request)
+        return received(request, bytes: bytes.count)
     }
 
-    package mutating func received(_ request: StreamRequest) -> [SessionAction] {
+    private mutating func received(_ request: StreamRequest, bytes: Int) -> [SessionAction] {
         guard !isClosed else { return [] }
         hasBegun = true
         if case .judging = tokenState {
-            guard waiting.count < Self.waitingMax else {
+            guard waiting.count < Self.waitingMax, waiting.append(request, bytes: bytes) else {
                 return close(1008, "Too many messages before the token is judged")
             }
-            waiting.append(request)
             return []
         }
-        return take(request)
+        return take(request, bytes: bytes)
     }
 
-    private mutating func take(_ request: StreamRequest) -> [SessionAction] {
+    private mutating func take(_ request: StreamRequest, bytes: Int) -> [SessionAction] {
         bind(request.name)
         if request.token != nil || request.apiKey != nil {
             credentials.bearer = request.token ?? credentials.bearer
@@ -95,7 +95,9 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
             if credentials != judged {
                 var rest = request
                 rest.headers = [:]
-                if rest.kind != nil { waiting.append(rest) }
+                guard rest.kind == nil || waiting.append(rest, bytes: bytes) else {
+                    return close(1008, "Too many messages before the token is judged")
+                }
                 return judge()
             }
         }
@@ -200,12 +202,12 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
 
     private mutating func takeWaiting() -> [SessionAction] {
         var actions: [SessionAction] = []
-        let messages = waiting
-        waiting = []
-        for (index, message) in messages.enumerated() {
-            actions += take(message)
+        let messages = waiting.takeAll()
+        for (index, next) in messages.enumerated() {
+            actions += take(next.message, bytes: next.bytes)
             if case .judging = tokenState {
-                waiting += messages[(index + 1)...]
+                // They had room before.
+                for later in messages[(index + 1)...] { _ = waiting.append(later.message, bytes: later.bytes) }
                 break
             }
         }
@@ -261,7 +263,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         isClosed = true
         active = [:]
         resting = [:]
-        waiting = []
+        _ = waiting.takeAll()
     }
 
     // MARK: Texts

@@ -35,10 +35,13 @@ package struct SessionOpening: Sendable, Hashable {
     package var credentials: Credentials
     /// Operations of the session at one time; one more is refused.
     package var operationsMax: Int
+    /// Messages that wait until the client's token is judged.
+    package var waitingBytesMax: Int
 
-    package init(credentials: Credentials = .none, operationsMax: Int) {
+    package init(credentials: Credentials = .none, operationsMax: Int, waitingBytesMax: Int = 1 << 20) {
         self.credentials = credentials
         self.operationsMax = operationsMax
+        self.waitingBytesMax = waitingBytesMax
     }
 }
 
@@ -165,7 +168,9 @@ extension RequestError {
     /// For a close frame.
     var closeReason: String { self == .tokenExpired ? "Token expired" : "Forbidden: \(message)" }
 
-    static func operationsMaximum(_ maximum: Int) -> RequestError {
+    static let tooMuchWaits = RequestError(.limitExceeded, "too much waits for the token to be judged")
+
+    package static func operationsMaximum(_ maximum: Int) -> RequestError {
         RequestError(.limitExceeded, "this connection has its maximum of \(maximum) operations")
     }
 }

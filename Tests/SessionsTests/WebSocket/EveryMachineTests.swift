@@ -9,6 +9,54 @@ import Testing
 /// operation that is over.
 @Suite struct EveryMachineTests {
     private static let answer = OperationAnswer(body: Array(#"{"a":1}"#.utf8))
+    /// Protocols whose messages wait for a verdict.
+    enum Waiter: CaseIterable, Sendable {
+        case graphQLWS, appSync, sqlConnect
+
+        func machine(_ opening: SessionOpening) -> any SessionMachine {
+            switch self {
+            case .graphQLWS: return GraphQLWSMachine(opening)
+            case .appSync:
+                var machine = AppSyncMachine(opening, handshake: .signedOut)
+                _ = machine.received(text: Array(#"{"type":"connection_init"}"#.utf8))
+                return machine
+            case .sqlConnect:
+                return ConnectorStreamMachine<StreamJSON>(
+                    opening, service: ServiceIdentity(service: "s", location: "l", connectors: ["c"]))
+            }
+        }
+
+        func message(_ id: String, _ name: String) -> String {
+            switch self {
+            case .graphQLWS: #"{"id":"\#(id)","type":"start","payload":{"query":"\#(name)"}}"#
+            case .appSync: #"{"id":"\#(id)","type":"start","payload":{"data":"{\"query\":\"\#(name)\"}"}}"#
+            case .sqlConnect: #"{"requestId":"\#(id)","subscribe":{"operationName":"\#(name)"}}"#
+            }
+        }
+
+        var refusal: String {
+            switch self {
+            case .graphQLWS: "LIMIT_EXCEEDED"
+            case .appSync: "MaxSubscriptionsReachedError"
+            case .sqlConnect: "close 1008"
+            }
+        }
+    }
+
+    /// Of whom nothing is known yet little is kept.
+    @Test(arguments: Waiter.allCases) func messagesThatWaitForAVerdictAreBoundedInBytes(_ waiter: Waiter) {
+        var machine = waiter.machine(
+            SessionOpening(credentials: Credentials(bearer: "t"), operationsMax: 100, waitingBytesMax: 3_000))
+        _ = machine.opened()
+        let name = String(repeating: "x", count: 900)
+        func receive(_ id: String) -> [String] {
+            actionTexts(machine.received(text: Array(waiter.message(id, name).utf8)))
+        }
+        for id in ["1", "2", "3"] { #expect(receive(id) == []) }
+        let refused = receive("4")
+        #expect(refused.count == 1 && refused[0].contains(waiter.refusal), "\(refused)")
+    }
+
     private static let error = RequestError(.timeout, "slow")
 
     private func receive(_ machine: inout any SessionMachine, _ text: String) -> [SessionAction] {

@@ -1,0 +1,37 @@
+/// Messages of one client that wait until its token is judged, in order. Bound: `bytesMax`, as they came; how many they may
+/// be is the machine's to say.
+struct WaitingMessages<Message: Sendable>: Sendable {
+    private let bytesMax: Int
+    private var entries: [(message: Message, bytes: Int)] = []
+
+    init(bytesMax: Int) { self.bytesMax = bytesMax }
+
+    var count: Int { entries.count }
+    var first: Message? { entries.first?.message }
+
+    func contains(where fits: (Message) -> Bool) -> Bool { entries.contains { fits($0.message) } }
+
+    /// - Returns: false when it has no room.
+    mutating func append(_ message: Message, bytes: Int) -> Bool {
+        guard entries.reduce(bytes, { $0 + $1.bytes }) <= bytesMax else { return false }
+        entries.append((message, bytes))
+        return true
+    }
+
+    /// - Returns: those that were there.
+    @discardableResult
+    mutating func removeAll(where fits: (Message) -> Bool) -> [Message] {
+        let removed = entries.filter { fits($0.message) }
+        entries.removeAll { fits($0.message) }
+        return removed.map(\.message)
+    }
+
+    mutating func takeAll() -> [(message: Message, bytes: Int)] {
+        defer { entries = [] }
+        return entries
+    }
+
+    mutating func removeFirst() -> (message: Message, bytes: Int)? {
+        entries.isEmpty ? nil : entries.removeFirst()
+    }
+}
