@@ -11,8 +11,6 @@ package struct EndpointSettings: Sendable {
     package var corsOrigins: [String] = ["*"]
     package var longPollMaxMs: Int64 = 60_000
     package var sessionsMax = 20_000
-    /// Requests being worked on at a time; more are refused.
-    package var requestsInFlightMax = 2_048
     package var session = SessionLimits()
     /// Whose `X-Forwarded-For` is believed.
     package var trustedProxies = TrustedProxies()

@@ -4,12 +4,10 @@ package import HTTPServer
 internal import JSON
 internal import LiveModel
 package import Logging
-internal import Metrics
 internal import NIOCore
 internal import NIOHTTP1
 internal import Observability
 internal import Sessions
-internal import Synchronization
 
 /// The public port: finds the route of a request and performs it. Everything here runs on the connection's event loop;
 /// what takes time runs in a task and comes back to it.
@@ -28,8 +26,6 @@ package final class PublicEndpoint: HTTPHandler {
     /// Bound: `sessionsMax`.
     let sharedStreams = SharedStreams()
     private let administrator: AdministratorOperations
-    private let requestsInFlight = Atomic<Int>(0)
-    private let refused = Counter(label: "freshet_requests_refused_total")
 
     package init(
         services: NodeServices, gateway: GatewayService?, settings: EndpointSettings, sessions: SessionRegistry,
@@ -155,7 +151,7 @@ package final class PublicEndpoint: HTTPHandler {
         let sessions = self.sessions
         let limits = settings.session
         let opening = SessionOpening(
-            credentials: Credentials(request), operationsMax: limits.operationsMax)
+            credentials: Credentials(request), operationsMax: limits.operationsMax, waitingBytesMax: limits.bytesMax)
         let peer = request.remoteAddress
         return .accept(subprotocol: spoken.subprotocol) { connection in
             guard let hub = gateway.hub(of: connection.eventLoop) else {
@@ -178,14 +174,14 @@ package final class PublicEndpoint: HTTPHandler {
 
     // MARK: Work in tasks
 
-    /// Runs `work` in a task with the sender's identity, bounded by `requestsInFlightMax`.
+    /// Runs `work` in a task with the sender's identity, as one of the requests in flight.
     func perform(
         _ call: Call, _ work: @escaping @Sendable (Identity) async throws(RequestError) -> Void
     ) {
-        guard requestsInFlight.wrappingAdd(1, ordering: .relaxed).newValue <= settings.requestsInFlightMax else {
-            requestsInFlight.wrappingSubtract(1, ordering: .relaxed)
-            refused.increment()
-            return call.fail(RequestError(.unavailable, "the node has its maximum of requests in flight"))
+        do throws(RequestError) {
+            try services.parties.enterRequest()
+        } catch {
+            return call.fail(error)
         }
         Task(executorPreference: call.exchange.taskExecutor) {
             do throws(RequestError) {
@@ -201,19 +197,9 @@ package final class PublicEndpoint: HTTPHandler {
                 }
                 call.fail(error)
             }
-            self.requestsInFlight.wrappingSubtract(1, ordering: .relaxed)
+            self.services.parties.leaveRequest()
         }
     }
-
-    /// Room for one more request in flight; `leave` gives it back.
-    func enter() -> Bool {
-        if requestsInFlight.wrappingAdd(1, ordering: .relaxed).newValue <= settings.requestsInFlightMax { return true }
-        leave()
-        refused.increment()
-        return false
-    }
-
-    func leave() { requestsInFlight.wrappingSubtract(1, ordering: .relaxed) }
 
     func register(
         _ session: any Drainable, eventLoop: any EventLoop, peer: SocketAddress? = nil, version: Digest

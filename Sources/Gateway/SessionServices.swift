@@ -29,7 +29,7 @@ extension SessionServices {
 /// Bounds of one session.
 package struct SessionLimits: Sendable {
     package var operationsMax = 100
-    /// Results held for a client that does not read.
+    /// Results held for a client that does not read, and messages of one whose token is yet to be judged.
     package var bytesMax = 1 << 20
     package var initTimeoutMs: Int64 = 10_000
     /// Between two signs of life of the protocol's own, where it has them.

@@ -199,7 +199,8 @@ package final class ServiceNode: Sendable {
             mutations: mutations, isAPI: roles.contains(.api),
             limits: VariableLimits(
                 depthMax: settings.limits.variablesDepthMax, bytesMax: settings.limits.variablesBytesMax),
-            resultBytesMax: settings.gateway.resultBytesMax, parties: Parties(partyLimits))
+            resultBytesMax: settings.gateway.resultBytesMax,
+            parties: Parties(partyLimits, requestsMax: settings.api.requestsInFlightMax))
         let watch = DependencyWatch(
             Dependencies(
                 roles: roles, limitMs: Int64(settings.cluster.unreadyAfterMs),

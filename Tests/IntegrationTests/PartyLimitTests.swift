@@ -1,6 +1,7 @@
 import FreshetClient
 import Foundation
 import JSON
+import LocalServers
 import NIOHTTP1
 import Testing
 
@@ -58,6 +59,73 @@ struct PartyLimitTests {
             let third = try await connect(node.address, "ann")
             third.subscribe("TopRatedMovies", ["limit": 6])
             _ = try await third.data()
+        }
+    }
+
+    /// Also over sessions, where an operation may be given up by its client while it runs.
+    @Test func requestsInFlightAreCountedWhateverTheyComeBy() async throws {
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(
+                roles: "api,worker,gateway",
+                settings: ["auth.mode=hs256", "auth.hs256Secret=\(Self.secret)", "api.requestsPerUserMax=2",
+                    "gateway.subscriptionsPerSessionMax=3",
+                ])
+            let movies = try JSONParser.parse(try await API.get(node.address, "TopRatedMovies", [:]).body)
+            let movie = try #require(movies["data"]?["movies"]?[0]?["id"])
+            let change: JSONObject = ["id": movie, "genre": "Drama", "description": "in flight"]
+            let lock = ["BEGIN", "LOCK TABLE movie IN ACCESS EXCLUSIVE MODE", "\\warn locked", "SELECT pg_sleep(120)"]
+            let locker = try FreshetProcess(
+                lock.flatMap { ["-c", $0] } + [cluster.servers.postgres.connectionString],
+                executable: "/usr/bin/psql")
+            _ = try await locker.line(containing: "locked")
+
+            // Nobody is signed in: as many as one session may have, however often it gives them up.
+            let nobody = try await Subscriber.connect(node.address)
+            for id in ["1", "2", "3"] {
+                nobody.subscribe("UpdateMovie", change, id: id)
+                nobody.send(["id": .string(id), "type": "complete"])
+            }
+            nobody.subscribe("UpdateMovie", change, id: "4")
+            let fourth = try await nobody.message { $0["id"] == "4" }
+            #expect(fourth["type"] == "error" && fourth.description.contains("3 operations"), "\(fourth)")
+
+            let ann = try await connect(node.address, "ann")
+            func refusal(_ id: String) async throws -> Bool {
+                ann.subscribe("UpdateMovie", change, id: id)
+                let answer = try await ann.message { $0["id"]?.stringValue == id }
+                return answer["type"]?.stringValue == "error" && answer.description.contains("maximum of 2 requests")
+            }
+            for id in ["1", "2"] { ann.subscribe("UpdateMovie", change, id: id) }
+            #expect(try await refusal("3"))
+            ann.send(["id": "1", "type": "complete"])
+            #expect(try await refusal("4"), "nobody waits for the first one, but it runs")
+            let token = TestTokens.signed(uid: "ann", secret: Self.secret)
+            #expect(try await API.mutate(node.address, "UpdateMovie", change, token: token).status == 429)
+
+            // graphql-sse's single connection: the request is answered at once, its operation runs on.
+            let other = "Bearer " + TestTokens.signed(uid: "bob", secret: Self.secret)
+            let reserved = try await HTTPCall.send(
+                .PUT, node.address, path: "/graphql", headers: ["authorization": other])
+            func start(_ id: String) async throws -> Int {
+                let body: JSONObject = [
+                    "query": "", "operationName": "UpdateMovie", "variables": .object(change),
+                    "extensions": ["operationId": .string(id)],
+                ]
+                return try await HTTPCall.send(
+                    .POST, node.address, path: "/graphql",
+                    headers: [
+                        "authorization": other, "content-type": "application/json",
+                        "x-graphql-event-stream-token": String(decoding: reserved.body, as: UTF8.self),
+                    ], body: JSONWriter.compact(.object(body))
+                ).status
+            }
+            #expect(try await [start("1"), start("2"), start("3")] == [202, 202, 429])
+
+            locker.signal(SIGINT)
+            _ = await locker.waitForExit()
+            _ = try await ann.message { $0["id"] == "2" && $0["type"] == "complete" }
+            // One of two has room now.
+            #expect(try await API.mutate(node.address, "UpdateMovie", change, token: token).status == 200)
         }
     }
 

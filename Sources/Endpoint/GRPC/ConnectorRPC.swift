@@ -30,25 +30,18 @@ extension PublicEndpoint: GRPCHandler {
             return .refuse(GRPCStatus(SQLConnectFailure(.notFound, "this node runs no operations (role api)")))
         }
         return .unary { [self] message, call in
-            let sent: (name: String, wanted: StreamRequest.Execute)
-            do throws(ProtobufError) {
-                sent = try StreamProtobuf.unaryRequest(Array(message.readableBytesView))
+            do throws(RequestError) {
+                try services.parties.enterRequest()
             } catch {
-                return call.finish(GRPCStatus(SQLConnectFailure(.badRequest, error.message)))
+                return call.finish(GRPCStatus(SQLConnectFailure(error)))
             }
-            guard let name = ConnectorName(sent.name) else {
-                return call.finish(
-                    GRPCStatus(
-                        SQLConnectFailure(
-                            .badRequest, "\"name\" must be projects/P/locations/L/services/S/connectors/C")))
+            let request: OperationRequest
+            do throws(SQLConnectFailure) {
+                request = try self.request(Array(message.readableBytesView))
+            } catch {
+                services.parties.leaveRequest()
+                return call.finish(GRPCStatus(error))
             }
-            if let refusal = services.serviceIdentity.refusal(of: name) { return call.finish(GRPCStatus(refusal)) }
-            guard enter() else {
-                return call.finish(
-                    GRPCStatus(SQLConnectFailure(.unavailable, "the node has its maximum of requests in flight")))
-            }
-            let request = OperationRequest(
-                connector: name.connector, operationName: sent.wanted.operationName, variables: sent.wanted.variables)
             Task(executorPreference: call.taskExecutor) {
                 do throws(RequestError) {
                     let identity = try await self.services.authenticate(Self.credentials(head))
@@ -61,9 +54,24 @@ extension PublicEndpoint: GRPCHandler {
                 } catch {
                     call.eventLoop.execute { call.finish(GRPCStatus(SQLConnectFailure(error))) }
                 }
-                self.leave()
+                self.services.parties.leaveRequest()
             }
         }
+    }
+
+    private func request(_ message: [UInt8]) throws(SQLConnectFailure) -> OperationRequest {
+        let sent: (name: String, wanted: StreamRequest.Execute)
+        do throws(ProtobufError) {
+            sent = try StreamProtobuf.unaryRequest(message)
+        } catch {
+            throw SQLConnectFailure(.badRequest, error.message)
+        }
+        guard let name = ConnectorName(sent.name) else {
+            throw SQLConnectFailure(.badRequest, "\"name\" must be projects/P/locations/L/services/S/connectors/C")
+        }
+        if let refusal = services.serviceIdentity.refusal(of: name) { throw refusal }
+        return OperationRequest(
+            connector: name.connector, operationName: sent.wanted.operationName, variables: sent.wanted.variables)
     }
 
     private static func credentials(_ head: GRPCCallHead) -> Credentials {
@@ -94,7 +102,9 @@ extension PublicEndpoint: GRPCHandler {
             return .refuse(GRPCStatus(SQLConnectFailure(.internalError, "no gateway on this event loop")))
         }
         let machine = ConnectorStreamMachine<StreamProtobuf>(
-            SessionOpening(credentials: Self.credentials(head), operationsMax: settings.session.operationsMax),
+            SessionOpening(
+                credentials: Self.credentials(head), operationsMax: settings.session.operationsMax,
+                waitingBytesMax: settings.session.bytesMax),
             service: services.serviceIdentity)
         return .stream { [self] call in
             let id = sessions.makeID()

@@ -140,7 +140,8 @@ extension PublicEndpoint {
                 return call.methodNotAllowed("POST")
             }
             let isFollowed = resolved.operation.kind == .query && resolved.wantedKind != .query
-            stream.start(
+            // What runs once is in flight until it has run.
+            await stream.start(
                 id, resolved, follow: isFollowed, identity: identity,
                 known: request.resume?.known(of: resolved.liveQuery.key)
             ) { start in

@@ -46,6 +46,10 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     /// One-shot operations under way. The number tells a reused id from its former use.
     private var tasks: [String: (number: UInt64, task: Task<Void, Never>)] = [:]
     private var startedCount: UInt64 = 0
+    /// One-shot operations that have not run to their end, also those that the client has given up: no more than the
+    /// session may have at a time.
+    private var runningCount = 0
+    private let operationsMax: Int
     /// When a client that asked for a run is told that it takes too long. Bound: the live operations.
     private var reruns: [String: (timer: Scheduled<Void>, isWantedAgain: Bool)] = [:]
     private let rerunTimeoutMs: Int64
@@ -69,6 +73,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     ) {
         self.address = address
         self.idleTimeoutMs = limits.idleTimeoutMs
+        self.operationsMax = limits.operationsMax
         self.connection = connection
         self.services = services
         self.hub = hub
@@ -259,8 +264,11 @@ package final class ClientSession: WebSocketHandler, LiveSession {
                     id, resolved, known: known,
                     delta: DeltaState(request.wantsDelta && format.hasDeltas, held: known?.digest))
             } else {
+                guard runningCount < operationsMax else { throw .operationsMaximum(operationsMax) }
+                let parties = self.parties
+                try services.parties.takeRequest(for: parties)
                 perform(machine.started(id: id))
-                runOnce(id, resolved)
+                runOnce(id, resolved, for: parties)
             }
         } catch {
             perform(machine.failed(id: id, [error]))
@@ -299,14 +307,20 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         if let early = starting?.early { deliver(early, id: id) }
     }
 
-    private func runOnce(_ id: String, _ resolved: ResolvedOperation) {
+    /// - Parameter parties: for whom the request was counted: until it has run, also when nobody waits for its answer.
+    private func runOnce(_ id: String, _ resolved: ResolvedOperation, for parties: [Party]) {
         let services = self.services
         let traceID = services.makeTraceID()
         startedCount += 1
+        runningCount += 1
         let number = startedCount
         let task = onLoop(
-            { () async throws(RequestError) in try await services.answer(resolved, traceID: traceID) },
+            { () async throws(RequestError) in
+                defer { services.parties.giveRequest(for: parties) }
+                return try await services.answer(resolved, traceID: traceID)
+            },
             then: { session, outcome in
+                session.runningCount -= 1
                 guard session.tasks[id]?.number == number else { return }
                 session.tasks[id] = nil
                 switch outcome {

@@ -1,17 +1,24 @@
 package import Execution
 package import LiveModel
+internal import Metrics
 package import Sessions
 internal import Synchronization
 
-/// What users and addresses have on this node, for sessions of all event loops and requests of all tasks.
+/// What users and addresses have on this node, and how many requests are being answered by it: for sessions of all event
+/// loops and requests of all tasks.
 package final class Parties: Sendable {
     /// See `PartyLimits.countsAddresses`.
     package let countsAddresses: Bool
     private let limits: PartyLimits
     private let ledger: Mutex<PartyLedger>
+    private let requestsMax: Int
+    private let requests = Atomic<Int>(0)
+    private let refused = Counter(label: "freshet_requests_refused_total")
 
-    package init(_ limits: PartyLimits = PartyLimits()) {
+    /// - Parameter requestsMax: requests being answered at a time, of whoever; more are refused.
+    package init(_ limits: PartyLimits = PartyLimits(), requestsMax: Int = .max) {
         self.limits = limits
+        self.requestsMax = requestsMax
         countsAddresses = limits.countsAddresses
         ledger = Mutex(PartyLedger(limits))
     }
@@ -25,6 +32,35 @@ package final class Parties: Sendable {
     package func give(_ thing: PartyThing, for parties: [Party]) {
         guard limits.counts(thing), !parties.isEmpty else { return }
         ledger.withLock { $0.give(thing, for: parties) }
+    }
+
+    /// One more request is to be answered; asked before anything is done for it. `leaveRequest` gives it back.
+    /// - Throws: `.unavailable`.
+    package func enterRequest() throws(RequestError) {
+        guard requests.wrappingAdd(1, ordering: .relaxed).newValue <= requestsMax else {
+            leaveRequest()
+            refused.increment()
+            throw RequestError(.unavailable, "the node has its maximum of requests in flight")
+        }
+    }
+
+    package func leaveRequest() { requests.wrappingSubtract(1, ordering: .relaxed) }
+
+    /// The same for a request whose parties are known. `giveRequest` gives it back.
+    /// - Throws: `.unavailable`, `.limitExceeded`.
+    package func takeRequest(for parties: [Party]) throws(RequestError) {
+        try enterRequest()
+        do throws(RequestError) {
+            try take(.request, for: parties)
+        } catch {
+            leaveRequest()
+            throw error
+        }
+    }
+
+    package func giveRequest(for parties: [Party]) {
+        give(.request, for: parties)
+        leaveRequest()
     }
 
     package func count(_ thing: PartyThing, of party: Party) -> Int { ledger.withLock { $0.count(thing, of: party) } }

@@ -35,6 +35,8 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
     /// One-shot operations under way. The number tells a reused id from its former use.
     private var tasks: [String: (number: UInt64, task: Task<Void, Never>)] = [:]
     private var startedCount: UInt64 = 0
+    /// As in `ClientSession`.
+    private var runningCount = 0
     private var openTimeout: Scheduled<Void>?
     private var keepAlive: RepeatedTask?
     private var isOver = false
@@ -69,12 +71,16 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         onLoop { self.openNow(exchange, headers, refuse) }
     }
 
-    /// - Parameter answer: called once, on the loop; nil stands for accepted.
+    /// Returns when the request is done with: what is run once has run by then, whether anybody waits for it or not.
+    /// - Parameter answer: called once, on the loop.
     package func start(
         _ id: String, _ resolved: ResolvedOperation, follow: Bool, identity: Identity, known: KnownResult?,
         answer: @escaping @Sendable (SharedStreamMachine.Start) -> Void
-    ) {
-        onLoop { self.startNow(id, resolved, follow, identity, known, answer) }
+    ) async {
+        let task = await withCheckedContinuation { continuation in
+            onLoop { continuation.resume(returning: self.startNow(id, resolved, follow, identity, known, answer)) }
+        }
+        await task?.value
     }
 
     package func stop(_ id: String) {
@@ -115,18 +121,34 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         }
     }
 
+    /// - Returns: what runs once.
     private func startNow(
         _ id: String, _ resolved: ResolvedOperation, _ follow: Bool, _ identity: Identity, _ known: KnownResult?,
         _ answer: (SharedStreamMachine.Start) -> Void
-    ) {
+    ) -> Task<Void, Never>? {
         // It may have been revoked since it was judged.
-        if let refusal = services.refusal(of: identity) { return answer(.refused(refusal)) }
-        let start = machine.start(id: id)
-        guard start == .started else { return answer(start) }
-        if !follow {
-            answer(.started)
-            return runOnce(id, resolved)
+        let start = services.refusal(of: identity).map { .refused($0) } ?? machine.start(id: id)
+        guard start == .started else {
+            answer(start)
+            return nil
         }
+        if follow {
+            self.follow(id, resolved, identity, known, answer)
+            return nil
+        }
+        guard runningCount < limits.operationsMax else {
+            _ = machine.stop(id: id)
+            answer(.refused(.operationsMaximum(limits.operationsMax)))
+            return nil
+        }
+        answer(.started)
+        return runOnce(id, resolved)
+    }
+
+    private func follow(
+        _ id: String, _ resolved: ResolvedOperation, _ identity: Identity, _ known: KnownResult?,
+        _ answer: (SharedStreamMachine.Start) -> Void
+    ) {
         starting = (id, nil)
         defer { starting = nil }
         do throws(RequestError) {
@@ -155,9 +177,10 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         }
     }
 
-    private func runOnce(_ id: String, _ resolved: ResolvedOperation) {
+    private func runOnce(_ id: String, _ resolved: ResolvedOperation) -> Task<Void, Never> {
         let services = self.services
         startedCount += 1
+        runningCount += 1
         let number = startedCount
         let task = Task {
             let outcome: Result<[UInt8], RequestError>
@@ -167,6 +190,7 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
                 outcome = .failure(error)
             }
             self.eventLoop.execute {
+                self.runningCount -= 1
                 guard self.tasks[id]?.number == number else { return }
                 self.tasks[id] = nil
                 switch outcome {
@@ -176,6 +200,7 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
             }
         }
         tasks[id] = (number, task)
+        return task
     }
 
     package func deliver(_ delivery: SessionDelivery, id: String) {
