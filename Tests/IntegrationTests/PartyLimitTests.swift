@@ -67,7 +67,8 @@ struct PartyLimitTests {
         try await Cluster.with { cluster in
             let node = try await cluster.start(
                 roles: "api,worker,gateway",
-                settings: ["auth.mode=hs256", "auth.hs256Secret=\(Self.secret)", "api.requestsPerUserMax=2",
+                settings: [
+                    "auth.mode=hs256", "auth.hs256Secret=\(Self.secret)", "api.requestsPerUserMax=2",
                     "gateway.subscriptionsPerSessionMax=3",
                 ])
             let movies = try JSONParser.parse(try await API.get(node.address, "TopRatedMovies", [:]).body)

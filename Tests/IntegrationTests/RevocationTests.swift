@@ -91,6 +91,27 @@ struct RevocationTests {
         }
     }
 
+    @Test func everyProtocolTellsARevokedUserWithinASecond() async throws {
+        try await Cluster.with { cluster in
+            let first = try await cluster.start(roles: "api,worker,gateway,admin", settings: Self.auth)
+            let second = try await cluster.start(roles: "api,gateway", settings: Self.auth)
+            let admin = try await AdminClient(first.process)
+            let client = try await PythonClients.start(
+                "revocation_client.py",
+                [
+                    "http://\(second.address.host):\(second.address.port)",
+                    TestTokens.signed(uid: "ann", secret: Self.secret),
+                ])
+            _ = try await client.line(containing: "live")
+            let start = Date().timeIntervalSince1970
+            #expect(try await admin.post("revocations?uid=ann").status == 200)
+            let line = try await client.line(containing: "ended at")
+            let end = try #require(line.split(separator: " ").last.flatMap { Double($0) })
+            #expect(end - start < 1, "\(end - start) s")
+            #expect(try await PythonClients.output(of: client, "revocation_client.py").contains("passed"))
+        }
+    }
+
     @Test func apiKeysLetInToWhatIsPublicWhileTheyAreInTheFile() async throws {
         try await Cluster.with { cluster in
             let file = FileManager.default.temporaryDirectory.appending(path: "freshet-keys-\(UUID().uuidString)")
