@@ -21,7 +21,8 @@ package struct HTTPServerConfiguration: Sendable {
     package var pipelinedMax = 256
     /// Request body, checked while it streams in: 413.
     package var bodyBytesMax = 1024 * 1024
-    /// Bodies of all connections together, until they are answered: 503.
+    /// Bodies of all connections together, until they are answered: 503. Messages over WebSockets that are still arriving,
+    /// too: 1013.
     package var bodiesBytesMax = 256 * 1024 * 1024
     /// From the first byte of a request (or from accept) to the end of its header: 408.
     package var headerTimeoutMs: Int64 = 10_000

@@ -310,6 +310,40 @@ import Testing
         }
     }
 
+    /// In frames or fragments that are still to come, counted with the bodies of requests.
+    @Test(arguments: [
+        Array(RawClient.frame(0x81, Array(repeating: 65, count: 1_000)).dropLast()),
+        RawClient.frame(0x01, Array(repeating: 65, count: 900)),
+    ])
+    func unfinishedMessagesHaveABoundTogether(_ unfinished: [UInt8]) async throws {
+        try await withServer({
+            $0.webSocketFrameBytesMax = 1_000
+            $0.bodiesBytesMax = 1_500
+        }) { port, _, _ in
+            let first = try RawClient(port: port)
+            try first.openWebSocket()
+            first.sendFrame(0x01, Array(repeating: 65, count: 800))
+            first.sendFrame(0x89)
+            #expect(try first.frame().first == 0x8A, "it has been read")
+            let second = try RawClient(port: port)
+            try second.openWebSocket()
+            second.send(unfinished)
+            #expect(try second.frame().closeCode == 1013)
+            first.sendFrame(0x80, [66])
+            #expect(try first.frame().text == String(repeating: "A", count: 800) + "B")
+            // What ended, whole or not, holds nothing.
+            for _ in 0..<3 {
+                let next = try RawClient(port: port)
+                try next.openWebSocket()
+                next.sendFrame(0x01, Array(repeating: 65, count: 900))
+                next.sendFrame(0x89)
+                #expect(try next.frame().first == 0x8A)
+                next.sendFrame(0x88, [3, 232])
+                #expect(try next.frame().closeCode == 1000)
+            }
+        }
+    }
+
     @Test func shutdownSaysGoingAway() async throws {
         var client: RawClient?
         try await withServer(graceMs: 5_000) { port, _, _ in

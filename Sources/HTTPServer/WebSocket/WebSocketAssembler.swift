@@ -31,6 +31,9 @@ struct WebSocketAssembler {
         }
     }
 
+    /// Of a message that is not whole.
+    var heldBytes: Int { partial?.bytes.readableBytes ?? 0 }
+
     mutating func add(_ frame: WebSocketFrame, bytesMax: Int) -> Outcome {
         guard let key = frame.maskKey, !frame.rsv1, !frame.rsv2, !frame.rsv3 else { return .fail(1002) }
         var payload = frame.data

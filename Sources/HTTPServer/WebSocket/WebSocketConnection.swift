@@ -26,6 +26,8 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     private var phase = Phase.open
     private var deadlineMs: Int64
     private var message = WebSocketAssembler()
+    /// Of a message that is not whole, taken from the server's budget for bodies.
+    private var heldBytes = 0
     private var lingerBytesLeft = 0
     private var readIsDue = false
 
@@ -46,7 +48,8 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         let connection = WebSocketConnection(transport: transport)
         let configuration = transport.table.context.configuration
         try pipeline.addHandlers([
-            ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: configuration.webSocketFrameBytesMax)),
+            ByteToMessageHandler(
+                WatchedFrameDecoder(connection, frameBytesMax: configuration.webSocketFrameBytesMax)),
             WebSocketChannelHandler(connection),
         ])
         transport.owner = connection
@@ -165,7 +168,9 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         case .open, .awaitingPong, .closeSent: break
         }
         let maximum = transport.table.context.configuration.webSocketFrameBytesMax
-        switch message.add(frame, bytesMax: maximum) {
+        let outcome = message.add(frame, bytesMax: maximum)
+        hold(frameBytes: 0)
+        switch outcome {
         case .none: break
         case .text(let text): if case .open = phase { handler?.received(text: text) }
         case .binary(let binary): if case .open = phase { handler?.received(binary: binary) }
@@ -173,6 +178,17 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         case .close(let code): peerClosed(code)
         case .fail(let code): fail(code)
         }
+    }
+
+    /// What has come of a message counts with all bodies of the server.
+    /// - Parameter frameBytes: of a frame that is not whole.
+    func hold(frameBytes: Int) {
+        let bytes = message.heldBytes + frameBytes
+        guard handler != nil, bytes != heldBytes else { return }
+        let bodies = transport.table.context.bodies
+        bodies.give(heldBytes)
+        heldBytes = bodies.take(bytes) ? bytes : 0
+        if heldBytes < bytes { fail(1013) }
     }
 
     /// Any byte is a sign of life, even one of a frame that is long in coming.
@@ -235,6 +251,8 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         guard let handler else { return }
         self.handler = nil
         message = WebSocketAssembler()
+        transport.table.context.bodies.give(heldBytes)
+        heldBytes = 0
         transport.table.context.counters.webSocketsOpen.decrement()
         handler.closed(code: code)
     }

@@ -69,7 +69,8 @@ extension SettingTable {
         .bytes("http.bodyBytesMax", 4 * mib, in: kib...256 * mib, "Size of a request's body."),
         .bytes(
             "http.bodiesBytesMax", 256 * mib, in: mib...1024 * 1024 * mib,
-            "Bodies of all requests together until they are answered; who finds no room is told to come back."),
+            "Bodies until they are answered and messages still arriving, of all together; who finds no room is told to come back."
+        ),
         .bytes("http.headerBytesMax", 32 * kib, in: kib...mib, "Size of a request's head."),
         .int(
             "http.pipelinedMax", 256, in: 1...100_000,
