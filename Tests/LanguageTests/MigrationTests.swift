@@ -55,19 +55,22 @@ extension Language {
                 }
                 func build(_ plan: MigrationPlan, but last: Int = 0) async throws {
                     for step in plan.steps {
-                        for statement in (step.concurrentSQL ?? [step.sql]).dropLast(last) {
-                            try await pool.script(statement)
-                        }
+                        for statement in step.concurrently.dropLast(last) { try await pool.script(statement) }
                     }
                 }
                 let first = try await plan()
                 #expect(first.losses.isEmpty && first.drift.isEmpty && first.refused.isEmpty, "\(first)")
                 #expect(first.steps.map(\.summary).sorted().first == "create index visit_page_idx")
-                #expect(first.steps.count == 3 && first.steps.allSatisfy { $0.concurrentSQL?.count == 7 })
-                // Broken off before the last partition was attached: what serves nothing goes, and is built again.
+                #expect(first.steps.count == 3 && first.steps.allSatisfy { $0.concurrently.count == 3 })
+                // Broken off before they became one: what serves nothing goes, of another definition or not.
                 try await build(first, but: 1)
+                try await pool.script(
+                    "DROP INDEX visit_page_idx_visit_one_part; CREATE INDEX visit_page_idx_visit_one_part ON visit_one (at)"
+                )
+                // As builds of an earlier version left them: the whole one first, its parts attached one by one.
+                try await pool.script("CREATE UNIQUE INDEX visit_site_at_page_uidx ON ONLY visit (site, at, page)")
                 let second = try await plan()
-                #expect(second.steps.count == 6 && second.steps[0].summary.contains("left unfinished"), "\(second)")
+                #expect(second.steps.count == 10 && second.steps[0].summary.contains("left unfinished"), "\(second)")
                 try await build(second)
                 let last = try await plan()
                 #expect(last.isUpToDate && last.drift.isEmpty, "\(last)")
@@ -75,7 +78,97 @@ extension Language {
                     Statement(
                         #"SELECT count(*)::text FROM pg_index WHERE indisvalid AND indexrelid::regclass::text ~ 'part"?$'"#
                     ))
-                #expect(valid.rows.first?.string(0) == "9")
+                #expect(valid.rows.first?.string(0) == "6")
+                for step in first.steps {
+                    let check = try #require(step.concurrent?.checkSQL)
+                    #expect(try await pool.query(Statement(check)).rows.first?.bool(0) == true, "\(step)")
+                }
+                // Nothing was built twice: each part of the whole is one of those.
+                let held = try await pool.query(
+                    Statement(
+                        #"SELECT indrelid::regclass::text FROM pg_index JOIN pg_inherits ON inhrelid = indexrelid WHERE indrelid IN ('visit_one'::regclass, '"visit Old"'::regclass)"#
+                    ))
+                #expect(held.rows.count == 8)
+            }
+        }
+
+        /// Divided, but still without partitions; with a foreign table among them, below another one, too; divided by
+        /// what an index does not hold.
+        @Test func tablesWithoutPartitionsOrWithForeignOnes() async throws {
+            let schema = try Catalog.compile(
+                Project(
+                    serviceID: "test",
+                    schemaFiles: [
+                        SourceFile(
+                            path: "schema.gql",
+                            text: ["Hollow", "Abroad", "Computed", "Narrow"].map {
+                                """
+                                type \($0) @table(key: ["site"]) @unique(fields: ["site", "page"]) {
+                                  site: Int!
+                                  page: String @index @searchable
+                                  day: Date
+                                }
+
+                                """
+                            }.joined())
+                    ],
+                    connectors: [
+                        ConnectorSource(
+                            id: "main", files: [SourceFile(path: "q.gql", text: "query Q { hollows { page } }")])
+                    ])
+            ).schema
+            let tables = """
+                CREATE TABLE hollow (site int PRIMARY KEY, page text, day date) PARTITION BY LIST (site);
+                CREATE TABLE abroad (site int NOT NULL, page text, day date) PARTITION BY LIST (site);
+                CREATE TABLE abroad_one PARTITION OF abroad FOR VALUES IN (1);
+                CREATE FOREIGN DATA WRAPPER nothing;
+                CREATE SERVER elsewhere FOREIGN DATA WRAPPER nothing;
+                CREATE TABLE abroad_rest PARTITION OF abroad DEFAULT PARTITION BY RANGE (site);
+                CREATE TABLE abroad_three PARTITION OF abroad_rest FOR VALUES FROM (3) TO (4);
+                CREATE FOREIGN TABLE abroad_four PARTITION OF abroad_rest FOR VALUES FROM (4) TO (5) SERVER elsewhere;
+                CREATE TABLE computed (site int NOT NULL, page text, day date) PARTITION BY HASH ((site + 1));
+                CREATE TABLE narrow (site int NOT NULL, page text, day date) PARTITION BY RANGE (site);
+                CREATE TABLE narrow_rest PARTITION OF narrow DEFAULT PARTITION BY RANGE (day)
+                """
+            try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
+                func plan() async throws -> MigrationPlan {
+                    let rows = try await pool.query(Statement(Migration.introspectionSQL()))
+                    return Migration.plan(
+                        schema, existing: try DatabaseDescription(parsing: try #require(rows.rows.first?.string(0))))
+                }
+                let first = try await plan()
+                func refusal(_ table: String) -> String? {
+                    first.refused.first { $0.object == table && $0.part != nil }?.message
+                }
+                #expect(refusal("abroad")?.hasSuffix("its partition \"abroad_four\" is a foreign table") == true)
+                #expect(refusal("computed")?.hasSuffix("it is divided by an expression") == true)
+                #expect(refusal("narrow")?.contains("it is divided by \"day\"") == true)
+                #expect(refusal("hollow") == nil)
+                #expect(first.steps.count == 9, "\(first.steps)")
+                for step in first.steps {
+                    for sql in step.concurrently { try await pool.script(sql) }
+                    let check = try #require(step.concurrent?.checkSQL)
+                    #expect(try await pool.query(Statement(check)).rows.first?.bool(0) == true, "\(step)")
+                }
+                #expect(first.steps.first { $0.summary == "create index abroad_page_idx" }?.concurrently.count == 3)
+                #expect(try await plan().steps == [])
+            }
+        }
+
+        /// A table whose name a partition elsewhere has is a table like any other.
+        @Test func partitionsAreKnownByTheirSchemaToo() async throws {
+            let schema = try LanguageSchema.catalog("query Q { people { name } }").schema
+            let tables = """
+                CREATE SCHEMA attic;
+                CREATE TABLE past (site int) PARTITION BY LIST (site);
+                CREATE TABLE attic.old PARTITION OF past DEFAULT;
+                CREATE TABLE public.old (site int)
+                """
+            try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
+                let rows = try await pool.query(Statement(Migration.introspectionSQL()))
+                let found = try DatabaseDescription(parsing: try #require(rows.rows.first?.string(0)))
+                let plan = Migration.plan(schema, existing: found)
+                #expect(Set(plan.drift.map(\.object)).isSuperset(of: ["past", "old"]), "\(plan.drift)")
             }
         }
 
@@ -93,5 +186,12 @@ extension Language {
                 #expect(lines.rows.contains { $0.string(0)?.contains("movie_search_idx") == true })
             }
         }
+    }
+}
+
+extension SQLStatement {
+    /// What `freshet migrate --concurrently` runs for it.
+    fileprivate var concurrently: [String] {
+        concurrent.map { $0.parts + ($0.whole.map { [$0] } ?? []) } ?? [sql]
     }
 }

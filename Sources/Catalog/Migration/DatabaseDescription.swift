@@ -39,8 +39,8 @@ package struct DatabaseDescription: Sendable {
         package var expressionIndexes: [String] = []
         /// Left behind by a `CREATE INDEX CONCURRENTLY` that did not end: names that are taken and serve nothing.
         package var invalidIndexes: [String] = []
-        /// All below, partitions of partitions included; foreign tables are not among them.
-        package var partitions: [Partition] = []
+        /// Of a table made by `PARTITION BY`, with partitions or still without.
+        package var partitioning: Partitioning?
     }
 
     package var tables: [Table]
@@ -62,6 +62,12 @@ package struct DatabaseDescription: Sendable {
 
     package func table(named name: String) -> Table? {
         tables.first { $0.name == name }
+    }
+
+    /// Names of the partitions that are in a Postgres schema.
+    func partitions(in namespace: String) -> Set<String> {
+        let all = tables.compactMap(\.partitioning).flatMap(\.partitions).map(\.name)
+        return Set(all.filter { $0.namespace == namespace }.map(\.name))
     }
 
     /// A description that is not what `Migration.introspectionSQL` returns.
@@ -115,19 +121,27 @@ package struct DatabaseDescription: Sendable {
         }
         table.expressionIndexes = (json["expressionIndexes"]?.arrayValue ?? []).compactMap(\.stringValue)
         table.invalidIndexes = (json["invalidIndexes"]?.arrayValue ?? []).compactMap(\.stringValue)
-        for partition in json["partitions"]?.arrayValue ?? [] {
-            let path = path + ".partitions"
-            table.partitions.append(
-                Partition(
-                    name: Partition.Name(
-                        namespace: try text(partition, "namespace", path), name: try text(partition, "name", path)),
-                    parent: Partition.Name(
-                        namespace: try text(partition, "parentNamespace", path),
-                        name: try text(partition, "parent", path)),
-                    isLeaf: try flag(partition, "leaf", path),
-                    invalidIndexes: try texts(partition, "invalidIndexes", path)))
+        if let json = json["partitioning"], !json.isNull {
+            table.partitioning = try partitioning(json, path + ".partitioning")
         }
         return table
+    }
+
+    private static func partitioning(_ json: JSONValue, _ path: String) throws(FormatError) -> Partitioning {
+        var partitioning = Partitioning(
+            columns: try texts(json, "columns", path), usesExpressions: try flag(json, "usesExpressions", path))
+        for partition in try array(json, "partitions", path) {
+            let path = path + ".partitions"
+            guard let kind = Partition.Kind(rawValue: try text(partition, "kind", path)) else {
+                throw FormatError(path: path + ".kind")
+            }
+            partitioning.partitions.append(
+                Partition(
+                    name: QualifiedName(
+                        namespace: try text(partition, "namespace", path), name: try text(partition, "name", path)),
+                    kind: kind, looseIndexes: try texts(partition, "looseIndexes", path)))
+        }
+        return partitioning
     }
 
     private static func array(_ json: JSONValue, _ key: String, _ path: String) throws(FormatError) -> [JSONValue] {

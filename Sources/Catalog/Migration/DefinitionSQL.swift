@@ -113,13 +113,17 @@ struct DefinitionSQL {
 
     // MARK: Constraints and indexes
 
-    func createUnique(_ unique: UniqueConstraint, of table: Table, _ partitions: [Partition] = []) -> SQLStatement {
+    func createUnique(
+        _ unique: UniqueConstraint, of table: Table, _ partitioning: Partitioning? = nil
+    ) -> SQLStatement {
         index(
             "UNIQUE INDEX", unique.name, on: table, " (\(columnList(unique.fields, of: table)))",
-            summary: "create unique index \(unique.name)", partitions)
+            summary: "create unique index \(unique.name)", partitioning)
     }
 
-    func createIndex(_ index: TableIndex, of table: Table, _ partitions: [Partition] = []) -> SQLStatement {
+    func createIndex(
+        _ index: TableIndex, of table: Table, _ partitioning: Partitioning? = nil
+    ) -> SQLStatement {
         let columns = names(index.fields, of: table).enumerated().map { position, name in
             let isDescending = index.order.indices.contains(position) && index.order[position] == .descending
             let operatorClass = index.operatorClass.map { " \($0)" } ?? ""
@@ -127,21 +131,24 @@ struct DefinitionSQL {
         }
         return self.index(
             "INDEX", index.name, on: table, " USING \(index.method) (\(columns.joined(separator: ", ")))",
-            summary: "create index \(index.name)", partitions)
+            summary: "create index \(index.name)", partitioning)
     }
 
     private func index(
         _ what: String, _ name: String, on table: Table, _ definition: String, summary: String,
-        _ partitions: [Partition]
+        _ partitioning: Partitioning?
     ) -> SQLStatement {
         let rest = "IF NOT EXISTS \(SQLName.quoted(name)) ON \(qualified(table.name))\(definition)"
-        let divided = PartitionedIndex(
-            what: what, name: Partition.Name(namespace: namespace, name: name),
-            table: Partition.Name(namespace: namespace, name: table.name), definition: definition,
-            partitions: partitions)
+        let index = QualifiedName(namespace: namespace, name: name)
+        let divided = partitioning.map {
+            PartitionedIndex(
+                what: what, name: index, table: QualifiedName(namespace: namespace, name: table.name),
+                definition: definition, partitions: $0.partitions)
+        }
         return SQLStatement(
             "CREATE \(what) \(rest)", summary: summary,
-            concurrentSQL: partitions.isEmpty ? ["CREATE \(what) CONCURRENTLY \(rest)"] : divided.statements)
+            concurrent: divided?.build
+                ?? ConcurrentBuild(parts: ["CREATE \(what) CONCURRENTLY \(rest)"], whole: nil, index: index))
     }
 
     /// Names of the indexes that the schema gives a table.
@@ -153,26 +160,27 @@ struct DefinitionSQL {
     func dropInvalidIndexes(of table: Table, _ found: DatabaseDescription.Table) -> [SQLStatement] {
         let ours = indexNames(of: table)
         let whole = found.invalidIndexes.filter(ours.contains).map {
-            Partition.Name(namespace: namespace, name: $0)
+            QualifiedName(namespace: namespace, name: $0)
         }
-        let parts = found.partitions.flatMap { partition in
+        // Finished ones, too: they may be of another definition, and would then be no parts of the whole.
+        let parts = (found.partitioning?.partitions ?? []).flatMap { partition in
             ours.map { PartitionedIndex.name($0, of: partition) }.filter {
-                partition.invalidIndexes.contains($0.name)
+                partition.looseIndexes.contains($0.name)
             }
         }
         return (whole + parts).map {
             SQLStatement(
-                "DROP INDEX IF EXISTS \($0.qualified)", summary: "drop index \($0.name), which was left unfinished")
+                "DROP INDEX IF EXISTS \($0.quoted)", summary: "drop index \($0.name), which was left unfinished")
         }
     }
 
     /// Of the `@searchable` fields; nil for a table without.
-    func createSearchIndex(of table: Table, _ partitions: [Partition] = []) -> SQLStatement? {
+    func createSearchIndex(of table: Table, _ partitioning: Partitioning? = nil) -> SQLStatement? {
         guard table.columns.contains(where: { $0.searchLanguage != nil }) else { return nil }
         let name = SearchSQL.indexName(table)
         return index(
             "INDEX", name, on: table, " USING gin (\(SearchSQL.document(table, nil)))",
-            summary: "create search index \(name)", partitions)
+            summary: "create search index \(name)", partitioning)
     }
 
     /// The extension that columns of type Vector need.

@@ -80,22 +80,29 @@ extension Migration {
                 FROM pg_catalog.pg_index i
                 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
                 WHERE i.indrelid = r.oid AND NOT i.indisvalid), '[]'::json),
-              'partitions', coalesce((
-                SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
-                  'namespace', pn.nspname, 'name', p.relname, 'parentNamespace', un.nspname, 'parent', u.relname,
-                  'leaf', s.isleaf,
-                  'invalidIndexes', coalesce((
-                    SELECT pg_catalog.json_agg(c.relname ORDER BY c.relname)
-                    FROM pg_catalog.pg_index i
-                    JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
-                    WHERE i.indrelid = p.oid AND NOT i.indisvalid), '[]'::json)
-                ) ORDER BY s.level, pn.nspname, p.relname)
-                FROM pg_catalog.pg_partition_tree(r.oid) s
-                JOIN pg_catalog.pg_class p ON p.oid = s.relid
-                JOIN pg_catalog.pg_namespace pn ON pn.oid = p.relnamespace
-                JOIN pg_catalog.pg_class u ON u.oid = s.parentrelid
-                JOIN pg_catalog.pg_namespace un ON un.oid = u.relnamespace
-                WHERE r.relkind = 'p' AND s.relid <> r.oid AND p.relkind IN ('r', 'p')), '[]'::json)
+              'partitioning', CASE WHEN r.relkind = 'p' THEN (
+                SELECT pg_catalog.json_build_object(
+                  'columns', coalesce(
+                    pg_catalog.json_agg(DISTINCT a.attname) FILTER (WHERE a.attname IS NOT NULL), '[]'::json),
+                  'usesExpressions', bool_or(k.number = 0),
+                  'partitions', coalesce((
+                    SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
+                      'namespace', n.nspname, 'name', p.relname, 'kind', p.relkind,
+                      'looseIndexes', coalesce((
+                        SELECT pg_catalog.json_agg(c.relname ORDER BY c.relname)
+                        FROM pg_catalog.pg_index i
+                        JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+                        WHERE i.indrelid = p.oid AND (NOT i.indisvalid OR NOT EXISTS (
+                          SELECT FROM pg_catalog.pg_inherits h WHERE h.inhrelid = c.oid))), '[]'::json)
+                    ) ORDER BY b.level, n.nspname, p.relname)
+                    FROM pg_catalog.pg_partition_tree(r.oid) b
+                    JOIN pg_catalog.pg_class p ON p.oid = b.relid
+                    JOIN pg_catalog.pg_namespace n ON n.oid = p.relnamespace
+                    WHERE b.relid <> r.oid), '[]'::json))
+                FROM pg_catalog.pg_partition_tree(r.oid) b
+                JOIN pg_catalog.pg_partitioned_table t ON t.partrelid = b.relid
+                CROSS JOIN LATERAL pg_catalog.unnest(t.partattrs::int2[]) AS k(number)
+                LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = t.partrelid AND a.attnum = k.number) END
             ) ORDER BY r.relname)
             FROM pg_catalog.pg_class r
             WHERE r.relnamespace = (SELECT oid FROM space) AND r.relkind IN ('r', 'p')), '[]'::json),

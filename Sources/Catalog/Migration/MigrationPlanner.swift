@@ -73,7 +73,7 @@ struct MigrationPlanner {
 
     /// An index of that name is taken for the right one: which expression it holds is not compared.
     private mutating func compareSearchIndex(_ table: Table, _ found: DatabaseDescription.Table?) {
-        guard let statement = sql.createSearchIndex(of: table, found?.partitions ?? []),
+        guard let statement = sql.createSearchIndex(of: table, found?.partitioning),
             found?.expressionIndexes.contains(SearchSQL.indexName(table)) != true,
             isUsable(table.columns.filter { $0.searchLanguage != nil }.map(\.field), of: table)
         else { return }
@@ -248,7 +248,11 @@ struct MigrationPlanner {
             let columns = Set(sql.names(unique.fields, of: table))
             if uniques.contains(where: { Set($0) == columns }) { continue }
             if refuseTakenName(unique.name, in: present, table) { continue }
-            result.steps.append(sql.createUnique(unique, of: table, found?.partitions ?? []))
+            if let reason = found?.partitioning?.refusal(ofUnique: columns) {
+                refuse(table.name, unique.name, "the table cannot have the unique index \"\(unique.name)\": \(reason)")
+                continue
+            }
+            result.steps.append(sql.createUnique(unique, of: table, found?.partitioning))
         }
         for index in table.indexes where isUsable(index.fields, of: table) {
             let columns = sql.names(index.fields, of: table)
@@ -260,7 +264,7 @@ struct MigrationPlanner {
                 continue
             }
             if refuseTakenName(index.name, in: present, table) { continue }
-            result.steps.append(sql.createIndex(index, of: table, found?.partitions ?? []))
+            result.steps.append(sql.createIndex(index, of: table, found?.partitioning))
         }
     }
 
@@ -330,7 +334,7 @@ struct MigrationPlanner {
         }
         let tables = Set((schema.tables + schema.views).map(\.name))
         // A partition holds rows of its table.
-        let partitions = Set(existing.tables.flatMap(\.partitions).map(\.name.name))
+        let partitions = existing.partitions(in: sql.namespace)
         let extraTables = existing.tables.filter { !tables.contains($0.name) && !partitions.contains($0.name) }
         let names = extraTables.map { sql.qualified($0.name) }.joined(separator: ", ")
         // Together, because they may refer to each other.

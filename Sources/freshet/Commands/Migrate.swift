@@ -19,7 +19,12 @@ struct Migrate: AsyncParsableCommand {
     @Flag(help: "Only print what would be done.")
     var dryRun = false
 
-    @Flag(help: "Build indexes while others write (CREATE INDEX CONCURRENTLY): slower, and not all or nothing.")
+    @Flag(
+        help: """
+            Build indexes while others write (CREATE INDEX CONCURRENTLY; of a partitioned table, partition by \
+            partition): slower, and not all or nothing. What needs a table's lock gives way to writers after half a \
+            second and tries again, for ten minutes.
+            """)
     var concurrently = false
 
     @Flag(
@@ -54,7 +59,8 @@ struct Migrate: AsyncParsableCommand {
                 let plan = try await database.plan(catalog.schema, allowing: permissions)
                 Self.tell(try await database.losses(of: plan))
                 for step in plan.steps {
-                    let sql = concurrently ? step.concurrentSQL ?? [step.sql] : [step.sql]
+                    let build = concurrently ? step.concurrent : nil
+                    let sql = build.map { $0.parts + ($0.whole.map { [$0] } ?? []) } ?? [step.sql]
                     Terminal.out("\(step.summary)\n\(sql.joined(separator: ";\n"));\n")
                 }
                 for finding in plan.drift { Terminal.error("drift: \(finding.object): \(finding.message)") }

@@ -58,7 +58,7 @@ struct Database: Sendable {
     /// - Parameters:
     ///   - lockTimeoutMs: to wait for a table's lock; whoever comes after waits behind. 0: without end.
     ///   - isConcurrent: indexes are built while others write, each by itself; the rest is then two transactions, one
-    ///     before and one after them.
+    ///     before and one after them, which give way to writers and try again.
     ///   - permissions: what else than additions may be done.
     ///   - tell: is given what that may lose, before anything is changed.
     ///   - waits: called once, when another migration is under way.
@@ -80,20 +80,54 @@ struct Database: Sendable {
             }
             let others = plan.steps.filter { !$0.needsOwnTransaction }
             for part in isConcurrent ? Self.aroundIndexes(others) : [others] {
-                if let index = part.first?.concurrentSQL, isConcurrent {
-                    for statement in index { try await session.script(statement, timeoutMs: Self.stepTimeoutMs) }
+                if isConcurrent, let step = part.first, let build = step.concurrent {
+                    try await Self.run(build, of: step, session)
+                } else if isConcurrent {
+                    try await Self.runGivingWay(part.map(\.sql), session)
                 } else if !part.isEmpty {
-                    try await session.script(
-                        "BEGIN;SET LOCAL lock_timeout = \(lockTimeoutMs);"
-                            + part.map(\.sql).joined(separator: ";\n") + ";COMMIT;", timeoutMs: Self.stepTimeoutMs)
+                    try await Self.run(part.map(\.sql), lockTimeoutMs: lockTimeoutMs, session)
                 }
             }
             return plan.steps.map(\.summary)
         }
     }
 
+    private static func run(
+        _ build: ConcurrentBuild, of step: SQLStatement, _ session: PostgresSession
+    ) async throws {
+        for part in build.parts { try await session.script(part, timeoutMs: stepTimeoutMs) }
+        if let whole = build.whole { try await runGivingWay([whole], session) }
+        guard try await session.execute(Statement(build.checkSQL)).rows.first?.bool(0) == true else {
+            throw IndexUnfinished(summary: step.summary)
+        }
+    }
+
+    /// In one transaction, as one message is.
+    private static func run(
+        _ statements: [String], lockTimeoutMs: Int, _ session: PostgresSession
+    ) async throws(PostgresError) {
+        let script = ["SET LOCAL lock_timeout = \(lockTimeoutMs)"] + statements
+        try await session.script(script.joined(separator: ";\n"), timeoutMs: stepTimeoutMs)
+    }
+
+    /// Writers queue up behind a statement that waits for its lock: it gives way soon, and tries again.
+    private static func runGivingWay(_ statements: [String], _ session: PostgresSession) async throws {
+        for attempt in 1...givingWayAttemptsMax {
+            do {
+                return try await run(statements, lockTimeoutMs: givingWayLockMs, session)
+            } catch {
+                guard error.sqlState == "55P03" else { throw error }
+            }
+            if attempt < givingWayAttemptsMax { try await Task.sleep(for: .milliseconds(givingWayPauseMs)) }
+        }
+        throw TableNotFree(seconds: givingWayAttemptsMax * (givingWayLockMs + givingWayPauseMs) / 1000)
+    }
+
     /// Of one statement that changes the schema.
     private static let stepTimeoutMs = 24 * 3_600_000
+    private static let givingWayLockMs = 500
+    private static let givingWayPauseMs = 1000
+    private static let givingWayAttemptsMax = 400
     private static let lockPauseMs = 250
 
     /// Waits for the migration that goes on. Asked again and again, because a statement that waits holds a snapshot, for
@@ -114,7 +148,7 @@ struct Database: Sendable {
     private static func aroundIndexes(_ steps: [SQLStatement]) -> [[SQLStatement]] {
         var parts: [[SQLStatement]] = []
         for step in steps {
-            if step.concurrentSQL == nil, let last = parts.last, last.first?.concurrentSQL == nil {
+            if step.concurrent == nil, let last = parts.last, last.first?.concurrent == nil {
                 parts[parts.count - 1].append(step)
             } else {
                 parts.append([step])
@@ -159,6 +193,24 @@ struct Database: Sendable {
             if found.rows.first?.bool(0) == true { return false }
         }
         return true
+    }
+}
+
+/// Others held a table's lock at every attempt.
+struct TableNotFree: Error, CustomStringConvertible {
+    let seconds: Int
+
+    var description: String {
+        "a table was not free in \(seconds) s: a long transaction, see pg_stat_activity; freshet migrate once more goes on"
+    }
+}
+
+/// Every statement of an index went through, and it serves nothing all the same.
+struct IndexUnfinished: Error, CustomStringConvertible {
+    let summary: String
+
+    var description: String {
+        "\(summary): Postgres calls the index invalid, so it serves nothing; freshet migrate once more builds it anew"
     }
 }
 
