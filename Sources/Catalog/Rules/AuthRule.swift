@@ -52,8 +52,8 @@ package struct AuthRule: Sendable {
         case .everyone: return true
         case .noAccess: return false
         case .userAnonymous: return auth != nil
-        // A token of another issuer has no `firebase` claim; its user is no anonymous one.
-        case .user: return auth.map { !$0.isAnonymous } ?? false
+        // A token without the claim, say of another issuer, does not say that its user is no anonymous one.
+        case .user: return auth?.signInProvider.map { $0 != "anonymous" } ?? false
         case .userEmailVerified: return auth?.token["email_verified"]?.boolValue ?? false
         case nil: break
         }
@@ -65,7 +65,5 @@ package struct AuthRule: Sendable {
 }
 
 extension Auth {
-    fileprivate var isAnonymous: Bool {
-        token["firebase"]?["sign_in_provider"]?.stringValue == "anonymous"
-    }
+    fileprivate var signInProvider: JSONValue? { token["firebase"]?["sign_in_provider"] }
 }

@@ -23,12 +23,28 @@ import Testing
         #expect(try answer("@auth(level: USER)", nil) == .unauthenticated)
         #expect(try answer("@auth(level: USER)", guest) == .permissionDenied)
         #expect(try answer("@auth(level: USER)", ann) == nil)
-        #expect(try answer("@auth(level: USER)", other) == nil)
+        #expect(try answer("@auth(level: USER)", other) == .permissionDenied)
         #expect(try answer("@auth(level: USER_EMAIL_VERIFIED)", other) == .permissionDenied)
         #expect(try answer("@auth(level: USER_EMAIL_VERIFIED)", ann) == nil)
         #expect(try answer("@auth(level: NO_ACCESS)", ann) == .permissionDenied)
         #expect(try answer("", ann) == .permissionDenied)
         #expect(try answer("", nil) == .permissionDenied)
+    }
+
+    /// Each level says what its expression says, whatever the token holds.
+    @Test(arguments: AccessLevel.allCases) func levelsAreTheirExpressions(_ level: AccessLevel) throws {
+        let claims: [JSONObject] = [
+            [:], ["firebase": .null], ["firebase": "x"], ["firebase": [:]], ["firebase": ["sign_in_provider": .null]],
+            ["firebase": ["sign_in_provider": "anonymous"]], ["firebase": ["sign_in_provider": "password"]],
+            ["firebase": ["sign_in_provider": 5]], ["email_verified": true], ["email_verified": false],
+            ["email_verified": "true"], ["email_verified": .null],
+            ["email_verified": true, "firebase": ["sign_in_provider": "anonymous"]],
+        ]
+        for auth in claims.map({ Auth(uid: "u", token: $0) }) + [nil] {
+            let byLevel = try answer("@auth(level: \(level.rawValue))", auth)
+            let byExpression = try answer("@auth(expr: \"\(level.expression)\")", auth)
+            #expect((byLevel == nil) == (byExpression == nil), "\(String(describing: auth))")
+        }
     }
 
     @Test func expressions() throws {
