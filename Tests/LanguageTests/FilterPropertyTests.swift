@@ -107,6 +107,7 @@ extension Language {
             }
             if value.isNull { return .truth(nil) }
             switch name {
+            case "pattern": return .truth(matches(wanted, value.stringValue ?? ""))
             case "eq": return .truth(same(value, wanted))
             case "ne": return .truth(!same(value, wanted))
             case "contains": return .truth((value.stringValue ?? "").contains(wanted.stringValue ?? ""))
@@ -120,6 +121,23 @@ extension Language {
             case "lt": return .truth(left < right)
             default: return .truth(left <= right)
             }
+        }
+
+        /// `like` begins or ends with `%`, `regex` with `^` or `$`, and nothing else in them is special.
+        private static func matches(_ pattern: JSONValue, _ text: String) -> Bool {
+            func folded(_ text: String) -> String { pattern["ignoreCase"] == .bool(true) ? text.lowercased() : text }
+            let isLike = pattern["like"] != nil
+            let words = folded((pattern["like"] ?? pattern["regex"])?.stringValue ?? "")
+            let inner = String(words.filter { !"%^$".contains($0) })
+            let text = folded(text)
+            let isMatch =
+                switch (words.first, words.last) {
+                case ("%", "%"): text.contains(inner)
+                case ("%", _), (_, "$"): text.hasSuffix(inner)
+                case (_, "%"), ("^", _): text.hasPrefix(inner)
+                default: isLike ? text == inner : text.contains(inner)
+                }
+            return isMatch != (pattern["invert"] == .bool(true))
         }
 
         private static func same(_ left: JSONValue, _ right: JSONValue) -> Bool {
@@ -168,7 +186,8 @@ extension Language {
                 case "_not": return filter(depth - 1)
                 case "title":
                     return tests(
-                        ["eq", "ne", "in", "nin", "contains", "startsWith"], ["Alpha", "Beta", "%", "a", "De"])
+                        ["eq", "ne", "in", "nin", "contains", "startsWith", "pattern"],
+                        ["Alpha", "Beta", "%", "a", "De"])
                 case "director": return ["name": tests(["eq", "ne", "startsWith"], ["Ada", "Ben", "C"])]
                 case "genre": return tests(["eq", "ne", "in", "nin", "isNull"], ["NOIR", "FARCE", "EPIC"])
                 case "isClassic": return tests(["eq", "ne", "isNull"], [true, false])
@@ -191,6 +210,17 @@ extension Language {
                 }
             }
 
+            /// One that `matches` knows.
+            mutating func pattern() -> JSONValue {
+                var object: JSONObject =
+                    random.next() % 2 == 0
+                    ? ["like": pick(["%a", "A%", "%et%", "Beta", "B"])] : ["regex": pick(["^B", "a$", "et", "^a"])]
+                for flag in ["ignoreCase", "invert"] where random.next() % 2 == 0 {
+                    object[flag] = .bool(random.next() % 2 == 0)
+                }
+                return .object(object)
+            }
+
             private mutating func tests(_ names: [String], _ values: [JSONValue], nullIn: UInt64 = 8) -> JSONValue {
                 var object = JSONObject()
                 for _ in 0..<random.next() % 3 {
@@ -198,12 +228,17 @@ extension Language {
                     switch name {
                     case "isNull": object[name] = .bool(random.next() % 2 == 0)
                     case "in", "nin": object[name] = .array((0..<random.next() % 3).map { _ in pick(values) })
+                    case "pattern": object[name] = pattern()
                     default: object[name] = random.next() % nullIn == 0 ? .null : pick(values)
                     }
                 }
                 return .object(object)
             }
         }
+
+        private static let orders: [JSONValue] = [
+            .null, ["title": "DESC"], [["rating": "ASC"], ["title": "DESC"]], [["director": ["name": "DESC"]]],
+        ]
 
         /// As GraphQL writes it.
         private static func literal(_ value: JSONValue, isEnum: Bool = false) -> String {
@@ -234,13 +269,28 @@ extension Language {
                 // What cannot be written out, an operator that compares with null, is left out of the text.
                 let written = Self.writable(filter)
                 let literal = Self.literal(written)
+                let order = generator.pick(Self.orders)
+                let orderLiteral = Self.literal(order, isEnum: true)
+                let pattern = generator.pattern()
                 let none = literal.contains("$none") ? ", $none: Int" : ""
                 let stored = try LanguageSchema.operation(
-                    "query Q($f: Movie_Filter\(none)) { a: movies(where: $f) { title } b: movies(where: \(literal)) { title } }"
-                )
-                let result = try await executor.run(stored, variables: try stored.coerce(["f": written]), auth: nil)
+                    """
+                    query Q($f: Movie_Filter, $r: Movie_FirstRow!, $p: String_Pattern\(none)) {
+                      a: movies(where: $f) { title }
+                      b: movies(where: \(literal)) { title }
+                      c: movie(first: $r) { title }
+                      d: movie(first: {where: \(literal), orderBy: \(orderLiteral)}) { title }
+                      e: movies(where: {title: {pattern: $p}}) { title }
+                    }
+                    """)
+                let sent: JSONObject = ["f": written, "r": ["where": written, "orderBy": order], "p": pattern]
+                let result = try await executor.run(stored, variables: try stored.coerce(sent), auth: nil)
                 let data = try JSONParser.parse(result.body)
                 #expect(data["a"] == data["b"], "seed \(seed): \(written)")
+                #expect(data["c"] == data["d"], "seed \(seed): \(written) \(order)")
+                let titles = Self.movies.map(\.title).filter { Self.matches(pattern, $0) }
+                #expect(
+                    data["e"] == .array(titles.map { .object(["title": .string($0)]) }), "seed \(seed): \(pattern)")
             }
         }
 

@@ -166,6 +166,39 @@ extension Language {
                 "default of a filter variable", "$f",
                 ("$f: Movie_Filter = {genre: {in: [NOIR]}, releaseYear: {gt: 1950}}", "{}"), "Gamma"),
             titles(
+                "variable of a relative time", "{createdAt: {gt_time: $t}, premiere: {lt_date: $d}}",
+                (
+                    "$t: Timestamp_Relative, $d: Date_Relative",
+                    #"{"t": {"now": true, "sub": {"days": 60}, "truncateTo": "MONTH"}, "d": {"on": "1950-01-01", "add": {"months": 3}}}"#
+                ),
+                "Alpha"),
+            titles(
+                "absent variable of a relative time drops", "{createdAt: {gt_time: $t}, premiere: {eq_date: $d}}",
+                ("$t: Timestamp_Relative, $d: Date_Relative", #"{"t": null, "d": {"today": true}}"#), "Delta 50%_"),
+            titles(
+                "default of a relative time", "{createdAt: {gt_time: $t}}",
+                ("$t: Timestamp_Relative = {now: true, sub: {days: 2}}", "{}"), "Alpha"),
+            titles(
+                "variable of a duration", "{createdAt: {ge_time: {now: true, sub: $d, add: $n}}}",
+                (
+                    "$d: Timestamp_Duration!, $n: Timestamp_Duration",
+                    #"{"d": {"months": 1, "days": 1, "hours": null}}"#
+                ),
+                "Alpha", "Beta"),
+            titles(
+                "default of a duration", "{premiere: {gt_date: {on: $d, add: $n}}}",
+                ("$d: Date, $n: Date_Duration = {years: 1}", #"{"d": "1959-07-15"}"#), "Delta 50%_"),
+            titles(
+                "variable of a pattern", "{title: {pattern: $p}}",
+                ("$p: String_Pattern!", #"{"p": {"regex": "^[ab]", "ignoreCase": true, "invert": true}}"#), "Gamma",
+                "Delta 50%_"),
+            titles(
+                "variable of a pattern with like", "{title: {pattern: $p, ne: $n}}",
+                ("$p: String_Pattern, $n: String", #"{"p": {"like": "%a"}, "n": "Beta"}"#), "Alpha", "Gamma"),
+            titles(
+                "null variable of a pattern drops", "{title: {pattern: $p, startsWith: \"A\"}}",
+                ("$p: String_Pattern", #"{"p": null}"#), "Alpha"),
+            titles(
                 "filter variable eq null", "$f",
                 ("$f: Movie_Filter", #"{"f": {"description": {"eq": null}, "title": null}}"#), "Gamma"),
         ]

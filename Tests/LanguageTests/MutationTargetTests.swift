@@ -20,6 +20,48 @@ extension Language {
                 #"{"s": 3}"#, data: #"{"review_delete":{"stars":3,"text":null},"none":null}"#,
                 afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "1 3 5"), keys: []),
             MutationRow(
+                "delete first from a variable",
+                #"mutation M($f: Review_FirstRow!) { review_delete(first: $f) { stars text } }"#,
+                #"{"f": {"where": {"stars": {"le": 3}}, "orderBy": [{"stars": "DESC"}, {"at": "ASC"}]}}"#,
+                data: #"{"review_delete":{"stars":3,"text":null}}"#,
+                afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "1 3 5"), keys: []),
+            MutationRow(
+                "update first from a variable of an order alone",
+                #"mutation M($f: Review_FirstRow!, $u: [Int_Update!]!) { review_update(first: $f, data: {stars_update: $u}) { stars } }"#,
+                #"{"f": {"orderBy": {"stars": "DESC"}}, "u": [{"inc": 4}]}"#, data: #"{"review_update":{"stars":9}}"#,
+                afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "1 3 3 9"), keys: []),
+            MutationRow(
+                "a first variable that asks nothing is no filter",
+                #"mutation M($f: Review_FirstRow!) { review_delete(first: $f) }"#,
+                #"{"f": {"where": {"stars": {"gt": null}}}}"#, data: "",
+                errors: [
+                    ": INVALID_VARIABLE none of the variables of the filter of \"review_delete\" has a value; it would touch every row"
+                ],
+                afterwards: ("SELECT count(*)::text FROM review", "4"), isCommitted: false),
+            MutationRow(
+                "changes from variables",
+                #"mutation M($y: [Int_Update!], $t: [String_ListUpdate!], $p: [Date_Update!], $c: Timestamp_Duration, $v: [Int64_Update!]) { movie_update(id: "<m1>", data: {releaseYear_update: $y, tags_update: $t, premiere_update: $p, createdAt_update: [{inc: $c}], views_update: $v}) { releaseYear tags } }"#,
+                #"{"y": [{"dec": 10}], "t": [{"prepend": ["x"]}], "p": [{"inc": {"days": 1, "months": 1}}], "c": {"minutes": 30, "milliseconds": 500}, "v": []}"#,
+                data: #"{"movie_update":{"releaseYear":1940,"tags":["x","dark","rain"]}}"#,
+                afterwards: (
+                    "SELECT concat_ws(' ', premiere, created_at AT TIME ZONE 'UTC', views) FROM movie WHERE id = '<m1>'",
+                    "1950-04-02 2024-02-28 12:30:00.5 9007199254740993"
+                ), keys: ["movie[\"<m1>\"]"]),
+            MutationRow(
+                "changes that no variable asks for",
+                #"mutation M($y: [Int_Update!], $t: [String_ListUpdate!]) { movie_update(id: "<m1>", data: {releaseYear_update: $y, tags_update: $t}) { releaseYear tags } movie_updateMany(where: {title: {eq: "Beta"}}, data: {title: "Best", releaseYear_update: $y}) }"#,
+                #"{"y": null}"#,
+                data: #"{"movie_update":{"releaseYear":1950,"tags":["dark","rain"]},"movie_updateMany":1}"#,
+                afterwards: ("SELECT title || release_year FROM movie WHERE id = '<m2>'", "Best1960"),
+                keys: ["movie[\"<m1>\"]"]),
+            MutationRow(
+                "relative values from variables",
+                #"mutation M($d: Date_Relative, $t: Timestamp_Relative!, $u: Date_Duration) { movie_update(id: "<m1>", data: {premiere_date: $d, createdAt_time: $t}) { premiere createdAt } movie_insert(data: {title: "New", premiere_date: {today: true, sub: $u}, createdAt_time: $t}) { premiere createdAt } }"#,
+                #"{"t": {"now": true, "truncateTo": "HOUR"}, "u": {"years": 4}}"#,
+                data:
+                    #"{"movie_update":{"premiere":"1950-03-01","createdAt":"2024-02-29T12:00:00.000000Z"},"movie_insert":{"premiere":"2020-02-29","createdAt":"2024-02-29T12:00:00.000000Z"}}"#,
+                afterwards: ("SELECT count(*)::text FROM movie", "5")),
+            MutationRow(
                 "deleteMany where",
                 #"mutation M($a: String) { review_deleteMany(where: {author: {name: {eq: $a}}, movie: {genre: {eq: NOIR}}}) }"#,
                 #"{"a": "Ann"}"#, data: #"{"review_deleteMany":1}"#,

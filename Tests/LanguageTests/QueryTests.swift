@@ -24,6 +24,23 @@ extension Language {
                 "query Q { movie(first: {where: {genre: {eq: NOIR}}, orderBy: [{releaseYear: DESC}]}) { title } }",
                 #"{"movie":{"title":"Gamma"}}"#),
             QueryRow(
+                "lookup first variable", "query Q($f: Movie_FirstRow!) { movie(first: $f) { title } }",
+                #"{"f": {"where": {"genre": {"eq": "NOIR"}}, "orderBy": [{"releaseYear": "DESC"}]}}"#,
+                #"{"movie":{"title":"Gamma"}}"#),
+            QueryRow(
+                "lookup first variable of an order alone",
+                "query Q($f: Movie_FirstRow!) { movie(first: $f) { title } }",
+                #"{"f": {"where": null, "orderBy": {"rating": "ASC"}}}"#, #"{"movie":{"title":"Delta 50%_"}}"#),
+            QueryRow(
+                "lookup first variable default",
+                #"query Q($f: Movie_FirstRow! = {where: {title: {eq: "Beta"}}}) { movie(first: $f) { title } }"#,
+                #"{"movie":{"title":"Beta"}}"#),
+            QueryRow(
+                "lookup first with variables inside",
+                "query Q($w: Movie_Filter!, $o: [Movie_Order!], $y: Int) { movie(first: {where: {_and: [$w, {releaseYear: {lt: $y}}]}, orderBy: $o}) { title } }",
+                #"{"w": {"title": {"ne": "Beta"}}, "o": [{"title": "DESC"}], "y": 1970}"#,
+                #"{"movie":{"title":"Alpha"}}"#),
+            QueryRow(
                 "composite key",
                 #"query Q { movieActor(key: {movieId: "<m1>", actorId: "<p2>"}) { role } b: movieActor(movieId: "<m2>", actorId: "<p2>") { role } }"#,
                 #"{"movieActor":{"role":"extra"},"b":{"role":"lead"}}"#),

@@ -28,6 +28,9 @@ struct FootprintBuilder {
             read(lookup.table, equal, searched(filter), .single)
             add(filter)
             add(order)
+        case .variable:
+            read(lookup.table, [:], [], .single)
+            footprint.isPartial = true
         }
         add(lookup.object, known: equal)
     }
@@ -185,6 +188,7 @@ struct FootprintBuilder {
 
     private mutating func noteTime(_ operand: Operand) {
         if case .relative(let time) = operand.source, time.base == nil { footprint.readsTime = true }
+        if case .relativeVariable = operand.source { footprint.readsTime = true }
         if operand.source.programs.contains(where: \.readsRequestTime) { footprint.readsTime = true }
     }
 
@@ -200,7 +204,7 @@ struct FootprintBuilder {
         case .expression(let program):
             let text = program.text.filter { !$0.isWhitespace }
             return text == "auth.uid" || text == "request.auth.uid" ? "auth.uid" : nil
-        case .constant, .firstGiven, .freshUUID, .relative, .list: return nil
+        case .constant, .firstGiven, .freshUUID, .relative, .relativeVariable, .list: return nil
         }
     }
 }

@@ -62,6 +62,7 @@ extension FootprintBuilder {
             for (field, operand) in zip(table.key, operands) { known[field] = source(operand, isOptional: true) }
             return known
         case .first(let filter, _): return equal(filter)
+        case .variable: return [:]
         }
     }
 

@@ -118,16 +118,14 @@ extension OperationScope {
     func tests(_ value: Value, _ type: ColumnType, in file: SourceFile) -> [ColumnTest] {
         if value.isNull { return [] }
         let input = GeneratedInput.tests(type)
-        if let name = value.variableName {
-            let place = Place(range: value.range, file: file)
-            guard let variable = use(variable: name, at: place) else { return [] }
-            if variable.type.nullable == .generated(input) { return [.variable(name, type)] }
-            mismatch(variable, expected: input.typeName, at: place)
-            return []
-        }
+        if value.variableName != nil { return testVariable(value, input, in: file) }
         let operators = FilterOperators.names(of: type)
         guard let fields = inputFields(value, of: input.typeName, offered: operators, in: file) else { return [] }
         return fields.flatMap { name, value in test(name.value, value, type, in: file) }
+    }
+
+    private func testVariable(_ value: Value, _ input: GeneratedInput, in file: SourceFile) -> [ColumnTest] {
+        variable(value, .generated(input), in: file).map { [.variable($0, input)] } ?? []
     }
 
     private func test(_ name: String, _ value: Value, _ type: ColumnType, in file: SourceFile) -> [ColumnTest] {
@@ -196,8 +194,10 @@ extension OperationScope {
         return false
     }
 
-    /// `{like: "A%", ignoreCase: true}` or `{regex: "^A", invert: true}`.
-    private func pattern(_ value: Value, in file: SourceFile) -> [ColumnTest] {
+    /// `{like: "A%", ignoreCase: true}`, `{regex: "^A", invert: true}` or a variable.
+    func pattern(_ value: Value, in file: SourceFile) -> [ColumnTest] {
+        if value.isNull { return [] }
+        if value.variableName != nil { return testVariable(value, .pattern, in: file) }
         let offered = ["like", "regex", "ignoreCase", "invert"]
         guard let fields = inputFields(value, of: "String_Pattern", offered: offered, in: file) else { return [] }
         func flag(_ name: String) -> Bool {

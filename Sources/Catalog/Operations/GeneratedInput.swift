@@ -8,6 +8,12 @@ enum GeneratedInput: Sendable, Hashable {
     /// `Movie_Having`: conditions on groups.
     case having(String)
     case order(String)
+    /// `Movie_FirstRow`: a filter and an order.
+    case firstRow(String)
+    /// `String_Pattern`
+    case pattern
+    /// `Int_Update`, `String_ListUpdate`: one change of a column of the type.
+    case change(ColumnType)
     /// `String_Filter`, `Int_ListFilter`: the operators of a type.
     case tests(ColumnType)
 
@@ -17,6 +23,9 @@ enum GeneratedInput: Sendable, Hashable {
         case .listFilter(let type): "\(type)_ListFilter"
         case .having(let type): "\(type)_Having"
         case .order(let type): "\(type)_Order"
+        case .firstRow(let type): "\(type)_FirstRow"
+        case .pattern: "String_Pattern"
+        case .change(let type): type.updateName
         case .tests(let type): FilterOperators.typeName(of: type)
         }
     }
@@ -24,8 +33,8 @@ enum GeneratedInput: Sendable, Hashable {
     /// The table or view that it is about.
     var table: String? {
         switch self {
-        case .filter(let type), .listFilter(let type), .having(let type), .order(let type): type
-        case .tests: nil
+        case .filter(let type), .listFilter(let type), .having(let type), .order(let type), .firstRow(let type): type
+        case .tests, .pattern, .change: nil
         }
     }
 }
@@ -41,13 +50,19 @@ extension Schema {
             case "ListFilter": return .listFilter(base)
             case "Having": return .having(base)
             case "Order": return .order(base)
+            case "FirstRow": return self.table(ofType: base)?.view == nil ? .firstRow(base) : nil
             default: return nil
             }
         }
-        guard suffix == "Filter" || suffix == "ListFilter",
-            let scalar = ScalarType.named(base) ?? (enums[base] == nil ? nil : .enumeration(base))
-        else { return nil }
-        return .tests(ColumnType(scalar, isList: suffix == "ListFilter"))
+        guard let scalar = ScalarType.named(base) ?? (enums[base] == nil ? nil : .enumeration(base)) else { return nil }
+        switch suffix {
+        case "Filter", "ListFilter": return .tests(ColumnType(scalar, isList: suffix == "ListFilter"))
+        case "Pattern": return scalar == .string ? .pattern : nil
+        case "Update", "ListUpdate":
+            let type = ColumnType(scalar, isList: suffix == "ListUpdate")
+            return type.changes.isEmpty ? nil : .change(type)
+        default: return nil
+        }
     }
 }
 

@@ -36,15 +36,44 @@ struct GeneratedInputCoercion {
     }
 
     mutating func coerce(_ value: JSONValue, to input: GeneratedInput) throws(Mismatch) -> JSONValue {
-        if case .tests(let type) = input { return try tests(value, type, "", 0) }
-        guard let table = input.table.flatMap(inputs.schema.table(ofType:)) else { return .null }
-        switch input {
-        case .filter: return try filter(value, table)
-        case .listFilter: return try listFilter(value, table, "", 0)
-        case .having: return try having(value, table)
-        case .order: return try order(value, table)
-        case .tests: return .null
+        func table(_ name: String) throws(Mismatch) -> Table {
+            guard let table = inputs.schema.table(ofType: name) else {
+                throw Mismatch(path: "", expected: "a type that is there")
+            }
+            return table
         }
+        switch input {
+        case .filter(let type): return try filter(value, table(type))
+        case .listFilter(let type): return try listFilter(value, table(type), "", 0)
+        case .having(let type): return try having(value, table(type))
+        case .order(let type): return try order(value, table(type))
+        case .firstRow(let type): return try firstRow(value, table(type))
+        case .pattern: return value.isNull ? .null : try pattern(object(value, input.typeName, ""), "")
+        case .change(let type): return try oneChange(value, type)
+        case .tests(let type): return try tests(value, type, "", 0)
+        }
+    }
+
+    /// `{where: {…}, orderBy: [{…}]}`
+    private mutating func firstRow(_ value: JSONValue, _ table: Table) throws(Mismatch) -> JSONValue {
+        if value.isNull { return .null }
+        var coerced = JSONObject()
+        for entry in try object(value, "\(table.typeName)_FirstRow", "") {
+            let path = ".\(entry.key)"
+            switch entry.key {
+            case "where": coerced["where"] = try filter(entry.value, table, path)
+            case "orderBy":
+                guard !entry.value.isNull else { continue }
+                guard (entry.value.arrayValue?.count ?? 1) <= CoercionPlan.orderCountMax else {
+                    throw Mismatch(path: path, expected: "at most \(CoercionPlan.orderCountMax) elements")
+                }
+                coerced["orderBy"] = try list(entry.value, path, 0) { (coercion, inner, path) throws(Mismatch) in
+                    try coercion.order(inner, table, path, depth: 1)
+                }
+            default: throw Mismatch(path: path, expected: "where or orderBy")
+            }
+        }
+        return .object(coerced)
     }
 
     // MARK: Filters
@@ -209,7 +238,8 @@ struct GeneratedInputCoercion {
             default: throw Mismatch(path: path, expected: "a field of \(typeName), there is no such")
             }
         }
-        guard (coerced[start] == nil) != (coerced[given] == nil) else {
+        // A null is no time to count from.
+        guard (coerced[start] == nil) != (coerced[given]?.isNull ?? true) else {
             throw Mismatch(path: path, expected: "either \(start) or \(given)")
         }
         return .object(coerced)
@@ -245,8 +275,10 @@ struct GeneratedInputCoercion {
     }
 
     private func scalar(_ value: JSONValue, _ type: ColumnType, _ path: String) throws(Mismatch) -> JSONValue {
+        // A single value stands for a list of one (GraphQL specification §3.11).
+        let isSingle = type.isList && value.arrayValue == nil && !value.isNull
         do throws(ScalarCoercion.Mismatch) {
-            return try scalars.coerce(value, to: type)
+            return try scalars.coerce(isSingle ? .array([value]) : value, to: type)
         } catch {
             throw Mismatch(path: path, expected: error.expected)
         }
@@ -255,16 +287,20 @@ struct GeneratedInputCoercion {
     /// `[{inc: 1}]`: exactly one change of a column.
     func change(_ value: JSONValue, _ type: ColumnType) throws(Mismatch) -> JSONValue {
         let items = value.arrayValue ?? [value]
+        return .array([try oneChange(items.count == 1 ? items[0] : .null, type)])
+    }
+
+    private func oneChange(_ value: JSONValue, _ type: ColumnType) throws(Mismatch) -> JSONValue {
         let names = type.changes.map(\.name)
-        guard items.count == 1, let object = items[0].objectValue, object.count == 1,
-            let entry = object.entries.first, names.contains(entry.key), !entry.value.isNull
+        guard let object = value.objectValue, object.count == 1, let entry = object.entries.first,
+            names.contains(entry.key), !entry.value.isNull
         else { throw Mismatch(path: "", expected: "exactly one of \(names.joined(separator: ", "))") }
         let isTime = !type.isList && [.date, .timestamp].contains(type.scalar)
         let amount =
             isTime
             ? try duration(entry.value, isDate: type.scalar == .date, ".\(entry.key)")
             : try scalar(entry.value, type, ".\(entry.key)")
-        return .array([.object(JSONObject([(entry.key, amount)]))])
+        return .object(JSONObject([(entry.key, amount)]))
     }
 
     // MARK: Order

@@ -24,8 +24,10 @@ struct GeneratedInputs: Sendable {
             case .related(let rows): related(value, rows, variable.name, path)
             }
         }
-        guard let junction = variable.junction else { return one(value, []) }
-        let filters = (value.arrayValue ?? []).enumerated().map { one($0.element, [String($0.offset)]) }
+        guard let junction = variable.junction else { return one(value, variable.path) }
+        let filters = (value.arrayValue ?? []).enumerated().map {
+            one($0.element, variable.path + [String($0.offset)])
+        }
         return junction == .all ? .all(filters) : .any(filters)
     }
 
@@ -105,7 +107,23 @@ struct GeneratedInputs: Sendable {
             .map(RelatedRows.manyToMany)
     }
 
-    func tests(
+    /// What a variable of a type `String_Filter` or `String_Pattern` asks.
+    func tests(_ value: JSONValue, _ input: GeneratedInput, _ variable: String) -> [ColumnTest] {
+        switch input {
+        case .tests(let type): tests(value, type, variable, [])
+        case .pattern: test("pattern", value, ColumnType(.string), variable, []).map { [$0] } ?? []
+        case .filter, .listFilter, .having, .order, .firstRow, .change: []
+        }
+    }
+
+    /// What a variable of a type `Movie_FirstRow` says.
+    func firstRow(_ value: JSONValue, _ table: Table, variable: String) -> RowTarget {
+        let filter = FilterVariable(name: variable, subject: .rows(table), path: ["where"])
+        let hasFilter = !(value["where"]?.isNull ?? true)
+        return .first(hasFilter ? .variable(filter) : .all([]), order(value["orderBy"] ?? .null, table))
+    }
+
+    private func tests(
         _ value: JSONValue, _ type: ColumnType, _ variable: String, _ path: [String]
     ) -> [ColumnTest] {
         (value.objectValue?.entries ?? []).compactMap { entry in
@@ -146,30 +164,28 @@ struct GeneratedInputs: Sendable {
         if let symbol = FilterOperators.comparisons[name] { return .compare(symbol, operand()) }
         guard ["_date", "_time"].contains(where: name.hasSuffix) else { return nil }
         let time = Operand(
-            .relative(relative(value, isDate: type.scalar == .date, variable, path)), type: ColumnType(type.scalar),
-            schema: schema)
+            .relative(RelativeTime(value, isDate: type.scalar == .date, variable, path)),
+            type: ColumnType(type.scalar), schema: schema)
         let base = String(name.dropLast(5))
         return FilterOperators.comparisons[base].map { .compare($0, time) }
             ?? .list("@>", time, isNegated: base == "excludes")
     }
 
-    /// `{now: true, sub: {days: 7}}`; what it counts with is read from the variable.
-    func relative(_ value: JSONValue, isDate: Bool, _ variable: String, _ path: [String]) -> RelativeTime {
-        let given = isDate ? "on" : "at"
-        let hasBase = !(value[given]?.isNull ?? true)
-        return RelativeTime(
-            isDate: isDate, base: hasBase ? .variable(variable, path: path + [given]) : nil,
-            add: amounts(value["add"], variable, path + ["add"]),
-            subtract: amounts(value["sub"], variable, path + ["sub"]),
-            truncateTo: value["truncateTo"]?.stringValue.flatMap(RelativeTime.Interval.init(rawValue:)))
-    }
-
-    func amounts(_ value: JSONValue?, _ variable: String, _ path: [String]) -> [RelativeTime.Amount] {
-        (value?.objectValue?.entries ?? []).compactMap { entry in
-            RelativeTime.Unit(rawValue: entry.key).map {
-                RelativeTime.Amount(unit: $0, count: .variable(variable, path: path + [entry.key]))
+    /// `[{inc: 1}]`, what a column changes by; nil where nothing is asked.
+    func change(_ column: Column, _ value: JSONValue, _ variable: String, _ path: [String]) -> Assignment? {
+        guard let entry = value.arrayValue?.first?.objectValue?.entries.first,
+            let change = Assignment.Change(rawValue: entry.key)
+        else { return nil }
+        let place = path + ["0", entry.key]
+        guard column.type.isList || ![.date, .timestamp].contains(column.type.scalar) else {
+            let shifts = RelativeTime.amounts(entry.value, variable, place).map {
+                Assignment.Shift(unit: $0.unit, count: Operand($0.count, type: ColumnType(.int), schema: schema))
             }
+            return shifts.isEmpty
+                ? nil : Assignment(column: column, value: .shift(isForward: change == .inc, shifts), required: [])
         }
+        let operand = Operand(.variable(variable, path: place), type: column.type, schema: schema)
+        return Assignment(column: column, value: .change(change, operand), required: operand.presence)
     }
 
     func order(_ value: JSONValue, _ table: Table) -> [OrderTerm] {

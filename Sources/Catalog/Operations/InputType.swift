@@ -7,6 +7,10 @@ indirect enum InputType: Sendable, Hashable {
     case key(String)
     /// `Movie_Data` of the type named.
     case data(String)
+    /// `Date_Relative`, `Timestamp_Relative`
+    case relative(isDate: Bool)
+    /// `Date_Duration`, `Timestamp_Duration`
+    case duration(isDate: Bool)
     /// `Movie_Filter`, `Movie_Order`, `String_Filter`, …
     case generated(GeneratedInput)
     /// `ASC` or `DESC`
@@ -23,7 +27,7 @@ indirect enum InputType: Sendable, Hashable {
         switch self {
         case .generated: true
         case .list(let inner), .nonNull(let inner): inner.isDynamic
-        case .scalar, .key, .data, .orderDirection: false
+        case .scalar, .key, .data, .relative, .duration, .orderDirection: false
         }
     }
 
@@ -41,6 +45,8 @@ indirect enum InputType: Sendable, Hashable {
         case .scalar(let scalar): scalar.typeName
         case .key(let type): "\(type)_Key"
         case .data(let type): "\(type)_Data"
+        case .relative(let isDate): isDate ? "Date_Relative" : "Timestamp_Relative"
+        case .duration(let isDate): isDate ? "Date_Duration" : "Timestamp_Duration"
         case .generated(let input): input.typeName
         case .orderDirection: "OrderDirection"
         case .list(let element): "[\(element.text)]"
@@ -81,6 +87,11 @@ extension Schema {
         if let scalar = ScalarType.named(name) { return .scalar(scalar) }
         if enums[name] != nil { return .scalar(.enumeration(name)) }
         if name == "OrderDirection" { return .orderDirection }
+        for isDate in [true, false] {
+            for type in [InputType.relative(isDate: isDate), .duration(isDate: isDate)] where type.text == name {
+                return type
+            }
+        }
         if name.hasSuffix("_Key"), tables.contains(where: { $0.typeName == name.dropLast(4) }) {
             return .key(String(name.dropLast(4)))
         }
@@ -92,8 +103,9 @@ extension Schema {
 
     /// Names of types that variables can have, for suggestions.
     var inputTypeNames: [String] {
-        ScalarType.names + enums.keys.sorted() + ["OrderDirection"]
-            + tables.flatMap { ["\($0.typeName)_Key", "\($0.typeName)_Data"] }
+        ScalarType.names + enums.keys.sorted() + ["OrderDirection", "String_Pattern"]
+            + [true, false].flatMap { [InputType.relative(isDate: $0).text, InputType.duration(isDate: $0).text] }
+            + tables.flatMap { ["\($0.typeName)_Key", "\($0.typeName)_Data", "\($0.typeName)_FirstRow"] }
             + (tables + views).flatMap { table in
                 ["Filter", "ListFilter", "Having", "Order"].map { "\(table.typeName)_\($0)" }
             }

@@ -47,6 +47,8 @@ struct Operand: Sendable {
         case freshUUID(place: Int)
         /// `{now: true, sub: {days: 7}}`: counted from the request or from a value.
         case relative(RelativeTime)
+        /// The same from a variable of a type `Timestamp_Relative`.
+        case relativeVariable(String, isDate: Bool)
         case list([Source])
     }
 
@@ -113,6 +115,7 @@ struct Operand: Sendable {
         switch source {
         case .variable(let name, let path): [.notNull(name, path: path)]
         case .relative(let time): time.base.map { Operand.presence(of: $0) } ?? []
+        case .relativeVariable(let name, _): [.notNull(name, path: [])]
         case .constant, .firstGiven, .expression, .freshUUID, .list: []
         }
     }
@@ -132,6 +135,7 @@ extension Operand.Source {
         case .expression(let program): "{\(program.text)}"
         case .freshUUID(let place): "uuid\(place)"
         case .relative(let time): time.identity
+        case .relativeVariable(let name, let isDate): "relative(\(isDate)|$\(name))"
         case .list(let elements): "[\(elements.map(\.identity).joined(separator: ","))]"
         }
     }
@@ -149,6 +153,9 @@ extension Operand.Source {
         case .freshUUID:
             return ScalarText.canonicalUUID(invocation.makeUUID()).map(JSONValue.string) ?? .null
         case .relative(let time): return try time.value(in: invocation)
+        case .relativeVariable(let name, let isDate):
+            guard let value = invocation.variables.value(name, path: []), !value.isNull else { return .null }
+            return try RelativeTime(value, isDate: isDate, name, []).value(in: invocation)
         case .list(let elements):
             var values: [JSONValue] = []
             values.reserveCapacity(elements.count)
@@ -164,7 +171,7 @@ extension Operand.Source {
         switch self {
         case .expression(let program): [program]
         case .list(let elements): elements.flatMap(\.programs)
-        case .constant, .variable, .firstGiven, .freshUUID, .relative: []
+        case .constant, .variable, .firstGiven, .freshUUID, .relative, .relativeVariable: []
         }
     }
 }

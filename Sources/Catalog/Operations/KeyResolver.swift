@@ -34,7 +34,13 @@ extension OperationScope {
         return operands.map(RowTarget.key)
     }
 
-    private func first(_ value: Value, _ table: Table, in file: SourceFile) -> RowTarget? {
+    /// `{where: {…}, orderBy: …}` or a variable; nil after a diagnostic.
+    func first(_ value: Value, _ table: Table, in file: SourceFile) -> RowTarget? {
+        if value.variableName != nil {
+            // Without a value it would be any row.
+            return variable(value, .generated(.firstRow(table.typeName)), isRequired: true, in: file)
+                .map(RowTarget.variable)
+        }
         guard
             let fields = inputFields(
                 value, of: "\(table.typeName)_FirstRow", offered: ["where", "orderBy"], in: file)

@@ -93,28 +93,25 @@ struct LateRows: Sendable {
         for (name, plan) in level.changes[field] ?? [] {
             guard let value = value[name], !value.isNull else { continue }
             let path = path + [name]
-            guard case .relative(let isDate) = plan else { return change(column, value, path) }
-            let inputs = GeneratedInputs(schema: schema)
-            return set(.relative(inputs.relative(value, isDate: isDate, variable, path)))
+            guard case .relative(let isDate) = plan else {
+                return GeneratedInputs(schema: schema).change(column, value, variable, path)
+            }
+            return set(.relative(RelativeTime(value, isDate: isDate, variable, path)))
         }
         return nil
     }
+}
 
-    /// `[{inc: 1}]`
-    private func change(_ column: Column, _ value: JSONValue, _ path: [String]) -> Assignment? {
-        guard let entry = value.arrayValue?.first?.objectValue?.entries.first,
-            let change = Assignment.Change(rawValue: entry.key)
-        else { return nil }
-        let place = path + ["0", entry.key]
-        guard column.type.isList || ![.date, .timestamp].contains(column.type.scalar) else {
-            let shifts = GeneratedInputs(schema: schema).amounts(entry.value, variable, place).map {
-                Assignment.Shift(unit: $0.unit, count: Operand($0.count, type: ColumnType(.int), schema: schema))
-            }
-            return shifts.isEmpty
-                ? nil : Assignment(column: column, value: .shift(isForward: change == .inc, shifts), required: [])
+/// A change that a variable of a type `[Int_Update!]` brings, `f_update: $changes`: which one is known with the request.
+struct LateChange: Sendable {
+    let variable: String
+    let schema: Schema
+
+    /// Nil where nothing is asked.
+    func assignment(of column: Column, in values: Variables) -> Assignment? {
+        values.value(variable, path: []).flatMap {
+            GeneratedInputs(schema: schema).change(column, $0, variable, [])
         }
-        let operand = Operand(.variable(variable, path: place), type: column.type, schema: schema)
-        return Assignment(column: column, value: .change(change, operand), required: operand.presence)
     }
 }
 
@@ -126,16 +123,27 @@ struct LateField: Sendable {
     let make: @Sendable (Variables) -> MutationField.Kind
 }
 
+extension Assignment {
+    fileprivate var late: LateChange? {
+        if case .late(let change) = value { change } else { nil }
+    }
+}
+
 extension RowData {
     /// Whether some of its data come late.
     var isLate: Bool {
-        late != nil || children.contains { $0.late != nil || $0.rows.contains(where: \.isLate) }
+        late != nil || given.values.contains { $0.late != nil }
+            || children.contains { $0.late != nil || $0.rows.contains(where: \.isLate) }
     }
 
     /// The row of one request.
     func bound(to values: Variables) -> RowData {
         if let late { return late.rows(in: values).first ?? self }
         var bound = self
+        bound.given = given.compactMapValues { assignment in
+            guard let late = assignment.late else { return assignment }
+            return late.assignment(of: assignment.column, in: values)
+        }
         bound.children = children.map { children in
             let rows = children.late?.rows(in: values) ?? children.rows.map { $0.bound(to: values) }
             return ChildRows(relation: children.relation, rows: rows)

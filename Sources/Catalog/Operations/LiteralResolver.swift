@@ -39,6 +39,14 @@ extension OperationScope {
             guard let table = schema.table(ofType: typeName) else { return nil }
             return constantObject(value, type, table.columns, isComplete: false, in: file)
         case .generated(let input): return constant(value, input, at: place)
+        case .relative(let isDate):
+            return constant(value, type, at: place) { coercion, json throws(GeneratedInputCoercion.Mismatch) in
+                try coercion.relative(json, isDate: isDate, "")
+            }
+        case .duration(let isDate):
+            return constant(value, type, at: place) { coercion, json throws(GeneratedInputCoercion.Mismatch) in
+                try coercion.duration(json, isDate: isDate, "")
+            }
         }
     }
 
@@ -50,17 +58,28 @@ extension OperationScope {
         case (.filter, let table?): _ = filter(value, table, in: place.file)
         case (.having, let table?): _ = having(value, table, in: place.file)
         case (.order, let table?): _ = orderTerms(value, table, in: place.file)
+        case (.firstRow, let table?): _ = first(value, table, in: place.file)
         case (.tests(let type), _): _ = tests(value, type, in: place.file)
+        case (.pattern, _): _ = pattern(value, in: place.file)
         default: break
         }
-        guard sink.count(of: .error) == errorsBefore, let json = json(value, at: place, takesWords: true) else {
-            return nil
+        guard sink.count(of: .error) == errorsBefore else { return nil }
+        return constant(value, .generated(input), at: place) { coercion, json throws(GeneratedInputCoercion.Mismatch) in
+            try coercion.coerce(json, to: input)
         }
-        var inputs = GeneratedInputCoercion(schema: schema, scalars: ScalarCoercion(enums: schema.enums))
-        do {
-            return try inputs.coerce(json, to: input)
+    }
+
+    /// A default that is checked like what a request sends.
+    private func constant(
+        _ value: GraphQLLanguage.Value, _ type: InputType, at place: Place,
+        _ coerce: (inout GeneratedInputCoercion, JSONValue) throws(GeneratedInputCoercion.Mismatch) -> JSONValue
+    ) -> JSONValue? {
+        guard let json = json(value, at: place, takesWords: true) else { return nil }
+        var coercion = GeneratedInputCoercion(schema: schema, scalars: ScalarCoercion(enums: schema.enums))
+        do throws(GeneratedInputCoercion.Mismatch) {
+            return try coerce(&coercion, json)
         } catch {
-            self.error("value-type", at: place, "\(input.typeName)\(error.path): expected \(error.expected)")
+            self.error("value-type", at: place, "\(type.nullable.text)\(error.path): expected \(error.expected)")
             return nil
         }
     }

@@ -80,7 +80,7 @@ struct ChildRows: Sendable {
 /// The columns of one row, in the order of the table.
 struct RowData: Sendable {
     /// What is given, by column field.
-    let given: [String: Assignment]
+    var given: [String: Assignment]
     /// What the node fills in when a column is not given.
     let defaults: [String: Operand]
     var children: [ChildRows] = []
@@ -101,6 +101,8 @@ struct Assignment: Sendable {
         case change(Change, Operand)
         /// `_update: [{inc: {days: 1}}]` of a date or time.
         case shift(isForward: Bool, [Shift])
+        /// A variable brings the change; before the request is there, the column may be written, and no more is known.
+        case late(LateChange)
     }
 
     /// So much of a unit; nothing when null or not sent.

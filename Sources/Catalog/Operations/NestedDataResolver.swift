@@ -1,4 +1,5 @@
 internal import GraphQLLanguage
+internal import JSON
 
 /// Data that is more than a value for a column: rows of other tables, and changes of what is there. Source: SQL Connect
 /// language §5.6.
@@ -46,6 +47,10 @@ extension OperationScope {
     /// `[{inc: 1}]`; lists take one of `append prepend add remove`.
     func changes(_ value: Value, _ column: Column, in file: SourceFile) -> [Assignment] {
         let place = Place(range: value.range, file: file)
+        if value.isNull { return [] }
+        if value.variableName != nil {
+            return changeVariable(value, column, in: file)
+        }
         let items = value.listValue ?? [value]
         guard items.count == 1, let item = items.first else {
             error("data-update", at: place, "exactly one change can be given")
@@ -61,7 +66,7 @@ extension OperationScope {
         default: offered = []
         }
         guard !offered.isEmpty else {
-            error("data-update", at: place, "\"\(column.field)\" is neither a number nor a list nor a time")
+            refuseChange(of: column, at: place)
             return []
         }
         let typeName = "\(InputType(column.type).text)_Update"
@@ -78,6 +83,26 @@ extension OperationScope {
         }
         guard let operand = operand(amount, type: column.type, in: file) else { return [] }
         return [Assignment(column: column, value: .change(change, operand), required: operand.presence)]
+    }
+
+    /// `f_update: $changes`
+    private func changeVariable(_ value: Value, _ column: Column, in file: SourceFile) -> [Assignment] {
+        guard !column.type.changes.isEmpty else {
+            refuseChange(of: column, at: Place(range: value.range, file: file))
+            return []
+        }
+        let type = InputType.list(.nonNull(.generated(.change(column.type))))
+        guard let name = variable(value, type, in: file) else { return [] }
+        if (variables[name]?.defaultValue?.arrayValue ?? []).count > 1 {
+            error(
+                "data-update", at: Place(range: value.range, file: file),
+                "the default of \"$\(name)\" has more than one change, and exactly one can be given")
+        }
+        return [Assignment(column: column, value: .late(LateChange(variable: name, schema: schema)), required: [])]
+    }
+
+    private func refuseChange(of column: Column, at place: Place) {
+        error("data-update", at: place, "\"\(column.field)\" is neither a number nor a list nor a time")
     }
 
     /// `{inc: {days: 7}}` of a date or time.

@@ -32,6 +32,8 @@ enum RowTarget: Sendable {
     /// In the order of the table's key.
     case key([Operand])
     case first(Filter, [OrderTerm])
+    /// `first: $first`: what a variable of a type `Movie_FirstRow` says, when the request is there.
+    case variable(String)
 }
 
 /// `movies(…)`, `reviews_on_movie(…)`, `actors_via_MovieActor(…)`, `movies_search(…)`.
@@ -290,6 +292,8 @@ struct FilterVariable: Sendable {
 
     let name: String
     let subject: Subject
+    /// Of the filter inside the variable.
+    var path: [String] = []
     /// Of a variable that is a list.
     var junction: Junction?
 }
@@ -325,8 +329,8 @@ enum ColumnTest: Sendable {
     case match(String, Operand, isNegated: Bool)
     /// `@>` and `&&` between lists.
     case list(String, Operand, isNegated: Bool)
-    /// What a variable of a type `String_Filter` asks of a value of the type.
-    case variable(String, ColumnType)
+    /// What a variable of a type `String_Filter` or `String_Pattern` asks.
+    case variable(String, GeneratedInput)
 
     enum NullTest: Sendable {
         case constant(Bool)

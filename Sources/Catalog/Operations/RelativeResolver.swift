@@ -2,11 +2,16 @@ internal import GraphQLLanguage
 
 /// Resolution of `{now: true, sub: {days: 7}, truncateTo: DAY}` and `{today: true, …}`. Source: SQL Connect language §5.5.
 extension OperationScope {
-    /// The value of a `…_time` or `…_date`; nil after a diagnostic.
+    /// The value of a `…_time` or `…_date`, written out or a variable; nil after a diagnostic.
     func relativeOperand(_ value: Value, type: ColumnType, in file: SourceFile) -> Operand? {
         let isDate = type.scalar == .date
+        if value.variableName != nil {
+            return variable(value, .relative(isDate: isDate), in: file).map {
+                Operand(.relativeVariable($0, isDate: isDate), type: type, schema: schema)
+            }
+        }
         let (start, given) = isDate ? ("today", "on") : ("now", "at")
-        let typeName = isDate ? "Date_Relative" : "Timestamp_Relative"
+        let typeName = InputType.relative(isDate: isDate).text
         let place = Place(range: value.range, file: file)
         guard
             let fields = inputFields(
@@ -47,11 +52,16 @@ extension OperationScope {
         return Operand(.relative(time), type: type, schema: schema)
     }
 
-    /// `{days: 7, hours: $hours}`; nil after a diagnostic.
+    /// `{days: 7, hours: $hours}` or a variable; nil after a diagnostic.
     func amounts(_ value: Value?, isDate: Bool, in file: SourceFile) -> [RelativeTime.Amount]? {
         guard let value, !value.isNull else { return [] }
         let units = isDate ? RelativeTime.Unit.ofDates : RelativeTime.Unit.allCases
-        let typeName = isDate ? "Date_Duration" : "Timestamp_Duration"
+        if value.variableName != nil {
+            return variable(value, .duration(isDate: isDate), in: file).map { name in
+                units.map { RelativeTime.Amount(unit: $0, count: .variable(name, path: [$0.rawValue])) }
+            }
+        }
+        let typeName = InputType.duration(isDate: isDate).text
         guard let fields = inputFields(value, of: typeName, offered: units.map(\.rawValue), in: file) else {
             return nil
         }

@@ -51,6 +51,31 @@ struct RelativeTime: Sendable {
     let subtract: [Amount]
     let truncateTo: Interval?
 
+    /// Of a value that a variable brought, which was checked; what it counts with is read from there.
+    init(_ value: JSONValue, isDate: Bool, _ variable: String, _ path: [String]) {
+        let given = isDate ? "on" : "at"
+        let hasBase = !(value[given]?.isNull ?? true)
+        self.init(
+            isDate: isDate, base: hasBase ? .variable(variable, path: path + [given]) : nil,
+            add: Self.amounts(value["add"], variable, path + ["add"]),
+            subtract: Self.amounts(value["sub"], variable, path + ["sub"]),
+            truncateTo: value["truncateTo"]?.stringValue.flatMap(Interval.init(rawValue:)))
+    }
+
+    static func amounts(_ value: JSONValue?, _ variable: String, _ path: [String]) -> [Amount] {
+        (value?.objectValue?.entries ?? []).compactMap { entry in
+            Unit(rawValue: entry.key).map { Amount(unit: $0, count: .variable(variable, path: path + [entry.key])) }
+        }
+    }
+
+    init(isDate: Bool, base: Operand.Source?, add: [Amount], subtract: [Amount], truncateTo: Interval?) {
+        self.isDate = isDate
+        self.base = base
+        self.add = add
+        self.subtract = subtract
+        self.truncateTo = truncateTo
+    }
+
     var identity: String {
         func text(_ amounts: [Amount]) -> String {
             amounts.map { "\($0.unit.rawValue)\($0.count.identity)" }.joined(separator: ",")

@@ -88,6 +88,7 @@ extension Operand.Source {
         case .firstGiven(let name, let paths): "$" + ([name] + (paths.first ?? [])).joined(separator: ".")
         case .expression(let program): "{\(program.text)}"
         case .freshUUID: "{uuidV4()}"
+        case .relativeVariable(let name, _): "$\(name)"
         case .relative(let time): time.isDate ? "a date counted from today" : "a time counted from now"
         case .list(let elements): "[\(elements.map(\.words).joined(separator: ", "))]"
         }
@@ -103,6 +104,8 @@ extension CoercionPlan {
         case .list(let element, _): .array([element.sample(schema)])
         case .object(_, let members):
             .object(JSONObject(members.map { ($0.name, $0.plan.sample(schema)) }))
+        case .generated(.change(let type)): .object(JSONObject([type.sampleChange(schema)]))
+        case .generated(.pattern): .object(JSONObject([("like", .string("text"))]))
         case .generated: .object(JSONObject())
         case .relative(let isDate): .object(JSONObject([(isDate ? "today" : "now", .bool(true))]))
         case .change(let type): .array([.object(JSONObject([type.sampleChange(schema)]))])

@@ -60,7 +60,7 @@ extension OperationScope {
 
     /// Ends of generated inputs that only stand inside others.
     private static let suffixesOfParts = [
-        "_FirstRow", "_Update", "_ListUpdate", "_Expr", "_ListExpr", "_Relative", "_Duration", "_Pattern", "_Embed",
+        "_Expr", "_ListExpr", "_Embed",
     ]
 
     /// Marks a variable as used; nil, after a diagnostic, if there is none of that name.
@@ -73,6 +73,18 @@ extension OperationScope {
                 help: DidYouMean.help(name, among: operation.variables.map(\.name.value)))
         }
         return nil
+    }
+
+    /// The name of the variable that stands for a whole input of the type; nil after a diagnostic.
+    /// - Parameter required: null would say nothing.
+    func variable(_ value: Value, _ type: InputType, isRequired: Bool = false, in file: SourceFile) -> String? {
+        let place = Place(range: value.range, file: file)
+        guard let variable = value.variableName.flatMap({ use(variable: $0, at: place) }) else { return nil }
+        guard variable.type.nullable == type, variable.type.isNonNull || !isRequired else {
+            mismatch(variable, expected: type.text + (isRequired ? "!" : ""), at: place)
+            return nil
+        }
+        return variable.name
     }
 
     /// The variable with the bounds that its places ask for.

@@ -87,11 +87,21 @@ indirect enum CoercionPlan: Sendable {
         case .orderDirection: self = .word(SortOrder.allCases.map(\.rawValue))
         case .key(let typeName): self = Self.key(typeName, schema)
         case .data(let typeName): self = Self.data(typeName, schema, allowance)
+        case .relative(let isDate): self = .relative(isDate: isDate)
+        case .duration(let isDate):
+            let units = isDate ? RelativeTime.Unit.ofDates : RelativeTime.Unit.allCases
+            self = .object(
+                typeName: type.text,
+                units.map { Member(name: $0.rawValue, plan: .scalar(.int), isRequired: false) })
         case .generated(let input): self = .generated(input)
         case .list(let element):
-            self = .list(
-                CoercionPlan(element, schema: schema, allowance: allowance),
-                countMax: element.isDynamic ? Self.orderCountMax : allowance?.countMax ?? Self.listCountMax)
+            let countMax =
+                switch element.nullable {
+                case .generated(.change): 1
+                case .generated: Self.orderCountMax
+                default: allowance?.countMax ?? Self.listCountMax
+                }
+            self = .list(CoercionPlan(element, schema: schema, allowance: allowance), countMax: countMax)
         case .nonNull(let inner):
             self = .nonNull(CoercionPlan(inner, schema: schema, allowance: allowance))
         }

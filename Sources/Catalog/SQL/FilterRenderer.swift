@@ -28,7 +28,7 @@ extension TemplateBuilder {
         case .aggregate(let aggregate, let test):
             return self.test(test, .text(AggregateSQL.value(aggregate, alias)))
         case .variable(let variable):
-            guard let value = bindings?.value(variable.name, path: []), !value.isNull else { return [] }
+            guard let value = bindings?.value(variable.name, path: variable.path), !value.isNull else { return [] }
             return predicate(GeneratedInputs(schema: schema).filter(variable, value), table, alias)
         }
     }
@@ -76,10 +76,10 @@ extension TemplateBuilder {
             // A list that is null includes nothing.
             let negated = .text("NOT coalesce(") + test + .text(", FALSE)")
             return when(operand.presence, isNegated ? negated : test)
-        case .variable(let name, let type):
+        case .variable(let name, let input):
             guard let value = bindings?.value(name, path: []) else { return [] }
             var items: [[Piece]] = []
-            for test in GeneratedInputs(schema: schema).tests(value, type, name, []) {
+            for test in GeneratedInputs(schema: schema).tests(value, input, name) {
                 items.append(self.test(test, column))
             }
             return [.joined(items, separator: " AND ", empty: [])]

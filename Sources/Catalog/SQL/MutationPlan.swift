@@ -318,7 +318,9 @@ extension MutationField {
     /// Whether its text may depend on what a variable holds.
     fileprivate var dependsOnVariables: Bool {
         switch kind {
-        case .late, .update(_, .first, _, _), .delete(_, .first, _), .updateMany, .deleteMany, .read: true
+        case .late, .update(_, .first, _, _), .update(_, .variable, _, _), .delete(_, .first, _),
+            .delete(_, .variable, _), .updateMany, .deleteMany, .read:
+            true
         case .insert, .insertMany, .insertTrees, .update, .delete, .native, .remote, .typeName: false
         }
     }

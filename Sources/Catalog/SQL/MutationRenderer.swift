@@ -118,6 +118,7 @@ extension TemplateBuilder {
     }
 
     private mutating func oneRow(_ target: RowTarget, _ table: Table, _ alias: String) -> [Piece] {
+        let target = bound(target, table)
         guard case .first(let filter, let order) = target else { return row(target, table, alias) }
         let inner = self.alias()
         func key(_ alias: String) -> String {
@@ -162,6 +163,7 @@ extension TemplateBuilder {
         let old = ColumnSQL.reference(assignment.column, of: alias)
         switch assignment.value {
         case .set(let operand): return [value(operand)]
+        case .late: return .text(old)
         case .shift(let isForward, let shifts):
             return shifted(old, assignment.column, isForward: isForward, shifts)
         case .change(let change, let operand):

@@ -44,7 +44,9 @@ extension TemplateBuilder {
 
     /// `WHERE …` for exactly one row, and for `first` its order and limit.
     mutating func row(_ target: RowTarget, _ table: Table, _ alias: String) -> [Piece] {
-        switch target {
+        switch bound(target, table) {
+        // Not known before the request is there.
+        case .variable: return .text(" WHERE FALSE")
         case .key(let operands):
             var tests: [[Piece]] = []
             for (column, operand) in zip(table.keyColumns, operands) {
@@ -55,6 +57,12 @@ extension TemplateBuilder {
             return [.wrapped(" WHERE ", predicate(filter, table, alias), "")]
                 + self.order(order, table, alias) + .text(" LIMIT 1")
         }
+    }
+
+    /// What a variable of a type `Movie_FirstRow` says in the request that is rendered for.
+    func bound(_ target: RowTarget, _ table: Table) -> RowTarget {
+        guard case .variable(let name) = target, let value = bindings?.value(name, path: []) else { return target }
+        return GeneratedInputs(schema: schema).firstRow(value, table, variable: name)
     }
 
     // MARK: Objects

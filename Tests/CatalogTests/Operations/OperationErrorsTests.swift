@@ -54,8 +54,34 @@ import Testing
         Row("query Q($a: Movie_Having) { movies(having: $a) { id } }", "1:44 aggregate-grouping…no aggregate"),
         Row("query Q($a: Seat_Having) { movies(having: $a) { _count } }", "1:43 variable-position"),
         Row("query Q($a: Int_Filter) { movies(where: {title: $a}) { id } }", "1:49 variable-position"),
-        Row("query Q($a: Movie_FirstRow) { movie(first: $a) { id } }", "1:13 variable-type…leaves"),
-        Row("query Q($a: Timestamp_Relative) { movies { id } }", "1:13 variable-type…leaves"),
+        Row(
+            "query Q($a: Movie_FirstRow) { movie(first: $a) { id } }",
+            "1:44 variable-position: \"$a\" of type Movie_FirstRow cannot stand where Movie_FirstRow! is expected"),
+        Row("query Q($a: Seat_FirstRow!) { movie(first: $a) { id } }", "1:44 variable-position"),
+        Row("query Q($a: String_Expr) { movies { id } }", "1:13 variable-type…leaves"),
+        Row(
+            "query Q($a: Date_Relative) { movies(where: {createdAt: {gt_time: $a}}) { id } }",
+            "1:66 variable-position: \"$a\" of type Date_Relative cannot stand where Timestamp_Relative is expected"),
+        Row(
+            "query Q($a: Date_Duration) { movies(where: {createdAt: {gt_time: {now: true, add: $a}}}) { id } }",
+            "1:83 variable-position…Timestamp_Duration"),
+        Row(
+            "query Q($a: String_Filter) { movies(where: {title: {pattern: $a}}) { id } }",
+            "1:62 variable-position…String_Pattern"),
+        Row(
+            "query Q($a: Date_Relative = {today: true, truncateTo: HOUR}) { movies { id } }",
+            "1:29 value-type: Date_Relative.truncateTo: expected WEEK, MONTH, YEAR"),
+        Row(
+            "query Q($a: String_Pattern = {like: \"a\", regex: \"b\"}) { movies { id } }", "1:30 value-type"),
+        Row(
+            "mutation M($a: [Int64_Update!]) { movie_update(id: \"00000000000040008000000000000000\", data: {releaseYear_update: $a}) }",
+            "1:115 variable-position…[Int_Update!]"),
+        Row(
+            "mutation M($a: [Int_Update!]) { movie_update(id: \"00000000000040008000000000000000\", data: {title_update: $a}) }",
+            "1:107 data-update: \"title\" is neither"),
+        Row(
+            "mutation M($a: [Int_Update!]) { movie_insert(data: {title: \"x\", releaseYear_update: $a}) }",
+            "1:65 data-update…belongs to an update"),
         Row(
             "query Q($a: Movie_Filter = {titel: {eq: \"x\"}}) { movies(where: $a) { id } }",
             "1:29 unknown-input-field…did you mean \"title\""),

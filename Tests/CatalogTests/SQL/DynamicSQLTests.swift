@@ -22,6 +22,47 @@ import Testing
         #expect(lists.parameters == [#"{"1","2"}"#])
     }
 
+    /// Patterns and rows to take: what is asked decides the text, what it is compared with does not. Times, durations
+    /// and their amounts are parameters.
+    @Test func formsOfPartsShareStatements() throws {
+        let patterns = try CatalogHarness.operation(
+            "query Q($p: String_Pattern) { movies(where: {title: {pattern: $p}}) { id } }")
+        let like = try patterns.query(#"{"p": {"like": "a%"}}"#)
+        #expect(like.parameters == ["a%"] && like.statement.single.contains(#"t1."title" LIKE $1::text"#))
+        #expect(try patterns.query(#"{"p": {"like": "b"}}"#).statement == like.statement)
+        let regex = try patterns.query(#"{"p": {"regex": "b", "invert": true, "ignoreCase": true}}"#)
+        #expect(regex.statement.single.contains(#"NOT t1."title" ~* $1::text"#))
+        #expect(try !patterns.query(#"{"p": null}"#).statement.single.contains("WHERE t1"))
+
+        let rows = try CatalogHarness.operation("query Q($f: Movie_FirstRow!) { movie(first: $f) { id } }")
+        let first = try rows.query(#"{"f": {"where": {"title": {"eq": "a"}}, "orderBy": [{"title": "DESC"}]}}"#)
+        let second = try rows.query(#"{"f": {"where": {"title": {"eq": "b"}}, "orderBy": {"title": "DESC"}}}"#)
+        #expect(first.statement == second.statement && first.parameters == ["a"])
+        #expect(try rows.query(#"{"f": {"orderBy": {"title": "DESC"}}}"#).statement != first.statement)
+        #expect(rows.lookups.isEmpty)
+
+        let times = try CatalogHarness.operation(
+            "query Q($t: Timestamp_Relative!, $d: Timestamp_Duration) { movies(where: {createdAt: {gt_time: $t, lt_time: {now: true, add: $d}}}) { id } }"
+        )
+        let one = try times.query(#"{"t": {"now": true}}"#)
+        let other = try times.query(#"{"t": {"at": "2024-02-28T12:00:00Z", "truncateTo": "DAY"}, "d": {"days": 1}}"#)
+        #expect(one.statement == other.statement)
+        #expect(other.parameters.first == "2024-02-28T00:00:00.000000Z")
+
+        let updates = try CatalogHarness.operation(
+            "mutation M($id: UUID!, $u: [Int_Update!], $d: Date_Duration) { movie_update(id: $id, data: {releaseYear_update: $u, premiere_update: [{inc: $d}]}) }"
+        )
+        func sql(_ rest: String) throws -> String {
+            let id = "00000000000040008000000000000000"
+            return try #require(updates.mutation("{\"id\": \"\(id)\"\(rest)}").steps.first).sql
+        }
+        #expect(try sql(#", "u": [{"inc": 1}]"#) == sql(#", "u": [{"inc": 2}], "d": {"years": 2}"#))
+        #expect(try sql(#", "u": [{"dec": 1}]"#).contains(#""release_year" = t1."release_year" - $"#))
+        #expect(try sql(#", "u": []"#) == sql(""))
+        #expect(try !sql("").contains("release_year"))
+        #expect(updates.tablesWrittenByKey == ["movie"])
+    }
+
     /// Rows of the same form have one statement; the number of nested rows and what they bring are the form.
     @Test func formsOfRowsShareStatements() throws {
         let operation = try CatalogHarness.operation(

@@ -1,6 +1,9 @@
 -- absent variable drops
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
 
+-- absent variable of a relative time drops
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE (t1."premiere" = $1::date) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
+
 -- and or not
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE ((t1."genre" = 'NOIR'::"genre" AND NOT (t1."title" = 'Gamma'::text)) AND (t1."rating" > '8.0'::double precision OR t1."rating" < '1.0'::double precision)) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
 
@@ -40,8 +43,14 @@ SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM 
 -- date today
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE t1."premiere" = $1::date ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
 
+-- default of a duration
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE t1."premiere" > $1::date ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
+
 -- default of a filter variable
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE (t1."genre" = ANY ($1::"genre"[]) AND t1."release_year" > $2::integer) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
+
+-- default of a relative time
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE t1."created_at" > $1::timestamp with time zone ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
 
 -- enum
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE (t1."genre" = ANY ('{"NOIR"}'::"genre"[]) AND t1."genre" <> $1::"genre") ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
@@ -133,6 +142,9 @@ SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM 
 -- null variable drops
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
 
+-- null variable of a pattern drops
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE (t1."title" LIKE 'A%'::text) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
+
 -- one-to-one
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE EXISTS (SELECT 1 FROM "movie_metadata" t2 WHERE t2."movie_id" = t1."id" AND t2."studio" = 'Zenith'::text) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
 
@@ -201,6 +213,18 @@ SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM 
 
 -- uuid in
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE t1."external_id" = ANY ('{"d0000000000040008000000000000002"}'::uuid[]) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
+
+-- variable of a duration
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE t1."created_at" >= $1::timestamp with time zone ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
+
+-- variable of a pattern
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE NOT t1."title" ~* $1::text ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
+
+-- variable of a pattern with like
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE (t1."title" LIKE $1::text AND t1."title" <> $2::text) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
+
+-- variable of a relative time
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE (t1."created_at" > $1::timestamp with time zone AND t1."premiere" < $2::date) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
 
 -- variable of filter type
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE (t1."genre" = $1::"genre" AND NOT (t1."rating" IS NULL)) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b

@@ -1,3 +1,10 @@
+-- changes from variables
+WITH w AS (UPDATE "movie" t1 SET "release_year" = t1."release_year" - $1::integer, "tags" = $2::text[] || coalesce(t1."tags", '{}'), "premiere" = (t1."premiere" + make_interval(days => coalesce($3::integer, 0), months => coalesce($4::integer, 0)))::date, "created_at" = ((t1."created_at" AT TIME ZONE 'UTC') + make_interval(mins => coalesce($5::integer, 0), hours => coalesce($6::integer, 0), days => coalesce($7::integer, 0), weeks => coalesce($8::integer, 0), months => coalesce($9::integer, 0), years => coalesce($10::integer, 0), secs => (coalesce($11::integer, 0) / 1000.0 + coalesce($12::integer, 0))::double precision)) AT TIME ZONE 'UTC' WHERE t1."id" = 'a0000000000040008000000000000001'::uuid RETURNING t1."release_year" AS "releaseYear", t1."tags" AS "tags") SELECT row_to_json(w.*)::text FROM w
+
+-- changes that no variable asks for
+WITH w AS (UPDATE "movie" t1 SET "id" = t1."id" WHERE t1."id" = 'a0000000000040008000000000000001'::uuid RETURNING t1."release_year" AS "releaseYear", t1."tags" AS "tags") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (UPDATE "movie" t1 SET "title" = 'Best'::text WHERE t1."title" = 'Beta'::text RETURNING 1) SELECT count(*)::text FROM w
+
 -- delete and its rules
 WITH w AS (DELETE FROM "movie" t1 WHERE t1."id" = 'a0000000000040008000000000000001'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
 WITH w AS (DELETE FROM "person" t1 WHERE t1."id" = 'b0000000000040008000000000000002'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
@@ -6,6 +13,9 @@ WITH w AS (DELETE FROM "movie_actor" t1 WHERE t1."movie_id" = 'a0000000000040008
 -- delete first
 WITH w AS (DELETE FROM "review" t1 WHERE (t1."id") = (SELECT t2."id" FROM "review" t2 WHERE t2."stars" <= $1::integer ORDER BY t2."stars" DESC, t2."at", t2."id" LIMIT 1 FOR UPDATE) RETURNING t1."stars" AS "stars", t1."text" AS "text") SELECT row_to_json(w.*)::text FROM w
 WITH w AS (DELETE FROM "review" t1 WHERE (t1."id") = (SELECT t2."id" FROM "review" t2 WHERE t2."stars" > '9'::integer ORDER BY t2."id" LIMIT 1 FOR UPDATE) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+
+-- delete first from a variable
+WITH w AS (DELETE FROM "review" t1 WHERE (t1."id") = (SELECT t2."id" FROM "review" t2 WHERE t2."stars" <= $1::integer ORDER BY t2."stars" DESC, t2."at", t2."id" LIMIT 1 FOR UPDATE) RETURNING t1."stars" AS "stars", t1."text" AS "text") SELECT row_to_json(w.*)::text FROM w
 
 -- deleteMany all
 WITH w AS (DELETE FROM "review" t1 RETURNING 1) SELECT count(*)::text FROM w
@@ -62,6 +72,10 @@ WITH w AS (INSERT INTO "user" AS t1 ("id") VALUES ('c'::text) RETURNING t1."id" 
 -- relative values
 WITH w AS (UPDATE "movie" t1 SET "premiere" = $1::date, "created_at" = $2::timestamp with time zone WHERE t1."id" = 'a0000000000040008000000000000002'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
 
+-- relative values from variables
+WITH w AS (UPDATE "movie" t1 SET "created_at" = $1::timestamp with time zone WHERE t1."id" = 'a0000000000040008000000000000001'::uuid RETURNING t1."premiere" AS "premiere", to_char(t1."created_at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "createdAt") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "movie" AS t1 ("id", "title", "views", "premiere", "created_at") VALUES ($1::uuid, 'New'::text, '0'::bigint, $2::date, $3::timestamp with time zone) RETURNING t1."premiere" AS "premiere", to_char(t1."created_at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "createdAt") SELECT row_to_json(w.*)::text FROM w
+
 -- transaction
 WITH w AS (INSERT INTO "user" AS t1 ("id") VALUES ('a'::text) RETURNING t1."id" AS "id") SELECT row_to_json(w.*)::text FROM w
 WITH w AS (INSERT INTO "user" AS t1 ("id") VALUES ('ann'::text) RETURNING t1."id" AS "id") SELECT row_to_json(w.*)::text FROM w
@@ -75,6 +89,9 @@ WITH w AS (UPDATE "movie_actor" t1 SET "role" = 'star'::text WHERE t1."movie_id"
 
 -- update first
 WITH w AS (UPDATE "movie" t1 SET "title" = 'First'::text WHERE (t1."id") = (SELECT t2."id" FROM "movie" t2 WHERE t2."genre" = 'NOIR'::"genre" ORDER BY t2."release_year" DESC, t2."id" LIMIT 1 FOR UPDATE) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+
+-- update first from a variable of an order alone
+WITH w AS (UPDATE "review" t1 SET "stars" = t1."stars" + $1::integer WHERE (t1."id") = (SELECT t2."id" FROM "review" t2 ORDER BY t2."stars" DESC, t2."id" LIMIT 1 FOR UPDATE) RETURNING t1."stars" AS "stars") SELECT row_to_json(w.*)::text FROM w
 
 -- update from a variable
 WITH w AS (UPDATE "movie" t1 SET "title" = $1::text, "views" = t1."views" + $2::bigint, "tags" = coalesce(t1."tags", '{}') || ARRAY(SELECT e FROM unnest($3::text[]) WITH ORDINALITY AS u(e, o) WHERE e <> ALL (coalesce(t1."tags", '{}')) ORDER BY o), "premiere" = (t1."premiere" - make_interval(days => coalesce($4::integer, 0), years => coalesce($5::integer, 0)))::date, "created_at" = $6::timestamp with time zone WHERE t1."id" = 'a0000000000040008000000000000001'::uuid RETURNING t1."title" AS "title", t1."views"::text AS "views", t1."premiere" AS "premiere") SELECT row_to_json(w.*)::text FROM w

@@ -35,6 +35,18 @@ SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM 
 -- lookup first
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE t1."genre" = 'NOIR'::"genre" ORDER BY t1."release_year" DESC, t1."id" LIMIT 1) r) AS "movie") r OFFSET 0) b
 
+-- lookup first variable
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE t1."genre" = $1::"genre" ORDER BY t1."release_year" DESC, t1."id" LIMIT 1) r) AS "movie") r OFFSET 0) b
+
+-- lookup first variable default
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE t1."title" = $1::text ORDER BY t1."id" LIMIT 1) r) AS "movie") r OFFSET 0) b
+
+-- lookup first variable of an order alone
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."title" AS "title" FROM "movie" t1 ORDER BY t1."rating", t1."id" LIMIT 1) r) AS "movie") r OFFSET 0) b
+
+-- lookup first with variables inside
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE (t1."title" <> $1::text AND t1."release_year" < $2::integer) ORDER BY t1."title" DESC, t1."id" LIMIT 1) r) AS "movie") r OFFSET 0) b
+
 -- metadata without search
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT NULL::double precision AS "distance", NULL::double precision AS "relevance", '_Metadata'::text AS "__typename") r) AS "_metadata" FROM "movie" t1 WHERE t1."id" = 'a0000000000040008000000000000001'::uuid) r) AS "movie") r OFFSET 0) b
 
