@@ -96,7 +96,9 @@ struct ConnectorSources: Sendable {
                 help: DidYouMean.help(fragment.typeCondition.value, among: api.outputTypes.sorted()))
         }
         // `@check` is read where the fragment is spread.
-        for directive in fragment.directives where directive.name.value != "check" {
+        for directive in fragment.directives {
+            directive.checkArguments(in: file, &sink)
+            if directive.name.value == "check" { continue }
             sink.report(
                 .error, rule: "unknown-directive", at: directive.range, in: file,
                 "@\(directive.name.value) is not offered on fragment definitions")

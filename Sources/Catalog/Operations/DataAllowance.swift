@@ -32,6 +32,7 @@ extension OperationScope {
         var allowance: DataAllowance?
         for directive in definition.directives {
             let place = Place(range: directive.range, file: file)
+            directive.checkArguments(in: file, &sink)
             if directive.name.value == "retired" {
                 checkRetired(directive, in: file)
                 continue

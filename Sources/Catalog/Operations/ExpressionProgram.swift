@@ -2,6 +2,11 @@ package import CEL
 package import JSON
 package import LiveModel
 
+/// What `auth` has in expressions and conditions. Source: SQL Connect language §5.1, "CEL bindings".
+enum AuthBinding {
+    static let fields = ["uid", "token"]
+}
+
 /// A CEL expression of an operation: `@auth(expr:)`, `id_expr`, `eq_expr`, `@default(expr:)`, `@check(expr:)`.
 ///
 /// It sees `auth` (null when signed out; what is selected below is then null), `vars.<name>`, `request.time` and
@@ -63,6 +68,24 @@ package struct ExpressionProgram: Sendable {
             default: nil
             }
         }
+    }
+
+    /// Fields of `auth` that it reads and that no `auth` has.
+    var strangersOfAuth: Set<String> {
+        Set(
+            program.attributes.compactMap { attribute in
+                switch attribute.root {
+                case "auth": attribute.fields.first
+                case "request" where attribute.fields.first == "auth": attribute.fields.dropFirst().first
+                default: nil
+                }
+            }
+        ).subtracting(AuthBinding.fields)
+    }
+
+    /// Keys of `response` that it names.
+    var responseKeys: Set<String> {
+        Set(program.attributes.filter { $0.root == "response" }.compactMap(\.fields.first))
     }
 
     package func evaluate(

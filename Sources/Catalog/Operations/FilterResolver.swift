@@ -131,6 +131,10 @@ extension OperationScope {
     private func test(_ name: String, _ value: Value, _ type: ColumnType, in file: SourceFile) -> [ColumnTest] {
         let element = ColumnType(type.scalar)
         let list = ColumnType(type.scalar, isList: true)
+        if value.isNull, !["eq", "ne"].contains(name) {
+            refuseNull(name, at: value, in: file)
+            return []
+        }
         switch name {
         case "isNull": return nullTest(value, in: file)
         case "in", "nin":
@@ -165,13 +169,12 @@ extension OperationScope {
         }
         guard operand.isNullConstant else { return [.compare(symbol, operand)] }
         // Written out in the operation, null is meant: it asks for rows without a value.
-        switch name {
-        case "eq": return [.isNull(.constant(true))]
-        case "ne": return [.isNull(.constant(false))]
-        default:
-            error("value-type", at: Place(range: value.range, file: file), "\(name) cannot compare with null")
-            return []
-        }
+        return [.isNull(.constant(name == "eq"))]
+    }
+
+    /// No row would match it.
+    private func refuseNull(_ name: String, at value: Value, in file: SourceFile) {
+        error("value-type", at: Place(range: value.range, file: file), "\(name) cannot compare with null")
     }
 
     private func nullTest(_ value: Value, in file: SourceFile) -> [ColumnTest] {
@@ -196,7 +199,6 @@ extension OperationScope {
 
     /// `{like: "A%", ignoreCase: true}`, `{regex: "^A", invert: true}` or a variable.
     func pattern(_ value: Value, in file: SourceFile) -> [ColumnTest] {
-        if value.isNull { return [] }
         if value.variableName != nil { return testVariable(value, .pattern, in: file) }
         let offered = ["like", "regex", "ignoreCase", "invert"]
         guard let fields = inputFields(value, of: "String_Pattern", offered: offered, in: file) else { return [] }
@@ -209,6 +211,10 @@ extension OperationScope {
         guard patterns.count == 1, let (name, text) = patterns.first else {
             error(
                 "value-type", at: Place(range: value.range, file: file), "a pattern has either \"like\" or \"regex\"")
+            return []
+        }
+        if text.isNull {
+            refuseNull(name.value, at: text, in: file)
             return []
         }
         let symbol = name.value == "like" ? (ignoreCase ? "ILIKE" : "LIKE") : (ignoreCase ? "~*" : "~")

@@ -237,6 +237,11 @@ extension OperationScope {
             return Operand(.freshUUID(place: nextPlace()), type: type, schema: schema)
         }
         guard var program = expression(text, expecting: nil, at: place, in: .value) else { return nil }
+        if let deduced = try? ExpressionProgram.environment.deduceType(text), !DefaultExpression.mayFit(deduced, type) {
+            error(
+                "expression", at: place, "it gives \(deduced.description), expected \(InputType(type).text)")
+            return nil
+        }
         program.enums = schema.enums
         expressions.append(program)
         return Operand(.expression(program), type: type, schema: schema, pattern: pattern)
@@ -282,6 +287,11 @@ extension OperationScope {
                 "expression", at: place, "an expression of an operation cannot read request.\(field)",
                 help: "it sees auth, vars, request.time and request.operationName")
         }
+        for name in program.strangersOfAuth.sorted() {
+            error(
+                "expression", at: place, "there is no auth.\(name)",
+                help: DidYouMean.help(name, among: AuthBinding.fields) ?? "auth has uid and token")
+        }
         if program.readsThis, location != .check {
             error("expression", at: place, "\"this\" is the value of a @check and nothing here")
         }
@@ -289,9 +299,14 @@ extension OperationScope {
             error(
                 "expression", at: place, "\"response\" is what earlier fields of a mutation gave; here is none",
                 help: "it can be read in @check and in values of a mutation")
+        } else if location == .check, !mayLackFragments {
+            for key in program.responseKeys.subtracting(rootKeys).sorted() {
+                error(
+                    "expression", at: place, "\"response\" has no \"\(key)\": no field of the operation is called so",
+                    help: DidYouMean.help(key, among: rootKeys.sorted()))
+            }
         } else if location == .value {
-            let read = program.program.attributes.filter { $0.root == "response" }.compactMap(\.fields.first)
-            for key in Set(read).subtracting(keysBefore).sorted() {
+            for key in program.responseKeys.subtracting(keysBefore).sorted() {
                 error(
                     "expression", at: place,
                     "\"response\" has no \"\(key)\" yet: fields run in their order, and none before is called so",

@@ -56,7 +56,7 @@ extension OperationScope {
             }
         case .update(let table):
             let arguments = arguments(of: field, offered: targetArguments(of: table) + ["data"])
-            let target = target(of: field, arguments, table)
+            let target = writtenRow(of: field, arguments, table)
             let row = data(of: field, arguments).flatMap { self.row($0, table, .update, in: field.file) }
             let returning = returned(field, table)
             guard let target, let row else { return nil }
@@ -70,7 +70,7 @@ extension OperationScope {
             return Self.kind([row]) { .updateMany(table, filter.0, $0.first?.ordered(table) ?? [], filter.1) }
         case .delete(let table):
             let arguments = arguments(of: field, offered: targetArguments(of: table))
-            let target = target(of: field, arguments, table)
+            let target = writtenRow(of: field, arguments, table)
             let returning = returned(field, table)
             return target.map { .delete(table, $0, returning) }
         case .deleteMany(let table):
@@ -160,6 +160,19 @@ extension OperationScope {
         return rows.count == elements.count ? (.literal(rows), nil) : nil
     }
 
+    /// The one row of an update or a delete.
+    private func writtenRow(of field: SelectedField, _ arguments: [String: Value], _ table: Table) -> RowTarget? {
+        let target = target(of: field, arguments, table)
+        if case .first(let filter, _)? = target, filter.isEmpty,
+            let condition = arguments["first"]?.objectFields?.first(where: { $0.name.value == "where" })
+        {
+            error(
+                "every-row", at: field.place(condition.value.range), "the filter says nothing",
+                help: "leave it out if any row will do")
+        }
+        return target
+    }
+
     /// `where` or `all: true`.
     private func manyFilter(
         _ field: SelectedField, _ arguments: [String: Value], _ table: Table
@@ -167,7 +180,7 @@ extension OperationScope {
         switch (arguments["where"], arguments["all"]) {
         case (let value?, nil):
             let filter = filter(value, table, in: field.file)
-            if filter.isEmpty, !value.isNull {
+            if filter.isEmpty {
                 // Without this an empty filter would read like a condition and mean every row.
                 error(
                     "every-row", at: field.place(value.range), "the filter says nothing",

@@ -81,7 +81,9 @@ extension OperationScope {
             }
             return []
         }
-        guard let operand = operand(amount, type: column.type, in: file) else { return [] }
+        guard !isNullAmount(name, amount, in: file), let operand = operand(amount, type: column.type, in: file) else {
+            return []
+        }
         return [Assignment(column: column, value: .change(change, operand), required: operand.presence)]
     }
 
@@ -101,6 +103,14 @@ extension OperationScope {
         return [Assignment(column: column, value: .late(LateChange(variable: name, schema: schema)), required: [])]
     }
 
+    /// What is there would become null.
+    private func isNullAmount(_ name: Name, _ amount: Value, in file: SourceFile) -> Bool {
+        if amount.isNull {
+            error("data-update", at: Place(range: amount.range, file: file), "\"\(name.value)\" cannot be null")
+        }
+        return amount.isNull
+    }
+
     private func refuseChange(of column: Column, at place: Place) {
         error("data-update", at: place, "\"\(column.field)\" is neither a number nor a list nor a time")
     }
@@ -113,7 +123,9 @@ extension OperationScope {
             error("data-update", at: Place(range: item.range, file: file), "give one of inc, dec")
             return []
         }
-        guard let amounts = amounts(amount, isDate: column.type.scalar == .date, in: file) else { return [] }
+        guard !isNullAmount(name, amount, in: file),
+            let amounts = amounts(amount, isDate: column.type.scalar == .date, in: file)
+        else { return [] }
         let shifts = amounts.map {
             Assignment.Shift(unit: $0.unit, count: Operand($0.count, type: ColumnType(.int), schema: schema))
         }

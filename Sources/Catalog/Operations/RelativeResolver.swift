@@ -31,6 +31,12 @@ extension OperationScope {
             return nil
         }
         if let value = field(given) {
+            guard !value.isNull else {
+                error(
+                    "relative-time", at: Place(range: value.range, file: file),
+                    "\"\(given)\" is what it counts from and cannot be null")
+                return nil
+            }
             guard let operand = operand(value, type: ColumnType(type.scalar), in: file) else { return nil }
             base = operand.source
         }

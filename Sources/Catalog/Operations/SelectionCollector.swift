@@ -37,6 +37,25 @@ extension OperationScope {
         return collection.fields
     }
 
+    /// Keys of the operation's fields, its fragments put in place.
+    var rootKeys: Set<String> {
+        var keys: Set<String> = []
+        var visited: Set<String> = []
+        func add(_ set: SelectionSet) {
+            for selection in set.selections {
+                switch selection {
+                case .field(let field): keys.insert(field.responseKey)
+                case .inlineFragment(let fragment): add(fragment.selectionSet)
+                case .fragmentSpread(let spread):
+                    guard visited.insert(spread.name.value).inserted else { continue }
+                    if let fragment = fragments[spread.name.value] { add(fragment.definition.selectionSet) }
+                }
+            }
+        }
+        add(operation.selectionSet)
+        return keys
+    }
+
     private struct FieldCollection {
         let typeName: String
         var fields: [SelectedField] = []

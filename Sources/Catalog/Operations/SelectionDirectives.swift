@@ -20,8 +20,12 @@ extension OperationScope {
         var result = SelectionDirectives()
         for directive in directives {
             let place = Place(range: directive.range, file: file)
+            directive.checkArguments(in: file, &sink)
             switch directive.name.value {
             case "skip", "include":
+                if directives.all(named: directive.name.value).count > 1 {
+                    error("directive-arguments", at: place, "@\(directive.name.value) may be given once")
+                }
                 result.inclusion = result.inclusion.and(inclusion(directive, in: file))
             case "check":
                 // Those of fragments are about the object around and are read there.

@@ -5,6 +5,7 @@ extension OperationScope {
     func checkDirectives() {
         for directive in operation.directives {
             let place = Place(range: directive.range, file: file)
+            directive.checkArguments(in: file, &sink)
             switch directive.name.value {
             // Read where they belong: `resolveAuth`, `resolveRefresh`, `rootPolicy`.
             case "auth", "refresh", "check": continue
@@ -33,6 +34,18 @@ extension OperationScope {
                     help: DidYouMean.help(
                         directive.name.value, among: ["auth", "refresh", "transaction", "check", "retired"]))
             }
+        }
+    }
+}
+
+extension Directive {
+    /// Each argument at most once (GraphQL specification §5.4.2).
+    func checkArguments(in file: SourceFile, _ sink: inout DiagnosticSink) {
+        var seen: Set<String> = []
+        for argument in arguments where !seen.insert(argument.name.value).inserted {
+            sink.report(
+                .error, rule: "unique-argument", at: argument.name.range, in: file,
+                "the argument \"\(argument.name.value)\" is given twice")
         }
     }
 }

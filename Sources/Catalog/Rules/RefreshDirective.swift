@@ -26,7 +26,13 @@ extension OperationScope {
                     everyMs = min(everyMs ?? interval, interval)
                 case "onMutationExecuted":
                     // A single object stands for a list of one.
-                    for event in argument.value.listValue ?? [argument.value] {
+                    let events = argument.value.listValue ?? [argument.value]
+                    if events.isEmpty {
+                        error(
+                            "refresh", at: Place(range: argument.value.range, file: file),
+                            "\"onMutationExecuted\" names no mutation")
+                    }
+                    for event in events {
                         if let trigger = trigger(event, index: triggers.count) { triggers.append(trigger) }
                     }
                 default:
@@ -135,6 +141,13 @@ extension OperationScope {
                     "refresh-condition", at: place, "a condition cannot read \(attribute.root).\(field)",
                     help: DidYouMean.help(field, among: ["variables", "auth"])
                         ?? "it sees request and mutation, each with .variables and .auth")
+                return nil
+            }
+            if field == "auth", attribute.fields.count > 1, !AuthBinding.fields.contains(attribute.fields[1]) {
+                error(
+                    "refresh-condition", at: place,
+                    "a condition cannot read \(attribute.root).auth.\(attribute.fields[1])",
+                    help: DidYouMean.help(attribute.fields[1], among: AuthBinding.fields) ?? "auth has uid and token")
                 return nil
             }
             if attribute.root == "request", field == "variables", attribute.fields.count > 1 {

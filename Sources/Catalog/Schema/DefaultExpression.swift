@@ -26,13 +26,18 @@ enum DefaultExpression {
         }
     }
 
-    /// Times and dates may come as text, numbers of either kind become the column's.
-    private static func mayFit(_ deduced: CELType, _ type: ColumnType) -> Bool {
-        if deduced == .dyn || deduced == .null { return true }
+    /// Times and dates may come as text, numbers of either kind become the column's. False only where no value of the
+    /// expression can become one of the type.
+    static func mayFit(_ deduced: CELType, _ type: ColumnType) -> Bool {
+        switch deduced {
+        case .dyn, .null, .error, .abstract, .wrapper, .typeParameter: return true
+        default: break
+        }
         if type.isList { if case .list = deduced { return true } else { return false } }
         switch type.scalar {
         case .uuid, .string, .enumeration: return deduced == .string
-        case .int, .int64: return [.int, .uint].contains(deduced)
+        case .int: return [.int, .uint, .double].contains(deduced)
+        case .int64: return [.int, .uint, .double, .string].contains(deduced)
         case .float: return [.int, .uint, .double].contains(deduced)
         case .boolean: return deduced == .bool
         case .date, .timestamp: return [.timestamp, .string].contains(deduced)

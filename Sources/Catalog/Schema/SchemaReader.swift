@@ -116,7 +116,8 @@ struct SchemaReader {
         }
         if ["Query", "Mutation", "Subscription"].contains(text) {
             return refuse(
-                "definition-not-offered", "type \(text): root fields are generated; custom resolvers are not offered")
+                "definition-not-offered",
+                "type \(text): root fields are generated; those of custom resolvers stand in a schema of their own")
         }
         if ScalarType.named(text) != nil || text == "ID" {
             return refuse("reserved-name", "\"\(text)\" is the name of a scalar")

@@ -54,6 +54,54 @@ import Testing
         Row("query Q($a: Movie_Having) { movies(having: $a) { id } }", "1:44 aggregate-grouping…no aggregate"),
         Row("query Q($a: Seat_Having) { movies(having: $a) { _count } }", "1:43 variable-position"),
         Row("query Q($a: Int_Filter) { movies(where: {title: $a}) { id } }", "1:49 variable-position"),
+        Row("query Q { movies @check(message: \"a\", message: \"b\") { id } }", "1:39 unique-argument"),
+        Row("query Q @auth(level: USER, level: PUBLIC) { movies { id } }", "1:28 unique-argument"),
+        Row("query Q @refresh(every: {seconds: 10}, every: {seconds: 20}) { movies { id } }", "1:40 unique-argument"),
+        Row(
+            "mutation M($d: Movie_Data! @allow(fields: \"title\", fields: \"rating\")) { movie_insert(data: $d) }",
+            "1:52 unique-argument"),
+        Row(
+            "query Q { movies { ...F } } fragment F on Movie @check(expr: \"true\", expr: \"false\") { id }",
+            "1:70 unique-argument"),
+        Row(
+            "query Q { movies @skip(if: true) @skip(if: false) { id } }", "1:18 directive-arguments…once",
+            "1:34 directive-arguments"),
+        Row(
+            "query Q @auth(expr: \"auth.userId == 'x'\") { movies { id } }", "1:21 expression: there is no auth.userId"),
+        Row("query Q @auth(expr: \"request.auth.tokn.x\") { movies { id } }", "1:21 expression…did you mean \"token\""),
+        Row(
+            "query Q @refresh(onMutationExecuted: {operation: \"M\", condition: \"mutation.auth.role == 'x'\"}) { movies { id } } mutation M { movie_deleteMany(all: true) }",
+            "1:66 refresh-condition: a condition cannot read mutation.auth.role"),
+        Row(
+            "mutation M { movie_insert(data: {title: \"x\", releaseYear_expr: \"'x'\"}) }",
+            "1:64 expression: it gives string, expected Int"),
+        Row(
+            "query Q { movies(where: {releaseYear: {eq_expr: \"'x'\"}}) { id } }",
+            "1:49 expression: it gives string, expected Int"),
+        Row("query Q @refresh(onMutationExecuted: []) { movies { id } }", "1:38 refresh…names no mutation"),
+        Row("query Q { movies(where: {title: {in: null}}) { id } }", "1:38 value-type: in cannot compare with null"),
+        Row("query Q { movies(where: {title: {contains: null}}) { id } }", "1:44 value-type: contains cannot"),
+        Row("query Q { movies(where: {title: {isNull: null}}) { id } }", "1:42 value-type: isNull cannot"),
+        Row("query Q { movies(where: {tags: {includes: null}}) { id } }", "1:43 value-type: includes cannot"),
+        Row("query Q { movies(where: {title: {pattern: null}}) { id } }", "1:43 value-type: pattern cannot"),
+        Row("query Q { movies(where: {title: {pattern: {like: null}}}) { id } }", "1:50 value-type: like cannot"),
+        Row(
+            "query Q { movies(where: {createdAt: {gt_time: {at: null}}}) { id } }",
+            "1:52 relative-time: \"at\" is what it counts from"),
+        Row(
+            "mutation M { movie_update(id: \"00000000000040008000000000000000\", data: {releaseYear_update: [{inc: null}]}) }",
+            "1:101 data-update: \"inc\" cannot be null"),
+        Row(
+            "mutation M { movie_update(id: \"00000000000040008000000000000000\", data: {premiere_update: [{dec: null}]}) }",
+            "1:98 data-update: \"dec\" cannot be null"),
+        Row("mutation M { movie_deleteMany(where: null) }", "1:38 every-row"),
+        Row("mutation M { movie_delete(first: {where: {title: null}}) }", "1:42 every-row: the filter says nothing"),
+        Row(
+            "query Q { movies @check(expr: \"response.movie != null\") { id } }",
+            "1:31 expression…did you mean \"movies\""),
+        Row(
+            "query Q { ...F } fragment F on Query { a: movies @check(expr: \"response.b != null\") { id } }",
+            "1:63 expression: \"response\" has no \"b\""),
         Row(
             "query Q($a: Movie_FirstRow) { movie(first: $a) { id } }",
             "1:44 variable-position: \"$a\" of type Movie_FirstRow cannot stand where Movie_FirstRow! is expected"),
