@@ -172,6 +172,59 @@ extension Language {
             }
         }
 
+        /// `IF NOT EXISTS` looks at names only: what is there under the name of an index is told, not passed over.
+        @Test func takenNamesAreTold() async throws {
+            let schema = try Catalog.compile(
+                Project(
+                    serviceID: "test",
+                    schemaFiles: [
+                        SourceFile(
+                            path: "schema.gql",
+                            text: """
+                                type Note @table { text: String @index size: Int @index @unique day: Date @index }
+                                """)
+                    ],
+                    connectors: [
+                        ConnectorSource(
+                            id: "main", files: [SourceFile(path: "q.gql", text: "query Q { notes { text } }")])
+                    ])
+            ).schema
+            let tables = """
+                CREATE TABLE note (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), text text, size int, day date);
+                CREATE TABLE other (n int);
+                CREATE INDEX note_text_idx ON other (n);
+                CREATE INDEX note_size_idx ON note (size) WHERE size > 5;
+                CREATE SEQUENCE note_day_idx
+                """
+            try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
+                func plan(_ permissions: Migration.Permissions) async throws -> MigrationPlan {
+                    let rows = try await pool.query(Statement(Migration.introspectionSQL()))
+                    let found = try DatabaseDescription(parsing: try #require(rows.rows.first?.string(0)))
+                    return Migration.plan(schema, existing: found, allowing: permissions)
+                }
+                let told = try await plan([]).refused.map(\.message)
+                #expect(
+                    told.contains("the name \"note_text_idx\" of an index is taken by an index of \"other\""), "\(told)"
+                )
+                #expect(told.contains("the name \"note_day_idx\" of an index is taken by another relation"))
+                #expect(told.contains("index \"note_size_idx\" exists with another definition"))
+                #expect(told.count == 3)
+                let forced = try await plan(.rewrites)
+                #expect(forced.refused.count == 2)
+                #expect(forced.steps.map(\.summary).contains("drop index note_size_idx"), "\(forced.steps)")
+
+                // Whoever came first: an index of another table is none of this one.
+                let step = try #require(
+                    Migration.create(schema).first { $0.summary == "create index note_text_idx" })
+                for sql in step.concurrently { try await pool.script(sql) }
+                let check = Statement(try #require(step.concurrent?.checkSQL))
+                #expect(try await pool.query(check).rows.first?.bool(0) == false)
+                try await pool.script("DROP INDEX note_text_idx")
+                for sql in step.concurrently { try await pool.script(sql) }
+                #expect(try await pool.query(check).rows.first?.bool(0) == true)
+            }
+        }
+
         /// The index holds the very expression that searches ask for.
         @Test func searchesUseTheirIndex() async throws {
             try await LanguageServer.withOwnDatabase { pool in

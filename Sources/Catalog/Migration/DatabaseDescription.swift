@@ -48,6 +48,9 @@ package struct DatabaseDescription: Sendable {
     package var enums: [String: [String]]
     /// Views and materialized views.
     package var views: [String] = []
+    /// Every relation of the schema, indexes and sequences among them, by name: the table that an index is of, itself
+    /// otherwise. Their names exclude each other.
+    package var relations: [String: String] = [:]
     /// Extensions that are installed in the database, or could be.
     package var extensions: [String: ExtensionState] = [:]
 
@@ -87,6 +90,7 @@ package struct DatabaseDescription: Sendable {
             enums[try Self.text(type, "name", "enums[\(index)]")] = try Self.texts(type, "values", "enums[\(index)]")
         }
         views = (root["views"]?.arrayValue ?? []).compactMap(\.stringValue)
+        for entry in root["relations"]?.objectValue?.entries ?? [] { relations[entry.key] = entry.value.stringValue }
         for entry in root["extensions"]?.objectValue?.entries ?? [] {
             extensions[entry.key] = entry.value.stringValue.flatMap(ExtensionState.init(rawValue:))
         }

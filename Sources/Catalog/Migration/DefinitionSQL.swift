@@ -140,15 +140,16 @@ struct DefinitionSQL {
     ) -> SQLStatement {
         let rest = "IF NOT EXISTS \(SQLName.quoted(name)) ON \(qualified(table.name))\(definition)"
         let index = QualifiedName(namespace: namespace, name: name)
+        let indexed = QualifiedName(namespace: namespace, name: table.name)
         let divided = partitioning.map {
             PartitionedIndex(
-                what: what, name: index, table: QualifiedName(namespace: namespace, name: table.name),
-                definition: definition, partitions: $0.partitions)
+                what: what, name: index, table: indexed, definition: definition, partitions: $0.partitions)
         }
         return SQLStatement(
             "CREATE \(what) \(rest)", summary: summary,
             concurrent: divided?.build
-                ?? ConcurrentBuild(parts: ["CREATE \(what) CONCURRENTLY \(rest)"], whole: nil, index: index))
+                ?? ConcurrentBuild(
+                    parts: ["CREATE \(what) CONCURRENTLY \(rest)"], whole: nil, index: index, table: indexed))
     }
 
     /// Names of the indexes that the schema gives a table.

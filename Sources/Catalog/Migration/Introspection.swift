@@ -119,6 +119,12 @@ extension Migration {
             SELECT pg_catalog.json_agg(r.relname ORDER BY r.relname)
             FROM pg_catalog.pg_class r
             WHERE r.relnamespace = (SELECT oid FROM space) AND r.relkind IN ('v', 'm', 'f')), '[]'::json),
+          'relations', coalesce((
+            SELECT pg_catalog.json_object_agg(c.relname, coalesce(r.relname, c.relname))
+            FROM pg_catalog.pg_class c
+            LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid
+            LEFT JOIN pg_catalog.pg_class r ON r.oid = i.indrelid
+            WHERE c.relnamespace = (SELECT oid FROM space)), '{}'::json),
           'extensions', coalesce((
             SELECT pg_catalog.json_object_agg(
               x.name, CASE WHEN x.installed_version IS NULL THEN 'available' ELSE 'installed' END)

@@ -73,6 +73,6 @@ struct PartitionedIndex {
         return ConcurrentBuild(
             parts: parts,
             whole: "CREATE \(what) IF NOT EXISTS \(SQLName.quoted(name.name)) ON \(table.quoted)\(definition)",
-            index: name)
+            index: name, table: table)
     }
 }

@@ -29,10 +29,12 @@ package struct ConcurrentBuild: Sendable, Hashable {
     /// not wait for them long.
     package let whole: String?
     package let index: QualifiedName
+    package let table: QualifiedName
 
-    /// Returns one row with one boolean: whether the index serves.
+    /// Returns one row with one boolean: whether the index serves its table.
     package var checkSQL: String {
-        "SELECT i.indisvalid FROM pg_catalog.pg_index i"
-            + " WHERE i.indexrelid = \(SQLName.literal(index.quoted))::pg_catalog.regclass"
+        "SELECT count(*) > 0 FROM pg_catalog.pg_index i"
+            + " WHERE i.indisvalid AND i.indexrelid = pg_catalog.to_regclass(\(SQLName.literal(index.quoted)))"
+            + " AND i.indrelid = pg_catalog.to_regclass(\(SQLName.literal(table.quoted)))"
     }
 }

@@ -210,7 +210,7 @@ struct IndexUnfinished: Error, CustomStringConvertible {
     let summary: String
 
     var description: String {
-        "\(summary): Postgres calls the index invalid, so it serves nothing; freshet migrate once more builds it anew"
+        "\(summary): the table has no valid index of that name; freshet migrate once more says why, or builds it anew"
     }
 }
 
