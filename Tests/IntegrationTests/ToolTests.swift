@@ -316,7 +316,11 @@ struct ToolTests {
                     // Of the whole table only: an index of the partition by itself is not in its way.
                     try await writer.begin()
                     try await writer.execute("LOCK TABLE ONLY visit IN ROW EXCLUSIVE MODE")
-                    async let migrated = output(["migrate", project, "--concurrently", "--set", "postgres.url=\(url)"])
+                    let arguments = ["migrate", project, "--concurrently", "--set", "postgres.url=\(url)"]
+                    let hasty = ["migrate.lockTimeoutMs=50ms", "migrate.lockTotalMs=0ms"].flatMap { ["--set", $0] }
+                    let refused = try await output(arguments + hasty, code: 1)
+                    #expect(refused.contains("a table was not free in 0 ms (migrate.lockTotalMs)"), "\(refused)")
+                    async let migrated = output(arguments)
                     let waits: Statement =
                         "SELECT count(*) > 0 FROM pg_locks WHERE relation = 'visit'::regclass AND NOT granted"
                     while try await pool.query(waits).rows.first?.bool(0) != true { await Task.yield() }

@@ -196,6 +196,18 @@ extension Settings {
         }
     }
 
+    package struct Migrate: Sendable, Hashable {
+        package var lockTimeoutMs: Int
+        package var lockPauseMs: Int
+        package var lockTotalMs: Int
+
+        init(_ values: SettingValues) {
+            lockTimeoutMs = values.int("migrate.lockTimeoutMs")
+            lockPauseMs = values.int("migrate.lockPauseMs")
+            lockTotalMs = values.int("migrate.lockTotalMs")
+        }
+    }
+
     package struct Resolvers: Sendable, Hashable {
         package var inFlightMax: Int
         package var answerBytesMax: Int

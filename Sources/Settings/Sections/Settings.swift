@@ -14,6 +14,7 @@ package struct Settings: Sendable, Hashable {
     package var admin: Admin
     package var drain: Drain
     package var deploy: Deploy
+    package var migrate: Migrate
     package var resolvers: Resolvers
     package var log: Log
     package var dev: Dev
@@ -38,6 +39,7 @@ package struct Settings: Sendable, Hashable {
         admin = Admin(values)
         drain = Drain(values)
         deploy = Deploy(values)
+        migrate = Migrate(values)
         resolvers = Resolvers(values)
         log = Log(values)
         dev = Dev(values)

@@ -2,7 +2,8 @@
 /// `config/freshet.yaml` all come from here; the struct `Settings` reads from here and a test compares the two.
 package enum SettingTable {
     package static let keys: [SettingKey] =
-        cluster + http + postgres + redis + worker + gateway + api + outbox + auth + admin + drain + deploy + resolvers
+        cluster + http + postgres + redis + worker + gateway + api + outbox + auth + admin + drain + deploy + migrate
+        + resolvers
         + log + dev
         + limits
 
@@ -23,6 +24,7 @@ package enum SettingTable {
         ("admin", "Health, metrics and the admin page."),
         ("drain", "How a node leaves on SIGTERM. Whoever ends it must allow the sum of the three, and some seconds."),
         ("deploy", "How a version of the project gives way to the next one; the same on all nodes."),
+        ("migrate", "How `freshet migrate --concurrently` gives way to writers."),
         ("resolvers", "Requests to custom resolvers; where they are and their time-outs say dataconnect.yaml."),
         ("log", "What is written to standard error."),
         ("dev", "Only for `freshet dev`."),
@@ -301,6 +303,15 @@ extension SettingTable {
         ),
         .int("deploy.versionsMax", 4, in: 1...64, "Versions that a node serves beside the current one."),
         .int("deploy.historyMax", 20, in: 1...400, "Deployments kept in the database."),
+    ]
+
+    private static let migrate: [SettingKey] = [
+        .duration(
+            "migrate.lockTimeoutMs", 500, in: 10...minute,
+            "How long it waits for a table's lock at a time; statements that come meanwhile wait behind it."),
+        .duration(
+            "migrate.lockPauseMs", 1000, in: 10...minute, "Time between two attempts, in which the others go on."),
+        .duration("migrate.lockTotalMs", 10 * minute, in: 0...24 * hour, "Time after which it gives up."),
     ]
 
     private static let log: [SettingKey] = [

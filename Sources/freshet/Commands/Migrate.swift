@@ -22,8 +22,8 @@ struct Migrate: AsyncParsableCommand {
     @Flag(
         help: """
             Build indexes while others write (CREATE INDEX CONCURRENTLY; of a partitioned table, partition by \
-            partition): slower, and not all or nothing. What needs a table's lock gives way to writers after half a \
-            second and tries again, for ten minutes.
+            partition): slower, and not all or nothing. What needs a table's lock gives way to writers \
+            and tries again (settings `migrate`).
             """)
     var concurrently = false
 
@@ -68,7 +68,8 @@ struct Migrate: AsyncParsableCommand {
                 guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
             } else {
                 let done = try await database.migrate(
-                    catalog.schema, isConcurrent: concurrently, allowing: permissions, tell: Self.tell,
+                    catalog.schema, concurrently: concurrently ? settings.migrate : nil, allowing: permissions,
+                    tell: Self.tell,
                     waits: { Terminal.error("another migration is under way; waiting for its end") })
                 for line in done { Terminal.out(line) }
                 try await database.pool.script(ServiceSchema.sql)

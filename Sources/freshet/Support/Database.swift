@@ -2,6 +2,7 @@ internal import Catalog
 internal import Execution
 internal import Logging
 internal import Postgres
+internal import Settings
 
 /// The schema of a project in its database.
 struct Database: Sendable {
@@ -57,14 +58,14 @@ struct Database: Sendable {
     /// - Returns: what was done, one line each.
     /// - Parameters:
     ///   - lockTimeoutMs: to wait for a table's lock; whoever comes after waits behind. 0: without end.
-    ///   - isConcurrent: indexes are built while others write, each by itself; the rest is then two transactions, one
+    ///   - concurrently: indexes are built while others write, each by itself; the rest is then two transactions, one
     ///     before and one after them, which give way to writers and try again.
     ///   - permissions: what else than additions may be done.
     ///   - tell: is given what that may lose, before anything is changed.
     ///   - waits: called once, when another migration is under way.
     /// - Throws: `MigrationRefused` when something cannot be done without losing data; then nothing was changed.
     func migrate(
-        _ schema: Schema, lockTimeoutMs: Int = 0, isConcurrent: Bool = false,
+        _ schema: Schema, lockTimeoutMs: Int = 0, concurrently: Settings.Migrate? = nil,
         allowing permissions: Migration.Permissions = [], tell: @Sendable ([String]) -> Void = { _ in },
         waits: @Sendable () -> Void = {}
     ) async throws -> [String] {
@@ -79,13 +80,17 @@ struct Database: Sendable {
                 try await session.script(step.sql, timeoutMs: Self.stepTimeoutMs)
             }
             let others = plan.steps.filter { !$0.needsOwnTransaction }
-            for part in isConcurrent ? Self.aroundIndexes(others) : [others] {
-                if isConcurrent, let step = part.first, let build = step.concurrent {
-                    try await Self.run(build, of: step, session)
-                } else if isConcurrent {
-                    try await Self.runGivingWay(part.map(\.sql), session)
-                } else if !part.isEmpty {
-                    try await Self.run(part.map(\.sql), lockTimeoutMs: lockTimeoutMs, session)
+            guard let concurrently else {
+                if !others.isEmpty {
+                    try await Self.run(others.map(\.sql), lockTimeoutMs: lockTimeoutMs, session)
+                }
+                return plan.steps.map(\.summary)
+            }
+            for part in Self.aroundIndexes(others) {
+                if let step = part.first, let build = step.concurrent {
+                    try await Self.run(build, of: step, concurrently, session)
+                } else {
+                    try await Self.runGivingWay(part.map(\.sql), concurrently, session)
                 }
             }
             return plan.steps.map(\.summary)
@@ -93,10 +98,10 @@ struct Database: Sendable {
     }
 
     private static func run(
-        _ build: ConcurrentBuild, of step: SQLStatement, _ session: PostgresSession
+        _ build: ConcurrentBuild, of step: SQLStatement, _ settings: Settings.Migrate, _ session: PostgresSession
     ) async throws {
         for part in build.parts { try await session.script(part, timeoutMs: stepTimeoutMs) }
-        if let whole = build.whole { try await runGivingWay([whole], session) }
+        if let whole = build.whole { try await runGivingWay([whole], settings, session) }
         guard try await session.execute(Statement(build.checkSQL)).rows.first?.bool(0) == true else {
             throw IndexUnfinished(summary: step.summary)
         }
@@ -111,23 +116,23 @@ struct Database: Sendable {
     }
 
     /// Writers queue up behind a statement that waits for its lock: it gives way soon, and tries again.
-    private static func runGivingWay(_ statements: [String], _ session: PostgresSession) async throws {
-        for attempt in 1...givingWayAttemptsMax {
+    private static func runGivingWay(
+        _ statements: [String], _ settings: Settings.Migrate, _ session: PostgresSession
+    ) async throws {
+        let end = ContinuousClock.now + .milliseconds(settings.lockTotalMs)
+        while true {
             do {
-                return try await run(statements, lockTimeoutMs: givingWayLockMs, session)
+                return try await run(statements, lockTimeoutMs: settings.lockTimeoutMs, session)
             } catch {
                 guard error.sqlState == "55P03" else { throw error }
             }
-            if attempt < givingWayAttemptsMax { try await Task.sleep(for: .milliseconds(givingWayPauseMs)) }
+            if ContinuousClock.now >= end { throw TableNotFree(totalMs: settings.lockTotalMs) }
+            try await Task.sleep(for: .milliseconds(settings.lockPauseMs))
         }
-        throw TableNotFree(seconds: givingWayAttemptsMax * (givingWayLockMs + givingWayPauseMs) / 1000)
     }
 
     /// Of one statement that changes the schema.
     private static let stepTimeoutMs = 24 * 3_600_000
-    private static let givingWayLockMs = 500
-    private static let givingWayPauseMs = 1000
-    private static let givingWayAttemptsMax = 400
     private static let lockPauseMs = 250
 
     /// Waits for the migration that goes on. Asked again and again, because a statement that waits holds a snapshot, for
@@ -198,10 +203,11 @@ struct Database: Sendable {
 
 /// Others held a table's lock at every attempt.
 struct TableNotFree: Error, CustomStringConvertible {
-    let seconds: Int
+    let totalMs: Int
 
     var description: String {
-        "a table was not free in \(seconds) s: a long transaction, see pg_stat_activity; freshet migrate once more goes on"
+        "a table was not free in \(totalMs) ms (migrate.lockTotalMs): a long transaction, see pg_stat_activity;"
+            + " freshet migrate once more goes on"
     }
 }
 
