@@ -23,19 +23,19 @@ import Testing
     /// Every deliberate mistake, a seed that notices it, and the promise that is seen broken; `make simulate SABOTAGE=all`
     /// counts from the first.
     static let noticedAt: [Sabotage: (seed: UInt64, promises: [String])] = [
-        .gatewayFenceSkipped: (1, ["no regress", "one owner"]), .epochIgnored: (1, ["no regress"]),
-        .leaseFenceSkipped: (1, ["one owner"]), .serveAfterExpiry: (2, ["one owner"]),
-        .formerOwnersForgotten: (1, ["one owner"]), .lateResultsUsed: (103, ["one owner"]),
-        .publishBeforeCommit: (6, ["convergence"]), .removeBeforePublish: (89, ["convergence"]),
+        .gatewayFenceSkipped: (1, ["no regress", "one owner"]), .epochIgnored: (2, ["no regress"]),
+        .epochsByTheClock: (1, ["one owner"]), .epochsNotRecorded: (1, ["one owner"]),
+        .leaseFenceSkipped: (6, ["one owner"]), .serveAfterExpiry: (7, ["one owner"]),
+        .formerOwnersForgotten: (1, ["one owner"]), .lateResultsUsed: (152, ["one owner"]),
+        .publishBeforeCommit: (9, ["convergence"]), .removeBeforePublish: (124, ["convergence"]),
         .acknowledgeBeforeCommit: (1, ["honest acknowledgement"]), .noSweeper: (1, ["convergence"]),
         .sweeperGoesByOrder: (1, ["convergence"]), .unboundedPublishing: (1, ["bounds"]),
-        .queryBeforeRegister: (1, ["convergence"]), .noDirtyMark: (1, ["convergence"]),
-        .historyTrustedAfterLoss: (206, ["convergence"]), .noReannouncement: (1, ["registration"]),
-        .noWithdrawal: (1, ["left over"]), .oldestPendingWins: (28, ["convergence"]),
+        .queryBeforeRegister: (1, ["convergence"]), .noDirtyMark: (4, ["convergence"]),
+        .historyTrustedAfterLoss: (25, ["convergence"]), .noReannouncement: (1, ["registration"]),
+        .noWithdrawal: (1, ["left over"]), .oldestPendingWins: (19, ["convergence"]),
         .positionsTravel: (1, ["convergence", "no regress"]), .tagTrustedForOthers: (8, ["convergence"]),
-        .swappedOutcomes: (1, ["isolation"]), .settledAhead: (1559, ["convergence"]),
-        .replayHole: (115, ["convergence"]),
-        .ordersUnconfirmed: (170, ["convergence"]),
+        .swappedOutcomes: (1, ["isolation"]), .settledAhead: (966, ["convergence"]),
+        .replayHole: (462, ["convergence"]), .ordersUnconfirmed: (348, ["convergence"]),
     ]
     /// Where the remembered seed does not notice it any more, so many from the first may be tried.
     private static let noticedWithin: UInt64 = 250

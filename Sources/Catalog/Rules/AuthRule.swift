@@ -52,8 +52,7 @@ package struct AuthRule: Sendable {
         case .everyone: return true
         case .noAccess: return false
         case .userAnonymous: return auth != nil
-        // A token without the claim, say of another issuer, does not say that its user is no anonymous one.
-        case .user: return auth?.signInProvider.map { $0 != "anonymous" } ?? false
+        case .user: return auth?.isUser ?? false
         case .userEmailVerified: return auth?.token["email_verified"]?.boolValue ?? false
         case nil: break
         }
@@ -65,5 +64,10 @@ package struct AuthRule: Sendable {
 }
 
 extension Auth {
-    fileprivate var signInProvider: JSONValue? { token["firebase"]?["sign_in_provider"] }
+    /// A token of another issuer has no `firebase` claim, and its user is no anonymous one: otherwise `USER` would be for
+    /// nobody there. With the claim it is what the level's expression says.
+    fileprivate var isUser: Bool {
+        guard let firebase = token["firebase"] else { return true }
+        return firebase["sign_in_provider"].map { $0 != "anonymous" } ?? false
+    }
 }

@@ -23,7 +23,7 @@ import Testing
         #expect(try answer("@auth(level: USER)", nil) == .unauthenticated)
         #expect(try answer("@auth(level: USER)", guest) == .permissionDenied)
         #expect(try answer("@auth(level: USER)", ann) == nil)
-        #expect(try answer("@auth(level: USER)", other) == .permissionDenied)
+        #expect(try answer("@auth(level: USER)", other) == nil)
         #expect(try answer("@auth(level: USER_EMAIL_VERIFIED)", other) == .permissionDenied)
         #expect(try answer("@auth(level: USER_EMAIL_VERIFIED)", ann) == nil)
         #expect(try answer("@auth(level: NO_ACCESS)", ann) == .permissionDenied)
@@ -31,7 +31,8 @@ import Testing
         #expect(try answer("", nil) == .permissionDenied)
     }
 
-    /// Each level says what its expression says, whatever the token holds.
+    /// Each level says what its expression says, whatever the token holds; but `USER` takes users of issuers that have no
+    /// anonymous ones.
     @Test(arguments: AccessLevel.allCases) func levelsAreTheirExpressions(_ level: AccessLevel) throws {
         let claims: [JSONObject] = [
             [:], ["firebase": .null], ["firebase": "x"], ["firebase": [:]], ["firebase": ["sign_in_provider": .null]],
@@ -43,7 +44,8 @@ import Testing
         for auth in claims.map({ Auth(uid: "u", token: $0) }) + [nil] {
             let byLevel = try answer("@auth(level: \(level.rawValue))", auth)
             let byExpression = try answer("@auth(expr: \"\(level.expression)\")", auth)
-            #expect((byLevel == nil) == (byExpression == nil), "\(String(describing: auth))")
+            let isOfOther = level == .user && auth.map { $0.token["firebase"] == nil } ?? false
+            #expect((byLevel == nil) == (isOfOther || byExpression == nil), "\(String(describing: auth))")
         }
     }
 
