@@ -104,13 +104,13 @@ extension FanoutWorker {
         let ttlMs = Int(settings.lease.ttlMs)
         switch action {
         case .acquire(let shard):
-            let answer = await ask(for: shard)
-            let grant = answer?.grant
+            let asked = await ask(for: shard, sentMs)
+            let grant = asked?.answer.grant
             if let grant { grants[shard] = grant }
             let nowMs = clock.nowMs()
             let actions = leases.leaseAnswered(
-                shard, epoch: grant?.epoch, heldForMs: answer?.heldForMs.map(Int64.init),
-                knownForMs: grant?.knownForMs ?? 0, sentMs: sentMs, nowMs: nowMs)
+                shard, epoch: grant?.epoch, heldForMs: asked?.answer.heldForMs.map(Int64.init),
+                knownForMs: grant?.knownForMs ?? 0, askedMs: sentMs, sentMs: asked?.sentMs ?? sentMs, nowMs: nowMs)
             armLeaseTimer()
             await perform(actions)
         case .renew(let shard, let epoch):
@@ -133,36 +133,44 @@ extension FanoutWorker {
         }
     }
 
-    /// - Returns: a grant only when its epoch is recorded; nil when the database or the broker could not be asked.
-    private func ask(for shard: ShardID) async -> LeaseAnswer? {
+    /// - Parameter askedMs: when the shard was asked for.
+    /// - Returns: a grant only when its epoch is recorded, and when that was asked for; nil when the database or the broker
+    ///   could not be asked, or the shard is not asked for any more.
+    private func ask(for shard: ShardID, _ askedMs: Int64) async -> (answer: LeaseAnswer, sentMs: Int64)? {
         let key = broker.keys.lease(shard: shard.number)
-        var problem = ""
-        defer {
-            if !problem.isEmpty, problem != epochProblem {
-                logger.warning("no epoch for a shard's lease", metadata: ["shard": "\(shard)", "error": "\(problem)"])
-            }
-            epochProblem = problem
-        }
+        var problem = "others asked at the same time"
         do throws(PostgresError) {
-            var newest = try await epochs.newest(of: shard)
+            var floor = try await epochs.newest(of: shard).floor
             // A second time when the broker knows a newer one, or another worker recorded one meanwhile. For a third time
             // there is the next tick.
             for _ in 0..<2 {
+                // The database may have taken long: several requests for one shard would fence each other off.
+                guard leases.isAsking(shard, askedMs: askedMs) else { return nil }
                 // A former owner may have died without knowing of a failover of the database: what it found on the former
                 // timeline is not trusted.
+                let timeline = queries.databaseTimeline ?? ""
+                let sentMs = clock.nowMs()
                 let answer = try? await broker.askLease(
-                    key, owner: node.name, ttlMs: Int(settings.lease.ttlMs), basis: queries.databaseTimeline ?? "",
-                    epoch: newest + 1)
+                    key, owner: node.name, ttlMs: Int(settings.lease.ttlMs), basis: timeline, epoch: floor + 1)
                 switch answer {
-                case .held, nil: return answer
-                case .outdated(let known): newest = known
+                case nil: return nil
+                case .held(let forMs): return (.held(forMs: forMs), sentMs)
+                case .outdated(let newest): floor = max(floor, newest)
                 case .granted(let grant):
-                    if try await epochs.record(grant.epoch, of: shard) { return answer }
-                    newest = try await epochs.newest(of: shard)
+                    let isRecorded = try await epochs.record(grant.epoch, of: shard)
+                    if isRecorded, timeline == queries.databaseTimeline ?? "" {
+                        epochProblem = ""
+                        return (.granted(grant), sentMs)
+                    }
+                    floor = max(grant.epoch, try await epochs.newest(of: shard).floor)
                 }
             }
         } catch {
             problem = error.sentence
+        }
+        if problem != epochProblem {
+            logger.warning("no epoch for a shard's lease", metadata: ["shard": "\(shard)", "error": "\(problem)"])
+            epochProblem = problem
         }
         // What was granted and not recorded is not given back: this worker may hold the shard by another request.
         return nil
@@ -176,6 +184,10 @@ extension FanoutWorker {
         // Given up meanwhile: a drain waits for this.
         guard leases.held[shard] == epoch else { return }
         do {
+            // Another owner, of a server that is gone, may have recorded its own while this one rested.
+            guard try await epochs.newest(of: shard).recorded == epoch else {
+                throw RequestError(.unavailable, "a newer epoch was recorded")
+            }
             let history = try await EventHistory.load(
                 from: broker, stream: events, countMax: settings.refresh.historyMax,
                 bytesMax: settings.refresh.historyBytesMax)

@@ -50,7 +50,8 @@ extension ServiceNode {
                 id.name, payload: payload.payload, ttlMs: settings.cluster.nodeTtlMs)
             // Workers that may have forgotten this node, or do not know it yet, need not wait for their heartbeat.
             if isNew, !draining { await parts.broker.tellNews(of: id.name) }
-            let records = try await parts.broker.nodes(livingAtMost: settings.cluster.nodeTtlMs)
+            // Others may be set to live longer, while that is being changed.
+            let records = try await parts.broker.nodes(livingAtMost: 4 * settings.cluster.nodeTtlMs)
             let nodes = records.compactMap { NodeRecordPayload(payload: $0.payload) }
             let workers = nodes.filter { $0.roles.contains("worker") && !$0.isDraining }.map(\.id)
             let gateways = Set(nodes.filter { $0.roles.contains("gateway") }.map(\.id))

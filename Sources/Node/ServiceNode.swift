@@ -188,7 +188,8 @@ package final class ServiceNode: Sendable {
             roles.contains(.worker)
             ? FanoutWorker(
                 node: id, broker: broker, catalogs: catalogs, queries: queries,
-                epochs: ShardEpochs(pool: pool, namespace: settings.cluster.namespace), shardCount: shardCount,
+                epochs: ShardEpochs(
+                    pool: pool, namespace: settings.cluster.namespace, timeoutMs: settings.cluster.leaseTtlMs), shardCount: shardCount,
                 settings: workerSettings, clock: clock, logger: logger,
                 loadCatalogs: { await deployments?.poll() }, onNews: { [bell] in bell.ring() }) : nil
         let sessions = SessionRegistry(admission: sessionAdmission, nowMs: { [clock] in clock.nowMs() })

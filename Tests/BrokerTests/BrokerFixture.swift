@@ -87,7 +87,6 @@ extension StreamBatch {
     }
 }
 
-/// The code of the broker error that the body throws; nil when it throws none.
 extension Broker {
     /// Asks under an epoch that is above all of this test run; nil when another owner holds the lease.
     func acquireLease(
@@ -105,6 +104,7 @@ extension Broker {
 
 private let testEpoch = Atomic<UInt64>(0)
 
+/// The code of the broker error that the body throws; nil when it throws none.
 func errorCode(_ body: () async throws -> Void) async -> BrokerError.Code? {
     do {
         try await body()

@@ -67,7 +67,10 @@ struct LeaseContractTests {
             let grant = try #require(
                 try await broker.askLease(fixture.lease, owner: "a", ttlMs: 60_000, basis: "", epoch: newest).grant)
             #expect(grant.epoch == newest)
-            for epoch in [newest, newest - 1, 1] {
+            let repeated = try await broker.askLease(
+                fixture.lease, owner: "a", ttlMs: 60_000, basis: "", epoch: newest)
+            #expect(repeated.grant == grant, "the answer was lost, and it is asked again")
+            for epoch in [newest - 1, 1] {
                 let answer = try await broker.askLease(
                     fixture.lease, owner: "a", ttlMs: 60_000, basis: "", epoch: epoch)
                 #expect(answer == .outdated(newest: newest))
@@ -75,6 +78,9 @@ struct LeaseContractTests {
             let held = try await broker.askLease(fixture.lease, owner: "b", ttlMs: 60_000, basis: "", epoch: 1)
             #expect(held.heldForMs != nil, "that another holds it is what counts")
             #expect(try await broker.renewLease(fixture.lease, owner: "a", epoch: newest, ttlMs: 60_000))
+            #expect(try await broker.releaseLease(fixture.lease, owner: "a", epoch: newest))
+            let over = try await broker.askLease(fixture.lease, owner: "a", ttlMs: 60_000, basis: "", epoch: newest)
+            #expect(over == .outdated(newest: newest), "it was given back")
         }
         await broker.close()
     }

@@ -9,6 +9,8 @@ package struct MemoryStore {
         var owner: String?
         var epoch: UInt64
         var untilMs: UInt64
+        /// The life that the last grant or renewal gave.
+        var ttlMs: Int
         var server: String
         /// The first that this server granted, and when.
         var serverEpoch: UInt64
@@ -113,19 +115,22 @@ package struct MemoryStore {
         let lease = leases[key]
         if let lease, lease.isHeld(nowMs: nowMs), lease.owner != owner {
             var leftMs = Int(clamping: lease.untilMs - nowMs)
-            if lease.server != serverID, leftMs > ttlMs {
+            if leftMs > lease.ttlMs {
                 // By a clock that was ahead of this one.
-                leftMs = ttlMs
-                leases[key]?.untilMs = nowMs + UInt64(clamping: ttlMs)
+                leftMs = lease.ttlMs
+                leases[key]?.untilMs = nowMs + UInt64(clamping: leftMs)
             }
             return .held(forMs: leftMs)
         }
-        if let lease, lease.epoch >= epoch { return .outdated(newest: lease.epoch) }
+        if let lease, lease.epoch >= epoch {
+            let isRepeated = lease.epoch == epoch && lease.isHeld(nowMs: nowMs) && lease.server == serverID
+            if !isRepeated { return .outdated(newest: lease.epoch) }
+        }
         let known = lease?.server == serverID ? lease : nil
         let (serverEpoch, sinceMs) = (known?.serverEpoch ?? epoch, known?.sinceMs ?? nowMs)
         let basisEpoch = lease.flatMap { $0.basis == basis ? $0.basisEpoch : nil } ?? epoch
         leases[key] = Lease(
-            owner: owner, epoch: epoch, untilMs: nowMs + UInt64(clamping: ttlMs), server: serverID,
+            owner: owner, epoch: epoch, untilMs: nowMs + UInt64(clamping: ttlMs), ttlMs: ttlMs, server: serverID,
             serverEpoch: serverEpoch, sinceMs: sinceMs, basis: basis, basisEpoch: basisEpoch)
         return .granted(
             LeaseGrant(
@@ -139,6 +144,7 @@ package struct MemoryStore {
     package mutating func renew(_ key: String, owner: String, epoch: UInt64, ttlMs: Int, nowMs: UInt64) -> Bool {
         guard holds(key, owner: owner, epoch: epoch, nowMs: nowMs) else { return false }
         leases[key]?.untilMs = nowMs + UInt64(clamping: ttlMs)
+        leases[key]?.ttlMs = ttlMs
         return true
     }
 

@@ -133,7 +133,7 @@ package final class RedisBroker: Broker {
         _ key: String, owner: String, ttlMs: Int, basis: String, epoch: UInt64
     ) async throws(BrokerError) -> LeaseAnswer {
         try requireLeaseArguments(owner: owner, ttlMs: ttlMs)
-        // Repeating is harmless: the epoch is refused when the first attempt was granted it.
+        // Repeating is harmless: what was granted is granted again.
         let value = try await run(Scripts.acquireLease, [key], [owner, String(ttlMs), basis, String(epoch)])
         if case .integer(let ms) = value { return .held(forMs: Int(ms)) }
         if let parts = value.array, parts.count == 1, let newest = parts[0].text.flatMap({ UInt64($0) }) {

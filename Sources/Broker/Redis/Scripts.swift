@@ -2,9 +2,9 @@
 /// not depend on the clock of whoever asks.
 ///
 /// A lease is a hash with `owner`, `epoch` and `until` (server time in milliseconds), and with the `server` that
-/// granted it last and `trusted`, the first epoch which that server granted, at the time `since`, `basis`, what the last
-/// owner's results rested on, and `based`, the first epoch on that; it never expires as a key, because the epoch must
-/// outlive every owner. A node is a field of one hash: `until:payload`.
+/// granted it last and `trusted`, the first epoch which that server granted, `since` when (`server ms`), `ttl` (the life
+/// that the last grant or renewal gave), `basis`, what the last owner's results rested on, and `based`, the first epoch on
+/// that; it never expires as a key, because the epoch must outlive every owner. A node is a field of one hash: `until:payload`.
 enum Scripts {
     private static let now = """
         local time = redis.call('TIME')
@@ -39,25 +39,33 @@ enum Scripts {
     static let acquireLease = Script(
         now + server + """
             local lease = redis.call('HMGET', KEYS[1],
-              'owner', 'epoch', 'until', 'server', 'trusted', 'basis', 'based', 'since')
-            if lease[1] and lease[1] ~= '' and lease[1] ~= ARGV[1] and tonumber(lease[3]) > now then
-              local left = tonumber(lease[3]) - now
-              if lease[4] ~= server and left > tonumber(ARGV[2]) then
+              'owner', 'epoch', 'until', 'server', 'trusted', 'basis', 'based', 'since', 'ttl')
+            local isHeld = lease[1] and lease[1] ~= '' and tonumber(lease[3]) > now
+            if isHeld and lease[1] ~= ARGV[1] then
+              local left, ttl = tonumber(lease[3]) - now, tonumber(lease[9])
+              if ttl and left > ttl then
                 -- By a clock that was ahead of this one.
-                left = tonumber(ARGV[2])
+                left = ttl
                 redis.call('HSET', KEYS[1], 'until', string.format('%.0f', now + left))
               end
               return left
             end
             local epoch = ARGV[4]
-            if lease[2] and tonumber(lease[2]) >= tonumber(epoch) then return {lease[2]} end
-            local trusted, since = lease[5], tonumber(lease[8])
-            if not trusted or not since or server == '' or lease[4] ~= server then trusted, since = epoch, now end
+            local isRepeated = isHeld and lease[2] == epoch and lease[4] == server
+            if lease[2] and tonumber(lease[2]) >= tonumber(epoch) and not isRepeated then return {lease[2]} end
+            local trusted, since = lease[5], nil
+            if trusted and server ~= '' and lease[4] == server then
+              -- Epochs of an earlier version were times; it knows no `since`.
+              local granter, ms = string.match(lease[8] or '', '^(%S+) (%d+)$')
+              since = tonumber(granter == server and ms or trusted)
+            else
+              trusted, since = epoch, now
+            end
             local based = lease[7]
             if not based or lease[6] ~= ARGV[3] then based = epoch end
             redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'epoch', epoch, 'until', string.format('%.0f', now + ARGV[2]),
-              'server', server, 'trusted', trusted, 'since', string.format('%.0f', since), 'basis', ARGV[3],
-              'based', based)
+              'server', server, 'trusted', trusted, 'since', server .. ' ' .. string.format('%.0f', since),
+              'ttl', ARGV[2], 'basis', ARGV[3], 'based', based)
             return {trusted, based, math.max(0, now - since), server}
             """)
 
@@ -65,7 +73,7 @@ enum Scripts {
     static let renewLease = Script(
         fence + """
             if not holds(ARGV[2]) or redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end
-            redis.call('HSET', KEYS[1], 'until', string.format('%.0f', now + ARGV[3]))
+            redis.call('HSET', KEYS[1], 'until', string.format('%.0f', now + ARGV[3]), 'ttl', ARGV[3])
             return 1
             """)
 

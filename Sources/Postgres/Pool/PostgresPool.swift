@@ -133,9 +133,13 @@ package final class PostgresPool: Sendable {
     /// - Returns: one result for each step, after the commit.
     /// - Throws: as `query`; `stepIndex` names the step that failed. Nothing was committed, unless
     ///   `error.isOutcomeUnknown`. Cancelling the task drops it while unsent; once sent, its outcome is awaited.
-    package func transaction(_ steps: [PostgresStep]) async throws(PostgresError) -> [ResultSet] {
+    /// - Parameter timeoutMs: for those who cannot wait as long as others.
+    package func transaction(
+        _ steps: [PostgresStep], timeoutMs: Int = .max
+    ) async throws(PostgresError) -> [ResultSet] {
         if steps.isEmpty { return [] }
-        return try await leastLoaded(writers).run(.transaction, steps, timeoutMs: configuration.statementTimeoutMs)
+        return try await leastLoaded(writers).run(
+            .transaction, steps, timeoutMs: min(timeoutMs, configuration.statementTimeoutMs))
     }
 
     /// The same for hot paths, under the conditions of the callback form of `query`.

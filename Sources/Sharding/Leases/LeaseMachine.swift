@@ -119,6 +119,11 @@ package struct LeaseMachine: Sendable {
         nowMs >= lease.renewedMs + settings.ttlMs - settings.marginMs
     }
 
+    /// Whether the shard is still asked for since `askedMs` or earlier, and no answer has come.
+    package func isAsking(_ shard: ShardID, askedMs: Int64) -> Bool {
+        if case .asked(let sinceMs, _) = states[shard] { sinceMs <= askedMs } else { false }
+    }
+
     /// When `tick` is wanted before its regular time: a lease that another worker held may have run out, or a shard has
     /// rested long enough.
     package var nextDeadlineMs: Int64? {
@@ -175,12 +180,13 @@ package struct LeaseMachine: Sendable {
     ///   - epoch: nil when another worker holds the lease or the broker could not be asked.
     ///   - heldForMs: how long another worker's lease lives on, when that is the reason.
     ///   - knownForMs: how long the server process that granted it knows of this lease.
-    ///   - sentMs: when the request was sent, at or after the call that asked for it; the lease lives from then, not
-    ///     from the answer.
+    ///   - askedMs: at or after the call that asked for it; nil: `sentMs`.
+    ///   - sentMs: when the request was sent to the broker; the lease lives from then, not from the answer.
     package mutating func leaseAnswered(
-        _ shard: ShardID, epoch: UInt64?, heldForMs: Int64? = nil, knownForMs: Int64, sentMs: Int64, nowMs: Int64
+        _ shard: ShardID, epoch: UInt64?, heldForMs: Int64? = nil, knownForMs: Int64, askedMs: Int64? = nil,
+        sentMs: Int64, nowMs: Int64
     ) -> [Action] {
-        guard case .asked(let sinceMs, let wasMine) = states[shard], sinceMs <= sentMs else {
+        guard case .asked(let sinceMs, let wasMine) = states[shard], sinceMs <= askedMs ?? sentMs else {
             guard let epoch else { return [] }
             if case .held(let lease) = states[shard] { return granted(shard, again: epoch, lease, sentMs: sentMs) }
             // The wish is gone, or this answers an earlier one; so goes the lease.
@@ -193,8 +199,13 @@ package struct LeaseMachine: Sendable {
             return []
         }
         let restsMs = wasMine ? 0 : max(0, settings.holdOffMs - knownForMs)
-        states[shard] = .held(
-            Lease(epoch: epoch, renewedMs: sentMs, startsMs: restsMs == 0 ? nil : nowMs + restsMs))
+        let lease = Lease(epoch: epoch, renewedMs: sentMs, startsMs: restsMs == 0 ? nil : nowMs + restsMs)
+        if isOver(lease, nowMs: nowMs) {
+            // It took too long: by now it may be another's.
+            states[shard] = nil
+            return [.release(shard, epoch: epoch)]
+        }
+        states[shard] = .held(lease)
         return restsMs == 0 ? [.start(shard, epoch: epoch)] : []
     }
 

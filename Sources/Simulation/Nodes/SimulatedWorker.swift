@@ -33,6 +33,7 @@ final class SimulatedWorker: Process {
     var outgoingBytes: Int { outgoing.bytes }
     private var me: NodeID { NodeID(name) }
     private var keys: Keys { world.redis.keys }
+    private var isUnchecked: Bool { world.sabotage == .epochsByTheClock || world.sabotage == .epochsNotRecorded }
 
     static var leaseSettings: LeaseMachine.Settings { LeaseMachine.Settings() }
 
@@ -81,7 +82,7 @@ final class SimulatedWorker: Process {
             isDraining: false, load: 0)
         call { redis in
             redis.announce(record, ttlMs: 5_000)
-            return redis.nodes(livingAtMost: 5_000)
+            return redis.nodes(livingAtMost: 20_000)
         } then: { [self] nodes in
             guard let nodes, !isDraining else { return }
             gateways = Set(nodes.filter { $0.roles.contains("gateway") }.map(\.id))
@@ -131,13 +132,13 @@ final class SimulatedWorker: Process {
         let (me, ttlMs) = (me, Self.leaseSettings.ttlMs)
         switch action {
         case .acquire(let shard):
-            ask(for: shard) { [self] answer in
+            ask(for: shard, sentMs) { [self] answer, atMs in
                 let grant = answer?.grant
                 if let grant { grants[shard] = grant }
                 perform(
                     leases.leaseAnswered(
                         shard, epoch: grant?.epoch, heldForMs: answer?.heldForMs.map(Int64.init),
-                        knownForMs: grant?.knownForMs ?? 0, sentMs: sentMs, nowMs: nowMs))
+                        knownForMs: grant?.knownForMs ?? 0, askedMs: sentMs, sentMs: atMs, nowMs: nowMs))
                 armLeaseTimer()
             }
         case .renew(let shard, let epoch):
@@ -159,37 +160,37 @@ final class SimulatedWorker: Process {
         }
     }
 
-    private func ask(for shard: ShardID, isLast: Bool = false, then: @escaping (LeaseAnswer?) -> Void) {
-        statement {
-            $0.newestEpoch(of: shard)
-        } then: { [self] newest in
-            guard case .done(let newest) = newest else { return then(nil) }
-            ask(for: shard, above: newest, isLast, then)
+    private func ask(for shard: ShardID, _ askedMs: Int64, then: @escaping (LeaseAnswer?, _ sentMs: Int64) -> Void) {
+        // By its clock alone, an epoch would be above all others; only what is recorded counts here.
+        statement { $0.recordedEpoch(of: shard) } then: { [self] recorded in
+            guard case .done(let recorded) = recorded else { return then(nil, askedMs) }
+            ask(for: shard, askedMs, above: recorded, isLast: false, then)
         }
     }
 
     private func ask(
-        for shard: ShardID, above newest: UInt64, _ isLast: Bool, _ then: @escaping (LeaseAnswer?) -> Void
+        for shard: ShardID, _ askedMs: Int64, above floor: UInt64, isLast: Bool,
+        _ then: @escaping (LeaseAnswer?, Int64) -> Void
     ) {
-        let (me, ttlMs) = (me, Self.leaseSettings.ttlMs)
-        let isUnchecked = world.sabotage == .epochsByTheClock || world.sabotage == .epochsNotRecorded
+        guard leases.isAsking(shard, askedMs: askedMs) else { return then(nil, askedMs) }
+        let (me, ttlMs, sentMs) = (me, Self.leaseSettings.ttlMs, nowMs)
+        func again(above floor: UInt64) {
+            if isLast { return then(nil, sentMs) }
+            ask(for: shard, askedMs, above: floor, isLast: true, then)
+        }
         call {
-            $0.acquire(shard, owner: me, ttlMs: ttlMs, epoch: newest + 1)
+            $0.acquire(shard, owner: me, ttlMs: ttlMs, epoch: floor + 1)
         } then: { [self] answer in
             switch answer {
-            case .held, nil: then(answer)
-            case .outdated(let known):
-                if isLast { return then(nil) }
-                ask(for: shard, above: known, true, then)
+            case .held, nil: then(answer, sentMs)
+            case .outdated(let newest): again(above: max(floor, newest))
             case .granted(let grant):
-                statement { [self] postgres in
-                    let isRecorded = postgres.recordEpoch(grant.epoch, of: shard) || isUnchecked
-                    if isRecorded { world.checks.granted(shard, grant.epoch, me) }
-                    return isRecorded
-                } then: { [self] isRecorded in
-                    if case .done(true) = isRecorded { return then(answer) }
-                    guard case .done(false) = isRecorded, !isLast else { return then(nil) }
-                    ask(for: shard, isLast: true, then: then)
+                statement { [self] in
+                    ($0.recordEpoch(grant.epoch, of: shard) || isUnchecked, $0.recordedEpoch(of: shard))
+                } then: { recorded in
+                    guard case .done(let (isRecorded, newest)) = recorded else { return then(nil, sentMs) }
+                    if isRecorded { return then(answer, sentMs) }
+                    again(above: max(grant.epoch, newest))
                 }
             }
         }
@@ -214,12 +215,19 @@ final class SimulatedWorker: Process {
                 load(history)
             }
         }
-        call {
-            $0.info(events)?.lastID ?? .zero
-        } then: { lastID in
-            guard let lastID else { return failed() }
-            load(
-                EventHistory(lastID: lastID, countMax: settings.historyMax, bytesMax: settings.historyBytesMax))
+        statement { [self] postgres in
+            let recorded = postgres.recordedEpoch(of: shard)
+            if recorded == epoch || isUnchecked { world.checks.granted(shard, epoch, me) }
+            return recorded
+        } then: { [self] recorded in
+            guard case .done(let recorded) = recorded, recorded == epoch || isUnchecked else { return failed() }
+            call {
+                $0.info(events)?.lastID ?? .zero
+            } then: { lastID in
+                guard let lastID else { return failed() }
+                load(
+                    EventHistory(lastID: lastID, countMax: settings.historyMax, bytesMax: settings.historyBytesMax))
+            }
         }
     }
 

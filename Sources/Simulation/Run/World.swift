@@ -112,7 +112,8 @@ package final class World {
     }
 
     func databaseDelay() -> Int64 {
-        if isDatabaseSlow { return timeline.pick(20...1_200) }
+        // Rarely, as long as a lease lives.
+        if isDatabaseSlow { return timeline.chance(3) ? timeline.pick(1_200...6_000) : timeline.pick(20...1_200) }
         return isTrouble && timeline.chance(3) ? timeline.pick(50...400) : timeline.pick(0...3)
     }
 

@@ -62,10 +62,10 @@ final class SimulatedPostgres {
         committed.insert(row.id)
     }
 
-    func newestEpoch(of shard: ShardID) -> UInt64 { epochs[shard] ?? 0 }
+    func recordedEpoch(of shard: ShardID) -> UInt64 { epochs[shard] ?? 0 }
 
     func recordEpoch(_ epoch: UInt64, of shard: ShardID) -> Bool {
-        guard epoch > newestEpoch(of: shard) else { return false }
+        guard epoch > recordedEpoch(of: shard) else { return false }
         epochs[shard] = epoch
         return true
     }

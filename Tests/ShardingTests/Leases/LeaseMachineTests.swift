@@ -60,6 +60,39 @@ import Testing
         #expect(machine.tick(nowMs: 3_100) == [.renew(zero, epoch: 6)])
     }
 
+    @Test func aGrantThatComesTooLateIsNotServed() {
+        var machine = machine()
+        _ = machine.workersChanged([me], nowMs: 1_000)
+        // Its life of 5,000 ms, less the margin, counts from when it was sent.
+        #expect(
+            machine.leaseAnswered(zero, epoch: 5, knownForMs: .max, sentMs: 1_000, nowMs: 5_500) == [
+                .release(zero, epoch: 5)
+            ])
+        #expect(machine.held.isEmpty)
+        #expect(machine.tick(nowMs: 5_500) == [.acquire(zero)])
+        // Whatever came before the request to the broker does not count.
+        #expect(
+            machine.leaseAnswered(zero, epoch: 6, knownForMs: .max, askedMs: 5_500, sentMs: 9_900, nowMs: 10_400) == [
+                .start(zero, epoch: 6)
+            ])
+        #expect(machine.isServing(zero, nowMs: 14_399) && !machine.isServing(zero, nowMs: 14_400))
+    }
+
+    @Test func aRequestIsOfUseUntilItIsAnsweredOrTheWishIsGone() {
+        var machine = machine()
+        #expect(!machine.isAsking(zero, askedMs: 1_000))
+        _ = machine.workersChanged([me], nowMs: 1_000)
+        #expect(machine.isAsking(zero, askedMs: 1_000) && machine.isAsking(zero, askedMs: 1_003))
+        #expect(!machine.isAsking(zero, askedMs: 999), "an earlier one")
+        _ = machine.workersChanged([NodeID("other")], nowMs: 1_100)
+        #expect(!machine.isAsking(zero, askedMs: 1_000))
+        _ = machine.workersChanged([me], nowMs: 1_200)
+        #expect(!machine.isAsking(zero, askedMs: 1_000) && machine.isAsking(zero, askedMs: 1_200))
+        _ = machine.drain(nowMs: 1_300)
+        #expect(!machine.isAsking(zero, askedMs: 1_200))
+        #expect(holding().isAsking(zero, askedMs: 1_000) == false)
+    }
+
     @Test func aLateGrantOfAShardThatRestsDoesNotWakeIt() {
         var machine = machine()
         _ = machine.workersChanged([me], nowMs: 1_000)
