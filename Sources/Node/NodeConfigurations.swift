@@ -125,6 +125,7 @@ extension ServiceNode {
         grpc.idleTimeoutMs = Int64(settings.http.grpcIdleTimeoutMs)
         grpc.messageBytesMax = settings.http.bodyBytesMax
         grpc.headerBytesMax = settings.http.headerBytesMax
+        grpc.writeStallTimeoutMs = Int64(settings.http.writeStallTimeoutMs)
         grpc.pingIntervalMs = Int64(settings.gateway.pingIntervalMs)
         grpc.pingTimeoutMs = Int64(settings.gateway.pongTimeoutMs)
         return grpc
@@ -141,6 +142,7 @@ extension ServiceNode {
         http.bodiesBytesMax = settings.http.bodiesBytesMax
         http.headerTimeoutMs = Int64(settings.http.headerTimeoutMs)
         http.idleTimeoutMs = Int64(settings.http.idleTimeoutMs)
+        http.writeStallTimeoutMs = Int64(settings.http.writeStallTimeoutMs)
         http.pendingBytesMax = max(
             http.pendingBytesMax, settings.gateway.resultBytesMax + settings.gateway.sessionBytesMax)
         http.webSocketFrameBytesMax = settings.gateway.webSocketFrameBytesMax

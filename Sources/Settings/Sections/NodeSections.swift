@@ -45,6 +45,7 @@ extension Settings {
         package var pipelinedMax: Int
         package var idleTimeoutMs: Int
         package var headerTimeoutMs: Int
+        package var writeStallTimeoutMs: Int
         package var corsOrigins: [String]
         package var trustedProxies: [String]
         package var grpcCallsMax: Int
@@ -69,6 +70,7 @@ extension Settings {
             pipelinedMax = values.int("http.pipelinedMax")
             idleTimeoutMs = values.int("http.idleTimeoutMs")
             headerTimeoutMs = values.int("http.headerTimeoutMs")
+            writeStallTimeoutMs = values.int("http.writeStallTimeoutMs")
             corsOrigins = values.list("http.corsOrigins")
             trustedProxies = values.list("http.trustedProxies")
             grpcCallsMax = values.int("http.grpc.callsMax")

@@ -79,6 +79,9 @@ extension SettingTable {
             "Requests of one HTTP/1.1 connection that wait for those before them; more end it."),
         .duration("http.idleTimeoutMs", 75_000, in: 100...hour, "Silence after which a kept connection is closed."),
         .duration("http.headerTimeoutMs", 10_000, in: 100...10 * minute, "Time in which a request's head must arrive."),
+        .duration(
+            "http.writeStallTimeoutMs", 30_000, in: 100...hour,
+            "Time after which a client that takes nothing of what waits for it is cut off; over gRPC its call alone."),
         .list("http.corsOrigins", ["*"], "Origins of web pages that may call; * for all, none at all if empty."),
         .list(
             "http.trustedProxies", [],
