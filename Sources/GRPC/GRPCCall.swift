@@ -10,7 +10,8 @@ package final class GRPCCall: @unchecked Sendable {
     package let eventLoop: any EventLoop
     package let taskExecutor: LoopTaskExecutor
     /// Accepted and not yet written to the connection: held back by the peer's window or its socket.
-    package private(set) var pendingBytes = 0
+    package var pendingBytes: Int { progress.pendingBytes }
+    private var progress = WriteProgress()
     private let id: HTTP2StreamID
     /// Nil once the stream is over.
     private var connection: GRPCConnection?
@@ -61,7 +62,11 @@ package final class GRPCCall: @unchecked Sendable {
         if !isWhole { write(shared) }
         connection?.flush()
         isAwaited = pendingBytes > 0
+        if isAwaited { connection?.awaitProgress() }
     }
+
+    /// When the call is reset unless its client takes something; nil while nothing waits for it.
+    func stallDeadline(timeoutMs: Int64) -> NIODeadline? { progress.stallDeadline(timeoutMs: timeoutMs) }
 
     /// Several sends in one flush.
     package func gathered(_ body: () -> Void) {
@@ -78,10 +83,12 @@ package final class GRPCCall: @unchecked Sendable {
 
     private func writeSlice(_ bytes: ByteBuffer) {
         let count = bytes.readableBytes
-        pendingBytes += count
+        progress.accepted(count, now: eventLoop.now)
         let promise = eventLoop.makePromise(of: Void.self)
-        promise.futureResult.assumeIsolated().whenComplete { [self] _ in
-            pendingBytes -= count
+        promise.futureResult.assumeIsolated().whenComplete { [self] result in
+            let now = eventLoop.now
+            progress.taken(count, now: now)
+            if case .success = result { connection?.wrote(now) }
             if isAwaited { tellOfFall() }
         }
         connection?.write(.data(.init(data: .byteBuffer(bytes))), on: id, promise: promise)

@@ -25,12 +25,16 @@ final class GRPCConnection: ChannelInboundHandler {
     /// The highest stream that was looked at.
     private var lastID = HTTP2StreamID.rootStream
     private var timer: Scheduled<Void>?
+    /// Set while something may wait for the client.
+    private var stallCheck: Scheduled<Void>?
     private var isLeaving = false
     /// The library has ended the connection by GOAWAY.
     private var hasFailed = false
     private var pingedAt: NIODeadline?
-    private var idleSince = NIODeadline.now()
-    private var lastRead = NIODeadline.now()
+    private var idleSince: NIODeadline
+    private var lastRead: NIODeadline
+    /// When the socket last took bytes of a message.
+    private var lastWritten: NIODeadline
     /// From a frame to the end of its read, when the library flushes.
     private var isReading = false
     private var isGathering = false
@@ -46,6 +50,9 @@ final class GRPCConnection: ChannelInboundHandler {
         eventLoop = channel.eventLoop
         taskExecutor = LoopTaskExecutor(channel.eventLoop)
         remoteAddress = channel.remoteAddress
+        idleSince = channel.eventLoop.now
+        lastRead = idleSince
+        lastWritten = idleSince
     }
 
     // MARK: Channel events
@@ -77,7 +84,7 @@ final class GRPCConnection: ChannelInboundHandler {
     /// Every byte is a sign of life, also of a frame that is not whole.
     func channelReadComplete(context: ChannelHandlerContext) {
         isReading = false
-        lastRead = .now()
+        lastRead = eventLoop.now
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -101,7 +108,7 @@ final class GRPCConnection: ChannelInboundHandler {
         guard let call = calls.removeValue(forKey: id) else { return }
         call.closed()
         guard calls.isEmpty else { return }
-        idleSince = .now()
+        idleSince = eventLoop.now
         // On the loop's next turn: the last frame may not have been flushed.
         if isLeaving { eventLoop.assumeIsolated().execute { [self] in leaveIfDone() } }
     }
@@ -133,6 +140,8 @@ final class GRPCConnection: ChannelInboundHandler {
         context = nil
         timer?.cancel()
         timer = nil
+        stallCheck?.cancel()
+        stallCheck = nil
         let left = calls.sorted { $0.key < $1.key }
         calls = [:]
         for (_, call) in left { call.closed() }
@@ -172,20 +181,56 @@ final class GRPCConnection: ChannelInboundHandler {
     /// The call has its answer. Its client may go on sending for a while (RFC 9113 section 8.1), and takes what still waits
     /// for it in its own time, as long as it takes something.
     func answered(_ id: HTTP2StreamID) {
-        guard let call = calls[id], !call.inputHasEnded || call.pendingBytes > 0 else { return }
-        linger(id, pendingBytes: call.pendingBytes, stalledMs: 0)
+        guard let call = calls[id], !call.inputHasEnded else { return }
+        linger(id)
     }
 
-    private func linger(_ id: HTTP2StreamID, pendingBytes: Int, stalledMs: Int64) {
+    private func linger(_ id: HTTP2StreamID) {
         eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(configuration.lingerMs)) { [self] in
             guard let call = calls[id] else { return }
-            let stalledMs = call.pendingBytes < pendingBytes ? 0 : stalledMs + configuration.lingerMs
-            guard call.pendingBytes == 0 || stalledMs >= configuration.writeStallTimeoutMs else {
-                return linger(id, pendingBytes: call.pendingBytes, stalledMs: stalledMs)
-            }
-            write(.rstStream(call.pendingBytes == 0 ? .noError : .cancel), on: id)
+            guard call.pendingBytes == 0 else { return linger(id) }
+            write(.rstStream(.noError), on: id)
             flush()
         }
+    }
+
+    // MARK: Clients that do not read
+
+    /// The socket took bytes of a message.
+    func wrote(_ now: NIODeadline) { lastWritten = now }
+
+    /// Bytes of a call wait for its client.
+    func awaitProgress() {
+        guard stallCheck == nil, context != nil else { return }
+        checkStalls(at: eventLoop.now + .milliseconds(configuration.writeStallTimeoutMs))
+    }
+
+    private func checkStalls(at deadline: NIODeadline) {
+        stallCheck = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in checkStalls() }
+    }
+
+    /// Resets the calls whose clients took nothing for too long. What waits holds trailers back, so the status is told by
+    /// the reset: clients read ENHANCE_YOUR_CALM as RESOURCE_EXHAUSTED (gRPC over HTTP/2, "Errors").
+    private func checkStalls() {
+        stallCheck = nil
+        guard let context else { return }
+        let now = eventLoop.now
+        let timeoutMs = configuration.writeStallTimeoutMs
+        let deadlines = calls.compactMapValues { $0.stallDeadline(timeoutMs: timeoutMs) }
+        let stalled = deadlines.filter { $0.value <= now }.keys.sorted()
+        // A reset would wait in the socket behind what waits there.
+        if !stalled.isEmpty, socketHoldsBytes, lastWritten + .milliseconds(timeoutMs) <= now {
+            return context.close(promise: nil)
+        }
+        for id in stalled { write(.rstStream(.enhanceYourCalm), on: id) }
+        flush()
+        if let next = deadlines.values.filter({ $0 > now }).min() { checkStalls(at: next) }
+    }
+
+    /// Past the windows of HTTP/2, and not taken by the kernel.
+    private var socketHoldsBytes: Bool {
+        let held = try? context?.channel.syncOptions?.getOption(.bufferedWritableBytes)
+        return (held ?? 0) > 0
     }
 
     // MARK: The connection's life
@@ -228,9 +273,9 @@ final class GRPCConnection: ChannelInboundHandler {
     private func tick() {
         guard let context else { return }
         schedule()
-        let now = NIODeadline.now()
+        let now = eventLoop.now
         if let pingedAt {
-            if lastRead > pingedAt {
+            if lastRead >= pingedAt {
                 self.pingedAt = nil
             } else if now - pingedAt > .milliseconds(configuration.pingTimeoutMs) {
                 context.close(promise: nil)

@@ -45,6 +45,7 @@ final class GRPCStreamHandler {
     }
 
     var pendingBytes: Int { call.pendingBytes }
+    func stallDeadline(timeoutMs: Int64) -> NIODeadline? { call.stallDeadline(timeoutMs: timeoutMs) }
 
     private var isOver: Bool {
         if case .over = role { true } else { call.isOver }

@@ -68,7 +68,8 @@ package struct GRPCConfiguration: Sendable {
     package var readPauseBytes = 64 << 10
     /// From our last word to the reset of a stream whose client goes on sending, or to the end of a connection.
     package var lingerMs: Int64 = 5_000
-    /// A client that takes nothing of the end of its call for this long has it reset.
+    /// A client that takes nothing of what waits on a call for this long has that call reset; one whose socket takes
+    /// nothing at all is cut off.
     package var writeStallTimeoutMs: Int64 = 30_000
 
     package init() {}

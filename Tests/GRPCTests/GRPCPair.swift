@@ -8,7 +8,8 @@ import NIOHTTP2
 
 /// The server, and NIO's HTTP/2 as its client, which judges every frame. Their bytes are carried by hand.
 final class GRPCPair {
-    let server = EmbeddedChannel()
+    let socket = Socket()
+    let server: EmbeddedChannel
     let grpc: GRPCServer
     let client = EmbeddedChannel(handler: NIOHTTP2Handler(mode: .client))
     let bodies: BytesBudget
@@ -27,12 +28,19 @@ final class GRPCPair {
     init(_ application: any GRPCHandler, bodiesBytesMax: Int = 1 << 20, _ configuration: GRPCConfiguration = .init())
         throws
     {
+        server = EmbeddedChannel(handler: socket)
         let address = try SocketAddress(ipAddress: "127.0.0.1", port: 1)
         server.connect(to: address, promise: nil)
         client.connect(to: address, promise: nil)
         bodies = BytesBudget(bytesMax: bodiesBytesMax)
         grpc = GRPCServer(configuration: configuration, handler: application)
         try grpc.setup(server, bodies)
+        try carry()
+    }
+
+    /// Time passes for the server.
+    func pass(seconds: Int64) throws {
+        server.embeddedEventLoop.advanceTime(by: .seconds(seconds))
         try carry()
     }
 
@@ -74,7 +82,7 @@ final class GRPCPair {
         try carry()
     }
 
-    /// Nothing more is read of a stream that is about to be reset.
+    /// Nothing more is read of a stream, though of its connection.
     func giveUp(_ id: HTTP2StreamID) { givenUp.insert(id) }
 
     /// Gives back what came of a stream.
@@ -173,6 +181,13 @@ final class GRPCPair {
         default: break
         }
     }
+}
+
+/// The server's; while it is full nothing that is written leaves the channel.
+final class Socket: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+    var isFull = false
+    func flush(context: ChannelHandlerContext) { if !isFull { context.flush() } }
 }
 
 /// Answers `/echo` with its message; `/stream` keeps its call.

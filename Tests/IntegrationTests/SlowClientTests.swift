@@ -34,4 +34,9 @@ struct SlowClientTests {
     @Test func pastTheByteCapTheSessionEndsInItsOwnWay() async throws {
         try await run("closed", ["gateway.sessionBytesMax=200KiB"])
     }
+
+    /// Of a gRPC connection the call alone that is not read.
+    @Test func whoTakesNothingIsCutOffInTime() async throws {
+        try await run("stalled", ["http.writeStallTimeoutMs=3s"])
+    }
 }

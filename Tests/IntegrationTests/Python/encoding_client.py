@@ -43,7 +43,7 @@ async def main(base, admin):
             id = "id-%d" % number
             return [clients.graphql_socket(base, name, id) for name in
                     ["graphql-transport-ws", "graphql-ws", "appsync"]] + [
-                clients.sql_connect(base), clients.grpc_stream(base),
+                clients.sql_connect(base), clients.grpc_stream(clients.grpc_channel(base)),
                 clients.stream(base, "GET", path, "text/event-stream"),
                 clients.stream(base, "POST", "/graphql", "text/event-stream"),
                 clients.stream(base, "POST", "/graphql", "multipart/mixed;subscriptionSpec=1.0")]

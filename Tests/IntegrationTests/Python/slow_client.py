@@ -1,10 +1,11 @@
 """Clients of every protocol that stop reading while a live query changes again and again, and one that reads on.
 
-    slow_client.py newest|closed http://HOST:PORT
+    slow_client.py newest|closed|stalled http://HOST:PORT
 
 `newest`: who reads again gets the newest result, having skipped those between. `closed`: the node holds less than one
-result for a session, and ends those that do not read, each in the protocol's own way. The one that reads sees every
-change in time in both.
+result for a session, and ends those that do not read, each in the protocol's own way. `stalled`: the node cuts off who
+takes nothing for 3 s (`http.writeStallTimeoutMs`); of a gRPC connection only the call that is not read, beside one that
+is and one with nothing to read. The one that reads sees every change in time in all.
 """
 
 import asyncio
@@ -29,6 +30,7 @@ NAME = "projects/p/locations/us-central1/services/movies/connectors/movies"
 STREAM = "/ws/google.firebase.dataconnect.v1.ConnectorStreamService/Connect/locations/us-central1"
 PAYLOAD = {"query": "", "operationName": OPERATION, "variables": GENRE}
 CHANGES = 45
+STALL_SECONDS = 3
 PADDING = "x" * 30_000
 
 
@@ -45,7 +47,8 @@ class Slow:
 
 
 def described(data):
-    return data["movies"][0]["description"].split(" ")[0]
+    movies = data["movies"]
+    return movies[0]["description"].split(" ")[0] if movies else "none"
 
 
 async def graphql_socket(base, protocol, id="1"):
@@ -97,24 +100,31 @@ async def stream(base, method, path, accept):
                     yield described(message["data"])
 
 
-async def grpc_stream(base):
+def grpc_channel(base):
+    return grpc.aio.insecure_channel(base.removeprefix("http://"), [("grpc.max_receive_message_length", -1)])
+
+
+async def grpc_stream(channel, variables=GENRE):
     from google.protobuf.json_format import MessageToDict, ParseDict
     messages, services = connector_stubs()
-    options = [("grpc.max_receive_message_length", -1)]
-    async with grpc.aio.insecure_channel(base.removeprefix("http://"), options) as channel:
-        call = services.ConnectorStreamServiceStub(channel).Connect()
-        request = messages.StreamRequest(name=NAME, request_id="1")
-        ParseDict({"operationName": OPERATION, "variables": GENRE}, request.subscribe)
-        await call.write(request)
-        while True:
-            answer = await call.read()
-            if answer is grpc.aio.EOF:
-                raise EOFError(await call.code())
-            yield described(MessageToDict(answer.data))
+    call = services.ConnectorStreamServiceStub(channel).Connect()
+    request = messages.StreamRequest(name=NAME, request_id="1")
+    ParseDict({"operationName": OPERATION, "variables": variables}, request.subscribe)
+    await call.write(request)
+    while True:
+        answer = await call.read()
+        if answer is grpc.aio.EOF:
+            raise EOFError(await call.code())
+        yield described(MessageToDict(answer.data))
 
 
-async def change(session, base, movie, description):
-    body = {"operationName": "UpdateMovie", "variables": {"id": movie, "genre": "Horror", "description": description}}
+async def read_until(follower, last):
+    while await follower.next() != last:
+        pass
+
+
+async def change(session, base, movie, description, genre="Horror"):
+    body = {"operationName": "UpdateMovie", "variables": {"id": movie, "genre": genre, "description": description}}
     async with session.post(base + "/graphql", json=body) as answer:
         assert "errors" not in await answer.json()
 
@@ -127,6 +137,7 @@ async def main(mode, base):
         assert len(movies) == 10
         for movie in movies:
             await change(session, base, movie, "before " + PADDING)
+        channel = grpc_channel(base)
         fast = Slow("fast", graphql_socket(base, "graphql-transport-ws"))
         followers = [Slow(name, graphql_socket(base, name)) for name in
                      ["graphql-transport-ws", "graphql-ws", "appsync"]]
@@ -135,43 +146,54 @@ async def main(mode, base):
             Slow("event-stream", stream(base, "GET", path, "text/event-stream")),
             Slow("graphql-sse", stream(base, "POST", "/graphql", "text/event-stream")),
             Slow("multipart", stream(base, "POST", "/graphql", "multipart/mixed;subscriptionSpec=1.0")),
-            Slow("grpc", grpc_stream(base)),
+            Slow("grpc", grpc_stream(channel)),
         ]
         for follower in [fast] + followers:
             assert await follower.next() == "before", follower.name
-        longest = 0
-        for number in range(CHANGES):
+        if mode == "stalled":
+            beside = Slow("grpc, beside", grpc_stream(channel))
+            quiet = Slow("grpc, quiet", grpc_stream(channel, {"genre": "Quiet"}))
+            assert await quiet.next() == "none"
+            besides = asyncio.create_task(read_until(beside, "after"))
+        longest = changes = 0
+        stalled_at = None
+        while changes < CHANGES or (mode == "stalled" and time.monotonic() < stalled_at + 3 * STALL_SECONDS):
             began = time.monotonic()
-            await change(session, base, movies[0], "n%d %s" % (number, PADDING))
-            while await fast.next() != "n%d" % number:
-                pass
+            await change(session, base, movies[0], "n%d %s" % (changes, PADDING))
+            await read_until(fast, "n%d" % changes)
             longest = max(longest, time.monotonic() - began)
+            changes += 1
+            if changes == CHANGES:
+                stalled_at = time.monotonic()
         print("fast saw", fast.seen, "longest wait %.2f s" % longest)
-        assert fast.seen == CHANGES + 1, "the one that reads skipped nothing"
-        last = "n%d" % (CHANGES - 1)
+        assert fast.seen == changes + 1, "the one that reads skipped nothing"
+        last = "n%d" % (changes - 1)
         for follower in followers:
             try:
-                while await follower.next() != last:
-                    pass
+                await read_until(follower, last)
                 ended = None
-            except (websockets.ConnectionClosed, EOFError, aiohttp.ClientError, grpc.aio.AioRpcError,
+            except (websockets.ConnectionClosed, EOFError, OSError, aiohttp.ClientError, grpc.aio.AioRpcError,
                     StopAsyncIteration) as error:
                 ended = error
             how = getattr(getattr(ended, "rcvd", None), "code", None) or repr(ended)[:120]
-            print(follower.name, "read", follower.seen, "of", CHANGES + 1, "ended" if ended else "lives", how)
+            print(follower.name, "read", follower.seen, "of", changes + 1, "ended" if ended else "lives", how)
             if mode == "newest":
                 assert ended is None, follower.name
                 assert follower.seen < CHANGES, "%s skipped nothing: it was not slow enough" % follower.name
             else:
                 assert ended is not None, follower.name
-                if isinstance(ended, websockets.ConnectionClosed):
+                if isinstance(ended, websockets.ConnectionClosed) and mode == "closed":
                     assert ended.rcvd.code == 1013, (follower.name, ended)
                 elif follower.name == "grpc":
                     assert "RESOURCE_EXHAUSTED" in repr(ended), ended
         # Nobody's reading or not reading did anything to the one that reads.
         await change(session, base, movies[0], "after " + PADDING)
-        while await fast.next() != "after":
-            pass
+        await read_until(fast, "after")
+        if mode == "stalled":
+            await besides
+            await change(session, base, movies[1], "moved", genre="Quiet")
+            assert await quiet.next() == "moved"
+            print("on the same connection", beside.name, "read", beside.seen, "and", quiet.name, quiet.seen)
     print("passed", flush=True)
     # Sockets that nobody reads would be closed in order, one after the other.
     os._exit(0)
