@@ -24,18 +24,18 @@ import Testing
     /// counts from the first.
     static let noticedAt: [Sabotage: (seed: UInt64, promises: [String])] = [
         .gatewayFenceSkipped: (1, ["no regress", "one owner"]), .epochIgnored: (2, ["no regress"]),
-        .epochsByTheClock: (1, ["one owner"]), .epochsNotRecorded: (1, ["one owner"]),
-        .leaseFenceSkipped: (6, ["one owner"]), .serveAfterExpiry: (7, ["one owner"]),
-        .formerOwnersForgotten: (1, ["one owner"]), .lateResultsUsed: (152, ["one owner"]),
-        .publishBeforeCommit: (9, ["convergence"]), .removeBeforePublish: (124, ["convergence"]),
+        .epochsByTheClock: (16, ["one owner"]), .epochsNotRecorded: (92, ["one owner"]),
+        .leaseFenceSkipped: (16, ["one owner"]), .serveAfterExpiry: (2, ["one owner"]),
+        .formerOwnersForgotten: (1, ["one owner"]), .lateResultsUsed: (272, ["one owner"]),
+        .publishBeforeCommit: (9, ["convergence"]), .removeBeforePublish: (189, ["convergence"]),
         .acknowledgeBeforeCommit: (1, ["honest acknowledgement"]), .noSweeper: (1, ["convergence"]),
-        .sweeperGoesByOrder: (1, ["convergence"]), .unboundedPublishing: (1, ["bounds"]),
-        .queryBeforeRegister: (1, ["convergence"]), .noDirtyMark: (4, ["convergence"]),
-        .historyTrustedAfterLoss: (25, ["convergence"]), .noReannouncement: (1, ["registration"]),
-        .noWithdrawal: (1, ["left over"]), .oldestPendingWins: (19, ["convergence"]),
-        .positionsTravel: (1, ["convergence", "no regress"]), .tagTrustedForOthers: (8, ["convergence"]),
-        .swappedOutcomes: (1, ["isolation"]), .settledAhead: (966, ["convergence"]),
-        .replayHole: (462, ["convergence"]), .ordersUnconfirmed: (348, ["convergence"]),
+        .sweeperGoesByOrder: (2, ["convergence"]), .unboundedPublishing: (1, ["bounds"]),
+        .queryBeforeRegister: (1, ["convergence"]), .noDirtyMark: (5, ["convergence"]),
+        .historyTrustedAfterLoss: (379, ["convergence"]), .noReannouncement: (1, ["registration"]),
+        .noWithdrawal: (1, ["left over"]), .oldestPendingWins: (48, ["convergence"]),
+        .positionsTravel: (5, ["convergence", "no regress"]), .tagTrustedForOthers: (11, ["convergence"]),
+        .swappedOutcomes: (1, ["isolation"]), .settledAhead: (235, ["convergence"]),
+        .replayHole: (659, ["convergence"]), .ordersUnconfirmed: (880, ["convergence"]),
     ]
     /// Where the remembered seed does not notice it any more, so many from the first may be tried.
     private static let noticedWithin: UInt64 = 250
