@@ -189,7 +189,8 @@ package final class ServiceNode: Sendable {
             ? FanoutWorker(
                 node: id, broker: broker, catalogs: catalogs, queries: queries,
                 epochs: ShardEpochs(
-                    pool: pool, namespace: settings.cluster.namespace, timeoutMs: settings.cluster.leaseTtlMs), shardCount: shardCount,
+                    pool: pool, namespace: settings.cluster.namespace, timeoutMs: settings.cluster.leaseTtlMs),
+                shardCount: shardCount,
                 settings: workerSettings, clock: clock, logger: logger,
                 loadCatalogs: { await deployments?.poll() }, onNews: { [bell] in bell.ring() }) : nil
         let sessions = SessionRegistry(admission: sessionAdmission, nowMs: { [clock] in clock.nowMs() })

@@ -162,7 +162,9 @@ final class SimulatedWorker: Process {
 
     private func ask(for shard: ShardID, _ askedMs: Int64, then: @escaping (LeaseAnswer?, _ sentMs: Int64) -> Void) {
         // By its clock alone, an epoch would be above all others; only what is recorded counts here.
-        statement { $0.recordedEpoch(of: shard) } then: { [self] recorded in
+        statement {
+            $0.recordedEpoch(of: shard)
+        } then: { [self] recorded in
             guard case .done(let recorded) = recorded else { return then(nil, askedMs) }
             ask(for: shard, askedMs, above: recorded, isLast: false, then)
         }
