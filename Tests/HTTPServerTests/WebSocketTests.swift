@@ -344,6 +344,28 @@ import Testing
         }
     }
 
+    /// Nothing is kept of a message that was refused, and its sender is not listened to for long.
+    @Test func whatFollowsARefusedMessageIsBounded() async throws {
+        try await withServer({
+            $0.webSocketFrameBytesMax = 64 << 20
+            $0.bodiesBytesMax = 1_500
+            $0.lingerBytesMax = 4_096
+            $0.lingerTimeoutMs = 60_000
+        }) { port, _, _ in
+            let client = try RawClient(port: port)
+            try client.openWebSocket()
+            client.send(RawClient.frame(0x82, Array(repeating: 1, count: 2_000), declaredLength: 64 << 20))
+            #expect(try client.frame().closeCode == 1013)
+            // More than the system's buffers hold: only a server that has closed takes less of it.
+            let piece = [UInt8](repeating: 1, count: 1 << 20)
+            #expect((0..<32).contains { _ in client.send(piece) < piece.count })
+            let next = try RawClient(port: port)
+            try next.openWebSocket()
+            next.sendFrame(0x82, Array(repeating: 65, count: 1_400))
+            #expect(try next.frame().payload.count == 1_400)
+        }
+    }
+
     @Test func shutdownSaysGoingAway() async throws {
         var client: RawClient?
         try await withServer(graceMs: 5_000) { port, _, _ in

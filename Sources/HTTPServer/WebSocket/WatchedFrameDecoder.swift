@@ -1,7 +1,8 @@
 import NIOCore
 import NIOWebSocket
 
-/// NIO's decoder of frames, and a look at what it leaves in the buffer of one that is not whole.
+/// NIO's decoder of frames, and a look at what it leaves in the buffer of one that is not whole. Of a connection that
+/// lingers it keeps nothing.
 final class WatchedFrameDecoder: ByteToMessageDecoder {
     typealias InboundOut = WebSocketFrame
 
@@ -15,8 +16,16 @@ final class WatchedFrameDecoder: ByteToMessageDecoder {
     }
 
     func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) throws -> DecodingState {
+        if connection.isLingering {
+            connection.countLingering(buffer.readableBytes)
+            buffer.clear()
+            return .needMoreData
+        }
         let state = try decoder.decode(context: context, buffer: &buffer)
-        if state == .needMoreData { connection.hold(frameBytes: buffer.readableBytes) }
+        if state == .needMoreData {
+            connection.hold(frameBytes: buffer.readableBytes)
+            if connection.isLingering { buffer = ByteBuffer() }
+        }
         return state
     }
 

@@ -73,6 +73,9 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         }
     }
 
+    /// Both sides are done: nothing that still comes is kept.
+    var isLingering: Bool { if case .lingering = phase { true } else { false } }
+
     /// Accepted from the application and not yet taken by the kernel; may be read from any thread.
     package var pendingBytes: Int { transport.pendingBytes }
 
@@ -161,10 +164,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     func received(_ frame: WebSocketFrame) {
         bytesCame()
         switch phase {
-        case .lingering:
-            countLingering(frame.data.readableBytes + 2)
-            return
-        case .closed: return
+        case .lingering, .closed: return
         case .open, .awaitingPong, .closeSent: break
         }
         let maximum = transport.table.context.configuration.webSocketFrameBytesMax
@@ -183,12 +183,9 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     /// What has come of a message counts with all bodies of the server.
     /// - Parameter frameBytes: of a frame that is not whole.
     func hold(frameBytes: Int) {
-        let bytes = message.heldBytes + frameBytes
-        guard handler != nil, bytes != heldBytes else { return }
+        guard handler != nil else { return }
         let bodies = transport.table.context.bodies
-        bodies.give(heldBytes)
-        heldBytes = bodies.take(bytes) ? bytes : 0
-        if heldBytes < bytes { fail(1013) }
+        if !bodies.change(&heldBytes, to: message.heldBytes + frameBytes) { fail(1013) }
     }
 
     /// Any byte is a sign of life, even one of a frame that is long in coming.
@@ -213,7 +210,8 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         }
     }
 
-    private func countLingering(_ bytes: Int) {
+    /// Of no interest any more, but the peer may not go on for ever.
+    func countLingering(_ bytes: Int) {
         lingerBytesLeft -= bytes
         if lingerBytesLeft < 0 { transport.channel.close(promise: nil) }
     }
@@ -267,7 +265,6 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     }
 
     func readIfWanted() {
-        let isLingering = if case .lingering = phase { true } else { false }
         let pauseBytes = transport.table.context.configuration.webSocketReadPauseBytes
         if isLingering || (!isReadingPaused && transport.pendingBytes <= pauseBytes) {
             readIsDue = false
