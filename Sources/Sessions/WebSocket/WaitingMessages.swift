@@ -1,5 +1,5 @@
-/// Messages of one client that wait until its token is judged, in order. Bound: `bytesMax`, as they came; how many they may
-/// be is the machine's to say.
+/// Messages of one client that wait until its token is judged, in order. Bound: `bytesMax`, as they came, or a single
+/// message of whatever size is allowed; how many they may be is the machine's to say.
 struct WaitingMessages<Message: Sendable>: Sendable {
     private let bytesMax: Int
     private var entries: [(message: Message, bytes: Int)] = []
@@ -13,7 +13,7 @@ struct WaitingMessages<Message: Sendable>: Sendable {
 
     /// - Returns: false when it has no room.
     mutating func append(_ message: Message, bytes: Int) -> Bool {
-        guard entries.reduce(bytes, { $0 + $1.bytes }) <= bytesMax else { return false }
+        guard entries.isEmpty || entries.reduce(bytes, { $0 + $1.bytes }) <= bytesMax else { return false }
         entries.append((message, bytes))
         return true
     }

@@ -57,6 +57,20 @@ import Testing
         #expect(refused.count == 1 && refused[0].contains(waiter.refusal), "\(refused)")
     }
 
+    /// Its size has a bound of its own.
+    @Test(arguments: Waiter.allCases) func oneMessageMayWaitWhateverItsSize(_ waiter: Waiter) {
+        var machine = waiter.machine(
+            SessionOpening(credentials: Credentials(bearer: "t"), operationsMax: 100, waitingBytesMax: 3_000))
+        _ = machine.opened()
+        func receive(_ id: String, _ size: Int) -> [String] {
+            let message = waiter.message(id, String(repeating: "x", count: size))
+            return actionTexts(machine.received(text: Array(message.utf8)))
+        }
+        #expect(receive("1", 5_000) == [])
+        let refused = receive("2", 1)
+        #expect(refused.count == 1 && refused[0].contains(waiter.refusal), "\(refused)")
+    }
+
     private static let error = RequestError(.timeout, "slow")
 
     private func receive(_ machine: inout any SessionMachine, _ text: String) -> [SessionAction] {
