@@ -191,7 +191,9 @@ extension SettingTable {
             "gateway.subscriptionsPerAddressMax", 0, in: 0...10_000_000,
             "Subscriptions of one address on this node; 0: any number."),
         .int("gateway.liveQueriesMax", 200_000, in: 1...10_000_000, "Distinct live queries on this node."),
-        .bytes("gateway.sessionBytesMax", mib, in: kib...kib * mib, "Pending output past which a session is closed."),
+        .bytes(
+            "gateway.sessionBytesMax", mib, in: kib...kib * mib,
+            "Pending output past which a session is closed; bounds messages that wait for a token's verdict too."),
         .bytes("gateway.resultBytesMax", 8 * mib, in: kib...256 * mib, "Size of one result."),
         .bytes("gateway.webSocketFrameBytesMax", mib, in: kib...64 * mib, "Size of a WebSocket message from a client."),
         .duration(
