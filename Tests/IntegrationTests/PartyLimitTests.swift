@@ -74,11 +74,7 @@ struct PartyLimitTests {
             let movies = try JSONParser.parse(try await API.get(node.address, "TopRatedMovies", [:]).body)
             let movie = try #require(movies["data"]?["movies"]?[0]?["id"])
             let change: JSONObject = ["id": movie, "genre": "Drama", "description": "in flight"]
-            let lock = ["BEGIN", "LOCK TABLE movie IN ACCESS EXCLUSIVE MODE", "\\warn locked", "SELECT pg_sleep(120)"]
-            let locker = try FreshetProcess(
-                lock.flatMap { ["-c", $0] } + [cluster.servers.postgres.connectionString],
-                executable: "/usr/bin/psql")
-            _ = try await locker.line(containing: "locked")
+            let locker = try await lockMovies(cluster)
 
             // Nobody is signed in: as many as one session may have, however often it gives them up.
             let nobody = try await Subscriber.connect(node.address)
@@ -128,6 +124,55 @@ struct PartyLimitTests {
             // One of two has room now.
             #expect(try await API.mutate(node.address, "UpdateMovie", change, token: token).status == 200)
         }
+    }
+
+    /// Its operations run on, and so they count on, for each of the counts.
+    @Test(arguments: [
+        ("api.requestsPerUserMax", 429), ("api.requestsPerAddressMax", 429), ("api.requestsInFlightMax", 503),
+    ])
+    func requestsOfALostSessionAreCountedUntilTheyEnd(_ setting: String, _ status: Int) async throws {
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(
+                roles: "api,worker,gateway,admin",
+                settings: ["auth.mode=hs256", "auth.hs256Secret=\(Self.secret)", "\(setting)=2"])
+            let movies = try JSONParser.parse(try await API.get(node.address, "TopRatedMovies", [:]).body)
+            let change: JSONObject = [
+                "id": try #require(movies["data"]?["movies"]?[0]?["id"]), "genre": "Drama", "description": "lost",
+            ]
+            let locker = try await lockMovies(cluster)
+            let session = try await connect(node.address, "ann")
+            for id in ["1", "2", "3"] { session.subscribe("UpdateMovie", change, id: id) }
+            let third = try await session.message { $0["id"] == "3" }
+            #expect(third["type"] == "error", "\(third)")
+            session.socket.abort()
+            try await AdminClient(node.process).wait("status") { $0["sessions"]?.intValue == 0 }
+
+            let token = TestTokens.signed(uid: "ann", secret: Self.secret)
+            func asked() async throws -> Int {
+                try await API.get(
+                    node.address, "TopRatedMovies", [:], headers: ["authorization": "Bearer \(token)"]
+                ).status
+            }
+            #expect(try await asked() == status)
+            locker.signal(SIGINT)
+            _ = await locker.waitForExit()
+            var last = try await asked()
+            // Until both have ended; bounded by the test's time limit.
+            while last == status {
+                try await Task.sleep(for: .milliseconds(20))
+                last = try await asked()
+            }
+            #expect(last == 200)
+        }
+    }
+
+    /// - Returns: who holds the lock, until it is interrupted.
+    private func lockMovies(_ cluster: Cluster) async throws -> FreshetProcess {
+        let lock = ["BEGIN", "LOCK TABLE movie IN ACCESS EXCLUSIVE MODE", "\\warn locked", "SELECT pg_sleep(120)"]
+        let locker = try FreshetProcess(
+            lock.flatMap { ["-c", $0] } + [cluster.servers.postgres.connectionString], executable: "/usr/bin/psql")
+        _ = try await locker.line(containing: "locked")
+        return locker
     }
 
     private func streamSession(_ admin: AdminClient) async throws -> Int64 {
