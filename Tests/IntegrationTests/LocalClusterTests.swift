@@ -86,7 +86,14 @@ struct LocalClusterTests {
 
             // Every way to wait for changes, and graphql-sse's single connection, with two gateways behind the proxy.
             let address = "\(proxy.host):\(proxy.port)"
-            let others = try await PythonClients.run("proxy_client.py", ["http://\(address)", address, "single"])
+            var admins: [String] = []
+            for name in ["gateway-1", "gateway-2"] {
+                let words = try await cluster.line(containing: "  \(name) ").split(separator: " ")
+                let admin = try #require(words.firstIndex(of: "admin"))
+                admins.append("http://\(words[admin + 1])")
+            }
+            let others = try await PythonClients.run(
+                "proxy_client.py", ["http://\(address)", address, admins.joined(separator: ","), "single"])
             #expect(others.contains("passed"), "\(others)")
 
             // One API node and one worker are killed: others take over, and both are started again.

@@ -37,13 +37,16 @@ struct NginxTests {
         try await Cluster.with { cluster in
             let trusted = "http.trustedProxies=127.0.0.1"
             let api = try await cluster.start(roles: "api,worker", settings: [trusted])
-            var gateways: [ServerAddress] = []
+            var gateways: [(address: ServerAddress, admin: ServerAddress)] = []
             for _ in 0..<2 {
-                gateways.append(try await cluster.start(roles: "api,gateway", settings: [trusted]).address)
+                let gateway = try await cluster.start(roles: "api,gateway,admin", settings: [trusted])
+                gateways.append((gateway.address, try #require(gateway.admin)))
             }
             let (http, grpc) = (BusyPort.listener(), BusyPort.listener())
-            try Self.configuration(http: http.port, grpc: grpc.port, api: api.address, gateways: gateways)
-                .write(toFile: folder + "/freshet.conf", atomically: true, encoding: .utf8)
+            try Self.configuration(
+                http: http.port, grpc: grpc.port, api: api.address, gateways: gateways.map(\.address)
+            )
+            .write(toFile: folder + "/freshet.conf", atomically: true, encoding: .utf8)
             let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
                 "\($0)_temp_path \(folder)/\($0);"
             }
@@ -67,7 +70,11 @@ struct NginxTests {
             _ = try await nginx.line(containing: "getrlimit")
             do {
                 let output = try await PythonClients.run(
-                    "proxy_client.py", ["http://127.0.0.1:\(http.port)", "127.0.0.1:\(grpc.port)"])
+                    "proxy_client.py",
+                    [
+                        "http://127.0.0.1:\(http.port)", "127.0.0.1:\(grpc.port)",
+                        gateways.map { "http://\($0.admin.host):\($0.admin.port)" }.joined(separator: ","),
+                    ])
                 #expect(output.contains("passed"), "\(output)")
             } catch {
                 Issue.record("\(error)\nnginx: \(nginx.output)")

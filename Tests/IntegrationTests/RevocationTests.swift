@@ -101,6 +101,7 @@ struct RevocationTests {
                 [
                     "http://\(second.address.host):\(second.address.port)",
                     TestTokens.signed(uid: "ann", secret: Self.secret),
+                    TestTokens.signed(uid: "bob", secret: Self.secret),
                 ])
             _ = try await client.line(containing: "live")
             let start = Date().timeIntervalSince1970

@@ -1,7 +1,9 @@
 """Through a proxy with several gateways behind it: gRPC by cleartext HTTP/2, every other way to wait for changes, and
 (`single`) graphql-sse's single connection, whose requests must all reach the gateway that reserved it.
 
-    proxy_client.py http://HOST:PORT HOST:PORT-OF-GRPC [single]
+    proxy_client.py http://HOST:PORT HOST:PORT-OF-GRPC http://HOST:ADMIN-PORT,… [single]
+
+The admin ports are those of the gateways.
 """
 
 import asyncio
@@ -71,7 +73,17 @@ async def calls(address):
         assert await other.code() == grpc.StatusCode.OK
 
 
-async def live(session, base):
+async def waits(session, admins):
+    """Until one of the gateways has a long-poll."""
+    while True:
+        for admin in admins:
+            async with session.get(admin + "/admin/sessions") as answer:
+                if any(row["protocol"] == "long-poll" for row in (await answer.json())["sessions"]):
+                    return
+        await asyncio.sleep(0.02)
+
+
+async def live(session, base, admins):
     """A WebSocket, an event stream, parts and a long-poll see one change at once."""
     plain = base + "/v1/connectors/movies/"
     async with session.get(plain + "queries/TopRatedMovies") as answer:
@@ -104,7 +116,7 @@ async def live(session, base):
             tag = answer.headers["etag"]
         waiting = {"prefer": "wait=30", "if-none-match": tag}
         poll = asyncio.create_task(session.get(read, headers=waiting))
-        await asyncio.sleep(0)
+        await asyncio.wait_for(waits(session, admins), 10)
         change = {"variables": {"id": movie, "genre": "Drama", "description": text}}
         async with session.post(plain + "mutations/UpdateMovie", json=change) as answer:
             assert answer.status == 200, answer.status
@@ -137,13 +149,13 @@ async def single(session, base):
             assert answer.status == 200, answer.status
 
 
-async def main(base, address, parts):
+async def main(base, address, admins, parts):
     await calls(address)
     async with aiohttp.ClientSession() as session:
-        await live(session, base)
+        await live(session, base, admins)
         for _ in range(3 if "single" in parts else 0):
             await single(session, base)
     print("passed")
 
 
-asyncio.run(main(sys.argv[1], sys.argv[2], sys.argv[3:]))
+asyncio.run(main(sys.argv[1], sys.argv[2], sys.argv[3].split(","), sys.argv[4:]))

@@ -1,7 +1,9 @@
 """A user who follows a query over every protocol that stays open is revoked: each ends in its own way, and nothing is
 delivered afterwards.
 
-    revocation_client.py http://HOST:PORT TOKEN
+    revocation_client.py http://HOST:PORT TOKEN OTHER-TOKEN
+
+TOKEN is the one that is revoked; its owner and that of OTHER-TOKEN follow the same query.
 
 Prints "live" when all follow, and "ended at SECONDS" (since 1970) when the last of them was told.
 """
@@ -70,10 +72,11 @@ async def ended(call):
     expect(await call.code(), grpc.StatusCode.UNAUTHENTICATED, "gRPC")
 
 
-async def main(base, token):
+async def main(base, token, other_token):
     messages, services = connector_stubs()
     bearer = {"authorization": "Bearer " + token}
     sessions = [await (await Protocol(name, base, token).introduce()).live() for name in NAMES]
+    other = await (await Protocol(NAMES[0], base, other_token).introduce()).live()
     async with aiohttp.ClientSession() as http, grpc.aio.insecure_channel(base.split("://")[1]) as channel:
         streams = [await stream(http, base, accept, token) for accept in STREAMS]
         for answer in streams:
@@ -104,9 +107,11 @@ async def main(base, token):
             single(shared), refused(web), ended(call))
         print("ended at %.3f" % time.time(), flush=True)
 
-        # Those that stay open hear nothing of what changes now.
+        # What changes now reaches the other user; of those that stay open the next word is the answer to a request.
         await change(base, sessions[0].movie)
-        await web.quiet(0.5)
+        assert '"changed"' in json.dumps(await other.receive())
+        await web.send(requestId="2", execute=WANTED)
+        expect((await web.next())["requestId"], "2", "SQL Connect")
         amplify = next(session for session in sessions if session.is_appsync)
         await amplify.send({"id": "1", "type": "stop"})
         expect((await amplify.receive())["type"], "complete", "AppSync")
@@ -115,4 +120,4 @@ async def main(base, token):
 
 
 if __name__ == "__main__":
-    asyncio.run(asyncio.wait_for(main(*sys.argv[1:3]), 60))
+    asyncio.run(asyncio.wait_for(main(*sys.argv[1:4]), 60))
