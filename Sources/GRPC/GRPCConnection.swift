@@ -30,6 +30,8 @@ final class GRPCConnection: ChannelInboundHandler {
     private var isLeaving = false
     /// The library has ended the connection by GOAWAY.
     private var hasFailed = false
+    /// A WINDOW_UPDATE of the connection is written, and may wait in the library until the socket is writable.
+    private var isOpeningWindow = false
     private var pingedAt: NIODeadline?
     private var idleSince: NIODeadline
     private var lastRead: NIODeadline
@@ -99,7 +101,13 @@ final class GRPCConnection: ChannelInboundHandler {
     /// Each stream has its own window for what its application does not take; this one is for all bytes that came, also
     /// those of streams that are over, which the library drops.
     private func openWindow(_ leftBytes: Int) {
-        guard leftBytes < InboundWindow.bytes / 2 else { return }
+        guard leftBytes < InboundWindow.bytes / 2 else {
+            // Also after the update: it adds more than half.
+            isOpeningWindow = false
+            return
+        }
+        guard !isOpeningWindow else { return }
+        isOpeningWindow = true
         write(.windowUpdate(windowSizeIncrement: InboundWindow.bytes - leftBytes), on: .rootStream)
         flush()
     }

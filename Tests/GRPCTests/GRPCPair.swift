@@ -17,6 +17,8 @@ final class GRPCPair {
     private(set) var seen: [HTTP2StreamID: [String]] = [:]
     private(set) var goAways: [HTTP2ErrorCode] = []
     private(set) var lastStreamIDs: [HTTP2StreamID] = []
+    /// By which the server opened its window of the connection.
+    private(set) var windowIncrements: [Int] = []
     /// Bytes of DATA that came and were not given back to the windows.
     private(set) var unread: [HTTP2StreamID: Int] = [:]
     private var arriving: [HTTP2StreamID: ByteBuffer] = [:]
@@ -178,6 +180,7 @@ final class GRPCPair {
         case .goAway(let last, let code, _):
             goAways.append(code)
             lastStreamIDs.append(last)
+        case .windowUpdate(let increment) where id == .rootStream: windowIncrements.append(increment)
         default: break
         }
     }

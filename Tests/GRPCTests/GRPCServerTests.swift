@@ -112,6 +112,25 @@ import Testing
         #expect(calls.streams[1].events.count == 2_000)
     }
 
+    /// However many frames come while the update waits for the socket.
+    @Test func theWindowOfTheConnectionIsOpenedOnce() throws {
+        let calls = TestCalls()
+        let pair = try GRPCPair(calls)
+        let id = try pair.call("/stream")
+        pair.server.isWritable = false
+        pair.server.pipeline.fireChannelWritabilityChanged()
+        try pair.send(String(repeating: "w", count: 40_000), on: id)
+        for _ in 0..<100 { try pair.send("x", on: id) }
+        #expect(pair.windowIncrements == [])
+        pair.server.isWritable = true
+        pair.server.pipeline.fireChannelWritabilityChanged()
+        try pair.carry()
+        #expect(pair.windowIncrements.count == 1 && pair.windowIncrements[0] < 65_536)
+        // And again the next time.
+        for _ in 0..<3 { try pair.send(String(repeating: "w", count: 30_000), on: id) }
+        #expect(pair.windowIncrements.count > 1 && calls.streams[0].events.count == 104)
+    }
+
     @Test func whoDoesNotReadIsWaitedForAndNotReadFrom() throws {
         let calls = TestCalls()
         let pair = try GRPCPair(calls)
