@@ -41,9 +41,15 @@ package final class GRPCServer: Sendable {
         ]
         // What was on its way to a call that was reset is no error, however many were.
         http2.maximumRecentlyResetStreams = configuration.callsMax
+        // Mistakes are bounded by their rate (200 in 30 s): their number in all would end a proxy's connection some day.
+        http2.maximumConnectionGlitches = .max
+        var streams = NIOHTTP2Handler.StreamConfiguration()
+        streams.streamResetFrameRateLimit.maximumCount = configuration.cancellationsMax
+        streams.streamResetFrameRateLimit.windowLength = .seconds(2)
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(
-            NIOHTTP2Handler(mode: .server, frameDelegate: connection, connectionConfiguration: http2))
+            NIOHTTP2Handler(
+                mode: .server, frameDelegate: connection, connectionConfiguration: http2, streamConfiguration: streams))
         try pipeline.addHandler(connection)
         let entry = Entry(
             eventLoop: channel.eventLoop, connection: NIOLoopBound(connection, eventLoop: channel.eventLoop))

@@ -68,6 +68,9 @@ package struct GRPCConfiguration: Sendable {
     package var readPauseBytes = 64 << 10
     /// From our last word to the reset of a stream whose client goes on sending, or to the end of a connection.
     package var lingerMs: Int64 = 5_000
+    /// Calls that a peer cancels within 2 s; more end the connection with ENHANCE_YOUR_CALM. A proxy's connection carries
+    /// the calls of many clients: all may be cancelled, and as many again.
+    package var cancellationsMax: Int { max(200, 2 * callsMax) }
     /// A client that takes nothing of what waits on a call for this long has that call reset; one whose socket takes
     /// nothing at all is cut off.
     package var writeStallTimeoutMs: Int64 = 30_000

@@ -136,6 +136,29 @@ import Testing
         #expect(pair.grpc.connectionCount == 0)
     }
 
+    /// A proxy's connection carries the calls of many.
+    @Test func allCallsMayBeCancelledAndAsManyAgain() throws {
+        let calls = TestCalls()
+        let pair = try GRPCPair(calls)
+        for _ in 0..<2 {
+            let ids = try (0..<128).map { _ in try pair.call("/stream") }
+            for id in ids { try pair.write(id, .rstStream(.cancel)) }
+        }
+        #expect(calls.streams.count == 256 && calls.streams.allSatisfy { $0.events == ["closed"] })
+        #expect(pair.goAways == [] && pair.server.isActive)
+        // In one read, so that the time between them does not count.
+        let other = try GRPCPair(calls)
+        var bytes = ByteBuffer()
+        for id in stride(from: HTTP2StreamID(1), through: 601, by: 2) {
+            bytes.writeImmutableBuffer(
+                GRPCPair.bytes(GRPCPair.headers, flags: 0x4, on: id, GRPCPair.streamFields))
+            bytes.writeImmutableBuffer(GRPCPair.bytes(3, on: id, [0, 0, 0, 8]))
+        }
+        other.receive(bytes)
+        #expect(!other.server.isActive)
+        #expect(calls.streams.count == 256 + 257)
+    }
+
     /// Also mistakes of streams have their bound.
     @Test func whoGoesOnMakingMistakesIsCutOff() throws {
         let pair = try GRPCPair(TestCalls())

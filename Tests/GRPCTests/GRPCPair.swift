@@ -132,6 +132,11 @@ final class GRPCPair {
         return id
     }
 
+    /// A call of `/stream`, which leaves the header tables as they are (RFC 7541 section 6.2.2).
+    static let streamFields: [UInt8] =
+        [0x83, 0x86] + GRPCErrorTests.field(":path", "/stream")
+        + GRPCErrorTests.field("content-type", "application/grpc")
+
     /// The server reads.
     func receive(_ bytes: ByteBuffer) {
         server.pipeline.fireChannelRead(bytes)
