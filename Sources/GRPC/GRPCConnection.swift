@@ -28,8 +28,8 @@ final class GRPCConnection: ChannelInboundHandler {
     /// Set while something may wait for the client.
     private var stallCheck: Scheduled<Void>?
     private var isLeaving = false
-    /// The library has ended the connection by GOAWAY.
-    private var hasFailed = false
+    /// The library has ended the connection by this GOAWAY.
+    private var failure: (code: HTTP2ErrorCode, lastID: HTTP2StreamID)?
     /// A WINDOW_UPDATE of the connection is written, and may wait in the library until the socket is writable.
     private var isOpeningWindow = false
     private var pingedAt: NIODeadline?
@@ -121,17 +121,34 @@ final class GRPCConnection: ChannelInboundHandler {
         if isLeaving { eventLoop.assumeIsolated().execute { [self] in leaveIfDone() } }
     }
 
-    /// The library tells errors of a stream and of the connection alike, and has answered them before: by RST_STREAM or by
-    /// GOAWAY (RFC 9113 section 5.4).
+    /// The library tells alike what the peer did wrong, which it has answered by RST_STREAM or by GOAWAY (RFC 9113 section
+    /// 5.4), and what it could not send, which nobody has answered.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if let failure { return fail(failure.code, after: failure.lastID) }
         switch error {
-        case let error as NIOHTTP2Errors.StreamError where calls[error.streamID] != nil:
-            // A frame of ours could not be sent.
+        case let error as NIOHTTP2Errors.StreamError:
+            // A frame of ours; of no interest once its stream is gone.
+            guard calls[error.streamID] != nil else { return }
             write(.rstStream(.internalError), on: error.streamID)
             flush()
-        case is any NIOHTTP2Error where !hasFailed: break
-        default: close()
+        // Of a header block the peer's table may miss what ours has.
+        case is NIOHTTP2Errors.UnableToSerializeFrame: fail(.internalError)
+        // The peer's mistake on a stream, or a frame of ours for a stream that is gone.
+        case is any NIOHTTP2Error: break
+        default: fail(.internalError)
         }
+    }
+
+    /// The library names 0 or all streams in its GOAWAY; a lower number than all tells the client which calls nobody looked
+    /// at, so that they can be repeated. It cannot be raised.
+    private func fail(_ code: HTTP2ErrorCode, after toldID: HTTP2StreamID = .maxID) {
+        if lastID < toldID { tellLast(code) }
+        close()
+    }
+
+    private func tellLast(_ code: HTTP2ErrorCode) {
+        write(.goAway(lastStreamID: lastID, errorCode: code, opaqueData: nil), on: .rootStream)
+        context?.flush()
     }
 
     func channelInactive(context: ChannelHandlerContext) { gone() }
@@ -243,7 +260,7 @@ final class GRPCConnection: ChannelInboundHandler {
 
     // MARK: The connection's life
 
-    /// No new calls; those that run may end. Source: RFC 9113 section 6.8.
+    /// No new calls, but for those that are on their way; those that run may end. Source: RFC 9113 section 6.8.
     func goAway() {
         guard !isLeaving, context != nil else { return }
         isLeaving = true
@@ -255,8 +272,7 @@ final class GRPCConnection: ChannelInboundHandler {
     /// Calls that were begun meanwhile were not looked at: their clients are told so, and can begin them elsewhere.
     private func leaveIfDone() {
         guard calls.isEmpty, context != nil else { return }
-        write(.goAway(lastStreamID: lastID, errorCode: .noError, opaqueData: nil), on: .rootStream)
-        context?.flush()
+        tellLast(.noError)
         close()
     }
 
@@ -265,6 +281,10 @@ final class GRPCConnection: ChannelInboundHandler {
     private func close() {
         guard let channel = context?.channel else { return }
         end()
+        let pipeline = channel.pipeline.syncOperations
+        if let library = try? pipeline.handler(type: NIOHTTP2Handler.self) {
+            try? pipeline.addHandler(LingerHandler(bytesMax: configuration.lingerBytesMax), position: .before(library))
+        }
         channel.close(mode: .output, promise: nil)
         timer = eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(configuration.lingerMs)) {
             channel.close(promise: nil)
@@ -305,6 +325,7 @@ extension GRPCConnection: Sendable {}
 
 extension GRPCConnection: NIOHTTP2FrameDelegate {
     func wroteFrame(_ frame: HTTP2Frame) {
-        if case .goAway(_, let code, _) = frame.payload, code != .noError { hasFailed = true }
+        guard case .goAway(let lastID, let code, _) = frame.payload, code != .noError, failure == nil else { return }
+        failure = (code, lastID)
     }
 }

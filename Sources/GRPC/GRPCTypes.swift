@@ -68,6 +68,8 @@ package struct GRPCConfiguration: Sendable {
     package var readPauseBytes = 64 << 10
     /// From our last word to the reset of a stream whose client goes on sending, or to the end of a connection.
     package var lingerMs: Int64 = 5_000
+    /// What is read and dropped of a connection after our last word.
+    package var lingerBytesMax = 256 << 10
     /// Calls that a peer cancels within 2 s; more end the connection with ENHANCE_YOUR_CALM. A proxy's connection carries
     /// the calls of many clients: all may be cancelled, and as many again.
     package var cancellationsMax: Int { max(200, 2 * callsMax) }

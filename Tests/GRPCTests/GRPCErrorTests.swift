@@ -130,10 +130,48 @@ import Testing
         let pair = try GRPCPair(calls)
         _ = try pair.call("/stream")
         try pair.frame(type, flags: 0x4, on: HTTP2StreamID(id), payload)
-        #expect(pair.goAways == [code])
+        #expect(pair.goAways == [code, code])
+        #expect(pair.lastStreamIDs == [.maxID, 1], "what nobody looked at may be repeated")
         #expect(!pair.server.isActive)
         #expect(calls.streams[0].events == ["closed"])
         #expect(pair.grpc.connectionCount == 0)
+    }
+
+    /// The library keeps everything that comes after an error.
+    @Test func afterTheLastWordOnlySoMuchIsRead() throws {
+        func failed() throws -> GRPCPair {
+            let pair = try GRPCPair(TestCalls())
+            pair.socket.closesByHalf = true
+            try pair.frame(GRPCPair.ping, on: .rootStream, [0])
+            #expect(pair.goAways.last == .frameSizeError && pair.grpc.connectionCount == 0)
+            return pair
+        }
+        let flooding = try failed()
+        for _ in 0..<3 {
+            flooding.receive(ByteBuffer(repeating: 0, count: 65_536))
+            #expect(flooding.server.isActive)
+        }
+        flooding.receive(ByteBuffer(repeating: 0, count: 65_536))
+        #expect(!flooding.server.isActive)
+        let silent = try failed()
+        try silent.pass(seconds: 4)
+        #expect(silent.server.isActive)
+        try silent.pass(seconds: 1)
+        #expect(!silent.server.isActive)
+    }
+
+    /// What the library could not send it only tells.
+    @Test func aFrameThatCannotBeSentEndsTheConnection() throws {
+        let pair = try GRPCPair(TestCalls())
+        _ = try pair.call("/stream")
+        pair.server.pipeline.fireErrorCaught(NIOHTTP2Errors.noSuchStream(streamID: 9))
+        pair.server.pipeline.fireErrorCaught(
+            NIOHTTP2Errors.streamError(streamID: 9, baseError: NIOHTTP2Errors.noSuchStream(streamID: 9)))
+        try pair.carry()
+        #expect(pair.goAways == [] && pair.server.isActive, "of streams that are gone")
+        pair.server.pipeline.fireErrorCaught(NIOHTTP2Errors.unableToSerializeFrame())
+        try pair.carry()
+        #expect(pair.goAways == [.internalError] && pair.lastStreamIDs == [1] && !pair.server.isActive)
     }
 
     /// A proxy's connection carries the calls of many.

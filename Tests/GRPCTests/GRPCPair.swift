@@ -195,7 +195,12 @@ final class GRPCPair {
 final class Socket: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
     var isFull = false
+    /// As a socket does; an embedded channel closes whole.
+    var closesByHalf = false
     func flush(context: ChannelHandlerContext) { if !isFull { context.flush() } }
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        if mode == .output, closesByHalf { promise?.succeed() } else { context.close(mode: mode, promise: promise) }
+    }
 }
 
 /// Answers `/echo` with its message; `/stream` keeps its call.
