@@ -22,12 +22,16 @@ final class GRPCConnection: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     /// Bound: `callsMax`, which the library keeps.
     private var calls: [HTTP2StreamID: GRPCStreamHandler] = [:]
-    /// The highest stream that was looked at.
+    /// The highest stream that was looked at; those that are refused are not.
     private var lastID = HTTP2StreamID.rootStream
     private var timer: Scheduled<Void>?
     /// Set while something may wait for the client.
     private var stallCheck: Scheduled<Void>?
     private var isLeaving = false
+    /// Begins `isRefusing`.
+    private var farewell: Scheduled<Void>?
+    /// New calls.
+    private var isRefusing = false
     /// The library has ended the connection by this GOAWAY.
     private var failure: (code: HTTP2ErrorCode, lastID: HTTP2StreamID)?
     /// A WINDOW_UPDATE of the connection is written, and may wait in the library until the socket is writable.
@@ -167,6 +171,8 @@ final class GRPCConnection: ChannelInboundHandler {
         timer = nil
         stallCheck?.cancel()
         stallCheck = nil
+        farewell?.cancel()
+        farewell = nil
         let left = calls.sorted { $0.key < $1.key }
         calls = [:]
         for (_, call) in left { call.closed() }
@@ -176,6 +182,10 @@ final class GRPCConnection: ChannelInboundHandler {
     // MARK: Calls
 
     private func begin(_ id: HTTP2StreamID, _ headers: HPACKHeaders) {
+        guard !isRefusing else {
+            write(.rstStream(.refusedStream), on: id)
+            return flush()
+        }
         let call = GRPCStreamHandler(id, self)
         calls[id] = call
         lastID = max(lastID, id)
@@ -264,9 +274,24 @@ final class GRPCConnection: ChannelInboundHandler {
     func goAway() {
         guard !isLeaving, context != nil else { return }
         isLeaving = true
-        write(.goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil), on: .rootStream)
-        context?.flush()
+        announce(.maxID)
+        farewell = eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(configuration.lingerMs)) { [self] in
+            isRefusing = true
+            announce(lastID)
+        }
         leaveIfDone()
+    }
+
+    /// GOAWAY with NO_ERROR, past the library: having sent one it takes no new stream, and what a client sends on such a
+    /// stream ends the connection with the calls that run.
+    private func announce(_ lastID: HTTP2StreamID) {
+        guard let pipeline = context?.pipeline.syncOperations else { return }
+        // Length, type, flags and stream of the frame; last stream; code.
+        var frame = ByteBuffer(bytes: [0, 0, 8, 7, 0, 0, 0, 0, 0])
+        frame.writeInteger(UInt32(Int(lastID)))
+        frame.writeInteger(UInt32(HTTP2ErrorCode.noError.networkCode))
+        let library = try? pipeline.context(handlerType: NIOHTTP2Handler.self)
+        library?.writeAndFlush(NIOAny(IOData.byteBuffer(frame)), promise: nil)
     }
 
     /// Calls that were begun meanwhile were not looked at: their clients are told so, and can begin them elsewhere.

@@ -197,6 +197,41 @@ import Testing
         #expect(pair.grpc.connectionCount == 0)
     }
 
+    /// What was on its way when the client was warned is taken, what comes later is not; running calls go on.
+    @Test func newCallsAreTakenForAWhileAfterTheWarning() throws {
+        let calls = TestCalls()
+        let pair = try GRPCPair(calls)
+        let id = try pair.call("/stream")
+        pair.grpc.goAway()
+        try pair.carry()
+        #expect(pair.lastStreamIDs == [.maxID])
+        func drained() throws -> ByteBuffer {
+            var all = ByteBuffer()
+            while let bytes = try pair.server.readOutbound(as: ByteBuffer.self) { all.writeImmutableBuffer(bytes) }
+            return all
+        }
+        _ = try pair.rawCall(GRPCPair.streamFields)
+        #expect(try drained().readableBytes > 0, "accepted")
+        #expect(calls.streams.count == 2)
+        pair.server.embeddedEventLoop.advanceTime(by: .seconds(5))
+        #expect(try drained() == GRPCPair.bytes(7, on: .rootStream, [0, 0, 0, 3, 0, 0, 0, 0]))
+        let late = try pair.rawCall(GRPCPair.streamFields)
+        #expect(
+            try drained() == GRPCPair.bytes(3, on: late, [0, 0, 0, UInt8(HTTP2ErrorCode.refusedStream.networkCode)]))
+        pair.receive(GRPCPair.bytes(GRPCPair.data, on: late, [0, 0, 0, 0, 1, 0x70]))
+        #expect(try drained().readableBytes == 0 && calls.streams.count == 2)
+        pair.receive(GRPCPair.bytes(GRPCPair.data, on: id, [0, 0, 0, 0, 1, 0x70]))
+        #expect(calls.streams.map(\.events) == [["got p"], []])
+        #expect(pair.server.isActive)
+        // The last one that ends closes it.
+        for stream in calls.streams { stream.call.finish(.ok) }
+        pair.server.embeddedEventLoop.advanceTime(by: .seconds(5))
+        #expect(!pair.server.isActive && calls.streams.allSatisfy { $0.events.last == "closed" })
+        var goAway = try drained()
+        goAway.moveReaderIndex(to: goAway.writerIndex - 17)
+        #expect(goAway == GRPCPair.bytes(7, on: .rootStream, [0, 0, 0, 3, 0, 0, 0, 0]))
+    }
+
     @Test func anAnsweredClientThatGoesOnIsReset() throws {
         let calls = TestCalls()
         let pair = try GRPCPair(calls)
