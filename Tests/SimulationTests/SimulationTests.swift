@@ -61,6 +61,7 @@ import Testing
         (469, "a replica took over whose lease was an older one: its holder's checkpoint counted"),
         (62, "Redis was deleted, the former owner served on beside the next"),
         (1337, "two outages of Redis at once: a replica took over sooner than clocks differ"),
+        (2693, "a gateway's leave was lost with Redis' last entries, and it had nothing to say when it was asked"),
         (66, "a lease was asked for under an epoch drawn before Redis lost its data, and granted after"),
     ]
 

@@ -57,6 +57,8 @@ extension InterestMachine {
             }
             return deliver(entry, .failed(error), answers)
         case .announceAll(let shard, _):
+            // Also where nothing is held: the summaries tell an owner that remembers a former process of this name.
+            if shards[shard] == nil { shards[shard] = (0, 0) }
             return entries.keys(of: shard).flatMap { announce($0, nowMs: nowMs) }
         case .settled(let shard, _, let through, let except, let held):
             if entries.settle(shard, through: through, except: Set(except), held: held) {

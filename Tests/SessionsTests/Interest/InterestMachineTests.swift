@@ -102,7 +102,11 @@ import Testing
             )
             .isEmpty)
         #expect(machine.inboxArrived(Fixture.result(2, 9, query: Fixture.query(7)), nowMs: 2).isEmpty)
-        #expect(machine.inboxArrived(.announceAll(shard: other, epoch: 4), nowMs: 2).isEmpty)
+        #expect(texts(machine.timeReached(nowMs: 10_000)).filter { $0.hasPrefix("summary") } == ["summary 1"])
+        #expect(machine.inboxArrived(.announceAll(shard: other, epoch: 4), nowMs: 10_001).isEmpty)
+        #expect(
+            texts(machine.timeReached(nowMs: 20_000)).filter { $0.hasPrefix("summary") } == ["summary 1", "summary 0"],
+            "its owner may remember a former process of this name")
     }
 
     @Test func announcementsAreRepeatedWithDoublingDelays() throws {
