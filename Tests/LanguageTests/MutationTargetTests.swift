@@ -26,11 +26,6 @@ extension Language {
                 data: #"{"review_delete":{"stars":3,"text":null}}"#,
                 afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "1 3 5"), keys: []),
             MutationRow(
-                "update first from a variable of an order alone",
-                #"mutation M($f: Review_FirstRow!, $u: [Int_Update!]!) { review_update(first: $f, data: {stars_update: $u}) { stars } }"#,
-                #"{"f": {"orderBy": {"stars": "DESC"}}, "u": [{"inc": 4}]}"#, data: #"{"review_update":{"stars":9}}"#,
-                afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "1 3 3 9"), keys: []),
-            MutationRow(
                 "a first variable that asks nothing is no filter",
                 #"mutation M($f: Review_FirstRow!) { review_delete(first: $f) }"#,
                 #"{"f": {"where": {"stars": {"gt": null}}}}"#, data: "",
@@ -38,6 +33,51 @@ extension Language {
                     ": INVALID_VARIABLE none of the variables of the filter of \"review_delete\" has a value; it would touch every row"
                 ],
                 afterwards: ("SELECT count(*)::text FROM review", "4"), isCommitted: false),
+            MutationRow(
+                "an empty first variable is no filter",
+                #"mutation M($f: Review_FirstRow!) { review_delete(first: $f) }"#,
+                #"{"f": {}}"#, data: "",
+                errors: [
+                    ": INVALID_VARIABLE none of the variables of the filter of \"review_delete\" has a value; it would touch every row"
+                ],
+                afterwards: (
+                    "SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "1 3 3 5"
+                ), isCommitted: false),
+            MutationRow(
+                "a first variable without a filter is no filter",
+                #"mutation M($f: Review_FirstRow!) { review_delete(first: $f) }"#,
+                #"{"f": {"where": null}}"#, data: "",
+                errors: [
+                    ": INVALID_VARIABLE none of the variables of the filter of \"review_delete\" has a value; it would touch every row"
+                ],
+                afterwards: (
+                    "SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "1 3 3 5"
+                ), isCommitted: false),
+            MutationRow(
+                "a first variable of an order alone is no filter",
+                #"mutation M($f: Review_FirstRow!, $u: [Int_Update!]!) { review_update(first: $f, data: {stars_update: $u}) { stars } }"#,
+                #"{"f": {"orderBy": {"stars": "DESC"}}, "u": [{"inc": 4}]}"#, data: "",
+                errors: [
+                    ": INVALID_VARIABLE none of the variables of the filter of \"review_update\" has a value; it would touch every row"
+                ],
+                afterwards: (
+                    "SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "1 3 3 5"
+                ), isCommitted: false),
+            MutationRow(
+                "an empty first variable is not its default",
+                #"mutation M($f: Review_FirstRow! = {where: {stars: {eq: 5}}}) { review_delete(first: $f) }"#,
+                #"{"f": {}}"#, data: "",
+                errors: [
+                    ": INVALID_VARIABLE none of the variables of the filter of \"review_delete\" has a value; it would touch every row"
+                ],
+                afterwards: (
+                    "SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "1 3 3 5"
+                ), isCommitted: false),
+            MutationRow(
+                "delete first by the default of a variable",
+                #"mutation M($f: Review_FirstRow! = {where: {stars: {eq: 5}}}) { review_delete(first: $f) }"#,
+                "{}", data: #"{"review_delete":{"id":"<r1>"}}"#,
+                afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "1 3 3"), keys: []),
             MutationRow(
                 "changes from variables",
                 #"mutation M($y: [Int_Update!], $t: [String_ListUpdate!], $p: [Date_Update!], $c: Timestamp_Duration, $v: [Int64_Update!]) { movie_update(id: "<m1>", data: {releaseYear_update: $y, tags_update: $t, premiere_update: $p, createdAt_update: [{inc: $c}], views_update: $v}) { releaseYear tags } }"#,

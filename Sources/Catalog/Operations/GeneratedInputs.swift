@@ -119,8 +119,8 @@ struct GeneratedInputs: Sendable {
     /// What a variable of a type `Movie_FirstRow` says.
     func firstRow(_ value: JSONValue, _ table: Table, variable: String) -> RowTarget {
         let filter = FilterVariable(name: variable, subject: .rows(table), path: ["where"])
-        let hasFilter = !(value["where"]?.isNull ?? true)
-        return .first(hasFilter ? .variable(filter) : .all([]), order(value["orderBy"] ?? .null, table))
+        // Also where it has no filter: what writes refuses a variable that says nothing.
+        return .first(.variable(filter), order(value["orderBy"] ?? .null, table))
     }
 
     private func tests(

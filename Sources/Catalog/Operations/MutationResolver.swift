@@ -1,4 +1,5 @@
 internal import GraphQLLanguage
+internal import JSON
 
 /// Resolution of a mutation's fields. Source: SQL Connect language §5.6.
 extension OperationScope {
@@ -163,12 +164,24 @@ extension OperationScope {
     /// The one row of an update or a delete.
     private func writtenRow(of field: SelectedField, _ arguments: [String: Value], _ table: Table) -> RowTarget? {
         let target = target(of: field, arguments, table)
-        if case .first(let filter, _)? = target, filter.isEmpty,
-            let condition = arguments["first"]?.objectFields?.first(where: { $0.name.value == "where" })
-        {
+        switch target {
+        case .first(let filter, _) where filter.isEmpty:
+            guard let condition = arguments["first"]?.objectFields?.first(where: { $0.name.value == "where" })
+            else { break }
             error(
                 "every-row", at: field.place(condition.value.range), "the filter says nothing",
                 help: "leave it out if any row will do")
+        case .variable(let name):
+            guard let value = variables[name]?.defaultValue,
+                let written = operation.variables.first(where: { $0.name.value == name })?.defaultValue,
+                GeneratedInputs(schema: schema).filter(
+                    value["where"] ?? .null, table, variable: name, path: ["where"]
+                ).isEmpty
+            else { break }
+            error(
+                "every-row", at: Place(range: written.range, file: file),
+                "the filter of the default of \"$\(name)\" says nothing", help: "leave the default out")
+        case .first, .key, nil: break
         }
         return target
     }

@@ -97,6 +97,12 @@ import Testing
         Row("mutation M { movie_deleteMany(where: null) }", "1:38 every-row"),
         Row("mutation M { movie_delete(first: {where: {title: null}}) }", "1:42 every-row: the filter says nothing"),
         Row(
+            "mutation M($f: Movie_FirstRow! = {where: null}) { movie_delete(first: $f) }",
+            "1:34 every-row: the filter of the default of \"$f\" says nothing"),
+        Row(
+            "mutation M($f: Movie_FirstRow! = {orderBy: {title: ASC}}) { movie_update(first: $f, data: {title: \"x\"}) }",
+            "1:34 every-row"),
+        Row(
             "query Q { movies @check(expr: \"response.movie != null\") { id } }",
             "1:31 expression…did you mean \"movies\""),
         Row(

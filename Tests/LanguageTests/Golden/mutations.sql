@@ -14,6 +14,9 @@ WITH w AS (DELETE FROM "movie_actor" t1 WHERE t1."movie_id" = 'a0000000000040008
 WITH w AS (DELETE FROM "review" t1 WHERE (t1."id") = (SELECT t2."id" FROM "review" t2 WHERE t2."stars" <= $1::integer ORDER BY t2."stars" DESC, t2."at", t2."id" LIMIT 1 FOR UPDATE) RETURNING t1."stars" AS "stars", t1."text" AS "text") SELECT row_to_json(w.*)::text FROM w
 WITH w AS (DELETE FROM "review" t1 WHERE (t1."id") = (SELECT t2."id" FROM "review" t2 WHERE t2."stars" > '9'::integer ORDER BY t2."id" LIMIT 1 FOR UPDATE) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
 
+-- delete first by the default of a variable
+WITH w AS (DELETE FROM "review" t1 WHERE (t1."id") = (SELECT t2."id" FROM "review" t2 WHERE t2."stars" = $1::integer ORDER BY t2."id" LIMIT 1 FOR UPDATE) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+
 -- delete first from a variable
 WITH w AS (DELETE FROM "review" t1 WHERE (t1."id") = (SELECT t2."id" FROM "review" t2 WHERE t2."stars" <= $1::integer ORDER BY t2."stars" DESC, t2."at", t2."id" LIMIT 1 FOR UPDATE) RETURNING t1."stars" AS "stars", t1."text" AS "text") SELECT row_to_json(w.*)::text FROM w
 
@@ -89,9 +92,6 @@ WITH w AS (UPDATE "movie_actor" t1 SET "role" = 'star'::text WHERE t1."movie_id"
 
 -- update first
 WITH w AS (UPDATE "movie" t1 SET "title" = 'First'::text WHERE (t1."id") = (SELECT t2."id" FROM "movie" t2 WHERE t2."genre" = 'NOIR'::"genre" ORDER BY t2."release_year" DESC, t2."id" LIMIT 1 FOR UPDATE) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
-
--- update first from a variable of an order alone
-WITH w AS (UPDATE "review" t1 SET "stars" = t1."stars" + $1::integer WHERE (t1."id") = (SELECT t2."id" FROM "review" t2 ORDER BY t2."stars" DESC, t2."id" LIMIT 1 FOR UPDATE) RETURNING t1."stars" AS "stars") SELECT row_to_json(w.*)::text FROM w
 
 -- update from a variable
 WITH w AS (UPDATE "movie" t1 SET "title" = $1::text, "views" = t1."views" + $2::bigint, "tags" = coalesce(t1."tags", '{}') || ARRAY(SELECT e FROM unnest($3::text[]) WITH ORDINALITY AS u(e, o) WHERE e <> ALL (coalesce(t1."tags", '{}')) ORDER BY o), "premiere" = (t1."premiere" - make_interval(days => coalesce($4::integer, 0), years => coalesce($5::integer, 0)))::date, "created_at" = $6::timestamp with time zone WHERE t1."id" = 'a0000000000040008000000000000001'::uuid RETURNING t1."title" AS "title", t1."views"::text AS "views", t1."premiere" AS "premiere") SELECT row_to_json(w.*)::text FROM w
