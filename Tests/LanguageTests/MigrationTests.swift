@@ -202,7 +202,12 @@ extension Language {
                     let found = try DatabaseDescription(parsing: try #require(rows.rows.first?.string(0)))
                     return Migration.plan(schema, existing: found, allowing: permissions)
                 }
-                let told = try await plan([]).refused.map(\.message)
+                let refused = try await plan([]).refused
+                #expect(
+                    refused.first { $0.part == "note_text_idx" }?.suggestion?.hasPrefix("ALTER INDEX") == true)
+                // A sequence is not renamed like an index.
+                #expect(refused.contains { $0.part == "note_day_idx" && $0.suggestion == nil })
+                let told = refused.map(\.message)
                 #expect(
                     told.contains("the name \"note_text_idx\" of an index is taken by an index of \"other\""), "\(told)"
                 )
@@ -222,6 +227,35 @@ extension Language {
                 try await pool.script("DROP INDEX note_text_idx")
                 for sql in step.concurrently { try await pool.script(sql) }
                 #expect(try await pool.query(check).rows.first?.bool(0) == true)
+            }
+        }
+
+        /// A `@table` that is a materialized view, indexes included, is taken as it is.
+        @Test func materializedViewsKeepTheirIndexes() async throws {
+            let schema = try Catalog.compile(
+                Project(
+                    serviceID: "test",
+                    schemaFiles: [
+                        SourceFile(
+                            path: "schema.gql",
+                            text: "type Tally @table(key: [\"site\"]) { site: Int! page: String @index }")
+                    ],
+                    connectors: [
+                        ConnectorSource(
+                            id: "main", files: [SourceFile(path: "q.gql", text: "query Q { tallies { page } }")])
+                    ])
+            ).schema
+            let tables = """
+                CREATE MATERIALIZED VIEW tally AS SELECT 1 AS site, 'a'::text AS page;
+                CREATE UNIQUE INDEX tally_site ON tally (site);
+                CREATE INDEX tally_page_idx ON tally (page)
+                """
+            try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
+                let rows = try await pool.query(Statement(Migration.introspectionSQL()))
+                let found = try DatabaseDescription(parsing: try #require(rows.rows.first?.string(0)))
+                let plan = Migration.plan(schema, existing: found)
+                #expect(found.relations["tally_page_idx"] == "tally")
+                #expect(plan.refused.isEmpty && plan.steps.isEmpty, "\(plan)")
             }
         }
 

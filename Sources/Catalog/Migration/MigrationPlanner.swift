@@ -40,7 +40,9 @@ struct MigrationPlanner {
                 compareColumns(table, found)
                 compareKey(table, found)
             } else if existing.views.contains(table.name) {
-                drift(table.name, nil, "\"\(table.name)\" is a view or a foreign table; its columns are not compared")
+                drift(
+                    table.name, nil,
+                    "\"\(table.name)\" is a view or a foreign table; its columns and indexes are not compared")
             } else {
                 result.steps.append(sql.createTable(table))
                 result.missing.append("table \"\(table.name)\"")
@@ -51,9 +53,11 @@ struct MigrationPlanner {
                 result.steps += sql.dropInvalidIndexes(of: table, found)
             }
         }
-        for table in schema.tables { compareIndexes(table, existing.table(named: table.name)) }
-        for table in schema.tables { compareSearchIndex(table, existing.table(named: table.name)) }
-        for table in schema.tables { compareForeignKeys(table, existing.table(named: table.name)) }
+        // A materialized view has indexes, but they are not described, and Postgres allows the others none.
+        let tables = schema.tables.filter { !existing.views.contains($0.name) }
+        for table in tables { compareIndexes(table, existing.table(named: table.name)) }
+        for table in tables { compareSearchIndex(table, existing.table(named: table.name)) }
+        for table in tables { compareForeignKeys(table, existing.table(named: table.name)) }
         listExtras()
         return result
     }
@@ -276,11 +280,12 @@ struct MigrationPlanner {
         // What a broken build left behind is dropped before.
         if found?.invalidIndexes.contains(name) == true { return false }
         if let holder = existing.relations[name], holder == name || holder != table.name {
+            let isIndex = holder != name
             refuse(
                 table.name, name,
                 "the name \"\(name)\" of an index is taken by "
-                    + (holder == name ? "another relation" : "an index of \"\(holder)\""),
-                suggestion: "ALTER INDEX \(sql.qualified(name)) RENAME TO …")
+                    + (isIndex ? "an index of \"\(holder)\"" : "another relation"),
+                suggestion: isIndex ? "ALTER INDEX \(sql.qualified(name)) RENAME TO …" : nil)
             return true
         }
         guard existing.relations[name] != nil || found?.indexes.contains(where: { $0.name == name }) == true else {

@@ -245,6 +245,21 @@ struct MigrationPlanTests {
         #expect(plan.refused.map(\.part) == ["n"] && plan.steps.isEmpty)
     }
 
+    /// What stands in a table's place has its own indexes, or none.
+    @Test func indexesOfViewsAreNotCompared() {
+        let schema = compileSchema(
+            """
+            type A @table { text: String @index @unique @searchable b: B @index(name: "own") }
+            type B @table { text: String }
+            """)
+        var existing = DatabaseDescription()
+        existing.views = ["a"]
+        existing.relations = ["a": "a", "a_text_idx": "a", "own": "a"]
+        let plan = Migration.plan(schema, existing: existing)
+        #expect(plan.refused.isEmpty && plan.steps.map(\.summary) == ["create table b"], "\(plan)")
+        #expect(plan.drift.map(\.object) == ["a"])
+    }
+
     @Test func looseningIsDone() {
         let plan = plan("type Movie @table { title: String mood: Mood studio: Studio }")
         #expect(plan.steps.map(\.sql) == ["ALTER TABLE \"public\".\"movie\" ALTER COLUMN \"title\" DROP NOT NULL"])
