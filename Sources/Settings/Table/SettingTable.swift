@@ -316,7 +316,8 @@ extension SettingTable {
             "How long it waits for a table's lock at a time; statements that come meanwhile wait behind it."),
         .duration(
             "migrate.lockPauseMs", 1000, in: 10...minute, "Time between two attempts, in which the others go on."),
-        .duration("migrate.lockTotalMs", 10 * minute, in: 0...24 * hour, "Time after which it gives up."),
+        .duration(
+            "migrate.lockTotalMs", 10 * minute, in: 0...24 * hour, "Time after which it gives up, for each step."),
     ]
 
     private static let log: [SettingKey] = [

@@ -69,8 +69,7 @@ struct Migrate: AsyncParsableCommand {
             } else {
                 let done = try await database.migrate(
                     catalog.schema, concurrently: concurrently ? settings.migrate : nil, allowing: permissions,
-                    tell: Self.tell,
-                    waits: { Terminal.error("another migration is under way; waiting for its end") })
+                    tell: Self.tell)
                 for line in done { Terminal.out(line) }
                 try await database.pool.script(ServiceSchema.sql)
                 if seed, let sql = project.seedSQL, try await database.isEmpty(catalog.schema) {

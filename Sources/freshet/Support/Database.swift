@@ -62,15 +62,14 @@ struct Database: Sendable {
     ///     before and one after them, which give way to writers and try again.
     ///   - permissions: what else than additions may be done.
     ///   - tell: is given what that may lose, before anything is changed.
-    ///   - waits: called once, when another migration is under way.
-    /// - Throws: `MigrationRefused` when something cannot be done without losing data; then nothing was changed.
+    /// While another migration is under way it says so and waits for its end.
+    /// - Throws: `MigrationRefused` when something cannot be done; then nothing was changed.
     func migrate(
         _ schema: Schema, lockTimeoutMs: Int = 0, concurrently: Settings.Migrate? = nil,
-        allowing permissions: Migration.Permissions = [], tell: @Sendable ([String]) -> Void = { _ in },
-        waits: @Sendable () -> Void = {}
+        allowing permissions: Migration.Permissions = [], tell: @Sendable ([String]) -> Void = { _ in }
     ) async throws -> [String] {
         try await pool.withSession { session in
-            try await Self.lock(session, waits: waits)
+            try await Self.lock(session)
             try await Self.allowLongSteps(session)
             let plan = try await self.plan(schema, allowing: permissions)
             guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
@@ -137,13 +136,13 @@ struct Database: Sendable {
 
     /// Waits for the migration that goes on. Asked again and again, because a statement that waits holds a snapshot, for
     /// which an index that is built concurrently by the holder would wait in turn.
-    private static func lock(_ session: PostgresSession, waits: () -> Void) async throws {
+    private static func lock(_ session: PostgresSession) async throws {
         var isTold = false
         while true {
             let answer = try await session.execute(
                 "SELECT pg_try_advisory_lock(hashtextextended('freshet.migration', 0))")
             if answer.rows.first?.bool(0) == true { return }
-            if !isTold { waits() }
+            if !isTold { Terminal.error("another migration is under way; waiting for its end") }
             isTold = true
             try await Task.sleep(for: .milliseconds(lockPauseMs))
         }
@@ -207,7 +206,7 @@ struct TableNotFree: Error, CustomStringConvertible {
 
     var description: String {
         "a table was not free in \(totalMs) ms (migrate.lockTotalMs): a long transaction, see pg_stat_activity;"
-            + " freshet migrate once more goes on"
+            + " freshet migrate once more does the rest, and builds anew the parts of an index that is not whole"
     }
 }
 
@@ -220,14 +219,14 @@ struct IndexUnfinished: Error, CustomStringConvertible {
     }
 }
 
-/// Changes that would lose or reinterpret data.
+/// What would lose or reinterpret data, or what Postgres cannot have as things are.
 struct MigrationRefused: Error, CustomStringConvertible {
     let findings: [MigrationPlan.Finding]
 
     var description: String {
         let forceable = findings.count { $0.permission.contains(.rewrites) }
         let help = forceable == findings.count ? "all of them" : "\(forceable) of \(findings.count)"
-        return "the database cannot be brought to the schema without losing data:\n"
+        return "the database was not brought to the schema:\n"
             + findings.map { "  " + $0.text }.joined(separator: "\n")
             + (forceable == 0
                 ? "" : "\nfreshet migrate --force makes \(help); --force --dry-run says what may be lost")
