@@ -26,19 +26,19 @@ import Testing
         .gatewayFenceSkipped: (1, ["no regress", "one owner"]), .epochIgnored: (2, ["no regress"]),
         .epochsByTheClock: (16, ["one owner"]), .epochsNotRecorded: (92, ["one owner"]),
         .leaseFenceSkipped: (16, ["one owner"]), .serveAfterExpiry: (2, ["one owner"]),
-        .formerOwnersForgotten: (1, ["one owner"]), .lateResultsUsed: (272, ["one owner"]),
-        .publishBeforeCommit: (9, ["convergence"]), .removeBeforePublish: (189, ["convergence"]),
+        .formerOwnersForgotten: (1, ["one owner"]), .lateResultsUsed: (38, ["one owner"]),
+        .publishBeforeCommit: (9, ["convergence"]), .removeBeforePublish: (110, ["convergence"]),
         .acknowledgeBeforeCommit: (1, ["honest acknowledgement"]), .noSweeper: (1, ["convergence"]),
         .sweeperGoesByOrder: (2, ["convergence"]), .unboundedPublishing: (1, ["bounds"]),
         .queryBeforeRegister: (1, ["convergence"]), .noDirtyMark: (5, ["convergence"]),
-        .historyTrustedAfterLoss: (379, ["convergence"]), .noReannouncement: (1, ["registration"]),
-        .noWithdrawal: (1, ["left over"]), .oldestPendingWins: (48, ["convergence"]),
+        .historyTrustedAfterLoss: (56, ["convergence"]), .noReannouncement: (1, ["registration"]),
+        .noWithdrawal: (1, ["left over"]), .oldestPendingWins: (24, ["convergence"]),
         .positionsTravel: (5, ["convergence", "no regress"]), .tagTrustedForOthers: (11, ["convergence"]),
-        .swappedOutcomes: (1, ["isolation"]), .settledAhead: (235, ["convergence"]),
-        .replayHole: (659, ["convergence"]), .ordersUnconfirmed: (880, ["convergence"]),
+        .swappedOutcomes: (1, ["isolation"]), .settledAhead: (348, ["convergence"]),
+        .replayHole: (659, ["convergence"]), .ordersUnconfirmed: (316, ["convergence"]),
     ]
     /// Where the remembered seed does not notice it any more, so many from the first may be tried.
-    private static let noticedWithin: UInt64 = 250
+    private static let noticedWithin: UInt64 = 2_000
 
     @Test(arguments: Sabotage.allCases)
     func aMistakeIsNoticed(sabotage: Sabotage) throws {
