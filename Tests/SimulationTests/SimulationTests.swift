@@ -35,7 +35,7 @@ import Testing
         .noWithdrawal: (1, ["left over"]), .oldestPendingWins: (24, ["convergence"]),
         .positionsTravel: (5, ["convergence", "no regress"]), .tagTrustedForOthers: (11, ["convergence"]),
         .swappedOutcomes: (1, ["isolation"]), .settledAhead: (348, ["convergence"]),
-        .replayHole: (659, ["convergence"]), .ordersUnconfirmed: (316, ["convergence"]),
+        .replayHole: (398, ["convergence"]), .ordersUnconfirmed: (316, ["convergence"]),
     ]
     /// Where the remembered seed does not notice it any more, so many from the first may be tried.
     private static let noticedWithin: UInt64 = 2_000
