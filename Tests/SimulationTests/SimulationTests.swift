@@ -30,7 +30,7 @@ import Testing
         .publishBeforeCommit: (9, ["convergence"]), .removeBeforePublish: (110, ["convergence"]),
         .acknowledgeBeforeCommit: (1, ["honest acknowledgement"]), .noSweeper: (1, ["convergence"]),
         .sweeperGoesByOrder: (2, ["convergence"]), .unboundedPublishing: (1, ["bounds"]),
-        .queryBeforeRegister: (1, ["convergence"]), .noDirtyMark: (5, ["convergence"]),
+        .queryBeforeRegister: (2, ["convergence"]), .noDirtyMark: (5, ["convergence"]),
         .historyTrustedAfterLoss: (56, ["convergence"]), .noReannouncement: (1, ["registration"]),
         .noWithdrawal: (1, ["left over"]), .oldestPendingWins: (24, ["convergence"]),
         .positionsTravel: (5, ["convergence", "no regress"]), .tagTrustedForOthers: (11, ["convergence"]),
@@ -38,7 +38,7 @@ import Testing
         .replayHole: (398, ["convergence"]), .ordersUnconfirmed: (316, ["convergence"]),
     ]
     /// Where the remembered seed does not notice it any more, so many from the first may be tried.
-    private static let noticedWithin: UInt64 = 2_000
+    private static let noticedWithin: UInt64 = 500
 
     @Test(arguments: Sabotage.allCases)
     func aMistakeIsNoticed(sabotage: Sabotage) throws {
