@@ -3,6 +3,19 @@ import Testing
 extension Language {
     /// Which rows a mutation touches.
     @Suite struct Targets {
+        /// The variables of the filter ask nothing: no row is touched, not every row.
+        private static func withoutFilter(
+            _ name: String, _ text: String, _ variables: String, of field: String = "review_delete"
+        ) -> MutationRow {
+            MutationRow(
+                name, text, variables, data: "",
+                errors: [
+                    ": INVALID_VARIABLE none of the variables of the filter of \"\(field)\" has a value; it would touch every row"
+                ],
+                afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "1 3 3 5"),
+                isCommitted: false)
+        }
+
         static let rows = [
             MutationRow(
                 "update by key variable",
@@ -25,54 +38,26 @@ extension Language {
                 #"{"f": {"where": {"stars": {"le": 3}}, "orderBy": [{"stars": "DESC"}, {"at": "ASC"}]}}"#,
                 data: #"{"review_delete":{"stars":3,"text":null}}"#,
                 afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "1 3 5"), keys: []),
-            MutationRow(
+            withoutFilter(
                 "a first variable that asks nothing is no filter",
                 #"mutation M($f: Review_FirstRow!) { review_delete(first: $f) }"#,
-                #"{"f": {"where": {"stars": {"gt": null}}}}"#, data: "",
-                errors: [
-                    ": INVALID_VARIABLE none of the variables of the filter of \"review_delete\" has a value; it would touch every row"
-                ],
-                afterwards: ("SELECT count(*)::text FROM review", "4"), isCommitted: false),
-            MutationRow(
+                #"{"f": {"where": {"stars": {"gt": null}}}}"#),
+            withoutFilter(
                 "an empty first variable is no filter",
                 #"mutation M($f: Review_FirstRow!) { review_delete(first: $f) }"#,
-                #"{"f": {}}"#, data: "",
-                errors: [
-                    ": INVALID_VARIABLE none of the variables of the filter of \"review_delete\" has a value; it would touch every row"
-                ],
-                afterwards: (
-                    "SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "1 3 3 5"
-                ), isCommitted: false),
-            MutationRow(
+                #"{"f": {}}"#),
+            withoutFilter(
                 "a first variable without a filter is no filter",
                 #"mutation M($f: Review_FirstRow!) { review_delete(first: $f) }"#,
-                #"{"f": {"where": null}}"#, data: "",
-                errors: [
-                    ": INVALID_VARIABLE none of the variables of the filter of \"review_delete\" has a value; it would touch every row"
-                ],
-                afterwards: (
-                    "SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "1 3 3 5"
-                ), isCommitted: false),
-            MutationRow(
+                #"{"f": {"where": null}}"#),
+            withoutFilter(
                 "a first variable of an order alone is no filter",
                 #"mutation M($f: Review_FirstRow!, $u: [Int_Update!]!) { review_update(first: $f, data: {stars_update: $u}) { stars } }"#,
-                #"{"f": {"orderBy": {"stars": "DESC"}}, "u": [{"inc": 4}]}"#, data: "",
-                errors: [
-                    ": INVALID_VARIABLE none of the variables of the filter of \"review_update\" has a value; it would touch every row"
-                ],
-                afterwards: (
-                    "SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "1 3 3 5"
-                ), isCommitted: false),
-            MutationRow(
+                #"{"f": {"orderBy": {"stars": "DESC"}}, "u": [{"inc": 4}]}"#, of: "review_update"),
+            withoutFilter(
                 "an empty first variable is not its default",
                 #"mutation M($f: Review_FirstRow! = {where: {stars: {eq: 5}}}) { review_delete(first: $f) }"#,
-                #"{"f": {}}"#, data: "",
-                errors: [
-                    ": INVALID_VARIABLE none of the variables of the filter of \"review_delete\" has a value; it would touch every row"
-                ],
-                afterwards: (
-                    "SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "1 3 3 5"
-                ), isCommitted: false),
+                #"{"f": {}}"#),
             MutationRow(
                 "delete first by the default of a variable",
                 #"mutation M($f: Review_FirstRow! = {where: {stars: {eq: 5}}}) { review_delete(first: $f) }"#,
