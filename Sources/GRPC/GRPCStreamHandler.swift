@@ -153,10 +153,8 @@ final class GRPCStreamHandler {
 
     /// What waits counts with all bodies of the server.
     private func hold() {
-        guard !isOver, messages.heldBytes != heldBytes else { return }
-        bodies.give(heldBytes)
-        heldBytes = bodies.take(messages.heldBytes) ? messages.heldBytes : 0
-        if heldBytes < messages.heldBytes { refuse(Self.full) }
+        guard !isOver else { return }
+        if !bodies.change(&heldBytes, to: messages.heldBytes) { refuse(Self.full) }
     }
 
     private func endInputWhenTaken() {
