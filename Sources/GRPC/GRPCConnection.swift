@@ -14,7 +14,7 @@ final class GRPCConnection: ChannelInboundHandler {
 
     let configuration: GRPCConfiguration
     let application: any GRPCHandler
-    let bodies: BytesBudget
+    let server: ServerShare
     let eventLoop: any EventLoop
     let taskExecutor: LoopTaskExecutor
     let remoteAddress: SocketAddress?
@@ -46,12 +46,12 @@ final class GRPCConnection: ChannelInboundHandler {
     private var isGathering = false
 
     init(
-        _ channel: any Channel, configuration: GRPCConfiguration, application: any GRPCHandler, bodies: BytesBudget,
+        _ channel: any Channel, configuration: GRPCConfiguration, application: any GRPCHandler, server: ServerShare,
         onClosed: @escaping () -> Void
     ) {
         self.configuration = configuration
         self.application = application
-        self.bodies = bodies
+        self.server = server
         self.onClosed = onClosed
         eventLoop = channel.eventLoop
         taskExecutor = LoopTaskExecutor(channel.eventLoop)
@@ -257,7 +257,10 @@ final class GRPCConnection: ChannelInboundHandler {
         if !stalled.isEmpty, socketHoldsBytes, lastWritten + .milliseconds(timeoutMs) <= now {
             return context.close(promise: nil)
         }
-        for id in stalled { write(.rstStream(.enhanceYourCalm), on: id) }
+        for id in stalled {
+            server.countCutOff()
+            write(.rstStream(.enhanceYourCalm), on: id)
+        }
         flush()
         if let next = deadlines.values.filter({ $0 > now }).min() { checkStalls(at: next) }
     }
@@ -269,6 +272,7 @@ final class GRPCConnection: ChannelInboundHandler {
     }
 
     // MARK: The connection's life
+            server.countCutOff()
 
     /// No new calls, but for those that are on their way; those that run may end. Source: RFC 9113 section 6.8.
     func goAway() {
@@ -354,3 +358,4 @@ extension GRPCConnection: NIOHTTP2FrameDelegate {
         failure = (code, lastID)
     }
 }
+                server.countCutOff()

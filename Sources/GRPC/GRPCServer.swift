@@ -24,13 +24,13 @@ package final class GRPCServer: Sendable {
 
     /// For `HTTPServer(http2:)`.
     package var setup: HTTP2Setup {
-        { [self] channel, bodies in try install(on: channel, bodies) }
+        { [self] channel, server in try install(on: channel, server) }
     }
 
-    private func install(on channel: any Channel, _ bodies: BytesBudget) throws {
+    private func install(on channel: any Channel, _ server: ServerShare) throws {
         let identity = ObjectIdentifier(channel)
         let connection = GRPCConnection(
-            channel, configuration: configuration, application: handler, bodies: bodies
+            channel, configuration: configuration, application: handler, server: server
         ) { [self] in
             _ = connections.withLock { $0.removeValue(forKey: identity) }
         }

@@ -38,7 +38,7 @@ final class GRPCStreamHandler {
         self.id = id
         self.connection = connection
         eventLoop = connection.eventLoop
-        bodies = connection.bodies
+        bodies = connection.server.bodies
         readPauseBytes = connection.configuration.readPauseBytes
         messages = GRPCMessages(bytesMax: connection.configuration.messageBytesMax)
         call = GRPCCall(id, connection)

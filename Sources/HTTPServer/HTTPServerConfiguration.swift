@@ -75,6 +75,7 @@ package struct HTTPServerCounters: Sendable, Equatable {
     package var webSocketsTotal = 0
     /// Requests and WebSockets that ended with an error answer of this module's own (400, 408, 413, 1002, …).
     package var peerErrorsTotal = 0
-    /// Peers cut off: no pong, no progress, or past `pendingBytesMax`.
+    /// Peers cut off: no pong, no progress, or past `pendingBytesMax`. Over HTTP/2 also each call that is reset because
+    /// nothing of it is read, and connections with more mistakes or cancellations than one may have.
     package var peersCutOffTotal = 0
 }

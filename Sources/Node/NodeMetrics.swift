@@ -10,6 +10,7 @@ internal import Synchronization
 /// | `freshet_build_info` | 1, with the version and the roles as labels |
 /// | `freshet_ready` | 1 while load balancers may send clients |
 /// | `freshet_sessions` | open sessions: WebSockets, event streams, waiting long-polls |
+/// | `freshet_peers_cut_off` | clients of the public port that were cut off, and calls of gRPC that were reset, since the start: no sign of life, nothing read, past a limit |
 /// | `freshet_cluster_shards` | shards of the cluster; of workers only, to compare with the sum of `freshet_worker_shards` |
 /// | `freshet_worker_behind_seconds` | from the last event read to the last one written, of the shard that is furthest behind; while the broker cannot be asked, the time since it could besides |
 /// | `freshet_worker_condition_errors` | refreshes in doubt: conditions that ended in an error, since the start |
@@ -20,12 +21,13 @@ enum NodeMetrics {
     /// Those that are asked at every scrape.
     static func observe(
         _ metrics: PrometheusMetrics, roles: [String], sessions: @escaping @Sendable () -> Int,
-        isReady: @escaping @Sendable () -> Bool
+        peersCutOff: @escaping @Sendable () -> Int, isReady: @escaping @Sendable () -> Bool
     ) {
         let labels = [("version", ClusterFormat.release), ("roles", roles.sorted().joined(separator: ","))]
         metrics.observe("freshet_build_info", dimensions: labels) { 1 }
         metrics.observe("freshet_ready") { isReady() ? 1 : 0 }
         metrics.observe("freshet_sessions") { Double(sessions()) }
+        metrics.observe("freshet_peers_cut_off") { Double(peersCutOff()) }
     }
 
     /// Those of a worker that the broker and the worker must be asked for. Ends with the task.

@@ -299,6 +299,7 @@ package final class ServiceNode: Sendable {
         if roles.contains(.api) || roles.contains(.worker) { parts.tasks.append(Task { await sweeper.run() }) }
         NodeMetrics.observe(
             metrics, roles: roles.map(\.rawValue), sessions: { sessions.count },
+            peersCutOff: { [server] in server.counters.peersCutOffTotal },
             isReady: { [self] in isAdvertised && watch.problem == nil })
         if roles.contains(.worker) {
             parts.tasks.append(

@@ -3,6 +3,7 @@ import NIOCore
 import NIOEmbedded
 import NIOHPACK
 import NIOHTTP2
+import Synchronization
 
 @testable import GRPC
 
@@ -13,6 +14,7 @@ final class GRPCPair {
     let grpc: GRPCServer
     let client = EmbeddedChannel(handler: NIOHTTP2Handler(mode: .client))
     let bodies: BytesBudget
+    private let cutOffs = Count()
     /// What came for each stream: header fields (`name=value …`), messages (`message TEXT`), `reset CODE`, `end`.
     private(set) var seen: [HTTP2StreamID: [String]] = [:]
     private(set) var goAways: [HTTP2ErrorCode] = []
@@ -36,9 +38,26 @@ final class GRPCPair {
         client.connect(to: address, promise: nil)
         bodies = BytesBudget(bytesMax: bodiesBytesMax)
         grpc = GRPCServer(configuration: configuration, handler: application)
-        try grpc.setup(server, bodies)
+        let share = ServerShare(bodies: bodies) { [cutOffs] in cutOffs.value.wrappingAdd(1, ordering: .relaxed) }
+        try grpc.setup(server, share)
         try carry()
     }
+
+    /// One call, of which nothing is read while so much waits for it.
+    static func withUnreadCall(
+        of bytes: Int, ends: Bool = false
+    ) throws -> (pair: GRPCPair, id: HTTP2StreamID, stream: TestCalls.Stream) {
+        let calls = TestCalls()
+        let pair = try GRPCPair(calls)
+        pair.isReading = false
+        let id = try pair.call("/stream", ends: ends)
+        calls.streams[0].call.send(prefix: [], shared: ByteBuffer(repeating: 0x61, count: bytes))
+        try pair.carry()
+        return (pair, id, calls.streams[0])
+    }
+
+    /// What the server counted as cut off.
+    var cutOffCount: Int { cutOffs.value.load(ordering: .relaxed) }
 
     /// Time passes for the server.
     func pass(seconds: Int64) throws {
@@ -104,8 +123,10 @@ final class GRPCPair {
 
     static let data: UInt8 = 0
     static let headers: UInt8 = 1
+    static let reset: UInt8 = 3
     static let settings: UInt8 = 4
     static let ping: UInt8 = 6
+    static let goAway: UInt8 = 7
     static let windowUpdate: UInt8 = 8
 
     /// The server reads a frame that NIO's client would not send.
@@ -133,14 +154,52 @@ final class GRPCPair {
     }
 
     /// A call of `/stream`, which leaves the header tables as they are (RFC 7541 section 6.2.2).
-    static let streamFields: [UInt8] =
-        [0x83, 0x86] + GRPCErrorTests.field(":path", "/stream")
-        + GRPCErrorTests.field("content-type", "application/grpc")
+    static let streamFields = fields("/stream")
+
+    static func fields(_ path: String) -> [UInt8] {
+        [0x83, 0x86] + GRPCErrorTests.field(":path", path) + GRPCErrorTests.field("content-type", "application/grpc")
+    }
 
     /// The server reads.
     func receive(_ bytes: ByteBuffer) {
         server.pipeline.fireChannelRead(bytes)
         server.pipeline.fireChannelReadComplete()
+    }
+
+    /// Frames of the server that are not carried to the client.
+    func writtenFrames() throws -> [Frame] {
+        var bytes = ByteBuffer()
+        while let more = try server.readOutbound(as: ByteBuffer.self) { bytes.writeImmutableBuffer(more) }
+        var frames: [Frame] = []
+        while let head = bytes.readBytes(length: 9) {
+            let length = Int(head[0]) << 16 | Int(head[1]) << 8 | Int(head[2])
+            let id = head[5..<9].reduce(0) { $0 << 8 | Int($1) }
+            frames.append(Frame(type: head[3], id: HTTP2StreamID(id), payload: bytes.readBytes(length: length) ?? []))
+        }
+        return frames
+    }
+
+    struct Frame: Equatable {
+        let type: UInt8
+        let id: HTTP2StreamID
+        let payload: [UInt8]
+
+        static func reset(_ id: HTTP2StreamID, _ code: HTTP2ErrorCode) -> Frame {
+            Frame(type: GRPCPair.reset, id: id, payload: [0, 0, 0, UInt8(code.networkCode)])
+        }
+
+        static func goAway(last id: HTTP2StreamID, _ code: HTTP2ErrorCode) -> Frame {
+            let last = withUnsafeBytes(of: UInt32(Int(id)).bigEndian) { Array($0) }
+            return Frame(
+                type: GRPCPair.goAway, id: .rootStream, payload: last + [0, 0, 0, UInt8(code.networkCode)])
+        }
+    }
+
+    /// Whether the socket takes more, as the channel tells its handlers.
+    func setWritable(_ isWritable: Bool) throws {
+        server.isWritable = isWritable
+        server.pipeline.fireChannelWritabilityChanged()
+        try carry()
     }
 
     func carry() throws {
@@ -201,6 +260,10 @@ final class Socket: ChannelOutboundHandler {
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         if mode == .output, closesByHalf { promise?.succeed() } else { context.close(mode: mode, promise: promise) }
     }
+}
+
+private final class Count: Sendable {
+    let value = Atomic<Int>(0)
 }
 
 /// Answers `/echo` with its message; `/stream` keeps its call.

@@ -117,14 +117,11 @@ import Testing
         let calls = TestCalls()
         let pair = try GRPCPair(calls)
         let id = try pair.call("/stream")
-        pair.server.isWritable = false
-        pair.server.pipeline.fireChannelWritabilityChanged()
+        try pair.setWritable(false)
         try pair.send(String(repeating: "w", count: 40_000), on: id)
         for _ in 0..<100 { try pair.send("x", on: id) }
         #expect(pair.windowIncrements == [])
-        pair.server.isWritable = true
-        pair.server.pipeline.fireChannelWritabilityChanged()
-        try pair.carry()
+        try pair.setWritable(true)
         #expect(pair.windowIncrements.count == 1 && pair.windowIncrements[0] < 65_536)
         // And again the next time.
         for _ in 0..<3 { try pair.send(String(repeating: "w", count: 30_000), on: id) }
@@ -132,17 +129,12 @@ import Testing
     }
 
     @Test func whoDoesNotReadIsWaitedForAndNotReadFrom() throws {
-        let calls = TestCalls()
-        let pair = try GRPCPair(calls)
-        pair.isReading = false
-        let id = try pair.call("/stream")
-        let call = calls.streams[0].call
-        call.send(prefix: [], shared: ByteBuffer(repeating: 0x61, count: 200_000))
-        try pair.carry()
+        let (pair, id, stream) = try GRPCPair.withUnreadCall(of: 200_000)
+        let call = stream.call
         #expect(call.pendingBytes > 100_000)
         // Its messages wait now, past one that was on its way, and its window closes.
         for _ in 0..<4 { try pair.send(String(repeating: "m", count: 30_000), on: id) }
-        #expect(calls.streams[0].events.filter { $0.hasPrefix("got") }.count == 1)
+        #expect(stream.events.filter { $0.hasPrefix("got") }.count == 1)
         // Another call is not held up.
         let other = try pair.call("/echo")
         try pair.send("quick", on: other, ends: true)
@@ -151,8 +143,8 @@ import Testing
         try pair.read(id)
         try pair.read(other)
         #expect(call.pendingBytes == 0)
-        #expect(calls.streams[0].events.contains("pending 0"))
-        #expect(calls.streams[0].events.filter { $0.hasPrefix("got") }.count == 4)
+        #expect(stream.events.contains("pending 0"))
+        #expect(stream.events.filter { $0.hasPrefix("got") }.count == 4)
         #expect(pair.seen[id]?.contains { $0.utf8.count == 200_008 } == true)
         #expect(pair.seen[other]?.contains("message quick") == true)
     }
@@ -248,12 +240,8 @@ import Testing
 
     /// The stream is given up only when its client takes nothing for a while.
     @Test func anEndThatNobodyReadsIsGivenUp() throws {
-        let calls = TestCalls()
-        let pair = try GRPCPair(calls)
-        pair.isReading = false
-        let id = try pair.call("/stream", ends: true)
-        let call = calls.streams[0].call
-        call.send(prefix: [], shared: ByteBuffer(repeating: 0x61, count: 200_000))
+        let (pair, id, stream) = try GRPCPair.withUnreadCall(of: 200_000, ends: true)
+        let call = stream.call
         call.finish(.ok)
         try pair.carry()
         try pair.pass(seconds: 29)

@@ -37,16 +37,12 @@ import Testing
         #expect(pair.seen[ids[1]]?.last == "message later" && pair.seen[ids[2]]?.last == "message later")
         #expect(reading.events.allSatisfy { $0.hasPrefix("pending") } && idle.events.isEmpty)
         #expect(pair.goAways.isEmpty && pair.server.isActive)
+        #expect(pair.cutOffCount == 1)
     }
 
     @Test func whoReadsNowAndThenIsNotStalled() throws {
-        let calls = TestCalls()
-        let pair = try GRPCPair(calls)
-        pair.isReading = false
-        let id = try pair.call("/stream")
-        let call = calls.streams[0].call
-        call.send(prefix: [], shared: ByteBuffer(repeating: 0x61, count: 400_000))
-        try pair.carry()
+        let (pair, id, stream) = try GRPCPair.withUnreadCall(of: 400_000)
+        let call = stream.call
         for _ in 0..<6 {
             #expect(call.pendingBytes > 0)
             try pair.pass(seconds: 29)
@@ -76,8 +72,20 @@ import Testing
         }
         #expect(pair.server.isActive && calls.streams[0].call.pendingBytes > 1_000)
         try pair.pass(seconds: 1)
-        #expect(!pair.server.isActive && pair.grpc.connectionCount == 0)
+        #expect(!pair.server.isActive && pair.grpc.connectionCount == 0 && pair.cutOffCount == 1)
         #expect(calls.streams.allSatisfy { $0.events.last == "closed" })
+    }
+
+    /// Nothing is heard of it, though it has nothing to read.
+    @Test func aConnectionWithoutASignOfLifeIsCutOff() throws {
+        let calls = TestCalls()
+        let pair = try GRPCPair(calls)
+        _ = try pair.call("/stream")
+        for _ in 1...100 { try pair.pass(seconds: 1) }
+        #expect(pair.server.isActive && pair.cutOffCount == 0, "pings are answered")
+        pair.server.embeddedEventLoop.advanceTime(by: .seconds(80))
+        #expect(!pair.server.isActive && pair.cutOffCount == 1)
+        #expect(calls.streams[0].events == ["closed"])
     }
 
     @Test func progressIsJudgedOnlyWhileSomethingWaits() {

@@ -231,7 +231,10 @@ import Testing
     }
 
     @Test func http2PrefaceGoesToItsHandler() async throws {
-        let http2: HTTP2Setup = { channel, _ in try channel.pipeline.syncOperations.addHandler(ByteEcho()) }
+        let http2: HTTP2Setup = { channel, server in
+            try channel.pipeline.syncOperations.addHandler(ByteEcho())
+            server.countCutOff()
+        }
         try await withServer(http2: http2) { port, _, server in
             let client = try RawClient(port: port)
             client.send("PRI * HTTP/2.0\r\n\r")
@@ -239,6 +242,7 @@ import Testing
             #expect(try client.bytes(27) == Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nabc".utf8))
             client.send("def")
             #expect(try client.bytes(3) == Array("def".utf8))
+            #expect(server.counters.peersCutOffTotal == 1)
             let other = try RawClient(port: port)
             other.get("/echo")
             #expect(try other.response().status == 200)

@@ -113,7 +113,7 @@ struct ClusterTests {
             let before = try await metrics()
             for line in [
                 "freshet_ready 1", "freshet_sessions 1", "freshet_worker_behind_seconds 0",
-                "freshet_worker_condition_errors 0",
+                "freshet_worker_condition_errors 0", "freshet_peers_cut_off 0",
                 "freshet_build_info{roles=\"admin,api,gateway,worker\",version=\"0.1.0\"} 1",
             ] {
                 #expect(before.contains("\n\(line)\n"), "\(line)")

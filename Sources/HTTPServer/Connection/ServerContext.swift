@@ -38,6 +38,10 @@ final class ServerContext: Sendable {
         bodies = BytesBudget(bytesMax: configuration.bodiesBytesMax)
     }
 
+    var share: ServerShare {
+        ServerShare(bodies: bodies) { [self] in counters.peersCutOffTotal.increment() }
+    }
+
     func nextWebSocketID() -> UInt64 {
         lastWebSocketID.wrappingAdd(1, ordering: .relaxed).newValue
     }

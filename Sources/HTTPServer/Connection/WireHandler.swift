@@ -2,9 +2,8 @@ package import NIOCore
 import NIOHTTP1
 
 /// Takes over a plaintext HTTP/2 connection (the client's preface comes first): adds its handlers to the channel's
-/// pipeline, on the event loop, and from then on owns the connection. What it keeps of bodies that are arriving it takes
-/// from the budget, which is the server's.
-package typealias HTTP2Setup = @Sendable (_ channel: any Channel, _ bodies: BytesBudget) throws -> Void
+/// pipeline, on the event loop, and from then on owns the connection.
+package typealias HTTP2Setup = @Sendable (_ channel: any Channel, _ server: ServerShare) throws -> Void
 /// Handlers that go below everything else (TLS); with them the direct write path is off.
 package typealias TLSHandlers = @Sendable () throws -> [any ChannelHandler]
 

@@ -21,7 +21,7 @@ extension HTTP1Handler {
         let below = below
         decoderGone.futureResult.assumeIsolated().whenComplete { _ in
             do {
-                try http2(channel, context.bodies)
+                try http2(channel, context.share)
                 try channel.syncOptions?.setOption(.autoRead, value: true)
                 if let below {
                     let context = try channel.pipeline.syncOperations.context(handler: below)
