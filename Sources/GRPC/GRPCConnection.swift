@@ -27,6 +27,8 @@ final class GRPCConnection: ChannelInboundHandler {
     private var timer: Scheduled<Void>?
     /// Set while something may wait for the client.
     private var stallCheck: Scheduled<Void>?
+    /// Set while the stream of an answered call may be open.
+    private var lingerCheck: Scheduled<Void>?
     private var isLeaving = false
     /// Begins `isRefusing`.
     private var farewell: Scheduled<Void>?
@@ -170,6 +172,8 @@ final class GRPCConnection: ChannelInboundHandler {
         timer?.cancel()
         timer = nil
         stallCheck?.cancel()
+        lingerCheck?.cancel()
+        lingerCheck = nil
         stallCheck = nil
         farewell?.cancel()
         farewell = nil
@@ -217,15 +221,26 @@ final class GRPCConnection: ChannelInboundHandler {
     /// for it in its own time, as long as it takes something.
     func answered(_ id: HTTP2StreamID) {
         guard let call = calls[id], !call.inputHasEnded else { return }
-        linger(id)
+        let deadline = eventLoop.now + .milliseconds(configuration.lingerMs)
+        call.lingerDeadline = deadline
+        if lingerCheck == nil { checkLingering(at: deadline) }
     }
 
-    private func linger(_ id: HTTP2StreamID) {
-        eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(configuration.lingerMs)) { [self] in
-            guard let call = calls[id] else { return }
-            guard call.pendingBytes == 0 else { return linger(id) }
-            write(.rstStream(.noError), on: id)
-            flush()
+    /// One check at a time for all calls; streams that have ended meanwhile are no longer among them.
+    private func checkLingering(at deadline: NIODeadline) {
+        lingerCheck = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in checkLingering() }
+    }
+
+    private func checkLingering() {
+        lingerCheck = nil
+        let now = eventLoop.now
+        let due = calls.filter { $0.value.lingerDeadline.map { $0 <= now } == true }.sorted { $0.key < $1.key }
+        for (id, call) in due {
+            let isDone = call.pendingBytes == 0
+            call.lingerDeadline = isDone ? nil : now + .milliseconds(configuration.lingerMs)
+            if isDone { write(.rstStream(.noError), on: id) }
+        flush()
+        if let next = calls.values.compactMap(\.lingerDeadline).min() { checkLingering(at: next) }
         }
     }
 

@@ -30,6 +30,8 @@ final class GRPCStreamHandler {
     private var isPaused = false
     private var hasMessage = false
     private(set) var inputHasEnded = false
+    /// When the stream of an answered call is reset, unless its client ends it or has still to take something.
+    var lingerDeadline: NIODeadline?
     private var deadline: Scheduled<Void>?
     private static let full = GRPCStatus(code: 14, message: "too many messages are arriving", retryAfterMs: 1_000)
     private static let compressed = GRPCStatus(code: 12, message: "compressed messages are not read")

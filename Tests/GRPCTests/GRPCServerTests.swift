@@ -185,6 +185,40 @@ import Testing
         try pair.write(id, .data(.init(data: .byteBuffer(ByteBuffer()), endStream: true)))
         #expect(pair.goAways == [.noError, .noError])
         #expect(pair.lastStreamIDs.last == id, "what came later may begin elsewhere")
+    /// Each in its own time: unary calls whose clients do not end them, one that ends, and one that has still to be read.
+    @Test func answeredCallsAreResetOneAfterTheOther() throws {
+        let pair = try GRPCPair(TestCalls())
+        let ids = try (0..<4).map { index in
+            if index == 3 { pair.isReading = false }
+            let id = try pair.call("/echo")
+            try pair.send(String(repeating: "m", count: index == 3 ? 100_000 : 10), on: id)
+            try pair.pass(seconds: 1)
+            return id
+        }
+        let done = "reset \(HTTP2ErrorCode.noError.networkCode)"
+        func reset() -> [Int] { ids.indices.filter { pair.seen[ids[$0]]?.last == done } }
+        try pair.write(ids[1], .data(.init(data: .byteBuffer(ByteBuffer()), endStream: true)))
+        #expect(reset() == [])
+        try pair.pass(seconds: 1)
+        #expect(reset() == [0])
+        try pair.pass(seconds: 2)
+        #expect(reset() == [0, 2], "the second has ended by itself")
+        try pair.pass(seconds: 8)
+        #expect(reset() == [0, 2])
+        pair.isReading = true
+        try pair.read(ids[3])
+        #expect(pair.seen[ids[3]]?.last == "end")
+        try pair.pass(seconds: 2)
+        #expect(reset() == [0, 2], "it is given as long as the others")
+        try pair.pass(seconds: 1)
+        #expect(reset() == [0, 2, 3])
+        // And again, when nothing was left to look after.
+        let last = try pair.call("/echo")
+        try pair.send("again", on: last)
+        try pair.pass(seconds: 5)
+        #expect(pair.seen[last]?.last == done && pair.cutOffCount == 0)
+    }
+
         #expect(!pair.server.isActive)
         #expect(pair.grpc.connectionCount == 0)
     }
