@@ -34,8 +34,8 @@ final class GRPCConnection: ChannelInboundHandler {
     private var farewell: Scheduled<Void>?
     /// New calls.
     private var isRefusing = false
-    /// The library has ended the connection by this GOAWAY.
-    private var failure: (code: HTTP2ErrorCode, lastID: HTTP2StreamID)?
+    /// The connection has ended by a GOAWAY of this code.
+    private var failure: HTTP2ErrorCode?
     /// A WINDOW_UPDATE of the connection is written, and may wait in the library until the socket is writable.
     private var isOpeningWindow = false
     private var pingedAt: NIODeadline?
@@ -82,6 +82,7 @@ final class GRPCConnection: ChannelInboundHandler {
             let length = data.data.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
             guard let call = calls[frame.streamID], case .byteBuffer(let bytes) = data.data else { return }
             call.received(bytes, windowBytes: length, endsInput: data.endStream)
+        case .ping(Self.farewellPing, ack: true): if isLeaving { refuseCalls() }
         // The library answers these, and tells of streams that are over by an event.
         case .rstStream, .windowUpdate, .settings, .ping, .goAway, .priority, .pushPromise, .alternativeService,
             .origin:
@@ -124,13 +125,17 @@ final class GRPCConnection: ChannelInboundHandler {
         guard calls.isEmpty else { return }
         idleSince = eventLoop.now
         // On the loop's next turn: the last frame may not have been flushed.
-        if isLeaving { eventLoop.assumeIsolated().execute { [self] in leaveIfDone() } }
+        if isRefusing { eventLoop.assumeIsolated().execute { [self] in leaveIfDone() } }
     }
 
     /// The library tells alike what the peer did wrong, which it has answered by RST_STREAM or by GOAWAY (RFC 9113 section
     /// 5.4), and what it could not send, which nobody has answered.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        if let failure { return fail(failure.code, after: failure.lastID) }
+        if let failure {
+            // More mistakes or cancellations than a connection may have.
+            if failure == .enhanceYourCalm, self.context != nil { server.countCutOff() }
+            return close()
+        }
         switch error {
         case let error as NIOHTTP2Errors.StreamError:
             // A frame of ours; of no interest once its stream is gone.
@@ -138,23 +143,17 @@ final class GRPCConnection: ChannelInboundHandler {
             write(.rstStream(.internalError), on: error.streamID)
             flush()
         // Of a header block the peer's table may miss what ours has.
-        case is NIOHTTP2Errors.UnableToSerializeFrame: fail(.internalError)
+        case is NIOHTTP2Errors.UnableToSerializeFrame: fail()
         // The peer's mistake on a stream, or a frame of ours for a stream that is gone.
         case is any NIOHTTP2Error: break
-        default: fail(.internalError)
+        default: fail()
         }
     }
 
-    /// The library names 0 or all streams in its GOAWAY; a lower number than all tells the client which calls nobody looked
-    /// at, so that they can be repeated. It cannot be raised.
-    private func fail(_ code: HTTP2ErrorCode, after toldID: HTTP2StreamID = .maxID) {
-        if lastID < toldID { tellLast(code) }
-        close()
-    }
-
-    private func tellLast(_ code: HTTP2ErrorCode) {
-        write(.goAway(lastStreamID: lastID, errorCode: code, opaqueData: nil), on: .rootStream)
+    private func fail() {
+        write(.goAway(lastStreamID: lastID, errorCode: .internalError, opaqueData: nil), on: .rootStream)
         context?.flush()
+        close()
     }
 
     func channelInactive(context: ChannelHandlerContext) { gone() }
@@ -172,9 +171,9 @@ final class GRPCConnection: ChannelInboundHandler {
         timer?.cancel()
         timer = nil
         stallCheck?.cancel()
+        stallCheck = nil
         lingerCheck?.cancel()
         lingerCheck = nil
-        stallCheck = nil
         farewell?.cancel()
         farewell = nil
         let left = calls.sorted { $0.key < $1.key }
@@ -239,9 +238,9 @@ final class GRPCConnection: ChannelInboundHandler {
             let isDone = call.pendingBytes == 0
             call.lingerDeadline = isDone ? nil : now + .milliseconds(configuration.lingerMs)
             if isDone { write(.rstStream(.noError), on: id) }
+        }
         flush()
         if let next = calls.values.compactMap(\.lingerDeadline).min() { checkLingering(at: next) }
-        }
     }
 
     // MARK: Clients that do not read
@@ -270,6 +269,7 @@ final class GRPCConnection: ChannelInboundHandler {
         let stalled = deadlines.filter { $0.value <= now }.keys.sorted()
         // A reset would wait in the socket behind what waits there.
         if !stalled.isEmpty, socketHoldsBytes, lastWritten + .milliseconds(timeoutMs) <= now {
+            server.countCutOff()
             return context.close(promise: nil)
         }
         for id in stalled {
@@ -287,17 +287,29 @@ final class GRPCConnection: ChannelInboundHandler {
     }
 
     // MARK: The connection's life
-            server.countCutOff()
 
-    /// No new calls, but for those that are on their way; those that run may end. Source: RFC 9113 section 6.8.
+    private static let farewellPing = HTTP2PingData(withInteger: 2)
+
+    /// No new calls, but for those that are on their way; those that run may end. Source: RFC 9113 section 6.8: the client
+    /// is warned, and after a round trip is told which calls were the last. It answers the ping after it read the warning.
     func goAway() {
         guard !isLeaving, context != nil else { return }
         isLeaving = true
         announce(.maxID)
+        write(.ping(Self.farewellPing, ack: false), on: .rootStream)
+        flush()
         farewell = eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(configuration.lingerMs)) { [self] in
-            isRefusing = true
-            announce(lastID)
+            refuseCalls()
         }
+    }
+
+    /// Clients are told which calls nobody looks at, and can begin them elsewhere.
+    private func refuseCalls() {
+        guard !isRefusing, context != nil else { return }
+        isRefusing = true
+        farewell?.cancel()
+        farewell = nil
+        announce(lastID)
         leaveIfDone()
     }
 
@@ -313,11 +325,8 @@ final class GRPCConnection: ChannelInboundHandler {
         library?.writeAndFlush(NIOAny(IOData.byteBuffer(frame)), promise: nil)
     }
 
-    /// Calls that were begun meanwhile were not looked at: their clients are told so, and can begin them elsewhere.
     private func leaveIfDone() {
-        guard calls.isEmpty, context != nil else { return }
-        tellLast(.noError)
-        close()
+        if calls.isEmpty, context != nil { close() }
     }
 
     /// Our last word is out. What the client still sends is read for a while and dropped: not read, it would reset the
@@ -350,6 +359,7 @@ final class GRPCConnection: ChannelInboundHandler {
             if lastRead >= pingedAt {
                 self.pingedAt = nil
             } else if now - pingedAt > .milliseconds(configuration.pingTimeoutMs) {
+                server.countCutOff()
                 context.close(promise: nil)
             }
             return
@@ -368,9 +378,13 @@ final class GRPCConnection: ChannelInboundHandler {
 extension GRPCConnection: Sendable {}
 
 extension GRPCConnection: NIOHTTP2FrameDelegate {
+    /// Comes just before the bytes of the frame go down the pipeline.
     func wroteFrame(_ frame: HTTP2Frame) {
-        guard case .goAway(let lastID, let code, _) = frame.payload, code != .noError, failure == nil else { return }
-        failure = (code, lastID)
+        guard case .goAway(_, let code, _) = frame.payload, failure == nil else { return }
+        failure = code
+        guard let pipeline = context?.pipeline.syncOperations,
+            let library = try? pipeline.handler(type: NIOHTTP2Handler.self)
+        else { return }
+        try? pipeline.addHandler(LastStreamHandler(lastID), position: .before(library))
     }
 }
-                server.countCutOff()
