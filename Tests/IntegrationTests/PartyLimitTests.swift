@@ -166,6 +166,52 @@ struct PartyLimitTests {
         }
     }
 
+    /// Its client is killed: nobody ends the call, and nothing of it is left once its mutation has run.
+    @Test func aLostStreamOfGRPCLeavesNothingBehind() async throws {
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(
+                roles: "api,worker,gateway,admin",
+                settings: [
+                    "auth.mode=hs256", "auth.hs256Secret=\(Self.secret)", "gateway.sessionsPerUserMax=1",
+                    "gateway.sessionsPerAddressMax=1", "gateway.subscriptionsPerUserMax=1",
+                    "gateway.subscriptionsPerAddressMax=1", "api.requestsPerUserMax=1", "api.requestsPerAddressMax=1",
+                    "api.requestsInFlightMax=1",
+                ])
+            let movies = try JSONParser.parse(try await API.get(node.address, "TopRatedMovies", [:]).body)
+            let movie = try #require(movies["data"]?["movies"]?[0]?["id"]?.stringValue)
+            let token = TestTokens.signed(uid: "ann", secret: Self.secret)
+            let client = try await PythonClients.start(
+                "lost_stream_client.py", ["\(node.address.host):\(node.address.port)", token, movie])
+            _ = try await client.line(containing: "live")
+            let locker = try await lockMovies(cluster)
+            client.signal(SIGUSR1)
+            _ = try await client.line(containing: "full")
+            for uid in ["ann", "bob"] {
+                await #expect(throws: (any Error).self, "the user's, and the address's") {
+                    _ = try await connect(node.address, uid)
+                }
+            }
+            await client.crash()
+            let admin = try await AdminClient(node.process)
+            try await admin.wait("status") { $0["sessions"]?.intValue == 0 }
+
+            func asked() async throws -> Int {
+                try await API.get(
+                    node.address, "TopRatedMovies", [:], headers: ["authorization": "Bearer \(token)"]
+                ).status
+            }
+            #expect(try await asked() == 503, "its mutation runs on")
+            locker.signal(SIGINT)
+            _ = await locker.waitForExit()
+            // Until it has ended; bounded by the test's time limit.
+            while try await asked() != 200 { try await Task.sleep(for: .milliseconds(20)) }
+            let session = try await connect(node.address, "ann")
+            session.subscribe("TopRatedMovies", ["limit": 3])
+            _ = try await session.data()
+            #expect(try await asked() == 200)
+        }
+    }
+
     /// - Returns: who holds the lock, until it is interrupted.
     private func lockMovies(_ cluster: Cluster) async throws -> FreshetProcess {
         let lock = ["BEGIN", "LOCK TABLE movie IN ACCESS EXCLUSIVE MODE", "\\warn locked", "SELECT pg_sleep(120)"]
