@@ -24,13 +24,13 @@ import Testing
     /// counts from the first.
     static let noticedAt: [Sabotage: (seed: UInt64, promises: [String])] = [
         .gatewayFenceSkipped: (1, ["no regress", "one owner"]), .epochIgnored: (2, ["no regress"]),
-        .epochsByTheClock: (16, ["one owner"]), .epochsNotRecorded: (92, ["one owner"]),
-        .leaseFenceSkipped: (16, ["one owner"]), .serveAfterExpiry: (2, ["one owner"]),
+        .epochsByTheClock: (4, ["one owner"]), .epochsNotRecorded: (92, ["one owner"]),
+        .leaseFenceSkipped: (16, ["one owner"]), .serveAfterExpiry: (14, ["one owner"]),
         .formerOwnersForgotten: (1, ["one owner"]), .lateResultsUsed: (38, ["one owner"]),
-        .publishBeforeCommit: (9, ["convergence"]), .removeBeforePublish: (110, ["convergence"]),
+        .publishBeforeCommit: (11, ["convergence"]), .removeBeforePublish: (110, ["convergence"]),
         .acknowledgeBeforeCommit: (1, ["honest acknowledgement"]), .noSweeper: (1, ["convergence"]),
         .sweeperGoesByOrder: (2, ["convergence"]), .unboundedPublishing: (1, ["bounds"]),
-        .queryBeforeRegister: (2, ["convergence"]), .noDirtyMark: (5, ["convergence"]),
+        .queryBeforeRegister: (2, ["convergence"]), .noDirtyMark: (1, ["convergence"]),
         .historyTrustedAfterLoss: (56, ["convergence"]), .noReannouncement: (1, ["registration"]),
         .noWithdrawal: (1, ["left over"]), .oldestPendingWins: (24, ["convergence"]),
         .positionsTravel: (5, ["convergence", "no regress"]), .tagTrustedForOthers: (11, ["convergence"]),
