@@ -39,6 +39,8 @@ package struct DatabaseDescription: Sendable {
         package var expressionIndexes: [String] = []
         /// Left behind by a `CREATE INDEX CONCURRENTLY` that did not end: names that are taken and serve nothing.
         package var invalidIndexes: [String] = []
+        /// Invalid as yet, and the process that is building each.
+        package var indexBuilders: [String: Int] = [:]
         /// Of a table made by `PARTITION BY`, with partitions or still without.
         package var partitioning: Partitioning?
     }
@@ -125,6 +127,9 @@ package struct DatabaseDescription: Sendable {
         }
         table.expressionIndexes = (json["expressionIndexes"]?.arrayValue ?? []).compactMap(\.stringValue)
         table.invalidIndexes = (json["invalidIndexes"]?.arrayValue ?? []).compactMap(\.stringValue)
+        for entry in json["indexBuilders"]?.objectValue?.entries ?? [] {
+            table.indexBuilders[entry.key] = entry.value.stringValue.flatMap { Int($0) }
+        }
         if let json = json["partitioning"], !json.isNull {
             table.partitioning = try partitioning(json, path + ".partitioning")
         }
@@ -143,7 +148,8 @@ package struct DatabaseDescription: Sendable {
                 Partition(
                     name: QualifiedName(
                         namespace: try text(partition, "namespace", path), name: try text(partition, "name", path)),
-                    kind: kind, looseIndexes: try texts(partition, "looseIndexes", path)))
+                    kind: kind, looseIndexes: try texts(partition, "looseIndexes", path),
+                    invalidIndexes: try texts(partition, "invalidIndexes", path)))
         }
         return partitioning
     }

@@ -113,16 +113,17 @@ struct DefinitionSQL {
 
     // MARK: Constraints and indexes
 
+    /// - Parameter replaces: takes the place of an index of that name.
     func createUnique(
-        _ unique: UniqueConstraint, of table: Table, _ partitioning: Partitioning? = nil
+        _ unique: UniqueConstraint, of table: Table, _ partitioning: Partitioning? = nil, replaces: Bool = false
     ) -> SQLStatement {
         index(
             "UNIQUE INDEX", unique.name, on: table, " (\(columnList(unique.fields, of: table)))",
-            summary: "create unique index \(unique.name)", partitioning)
+            summary: "unique index \(unique.name)", partitioning, replaces: replaces)
     }
 
     func createIndex(
-        _ index: TableIndex, of table: Table, _ partitioning: Partitioning? = nil
+        _ index: TableIndex, of table: Table, _ partitioning: Partitioning? = nil, replaces: Bool = false
     ) -> SQLStatement {
         let columns = names(index.fields, of: table).enumerated().map { position, name in
             let isDescending = index.order.indices.contains(position) && index.order[position] == .descending
@@ -131,25 +132,25 @@ struct DefinitionSQL {
         }
         return self.index(
             "INDEX", index.name, on: table, " USING \(index.method) (\(columns.joined(separator: ", ")))",
-            summary: "create index \(index.name)", partitioning)
+            summary: "index \(index.name)", partitioning, replaces: replaces)
     }
 
     private func index(
         _ what: String, _ name: String, on table: Table, _ definition: String, summary: String,
-        _ partitioning: Partitioning?
+        _ partitioning: Partitioning?, replaces: Bool
     ) -> SQLStatement {
-        let rest = "IF NOT EXISTS \(SQLName.quoted(name)) ON \(qualified(table.name))\(definition)"
-        let index = QualifiedName(namespace: namespace, name: name)
-        let indexed = QualifiedName(namespace: namespace, name: table.name)
-        let divided = partitioning.map {
-            PartitionedIndex(
-                what: what, name: index, table: indexed, definition: definition, partitions: $0.partitions)
+        let create =
+            "CREATE \(what) IF NOT EXISTS \(SQLName.quoted(name)) ON \(qualified(table.name))\(definition)"
+        let build = ConcurrentBuild(
+            what: what, index: QualifiedName(namespace: namespace, name: name),
+            table: QualifiedName(namespace: namespace, name: table.name), definition: definition, replaces: replaces,
+            partitions: partitioning?.partitions ?? [])
+        guard replaces else {
+            return SQLStatement(create, summary: "create \(summary)", concurrent: .build(build))
         }
         return SQLStatement(
-            "CREATE \(what) \(rest)", summary: summary,
-            concurrent: divided?.build
-                ?? ConcurrentBuild(
-                    parts: ["CREATE \(what) CONCURRENTLY \(rest)"], whole: nil, index: index, table: indexed))
+            "DROP INDEX IF EXISTS \(build.index.quoted), \(build.built.quoted);\n\(create)",
+            summary: "replace \(summary)", concurrent: .build(build))
     }
 
     /// Names of the indexes that the schema gives a table.
@@ -158,30 +159,43 @@ struct DefinitionSQL {
     }
 
     /// What concurrent builds of a table's indexes left behind.
-    func dropInvalidIndexes(of table: Table, _ found: DatabaseDescription.Table) -> [SQLStatement] {
-        let ours = indexNames(of: table)
+    func dropLeftovers(of table: Table, _ found: DatabaseDescription.Table) -> [SQLStatement] {
+        let names = indexNames(of: table)
+        let ours = names + names.map(ConcurrentBuild.temporaryName)
         let whole = found.invalidIndexes.filter(ours.contains).map {
-            QualifiedName(namespace: namespace, name: $0)
+            drop(QualifiedName(namespace: namespace, name: $0), isDivided: found.partitioning != nil)
         }
-        // Finished ones, too: they may be of another definition, and would then be no parts of the whole.
+        // Finished parts of what is not whole yet are for its next build to take or drop.
+        let finished = Set(found.indexes.map(\.name) + found.expressionIndexes)
         let parts = (found.partitioning?.partitions ?? []).flatMap { partition in
-            ours.map { PartitionedIndex.name($0, of: partition) }.filter {
-                partition.looseIndexes.contains($0.name)
+            ours.compactMap { index -> SQLStatement? in
+                let name = ConcurrentBuild.partName(index, of: partition.name)
+                guard
+                    partition.invalidIndexes.contains(name.name)
+                        || finished.contains(index) && partition.looseIndexes.contains(name.name)
+                else { return nil }
+                return drop(name, isDivided: partition.kind == .partitioned)
             }
         }
-        return (whole + parts).map {
-            SQLStatement(
-                "DROP INDEX IF EXISTS \($0.quoted)", summary: "drop index \($0.name), which was left unfinished")
-        }
+        return whole + parts
+    }
+
+    /// - Parameter isDivided: of a table with partitions, of which Postgres drops no index concurrently.
+    private func drop(_ name: QualifiedName, isDivided: Bool) -> SQLStatement {
+        SQLStatement(
+            "DROP INDEX IF EXISTS \(name.quoted)", summary: "drop index \(name.name), which was left unfinished",
+            concurrent: isDivided ? nil : .alone("DROP INDEX CONCURRENTLY IF EXISTS \(name.quoted)"))
     }
 
     /// Of the `@searchable` fields; nil for a table without.
-    func createSearchIndex(of table: Table, _ partitioning: Partitioning? = nil) -> SQLStatement? {
+    func createSearchIndex(
+        of table: Table, _ partitioning: Partitioning? = nil, replaces: Bool = false
+    ) -> SQLStatement? {
         guard table.columns.contains(where: { $0.searchLanguage != nil }) else { return nil }
         let name = SearchSQL.indexName(table)
         return index(
             "INDEX", name, on: table, " USING gin (\(SearchSQL.document(table, nil)))",
-            summary: "create search index \(name)", partitioning)
+            summary: "search index \(name)", partitioning, replaces: replaces)
     }
 
     /// The extension that columns of type Vector need.

@@ -79,7 +79,12 @@ extension Migration {
                 SELECT pg_catalog.json_agg(c.relname ORDER BY c.relname)
                 FROM pg_catalog.pg_index i
                 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
-                WHERE i.indrelid = r.oid AND NOT i.indisvalid), '[]'::json),
+                WHERE i.indrelid = r.oid AND NOT i.indisvalid AND \(builderSQL) IS NULL), '[]'::json),
+              'indexBuilders', coalesce((
+                SELECT pg_catalog.json_object_agg(c.relname, \(builderSQL)::text)
+                FROM pg_catalog.pg_index i
+                JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+                WHERE i.indrelid = r.oid AND NOT i.indisvalid AND \(builderSQL) IS NOT NULL), '{}'::json),
               'partitioning', CASE WHEN r.relkind = 'p' THEN (
                 SELECT pg_catalog.json_build_object(
                   'columns', coalesce(
@@ -92,8 +97,12 @@ extension Migration {
                         SELECT pg_catalog.json_agg(c.relname ORDER BY c.relname)
                         FROM pg_catalog.pg_index i
                         JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
-                        WHERE i.indrelid = p.oid AND (NOT i.indisvalid OR NOT EXISTS (
-                          SELECT FROM pg_catalog.pg_inherits h WHERE h.inhrelid = c.oid))), '[]'::json)
+                        WHERE i.indrelid = p.oid AND i.indisvalid AND NOT c.relispartition), '[]'::json),
+                      'invalidIndexes', coalesce((
+                        SELECT pg_catalog.json_agg(c.relname ORDER BY c.relname)
+                        FROM pg_catalog.pg_index i
+                        JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+                        WHERE i.indrelid = p.oid AND NOT i.indisvalid AND \(builderSQL) IS NULL), '[]'::json)
                     ) ORDER BY b.level, n.nspname, p.relname)
                     FROM pg_catalog.pg_partition_tree(r.oid) b
                     JOIN pg_catalog.pg_class p ON p.oid = b.relid

@@ -50,7 +50,7 @@ struct MigrationPlanner {
         }
         for table in schema.tables {
             if let found = existing.table(named: table.name) {
-                result.steps += sql.dropInvalidIndexes(of: table, found)
+                result.steps += sql.dropLeftovers(of: table, found)
             }
         }
         // A materialized view has indexes, but they are not described, and Postgres allows the others none.
@@ -73,16 +73,6 @@ struct MigrationPlanner {
                 "the schema has columns of type Vector, and Postgres does not have the extension pgvector",
                 suggestion: "install pgvector on the database server, or take the Vector fields out of the schema")
         }
-    }
-
-    /// An index of that name is taken for the right one: which expression it holds is not compared.
-    private mutating func compareSearchIndex(_ table: Table, _ found: DatabaseDescription.Table?) {
-        guard let statement = sql.createSearchIndex(of: table, found?.partitioning),
-            found?.expressionIndexes.contains(SearchSQL.indexName(table)) != true,
-            isUsable(table.columns.filter { $0.searchLanguage != nil }.map(\.field), of: table),
-            !refuseTakenName(SearchSQL.indexName(table), table, found)
-        else { return }
-        result.steps.append(statement)
     }
 
     private mutating func compare(_ type: EnumType) {
@@ -246,61 +236,6 @@ struct MigrationPlanner {
             "the key is (\(found.key.joined(separator: ", "))), the schema wants (\(wanted.joined(separator: ", ")))")
     }
 
-    private mutating func compareIndexes(_ table: Table, _ found: DatabaseDescription.Table?) {
-        let present = found?.indexes ?? []
-        let uniques = [found?.key ?? []] + present.filter(\.isUnique).map(\.columns)
-        for unique in table.uniques where isUsable(unique.fields, of: table) {
-            let columns = Set(sql.names(unique.fields, of: table))
-            if uniques.contains(where: { Set($0) == columns }) { continue }
-            if refuseTakenName(unique.name, table, found) { continue }
-            if let reason = found?.partitioning?.refusal(ofUnique: columns) {
-                refuse(table.name, unique.name, "the table cannot have the unique index \"\(unique.name)\": \(reason)")
-                continue
-            }
-            result.steps.append(sql.createUnique(unique, of: table, found?.partitioning))
-        }
-        for index in table.indexes where isUsable(index.fields, of: table) {
-            let columns = sql.names(index.fields, of: table)
-            let descending = columns.indices.map { index.order.indices.contains($0) && index.order[$0] == .descending }
-            if present.contains(where: {
-                $0.columns == columns && $0.method == index.method
-                    && (index.method != "btree" || $0.descending.elementsEqual(descending))
-            }) {
-                continue
-            }
-            if refuseTakenName(index.name, table, found) { continue }
-            result.steps.append(sql.createIndex(index, of: table, found?.partitioning))
-        }
-    }
-
-    /// Postgres would leave such an index out without a word: `IF NOT EXISTS` looks at the name only.
-    private mutating func refuseTakenName(
-        _ name: String, _ table: Table, _ found: DatabaseDescription.Table?
-    ) -> Bool {
-        // What a broken build left behind is dropped before.
-        if found?.invalidIndexes.contains(name) == true { return false }
-        if let holder = existing.relations[name], holder == name || holder != table.name {
-            let isIndex = holder != name
-            refuse(
-                table.name, name,
-                "the name \"\(name)\" of an index is taken by "
-                    + (isIndex ? "an index of \"\(holder)\"" : "another relation"),
-                suggestion: isIndex ? "ALTER INDEX \(sql.qualified(name)) RENAME TO …" : nil)
-            return true
-        }
-        guard existing.relations[name] != nil || found?.indexes.contains(where: { $0.name == name }) == true else {
-            return false
-        }
-        let drop = SQLStatement("DROP INDEX IF EXISTS \(sql.qualified(name))", summary: "drop index \(name)")
-        let loss = MigrationPlan.Loss(
-            object: "\(table.name).\(name)", message: "nothing is lost; the index is built anew", countSQL: nil)
-        if allow(.rewrites, [drop], loss) { return false }
-        refuse(
-            table.name, name, "index \"\(name)\" exists with another definition",
-            suggestion: "DROP INDEX \(sql.qualified(name))", permission: .rewrites)
-        return true
-    }
-
     private mutating func compareForeignKeys(_ table: Table, _ found: DatabaseDescription.Table?) {
         for reference in table.references where isUsable(reference.localFields, of: table) {
             guard let target = schema.table(ofType: reference.targetType),
@@ -339,7 +274,7 @@ struct MigrationPlanner {
         }
     }
 
-    private func isUsable(_ fields: [String], of table: Table) -> Bool {
+    func isUsable(_ fields: [String], of table: Table) -> Bool {
         sql.names(fields, of: table).allSatisfy { !unusable.contains("\(table.name).\($0)") }
     }
 
@@ -363,7 +298,7 @@ struct MigrationPlanner {
         "SELECT count(*) FROM \(sql.qualified(table.name))" + (condition.map { " WHERE \($0)" } ?? "")
     }
 
-    private mutating func refuse(
+    mutating func refuse(
         _ object: String, _ part: String?, _ message: String, suggestion: String? = nil,
         permission: Migration.Permissions = []
     ) {

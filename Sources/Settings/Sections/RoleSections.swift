@@ -200,11 +200,13 @@ extension Settings {
         package var lockTimeoutMs: Int
         package var lockPauseMs: Int
         package var lockTotalMs: Int
+        package var waitMs: Int
 
         init(_ values: SettingValues) {
             lockTimeoutMs = values.int("migrate.lockTimeoutMs")
             lockPauseMs = values.int("migrate.lockPauseMs")
             lockTotalMs = values.int("migrate.lockTotalMs")
+            waitMs = values.int("migrate.waitMs")
         }
     }
 

@@ -318,6 +318,9 @@ extension SettingTable {
             "migrate.lockPauseMs", 1000, in: 10...minute, "Time between two attempts, in which the others go on."),
         .duration(
             "migrate.lockTotalMs", 10 * minute, in: 0...24 * hour, "Time after which it gives up, for each step."),
+        .duration(
+            "migrate.waitMs", 10 * minute, in: 0...24 * hour,
+            "How long `freshet migrate` and `freshet deploy` wait for the end of another migration."),
     ]
 
     private static let log: [SettingKey] = [

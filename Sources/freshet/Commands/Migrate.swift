@@ -59,8 +59,7 @@ struct Migrate: AsyncParsableCommand {
                 let plan = try await database.plan(catalog.schema, allowing: permissions)
                 Self.tell(try await database.losses(of: plan))
                 for step in plan.steps {
-                    let build = concurrently ? step.concurrent : nil
-                    let sql = build.map { $0.parts + ($0.whole.map { [$0] } ?? []) } ?? [step.sql]
+                    let sql = concurrently ? step.concurrentSQL : [step.sql]
                     Terminal.out("\(step.summary)\n\(sql.joined(separator: ";\n"));\n")
                 }
                 for finding in plan.drift { Terminal.error("drift: \(finding.object): \(finding.message)") }
@@ -68,8 +67,9 @@ struct Migrate: AsyncParsableCommand {
                 guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
             } else {
                 let done = try await database.migrate(
-                    catalog.schema, concurrently: concurrently ? settings.migrate : nil, allowing: permissions,
-                    tell: Self.tell)
+                    catalog.schema,
+                    patience: concurrently ? .givingWay(settings.migrate) : .insisting(settings.migrate),
+                    concurrently: concurrently, allowing: permissions, tell: Self.tell)
                 for line in done { Terminal.out(line) }
                 try await database.pool.script(ServiceSchema.sql)
                 if seed, let sql = project.seedSQL, try await database.isEmpty(catalog.schema) {

@@ -57,96 +57,47 @@ struct Database: Sendable {
     /// Brings the database to the schema under one advisory lock.
     /// - Returns: what was done, one line each.
     /// - Parameters:
-    ///   - lockTimeoutMs: to wait for a table's lock; whoever comes after waits behind. 0: without end.
+    ///   - patience: with the locks of tables, and with another migration that is under way.
     ///   - concurrently: indexes are built while others write, each by itself; the rest is then two transactions, one
-    ///     before and one after them, which give way to writers and try again.
+    ///     before and one after them.
     ///   - permissions: what else than additions may be done.
     ///   - tell: is given what that may lose, before anything is changed.
-    /// While another migration is under way it says so and waits for its end.
-    /// - Throws: `MigrationRefused` when something cannot be done; then nothing was changed.
+    /// - Throws: `MigrationRefused` when something cannot be done, `MigrationUnderWay`; then nothing was changed.
+    ///   `TableNotFree`, `IndexUnfinished` where a step could not be made.
     func migrate(
-        _ schema: Schema, lockTimeoutMs: Int = 0, concurrently: Settings.Migrate? = nil,
+        _ schema: Schema, patience: MigrationPatience = .ownServer, concurrently: Bool = false,
         allowing permissions: Migration.Permissions = [], tell: @Sendable ([String]) -> Void = { _ in }
     ) async throws -> [String] {
         try await pool.withSession { session in
-            try await Self.lock(session)
+            try await MigrationLock.take(session, waitMs: patience.waitMs)
             try await Self.allowLongSteps(session)
             let plan = try await self.plan(schema, allowing: permissions)
             guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
             tell(try await Self.losses(of: plan, session))
             // Steps that cannot share a transaction (a new enum value) go alone; the others are all or nothing.
             for step in plan.steps where step.needsOwnTransaction {
-                try await session.script(step.sql, timeoutMs: Self.stepTimeoutMs)
+                try await patience.run([step.sql], session)
             }
             let others = plan.steps.filter { !$0.needsOwnTransaction }
-            guard let concurrently else {
-                if !others.isEmpty {
-                    try await Self.run(others.map(\.sql), lockTimeoutMs: lockTimeoutMs, session)
-                }
+            guard concurrently else {
+                if !others.isEmpty { try await patience.run(others.map(\.sql), session) }
                 return plan.steps.map(\.summary)
             }
             for part in Self.aroundIndexes(others) {
-                if let step = part.first, let build = step.concurrent {
-                    try await Self.run(build, of: step, concurrently, session)
-                } else {
-                    try await Self.runGivingWay(part.map(\.sql), concurrently, session)
+                switch part.first?.concurrent {
+                case nil: try await patience.run(part.map(\.sql), session)
+                case .alone(let sql)?: try await session.script(sql, timeoutMs: Self.stepTimeoutMs)
+                case .build(let build)?:
+                    let summary = part.map(\.summary).joined()
+                    try await IndexBuilder(build: build, summary: summary, patience: patience, session: session).run()
                 }
             }
             return plan.steps.map(\.summary)
         }
     }
 
-    private static func run(
-        _ build: ConcurrentBuild, of step: SQLStatement, _ settings: Settings.Migrate, _ session: PostgresSession
-    ) async throws {
-        for part in build.parts { try await session.script(part, timeoutMs: stepTimeoutMs) }
-        if let whole = build.whole { try await runGivingWay([whole], settings, session) }
-        guard try await session.execute(Statement(build.checkSQL)).rows.first?.bool(0) == true else {
-            throw IndexUnfinished(summary: step.summary)
-        }
-    }
-
-    /// In one transaction, as one message is.
-    private static func run(
-        _ statements: [String], lockTimeoutMs: Int, _ session: PostgresSession
-    ) async throws(PostgresError) {
-        let script = ["SET LOCAL lock_timeout = \(lockTimeoutMs)"] + statements
-        try await session.script(script.joined(separator: ";\n"), timeoutMs: stepTimeoutMs)
-    }
-
-    /// Writers queue up behind a statement that waits for its lock: it gives way soon, and tries again.
-    private static func runGivingWay(
-        _ statements: [String], _ settings: Settings.Migrate, _ session: PostgresSession
-    ) async throws {
-        let end = ContinuousClock.now + .milliseconds(settings.lockTotalMs)
-        while true {
-            do {
-                return try await run(statements, lockTimeoutMs: settings.lockTimeoutMs, session)
-            } catch {
-                guard error.sqlState == "55P03" else { throw error }
-            }
-            if ContinuousClock.now >= end { throw TableNotFree(totalMs: settings.lockTotalMs) }
-            try await Task.sleep(for: .milliseconds(settings.lockPauseMs))
-        }
-    }
-
     /// Of one statement that changes the schema.
-    private static let stepTimeoutMs = 24 * 3_600_000
-    private static let lockPauseMs = 250
-
-    /// Waits for the migration that goes on. Asked again and again, because a statement that waits holds a snapshot, for
-    /// which an index that is built concurrently by the holder would wait in turn.
-    private static func lock(_ session: PostgresSession) async throws {
-        var isTold = false
-        while true {
-            let answer = try await session.execute(
-                "SELECT pg_try_advisory_lock(hashtextextended('freshet.migration', 0))")
-            if answer.rows.first?.bool(0) == true { return }
-            if !isTold { Terminal.error("another migration is under way; waiting for its end") }
-            isTold = true
-            try await Task.sleep(for: .milliseconds(lockPauseMs))
-        }
-    }
+    static let stepTimeoutMs = 24 * 3_600_000
 
     /// Runs of steps that share a transaction, and between them each index by itself.
     private static func aroundIndexes(_ steps: [SQLStatement]) -> [[SQLStatement]] {
@@ -197,25 +148,6 @@ struct Database: Sendable {
             if found.rows.first?.bool(0) == true { return false }
         }
         return true
-    }
-}
-
-/// Others held a table's lock at every attempt.
-struct TableNotFree: Error, CustomStringConvertible {
-    let totalMs: Int
-
-    var description: String {
-        "a table was not free in \(totalMs) ms (migrate.lockTotalMs): a long transaction, see pg_stat_activity;"
-            + " freshet migrate once more does the rest, and builds anew the parts of an index that is not whole"
-    }
-}
-
-/// Every statement of an index went through, and it serves nothing all the same.
-struct IndexUnfinished: Error, CustomStringConvertible {
-    let summary: String
-
-    var description: String {
-        "\(summary): the table has no valid index of that name; freshet migrate once more says why, or builds it anew"
     }
 }
 

@@ -213,11 +213,9 @@ struct Rollout {
 
     private func migrate(_ schema: Schema) async throws {
         do {
-            _ = try await database.migrate(schema, lockTimeoutMs: settings.deploy.lockTimeoutMs)
-        } catch let error as PostgresError where error.sqlState == "55P03" {
-            throw RolloutRefused(
-                description: "a table was not free in \(settings.deploy.lockTimeoutMs) ms (deploy.lockTimeoutMs): "
-                    + "a long transaction, see pg_stat_activity; nothing was changed")
+            _ = try await database.migrate(schema, patience: .deploying(settings.deploy, settings.migrate))
+        } catch let error as TableNotFree {
+            throw RolloutRefused(description: "\(error); nothing was deployed")
         } catch let error as PostgresError {
             // A unique constraint over rows that are not unique, say: the server says it best.
             throw RolloutRefused(

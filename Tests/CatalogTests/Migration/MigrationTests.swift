@@ -194,7 +194,7 @@ struct MigrationPlanTests {
             forced.steps.map(\.summary) == [
                 "change type of movie.title from text to integer", "make column movie.mood required",
                 "add column movie.need", "add column movie.other_id", "create unique index movie_need_uidx",
-                "drop index taken", "create index taken", "create index movie_other_id_idx",
+                "replace index taken", "create index movie_other_id_idx",
                 "replace foreign key movie_studio_id_fkey",
             ])
         #expect(

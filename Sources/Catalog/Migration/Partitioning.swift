@@ -41,38 +41,8 @@ package struct Partition: Sendable, Hashable {
 
     package var name: QualifiedName
     package var kind: Kind
-    /// Names of indexes that are invalid, or no parts of an index of the table around.
+    /// Names of valid indexes that are no parts of an index of the table around.
     package var looseIndexes: [String] = []
-}
-
-/// An index of a table with partitions, built while others write: Postgres refuses `CREATE INDEX CONCURRENTLY` on the
-/// table as a whole. So each partition that holds rows gets its own first, concurrently; then the whole one is created,
-/// for which Postgres takes those of the partitions where they have the same definition, and has nothing left to build.
-/// As ever, foreign tables are left out. A run that breaks off leaves indexes of partitions, which the next plan removes.
-struct PartitionedIndex {
-    /// `INDEX`, `UNIQUE INDEX`
-    let what: String
-    let name: QualifiedName
-    let table: QualifiedName
-    /// What follows the name of the table.
-    let definition: String
-    let partitions: [Partition]
-
-    /// The name of the index of a partition, by that of the whole one.
-    static func name(_ index: String, of partition: Partition) -> QualifiedName {
-        QualifiedName(
-            namespace: partition.name.namespace,
-            name: SQLName.generated([index, partition.name.name], suffix: "part"))
-    }
-
-    var build: ConcurrentBuild {
-        let parts = partitions.filter { $0.kind == .table }.map {
-            "CREATE \(what) CONCURRENTLY IF NOT EXISTS \(SQLName.quoted(Self.name(name.name, of: $0).name))"
-                + " ON \($0.name.quoted)\(definition)"
-        }
-        return ConcurrentBuild(
-            parts: parts,
-            whole: "CREATE \(what) IF NOT EXISTS \(SQLName.quoted(name.name)) ON \(table.quoted)\(definition)",
-            index: name, table: table)
-    }
+    /// Names of indexes that are invalid and that nobody is building.
+    package var invalidIndexes: [String] = []
 }

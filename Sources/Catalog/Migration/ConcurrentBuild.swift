@@ -1,0 +1,146 @@
+/// How an index is built while others write.
+///
+/// Postgres refuses `CREATE INDEX CONCURRENTLY` on a table with partitions. So each partition that holds rows gets an
+/// index of its own first; then the whole one is created, of which Postgres makes those of the partitions parts where
+/// they are of the same definition. It would build what is missing at once, under a lock that writers wait for: that is
+/// why the whole one is created only when `next` says so while the lock is held.
+///
+/// Nothing is decided ahead: what is there is looked at before each step, so a run that broke off, a partition that
+/// somebody attached meanwhile and an index that a partition had before are all the same to it.
+///
+/// An index that takes the place of another one is built under a name of its own and takes over the name in the
+/// transaction that drops the former: a unique one protects its columns at every moment.
+package struct ConcurrentBuild: Sendable, Hashable {
+    package enum Action: Sendable, Hashable {
+        /// Takes long and holds up nobody; outside of any transaction.
+        case alone(String)
+        /// In one transaction that has run `lockSQL`, if `next` then still says the same.
+        case together([String])
+        /// One sentence for the operator.
+        case refuse(String)
+        case done
+    }
+
+    /// `INDEX`, `UNIQUE INDEX`
+    let what: String
+    package let index: QualifiedName
+    package let table: QualifiedName
+    /// What follows the name of the table.
+    let definition: String
+    /// Takes the place of an index of that name.
+    let replaces: Bool
+    /// As the plan saw them; none of a table without.
+    let partitions: [Partition]
+
+    /// Of an index that is to take the place of another one.
+    static func temporaryName(_ index: String) -> String { SQLName.generated([index], suffix: "new") }
+
+    /// The name of the index of a partition, by that of the whole one.
+    static func partName(_ index: String, of partition: QualifiedName) -> QualifiedName {
+        QualifiedName(
+            namespace: partition.namespace, name: SQLName.generated([index, partition.name], suffix: "part"))
+    }
+
+    /// What the index is called until it is whole.
+    var built: QualifiedName {
+        replaces ? QualifiedName(namespace: index.namespace, name: Self.temporaryName(index.name)) : index
+    }
+
+    /// Of `Action.together`. What drops an index needs the greater lock, and taking it at once is what cannot deadlock.
+    package var lockSQL: String { "LOCK TABLE \(table.quoted) IN \(replaces ? "ACCESS EXCLUSIVE" : "SHARE") MODE" }
+
+    /// As far as the plan can tell: a partition that has its index needs none.
+    package var planned: [String] {
+        let leaves = partitions.filter { $0.kind == .table }.map(\.name)
+        if partitions.isEmpty { return [create(built, on: table)] + swap }
+        return leaves.map { create(Self.partName(built.name, of: $0), on: $0) } + [createWhole] + swap
+    }
+
+    /// Every table gets its index in two steps at most, and once more if it was cut off.
+    package func roundsMax(_ state: IndexState) -> Int { 4 * state.tables.count + 8 }
+
+    package func next(_ state: IndexState) -> Action {
+        guard let root = state.tables.first(where: { $0.name == table }) else {
+            return .refuse("there is no table \(table.quoted)")
+        }
+        let divided = root.kind == .partitioned
+        if let whole = root.index(index.name), whole.fits, whole.isValid {
+            // Postgres took an index that the partition had; or an earlier run left it behind.
+            return divided ? leftover(in: state).map { .alone($0) } ?? .done : .done
+        }
+        return divided ? nextOfPartitions(state, root) : nextOfTable(root)
+    }
+
+    private func nextOfTable(_ root: IndexState.Table) -> Action {
+        guard let found = root.index(built.name) else { return .alone(create(built, on: table)) }
+        if let refusal = underWay(found, root) { return refusal }
+        if found.isValid, found.fits { return .together(swap) }
+        if found.isValid, !replaces {
+            return .refuse("index \"\(built.name)\" exists with another definition since a moment ago")
+        }
+        return .alone(drop(built))
+    }
+
+    private func nextOfPartitions(_ state: IndexState, _ root: IndexState.Table) -> Action {
+        for part in state.tables where part.name != table {
+            let own = Self.partName(built.name, of: part.name)
+            for found in part.indexes where found.fits || found.name == own.name {
+                if let refusal = underWay(found, part) { return refusal }
+            }
+            switch part.kind {
+            case .foreign: continue
+            case .partitioned:
+                guard let broken = part.indexes.first(where: { $0.fits && !$0.isValid }) else { continue }
+                return .refuse(
+                    "index \"\(broken.name)\" of partition \"\(part.name.name)\" is not valid, and Postgres would make it"
+                        + " a part of \"\(index.name)\": attach to it what it lacks, or drop it")
+            case .table:
+                // An invalid one would be made a part, too, and the whole one be invalid with it.
+                if let useless = part.indexes.first(where: {
+                    $0.isLoose && ($0.fits ? !$0.isValid : $0.name == own.name)
+                }) {
+                    return .alone(drop(QualifiedName(namespace: part.name.namespace, name: useless.name)))
+                }
+                if part.indexes.contains(where: { $0.fits && $0.isValid && $0.isFree }) { continue }
+                // Where the name is taken, by a part of another index, Postgres finds one.
+                return .alone(create(part.index(own.name) == nil ? own : nil, on: part.name))
+            }
+        }
+        let former = root.index(built.name) == nil ? [] : ["DROP INDEX \(built.quoted)"]
+        return .together(former + [createWhole] + swap)
+    }
+
+    private func leftover(in state: IndexState) -> String? {
+        for part in state.tables where part.name != table {
+            for name in [index.name, Self.temporaryName(index.name)].map({ Self.partName($0, of: part.name) })
+            where part.index(name.name)?.isLoose == true && part.index(name.name)?.builder == nil {
+                return drop(name)
+            }
+        }
+        return nil
+    }
+
+    private func underWay(_ found: IndexState.Index, _ table: IndexState.Table) -> Action? {
+        found.builder.map {
+            .refuse(
+                "index \"\(found.name)\" of \"\(table.name.name)\" is just being built by another session (pid \($0));"
+                    + " once that has ended, freshet migrate does the rest")
+        }
+    }
+
+    private var createWhole: String { "CREATE \(what) \(SQLName.quoted(built.name)) ON \(table.quoted)\(definition)" }
+
+    private var swap: [String] {
+        guard replaces else { return [] }
+        return [
+            "DROP INDEX IF EXISTS \(index.quoted)",
+            "ALTER INDEX \(built.quoted) RENAME TO \(SQLName.quoted(index.name))",
+        ]
+    }
+
+    private func create(_ name: QualifiedName?, on table: QualifiedName) -> String {
+        "CREATE \(what) CONCURRENTLY \(name.map { SQLName.quoted($0.name) + " " } ?? "")ON \(table.quoted)\(definition)"
+    }
+
+    private func drop(_ name: QualifiedName) -> String { "DROP INDEX CONCURRENTLY IF EXISTS \(name.quoted)" }
+}
