@@ -203,7 +203,8 @@ extension Language {
         /// Ascending and descending are one to Postgres where it looks for parts, and another definition to the schema.
         @Test func anotherOrderIsAnotherDefinition() async throws {
             let schema = try Self.schema(
-                #"type Note @table @index(fields: ["a", "b"], order: [ASC, DESC]) { a: Int b: Int }"#)
+                #"type Note @table @index(name: "note_a_b_idx", fields: ["a", "b"], order: [ASC, DESC]) { a: Int b: Int }"#
+            )
             let tables = """
                 CREATE TABLE note (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), a int, b int);
                 CREATE INDEX note_a_b_idx ON note (a, b)

@@ -24,6 +24,18 @@ extension Language {
                 afterwards: ("SELECT string_agg(role, ' ' ORDER BY role) FROM movie_actor", "extra lead star"),
                 keys: ["movie_actor[\"<m1>\",\"<p1>\"]"]),
             MutationRow(
+                "update that adds to the key",
+                #"mutation M { ticket_update(key: {number: 1}, data: {number_update: [{inc: 4}]}) { label } }"#,
+                data: #"{"ticket_update":{"label":"one"}}"#,
+                afterwards: ("SELECT string_agg(number::text, ' ') FROM ticket", "5"),
+                keys: ["ticket[1]", "ticket[5]"]),
+            MutationRow(
+                "update that takes from the key by a variable",
+                #"mutation M($k: Ticket_Key!, $u: [Int_Update!]) { ticket_update(key: $k, data: {number_update: $u}) { label } }"#,
+                #"{"k": {"number": 1}, "u": [{"dec": 3}]}"#, data: #"{"ticket_update":{"label":"one"}}"#,
+                afterwards: ("SELECT string_agg(number::text, ' ') FROM ticket", "-2"),
+                keys: ["ticket[1]", "ticket[-2]"]),
+            MutationRow(
                 "updateMany all", #"mutation M { review_updateMany(all: true, data: {stars_update: {inc: 1}}) }"#,
                 data: #"{"review_updateMany":4}"#,
                 afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "2 4 4 6"), keys: []),

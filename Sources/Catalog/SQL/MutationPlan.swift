@@ -85,6 +85,8 @@ struct MutationPlan: Sendable {
             /// The operand when all conditions hold, else the fallback; no key without either.
             let given: (operand: Int, required: [Condition])?
             let fallback: Int?
+            /// The operand is added to the fallback, or taken from it.
+            var change: Assignment.Change?
         }
     }
 
@@ -150,6 +152,11 @@ struct MutationPlan: Sendable {
                 var operand = part.fallback
                 if let given = part.given, given.required.allSatisfy(invocation.variables.satisfies) {
                     operand = given.operand
+                    if let change = part.change, let old = part.fallback {
+                        guard let sum = change.sum(try value(old), try value(given.operand)) else { break }
+                        parts.append(sum)
+                        continue
+                    }
                 }
                 guard let operand else { break }
                 let value = try value(operand)
@@ -285,14 +292,23 @@ extension MutationPlan {
         var parts: [KeySource.Part] = []
         var changesKey = false
         for (field, old) in zip(table.key, addressed) {
-            var given: (operand: Int, required: [Condition])?
-            if let assignment = assignments.first(where: { $0.column.field == field }),
-                case .set(let operand) = assignment.value
-            {
-                given = (builder.index(of: operand), assignment.required)
+            var part = KeySource.Part(given: nil, fallback: old)
+            if let assignment = assignments.first(where: { $0.column.field == field }) {
                 changesKey = true
+                switch assignment.value {
+                case .set(let operand):
+                    part = KeySource.Part(given: (builder.index(of: operand), assignment.required), fallback: old)
+                case .change(let change, let operand):
+                    part = KeySource.Part(
+                        given: (builder.index(of: operand), assignment.required), fallback: old, change: change)
+                case .shift:
+                    // A calendar's sums are Postgres' own.
+                    return keys
+                // Until the request is there, nothing is known but the table.
+                case .late: break
+                }
             }
-            parts.append(KeySource.Part(given: given, fallback: old))
+            parts.append(part)
         }
         if changesKey { keys.append(KeySource(table: table.name, parts: parts)) }
         return keys
@@ -323,5 +339,19 @@ extension MutationField {
             true
         case .insert, .insertMany, .insertTrees, .update, .delete, .native, .remote, .typeName: false
         }
+    }
+}
+
+extension Assignment.Change {
+    /// Of whole numbers; nil for anything else, and where Postgres refuses the sum.
+    fileprivate func sum(_ old: JSONValue, _ amount: JSONValue) -> JSONValue? {
+        guard case .int(let old) = old, case .int(let amount) = amount else { return nil }
+        let sum: (partialValue: Int64, overflow: Bool)
+        switch self {
+        case .inc: sum = old.addingReportingOverflow(amount)
+        case .dec: sum = old.subtractingReportingOverflow(amount)
+        case .append, .prepend, .add, .remove: return nil
+        }
+        return sum.overflow ? nil : .int(sum.partialValue)
     }
 }

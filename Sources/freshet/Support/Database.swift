@@ -86,7 +86,8 @@ struct Database: Sendable {
             for part in Self.aroundIndexes(others) {
                 switch part.first?.concurrent {
                 case nil: try await patience.run(part.map(\.sql), session)
-                case .alone(let sql)?: try await session.script(sql, timeoutMs: Self.stepTimeoutMs)
+                case .alone(let sql)?:
+                    try await patience.attempt { try await session.script(sql, timeoutMs: Self.stepTimeoutMs) }
                 case .build(let build)?:
                     let summary = part.map(\.summary).joined()
                     try await IndexBuilder(build: build, summary: summary, patience: patience, session: session).run()
