@@ -178,7 +178,7 @@ struct RolloutTroubleTests {
             try await pool.withSession { session in
                 try await session.execute("SELECT pg_advisory_lock(hashtextextended('freshet.migration', 0))")
                 let deploying = try RolloutTests.deploying(cluster, [second])
-                _ = try await deploying.line(containing: "another migration is under way; waiting for its end")
+                _ = try await deploying.line(containing: "another migration is under way (pid ")
                 try await session.execute("SELECT pg_advisory_unlock(hashtextextended('freshet.migration', 0))")
                 #expect(await deploying.waitForExit() == 0, "\(deploying.output)")
             }
