@@ -105,7 +105,10 @@ package final class MutationExecutor: Sendable {
 
     /// Every field is null and has an error: the failing one its own, earlier ones "(rolled back)", later ones
     /// "(aborted)". Source: SQL Connect language §5.1, `@transaction`.
-    static func rolledBack(_ responseKeys: [String], failedStep: Int, _ error: RequestError) -> Outcome {
+    static func rolledBack(
+        _ responseKeys: [String], failedStep: Int, _ error: RequestError,
+        isRedacted: (String) -> Bool = { _ in false }
+    ) -> Outcome {
         var errors: [RequestError] = []
         for (index, key) in responseKeys.enumerated() {
             var fieldError = error
@@ -115,7 +118,8 @@ package final class MutationExecutor: Sendable {
             errors.append(fieldError)
         }
         return Outcome(
-            body: object(responseKeys.map { ($0, nil) }), errors: errors, event: nil, isCommitted: false)
+            body: object(responseKeys.filter { !isRedacted($0) }.map { ($0, nil) }), errors: errors, event: nil,
+            isCommitted: false)
     }
 
     /// Without `@transaction` the fields run one after the other and a failed one does not undo the others. They still

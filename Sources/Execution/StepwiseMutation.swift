@@ -40,7 +40,8 @@ struct StepwiseMutation {
                     }
                     if let failure = state.rollback {
                         try await session.rollback()
-                        return MutationExecutor.rolledBack(run.responseKeys, failedStep: index, failure)
+                        return MutationExecutor.rolledBack(
+                            run.responseKeys, failedStep: index, failure, isRedacted: run.isRedacted)
                     }
                 }
                 do throws(RequestError) {
@@ -135,7 +136,7 @@ struct StepwiseMutation {
             var error = error
             if error.path.isEmpty { error.path = [.key(key)] }
             errors.append(error)
-            fields.append((key, nil))
+            if !run.isRedacted(key) { fields.append((key, nil)) }
         }
     }
 

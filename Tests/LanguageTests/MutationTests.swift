@@ -252,14 +252,14 @@ extension Language {
                 keys: ["movie[\"<m1>\"]", "user[\"bob\"]"]),
             MutationRow(
                 "check fails and the rest does not run", guarded, #"{"id": "<m1>"}"#, auth: signedIn("bob"),
-                data: #"{"query":null,"movie_update":null,"user_update":null}"#,
+                data: #"{"movie_update":null,"user_update":null}"#,
                 errors: [
                     "query.user.role: PERMISSION_DENIED only admins", "movie_update: PERMISSION_DENIED (aborted)",
                     "user_update: PERMISSION_DENIED (aborted)",
                 ], afterwards: ("SELECT title FROM movie WHERE id = '<m1>'", "Alpha"), keys: [], isCommitted: false),
             MutationRow(
                 "check of an absent row", guarded, #"{"id": "<m1>"}"#, auth: signedIn("nobody"),
-                data: #"{"query":null,"movie_update":null,"user_update":null}"#,
+                data: #"{"movie_update":null,"user_update":null}"#,
                 errors: [
                     "query.user: PERMISSION_DENIED no such user", "movie_update: PERMISSION_DENIED (aborted)",
                     "user_update: PERMISSION_DENIED (aborted)",
@@ -279,6 +279,12 @@ extension Language {
                     "a: PERMISSION_DENIED (rolled back)", "b.rating: PERMISSION_DENIED permission denied",
                     "c: PERMISSION_DENIED (aborted)",
                 ], afterwards: (#"SELECT string_agg(id, ' ' ORDER BY id) FROM "user""#, "ann bob"), isCommitted: false),
+            MutationRow(
+                "redacted fields stay hidden when they fail",
+                #"mutation M @transaction { q: query @redact { _select(sql: "SELECT 1 / 0 AS n") } u: user_insert(data: {id: "a"}) }"#,
+                data: #"{"u":null}"#,
+                errors: ["q: INVALID_VARIABLE a value is out of range or malformed", "u: INVALID_VARIABLE (aborted)"],
+                afterwards: (#"SELECT count(*)::text FROM "user""#, "2"), isCommitted: false),
             MutationRow(
                 "response of earlier fields",
                 #"mutation M { movie: movie_insert(data: {title: "Linked"}) query { users(limit: 1) { name } } r: review_insert(data: {movieId_expr: "response.movie.id", stars: 5, text_expr: "response.query.users[0].name"}) { text } }"#,

@@ -52,6 +52,11 @@ package struct MutationRun {
         return .value(json.map { JSONRedaction.strip($0, node.redactions) })
     }
 
+    /// Whether `@redact` keeps a field out of the data, also when it fails.
+    package func isRedacted(_ responseKey: String) -> Bool {
+        policy?.children.first { $0.responseKey == responseKey }?.isRedacted ?? false
+    }
+
     package enum Shown: Sendable {
         case value([UInt8]?)
         case nothing
