@@ -109,6 +109,8 @@ package struct Column: Sendable {
     package var type: ColumnType
     package var isNullable: Bool
     package var defaultValue: ColumnDefault?
+    /// The default comes from the language, not from the schema: what a database has instead is as good.
+    package var isDefaultImplied = false
     /// The SQL type when `@col(dataType:)` names one, as `format_type` prints it: `character varying(40)`, and `integer`
     /// for a `serial`. Usable in casts.
     package var sqlTypeOverride: String?

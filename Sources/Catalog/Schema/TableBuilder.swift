@@ -32,7 +32,7 @@ struct TableBuilder {
             columns.append(
                 Column(
                     field: "id", name: "id", type: ColumnType(.uuid), isNullable: false,
-                    defaultValue: .expression("uuidV4()")))
+                    defaultValue: Self.keyDefault))
         }
         for field in type.fields {
             switch field.kind {
@@ -41,6 +41,7 @@ struct TableBuilder {
             }
         }
         guard let key else { return nil }
+        if key.count == 1, !type.isView { addKeyDefault(key[0].field) }
         for shape in key where columns.contains(where: { $0.field == shape.field && $0.isNullable }) {
             let field = type.field(named: shape.field) ?? type.fields.first { shape.field.hasPrefix($0.name) }
             report(
@@ -58,6 +59,19 @@ struct TableBuilder {
         if type.isView { table.view = ViewBuilder.view(type, sink: &sink) }
         return table
     }
+
+    /// A declared `id: UUID!` that alone is the key has the default that a key without a declaration has, unless it is
+    /// somebody else's: a foreign key.
+    private mutating func addKeyDefault(_ field: String) {
+        guard field == "id", !references.contains(where: { $0.localFields.contains(field) }),
+            let index = columns.firstIndex(where: { $0.field == field }), columns[index].type == ColumnType(.uuid),
+            columns[index].defaultValue == nil
+        else { return }
+        columns[index].defaultValue = Self.keyDefault
+        columns[index].isDefaultImplied = true
+    }
+
+    private static let keyDefault = ColumnDefault.expression("uuidV4()")
 
     /// All columns of a table are searched together, so they are read in one language.
     private func checkSearch(_ sink: inout DiagnosticSink) {

@@ -120,6 +120,17 @@ struct MigrationPlanTests {
         #expect(plan.isUpToDate && plan.drift.isEmpty, "\(plan)")
     }
 
+    /// The nodes fill such a key, so a database from before that has no default, or another one, stays as it is.
+    @Test(arguments: [nil, "uuid_generate_v4()"]) func aDeclaredKeyLeavesTheDefaultOfTheDatabase(_ found: String?) {
+        let thing = DatabaseDescription.Table(
+            name: "thing", columns: [.init(name: "id", type: "uuid", isNullable: false, defaultSQL: found)],
+            key: ["id"], indexes: [], foreignKeys: [])
+        let plan = Migration.plan(
+            compileSchema("type Thing @table { id: UUID! }"),
+            existing: DatabaseDescription(tables: [thing], enums: [:]), allowing: [.rewrites, .drops])
+        #expect(plan.isUpToDate && plan.drift.isEmpty, "\(plan)")
+    }
+
     @Test func additions() {
         let plan = plan(
             "type Movie @table { title: String! @unique mood: Mood studio: Studio! @index(name: \"other\") tagline: String year: Int! @default(value: 1) actor: Actor }",

@@ -29,6 +29,20 @@ struct SchemaTableTests {
         #expect(table.name == "Users" && table.singular == "person" && table.plural == "people")
     }
 
+    /// As a key that is not declared has it; what is somebody else's key or no key has none.
+    @Test func declaredKeyOfUUIDHasTheDefaultOfKeys() throws {
+        let schema = compileSchema(
+            """
+            type Thing @table { title: String id: UUID! }
+            type Part @table { id: UUID! thing: Thing! @ref(fields: ["id"]) }
+            type Other @table(key: "name") { id: UUID! name: String! }
+            type Pair @table(key: ["id", "name"]) { id: UUID! name: String! }
+            type Word @table { id: String! }
+            """)
+        let filled = schema.tables.filter { $0.column(ofField: "id")?.defaultValue != nil }
+        #expect(filled.map(\.typeName) == ["Thing"])
+    }
+
     @Test func compositeKeyOfReferences() throws {
         let schema = compileSchema(
             """
