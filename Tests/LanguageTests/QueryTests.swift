@@ -16,6 +16,11 @@ extension Language {
                 #"{"k": {"id": "<m2>"}}"#,
                 #"{"movie":{"title":"Beta"}}"#),
             QueryRow(
+                "lookup by keys of references",
+                #"query Q($m: UUID!, $a: Person_Key!) { a: movieActor(key: {movie: {id: $m}, actor: $a}) { role } b: movieActor(key: {movieId: $m, actor: {id_expr: "vars.a.id"}}) { role } }"#,
+                #"{"m": "<m1>", "a": {"id": "<p2>"}}"#,
+                #"{"a":{"role":"extra"},"b":{"role":"extra"}}"#),
+            QueryRow(
                 "lookup by id_expr",
                 #"query Q { user(id_expr: "auth.uid") { name } u: user(key: {id_expr: "request.auth.uid"}) { id } }"#,
                 auth: signedIn("ann"), #"{"user":{"name":"Ann"},"u":{"id":"ann"}}"#),

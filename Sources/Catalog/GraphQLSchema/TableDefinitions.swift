@@ -15,7 +15,12 @@ struct TableDefinitions {
         if table.view == nil {
             all += [
                 .input(
-                    "\(type)_Key", table.keyColumns.flatMap { keyFields($0) }, "Every part, as a value or by _expr."),
+                    "\(type)_Key",
+                    table.keyColumns.flatMap { keyFields($0) }
+                        + table.keyReferences(in: schema).map {
+                            InputValueDefinition($0.field, "\($0.targetType)_Key")
+                        },
+                    "Every part, as a value, by _expr, or by the key of a reference."),
                 .scalar("\(type)_KeyOutput", "The parts of the key by name."),
                 .input("\(type)_Data", data),
             ]

@@ -57,7 +57,8 @@ extension OperationScope {
         return .first(filter, order)
     }
 
-    /// `{id: $id}`, `{id_expr: "auth.uid"}` or a variable of type `T_Key`: operands in the order of the key.
+    /// `{id: $id}`, `{id_expr: "auth.uid"}`, `{movie: {id: $id}}` or a variable of type `T_Key`: operands in the order of
+    /// the key.
     func key(_ value: Value, of table: Table, in file: SourceFile) -> [Operand]? {
         let place = Place(range: value.range, file: file)
         let typeName = "\(table.typeName)_Key"
@@ -71,18 +72,44 @@ extension OperationScope {
                 Operand(.variable(name, path: [$0.field]), type: $0.type, schema: schema)
             }
         }
-        let offered = table.key + table.key.map { "\($0)_expr" }
+        let references = table.keyReferences(in: schema)
+        let offered = table.key + table.key.map { "\($0)_expr" } + references.map(\.field)
         guard let fields = inputFields(value, of: typeName, offered: offered, in: file) else { return nil }
-        return parts(fields.map { ($0.name, $0.value) }, of: table, named: typeName, at: place, in: file)
+        var nested: [String: Operand] = [:]
+        for (name, value) in fields {
+            guard let reference = references.first(where: { $0.field == name.value }),
+                let target = schema.table(ofType: reference.targetType)
+            else { continue }
+            guard let operands = key(value, of: target, in: file) else { return nil }
+            for (column, operand) in zip(target.keyColumns, operands) {
+                guard let position = reference.targetFields.firstIndex(of: column.field) else { continue }
+                if nested.updateValue(operand, forKey: reference.localFields[position]) != nil {
+                    error(
+                        "incomplete-key", at: Place(range: name.range, file: file),
+                        "\"\(reference.localFields[position])\" is given twice")
+                }
+            }
+        }
+        return parts(
+            fields.map { ($0.name, $0.value) }, nested, of: table, named: typeName, at: place, in: file)
     }
 
+    /// - Parameter nested: columns that keys of references give.
     private func parts(
-        _ given: [(Name, Value)], of table: Table, named: String, at place: Place, in file: SourceFile
+        _ given: [(Name, Value)], _ nested: [String: Operand] = [:], of table: Table, named: String, at place: Place,
+        in file: SourceFile
     ) -> [Operand]? {
         var operands: [Operand] = []
         for column in table.keyColumns {
             let plain = given.first { $0.0.value == column.field }?.1
             let expression = given.first { $0.0.value == "\(column.field)_expr" }?.1
+            if let operand = nested[column.field] {
+                if plain != nil || expression != nil {
+                    error("incomplete-key", at: place, "\"\(column.field)\" is given twice")
+                }
+                operands.append(operand)
+                continue
+            }
             switch (plain, expression) {
             case (nil, nil):
                 error(
@@ -97,5 +124,14 @@ extension OperationScope {
             }
         }
         return operands.count == table.key.count ? operands : nil
+    }
+}
+
+extension Table {
+    /// References whose columns are all parts of the key, so that a key of theirs can stand in one of this table.
+    func keyReferences(in schema: Schema) -> [Reference] {
+        references.filter {
+            $0.targetFieldsAreKey(in: schema) && $0.localFields.allSatisfy(key.contains)
+        }
     }
 }

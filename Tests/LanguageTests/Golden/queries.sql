@@ -32,6 +32,9 @@ SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM 
 -- lookup by key variable
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE t1."id" = $1::uuid) r) AS "movie") r OFFSET 0) b
 
+-- lookup by keys of references
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."role" AS "role" FROM "movie_actor" t1 WHERE t1."movie_id" = $1::uuid AND t1."actor_id" = $2::uuid) r) AS "a", (SELECT row_to_json(r.*) FROM (SELECT t2."role" AS "role" FROM "movie_actor" t2 WHERE t2."movie_id" = $1::uuid AND t2."actor_id" = $3::uuid) r) AS "b") r OFFSET 0) b
+
 -- lookup first
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."title" AS "title" FROM "movie" t1 WHERE t1."genre" = 'NOIR'::"genre" ORDER BY t1."release_year" DESC, t1."id" LIMIT 1) r) AS "movie") r OFFSET 0) b
 
