@@ -88,7 +88,7 @@ package enum RuleTable {
         "auth": "@auth takes exactly one of level and expr, once.",
         "check": "@check has a CEL expression and a message, written out.",
         "custom-resolver": "What a custom resolver does is neither undone nor read by the database.",
-        "data-update": "f_update changes a value that is there, in one way.",
+        "data-update": "f_update changes a value in one way, in an update or upsert.",
         "default-value": "A default that the schema took does not fit here.",
         "directive-arguments": "@skip and @include take exactly if.",
         "distinct": "A field that is another for every row makes all rows distinct.",

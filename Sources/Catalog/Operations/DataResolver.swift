@@ -140,12 +140,7 @@ extension OperationScope {
             return [Assignment(column: column, value: .set(operand), required: operand.presence)]
         }
         if text.hasSuffix("_update"), let column = table.column(ofField: String(text.dropLast(7))) {
-            guard use == .update else {
-                error(
-                    "data-update", at: Place(range: name.range, file: file),
-                    "\"\(text)\" changes a value that is there, so it belongs to an update")
-                return []
-            }
+            guard mayChange(column, table, use, text, at: Place(range: name.range, file: file)) else { return [] }
             return changes(value, column, in: file)
         }
         return []
@@ -187,9 +182,14 @@ extension OperationScope {
     func defaults(of table: Table, given: [String: Assignment], at place: Place) -> [String: Operand] {
         var defaults: [String: Operand] = [:]
         for column in table.columns {
-            if let assignment = given[column.field], assignment.required.isEmpty { continue }
+            let assignment = given[column.field]
+            if let assignment, assignment.required.isEmpty, !assignment.isChange { continue }
             switch column.defaultValue {
-            case nil, .sql: continue
+            case .sql: continue
+            case nil:
+                // Also where no variable asks for the change.
+                guard assignment?.isChange == true, !column.isNullable else { continue }
+                defaults[column.field] = startValue(of: column)
             case .constant(let json):
                 guard let value = try? JSONParser.parse(json),
                     let constant = try? ScalarCoercion(enums: schema.enums).coerce(value, to: column.type)

@@ -58,7 +58,9 @@ struct LateRows: Sendable {
         for column in table.columns where !filled.contains(column.field) {
             given[column.field] = assignment(column, level, value, path)
         }
-        var defaults = level.defaults.filter { given[$0.key] == nil && !filled.contains($0.key) }
+        var defaults = level.defaults.filter {
+            given[$0.key].map(\.isChange) ?? true && !filled.contains($0.key)
+        }
         for (position, column) in table.columns.enumerated() where defaults[column.field]?.isFresh == true {
             // Places of the operation's own text are positive.
             let number = (place * DataAllowance.lateRowsMax + count) * TableBuilder.columnsMax + position
@@ -127,6 +129,14 @@ extension Assignment {
     fileprivate var late: LateChange? {
         if case .late(let change) = value { change } else { nil }
     }
+
+    /// Of what is there, or of what a new row begins with.
+    var isChange: Bool {
+        switch value {
+        case .set: false
+        case .change, .shift, .late: true
+        }
+    }
 }
 
 extension RowData {
@@ -158,7 +168,9 @@ extension OperationScope {
         _ variable: VariableSpec, _ table: Table, _ use: DataUse, below reference: Reference? = nil, at place: Place
     ) -> (widest: RowData, rows: LateRows)? {
         let allowance = variable.allowance ?? DataAllowance()
-        guard mayStand(allowance, variable, use, at: place) else { return nil }
+        guard mayStand(allowance, variable, use, at: place), mayChange(table, allowance, use, at: place) else {
+            return nil
+        }
         if let reference {
             lateVariables.insert(variable.name)
             let filled = reference.localFields + [reference.field]
@@ -193,14 +205,26 @@ extension OperationScope {
                 help: "write them in a field of their own")
             return false
         }
-        if let name = allowance.changes.sorted().first(where: { $0.hasSuffix("_update") }) {
+        if use == .insert, let name = allowance.changes.sorted().first(where: { $0.hasSuffix("_update") }) {
             error(
                 "data-update", at: place,
-                "\"$\(variable.name)\" may bring \"\(name)\", which changes a value that is there, so it belongs to an update"
+                "\"$\(variable.name)\" may bring \"\(name)\", which changes a value that is there, so it belongs to an update or upsert"
             )
             return false
         }
         return allowance.children.values.allSatisfy { mayStand($0, variable, use, at: place) }
+    }
+
+    /// Whether the changes that a variable may bring can be done in its rows, those below included.
+    private func mayChange(_ table: Table, _ allowance: DataAllowance, _ use: DataUse, at place: Place) -> Bool {
+        for column in table.columns {
+            let name = "\(column.field)_update"
+            guard allowance.changes.contains(name) else { continue }
+            guard mayChange(column, table, use, name, at: place) else { return false }
+        }
+        return schema.inverseRelations(ofType: table.typeName).allSatisfy { relation in
+            allowance.children[relation.name].map { mayChange(relation.child, $0, use, at: place) } ?? true
+        }
     }
 
     private func level(_ table: Table, _ allowance: DataAllowance, _ use: DataUse, at place: Place) -> LateRows.Level {

@@ -48,7 +48,7 @@ extension OperationScope {
             }
             guard isWithinBounds(field, written) else { return nil }
             return Self.kind(written, late) { rows in
-                if rows.contains(where: { !$0.children.isEmpty }) {
+                if rows.contains(where: \.needsOwnPart) {
                     return .insertTrees(
                         InsertTrees(table: table, rows: rows, isUpsert: isUpsert, isMany: true, returning: returning))
                 }
@@ -121,16 +121,18 @@ extension OperationScope {
     }
 
     private func isWithinBounds(_ field: SelectedField, _ rows: [RowData]) -> Bool {
-        guard rows.contains(where: { !$0.children.isEmpty }),
+        guard rows.contains(where: \.needsOwnPart),
             rows.reduce(0, { $0 + $1.count }) > Self.nestedRowsMax
         else { return true }
-        error("too-many-rows", at: field.place, "at most \(Self.nestedRowsMax) nested rows can be written out")
+        error(
+            "too-many-rows", at: field.place,
+            "at most \(Self.nestedRowsMax) nested rows, or rows with changes, can be written out")
         return false
     }
 
     /// Rows written out in one operation.
     static let literalRowsMax = 1_000
-    /// Each is a part of the statement of its own.
+    /// Each is a part of the statement of its own, see `RowData.needsOwnPart`.
     static let nestedRowsMax = 100
 
     private func rows(
@@ -246,6 +248,9 @@ extension OperationScope {
 }
 
 extension RowData {
+    /// Whether it cannot be one of many values of an `INSERT`: rows stand below it, or it changes what is there.
+    fileprivate var needsOwnPart: Bool { !children.isEmpty || given.values.contains(where: \.isChange) }
+
     /// The given columns in the order of the table, so that equal operations give equal text.
     func ordered(_ table: Table) -> [Assignment] {
         table.columns.compactMap { given[$0.field] }

@@ -44,6 +44,38 @@ extension OperationScope {
         return ChildRows(relation: relation, rows: [widest], late: rows)
     }
 
+    /// Whether `f_update` may stand there: an update changes what is there, and so does an upsert, which for a new row
+    /// begins with the default of the column, or with nothing.
+    func mayChange(_ column: Column, _ table: Table, _ use: DataUse, _ name: String, at place: Place) -> Bool {
+        func refuse(_ why: String) -> Bool {
+            error("data-update", at: place, "\"\(name)\" \(why)")
+            return false
+        }
+        switch use {
+        case .update: return true
+        case .insert: return refuse("changes a value that is there, so it belongs to an update or upsert")
+        case .upsert:
+            if table.key.contains(column.field) { return refuse("changes a part of the key, which says which row") }
+            if column.isSerial { return refuse("changes a number that Postgres gives to new rows") }
+            if startValue(of: column) == nil, column.defaultValue == nil, !column.type.changes.isEmpty {
+                return refuse("needs a default of \"\(column.field)\": a new row has nothing to count from")
+            }
+            return true
+        }
+    }
+
+    /// What a change begins with where a column has no default: 0, or an empty list; nil for times.
+    func startValue(of column: Column) -> Operand? {
+        let value: JSONValue
+        switch column.type.scalar {
+        case _ where column.type.isList: value = .array([])
+        case .int, .int64: value = .int(0)
+        case .float: value = .double(0)
+        default: return nil
+        }
+        return Operand(.constant(value), type: column.type, schema: schema)
+    }
+
     /// `[{inc: 1}]`; lists take one of `append prepend add remove`.
     func changes(_ value: Value, _ column: Column, in file: SourceFile) -> [Assignment] {
         let place = Place(range: value.range, file: file)

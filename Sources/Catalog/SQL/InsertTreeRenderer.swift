@@ -22,7 +22,7 @@ extension TemplateBuilder {
                                     .wrapped(" VALUES (", [.joined(list.values, separator: ", ", empty: [])], ")"),
                                 ]
                             ], separator: "", empty: .text(" DEFAULT VALUES"))
-                    ] + conflict(insert, row, insert.table, filled: []) + .text(" RETURNING \(alias).*)"))
+                    ] + conflict(insert, row, insert.table, alias, filled: []) + .text(" RETURNING \(alias).*)"))
             children(insert, of: row, insert.table, part: part, &parts)
             results.append(
                 .text("(SELECT row_to_json(r.*)::text FROM (SELECT ") + returned(insert.returning, alias)
@@ -58,7 +58,7 @@ extension TemplateBuilder {
                         + [.joined(names + list.names, separator: ", ", empty: [])] + .text(") SELECT ")
                         + [.joined(values + list.values, separator: ", ", empty: [])]
                         + .text(" FROM \(part)")
-                        + conflict(insert, childRow, child, filled: reference.localFields)
+                        + conflict(insert, childRow, child, alias, filled: reference.localFields)
                         + .text(" RETURNING \(alias).*)"))
                 self.children(insert, of: childRow, child, part: childPart, &parts)
             }
@@ -67,17 +67,16 @@ extension TemplateBuilder {
 
     /// What an upsert does with a row that is there.
     private mutating func conflict(
-        _ insert: InsertTrees, _ row: RowData, _ table: Table, filled: [String]
+        _ insert: InsertTrees, _ row: RowData, _ table: Table, _ alias: String, filled: [String]
     ) -> [Piece] {
         guard insert.isUpsert else { return [] }
         var replaced: [[Piece]] = []
         for column in table.columns where !table.key.contains(column.field) {
             let name = SQLName.quoted(column.name)
-            let assignment = "\(name) = EXCLUDED.\(name)"
             if filled.contains(column.field) {
-                replaced.append(.text(assignment))
+                replaced.append(.text("\(name) = EXCLUDED.\(name)"))
             } else if let given = row.given[column.field] {
-                replaced.append(when(given.required, .text(assignment)))
+                replaced.append(replacement(given, alias))
             }
         }
         return .text(Self.conflict(table))
@@ -99,7 +98,7 @@ extension TemplateBuilder {
 extension TemplateBuilder {
     /// `old + make_interval(days => 7)`, in UTC, as the calendar of relative times counts.
     mutating func shifted(
-        _ old: String, _ column: Column, isForward: Bool, _ shifts: [Assignment.Shift]
+        _ old: [Piece], _ column: Column, isForward: Bool, _ shifts: [Assignment.Shift]
     ) -> [Piece] {
         var seconds: [[Piece]] = []
         var items: [[Piece]] = []
@@ -120,7 +119,7 @@ extension TemplateBuilder {
             [Piece].text(isForward ? " + make_interval(" : " - make_interval(")
             + [.joined(items, separator: ", ", empty: [])] + .text(")")
         return column.type.scalar == .date
-            ? .text("(\(old)") + interval + .text(")::date")
-            : .text("((\(old) AT TIME ZONE 'UTC')") + interval + .text(") AT TIME ZONE 'UTC'")
+            ? .text("(") + old + interval + .text(")::date")
+            : .text("((") + old + .text(" AT TIME ZONE 'UTC')") + interval + .text(") AT TIME ZONE 'UTC'")
     }
 }

@@ -18,8 +18,7 @@ extension TemplateBuilder {
             columns.append(item.name)
             values.append(item.value)
             if let given = insert.row.given[column.field], !table.key.contains(column.field) {
-                let name = SQLName.quoted(column.name)
-                replaced.append(when(given.required, .text("\(name) = EXCLUDED.\(name)")))
+                replaced.append(replacement(given, alias))
             }
         }
         var pieces = [Piece].text("WITH w AS (INSERT INTO \(SQLName.quoted(table.name)) AS \(alias)")
@@ -39,13 +38,46 @@ extension TemplateBuilder {
     mutating func item(_ column: Column, _ row: RowData) -> (name: [Piece], value: [Piece])? {
         let name = [Piece].text(SQLName.quoted(column.name))
         let fallback = row.defaults[column.field]
-        guard let given = row.given[column.field], case .set(let operand) = given.value else {
+        guard let given = row.given[column.field], let set = firstValue(given, fallback) else {
             guard let fallback else { return nil }
             return (name, [value(fallback)])
         }
-        let set = [value(operand)]
         if let fallback { return (name, when(given.required, set, otherwise: [value(fallback)])) }
         return (when(given.required, name), when(given.required, set))
+    }
+
+    /// What a new row gets: a change begins with the column's default, and where that says nothing, with 0 or an empty
+    /// list. Nil when the request is not there yet.
+    private mutating func firstValue(_ given: Assignment, _ fallback: Operand?) -> [Piece]? {
+        switch given.value {
+        case .set(let operand): return [value(operand)]
+        case .late: return nil
+        case .change, .shift: return newValue(given, from: start(of: given.column, fallback))
+        }
+    }
+
+    private mutating func start(of column: Column, _ fallback: Operand?) -> [Piece] {
+        let type = schema.sqlType(of: column.type).text
+        let isNumber = [.int, .int64, .float].contains(column.type.scalar)
+        let nothing = column.type.isList ? "'{}'::\(type)" : isNumber ? "0::\(type)" : "NULL::\(type)"
+        if let fallback {
+            if fallback.isNullConstant { return .text(nothing) }
+            if fallback.constantSQL != nil { return [value(fallback)] }
+            return .text("coalesce(") + [value(fallback)] + .text(", \(nothing))")
+        }
+        if case .sql(let text)? = column.defaultValue, !column.isSerial {
+            return .text("coalesce((\(text))::\(type), \(nothing))")
+        }
+        return .text(nothing)
+    }
+
+    /// What an upsert does with a column of a row that is there.
+    mutating func replacement(_ given: Assignment, _ alias: String) -> [Piece] {
+        let name = SQLName.quoted(given.column.name)
+        let value: [Piece] =
+            given.isChange
+            ? newValue(given, from: .text(ColumnSQL.reference(given.column, of: alias))) : .text("EXCLUDED.\(name)")
+        return when(given.required, .text("\(name) = ") + value)
     }
 
     static func conflict(_ table: Table) -> String {
@@ -154,32 +186,35 @@ extension TemplateBuilder {
         var items: [[Piece]] = []
         for assignment in assignments {
             let name = SQLName.quoted(assignment.column.name)
-            items.append(when(assignment.required, .text("\(name) = ") + newValue(assignment, alias)))
+            items.append(
+                when(
+                    assignment.required,
+                    .text("\(name) = ")
+                        + newValue(assignment, from: .text(ColumnSQL.reference(assignment.column, of: alias)))))
         }
         return [.joined(items, separator: ", ", empty: .text(Self.untouched(table, alias)))]
     }
 
-    private mutating func newValue(_ assignment: Assignment, _ alias: String) -> [Piece] {
-        let old = ColumnSQL.reference(assignment.column, of: alias)
+    private mutating func newValue(_ assignment: Assignment, from old: [Piece]) -> [Piece] {
         switch assignment.value {
         case .set(let operand): return [value(operand)]
-        case .late: return .text(old)
+        case .late: return old
         case .shift(let isForward, let shifts):
             return shifted(old, assignment.column, isForward: isForward, shifts)
         case .change(let change, let operand):
             let amount = [value(operand)]
-            let list = "coalesce(\(old), '{}')"
+            let list = .text("coalesce(") + old + .text(", '{}')")
             switch change {
-            case .inc: return .text("\(old) + ") + amount
-            case .dec: return .text("\(old) - ") + amount
-            case .append: return .text("\(list) || ") + amount
-            case .prepend: return amount + .text(" || \(list)")
+            case .inc: return old + .text(" + ") + amount
+            case .dec: return old + .text(" - ") + amount
+            case .append: return list + .text(" || ") + amount
+            case .prepend: return amount + .text(" || ") + list
             case .add:
-                return .text("\(list) || ARRAY(SELECT e FROM unnest(") + amount
-                    + .text(") WITH ORDINALITY AS u(e, o) WHERE e <> ALL (\(list)) ORDER BY o)")
+                return list + .text(" || ARRAY(SELECT e FROM unnest(") + amount
+                    + .text(") WITH ORDINALITY AS u(e, o) WHERE e <> ALL (") + list + .text(") ORDER BY o)")
             case .remove:
-                return .text("ARRAY(SELECT e FROM unnest(\(list)) WITH ORDINALITY AS u(e, o) WHERE e <> ALL (")
-                    + amount + .text(") ORDER BY o)")
+                return .text("ARRAY(SELECT e FROM unnest(") + list
+                    + .text(") WITH ORDINALITY AS u(e, o) WHERE e <> ALL (") + amount + .text(") ORDER BY o)")
             }
         }
     }
