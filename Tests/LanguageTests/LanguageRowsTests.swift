@@ -52,6 +52,7 @@ import Testing
                 + names("policies", Language.Policies.rows.map(\.name))
                 + names("steps", Language.Steps.rows.map(\.name))
                 + names("mutations", (Language.Mutations.rows + Language.Targets.rows).map(\.name))
+                + names("mutations", (Language.Nulls.rows + Language.UpsertChanges.rows).map(\.name))
                 + names("schema", Language.Schemas.rows.map(\.name))
                 + names("scalars", Language.Scalars.rows.map(\.name)) + names("vectors", VectorTests.rows.map(\.name)))
     }

@@ -179,7 +179,7 @@ struct FootprintBuilder {
 
     private mutating func noteTime(_ test: ColumnTest) {
         switch test {
-        case .isNull: break
+        case .isNull, .null: break
         case .compare(_, let operand), .member(let operand, _), .match(_, let operand, _), .list(_, let operand, _):
             noteTime(operand)
         case .variable: footprint.isPartial = true

@@ -252,7 +252,8 @@ struct Similarity: Sendable {
     }
 }
 
-/// A condition on rows. A test whose variable is null or was not sent is no test; what has no test left is left out.
+/// A condition on rows. A test whose variable was not sent is no test, nor in queries one whose variable is null, see
+/// `TemplateBuilder.NullOperands`; what has no test left is left out.
 indirect enum Filter: Sendable {
     case all([Filter])
     case any([Filter])
@@ -329,6 +330,8 @@ enum ColumnTest: Sendable {
     case match(String, Operand, isNegated: Bool)
     /// `@>` and `&&` between lists.
     case list(String, Operand, isNegated: Bool)
+    /// What can match nothing: a variable of such a type says null for another operator than `eq` and `ne`.
+    case null
     /// What a variable of a type `String_Filter` or `String_Pattern` asks.
     case variable(String, GeneratedInput)
 

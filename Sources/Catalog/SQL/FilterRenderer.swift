@@ -6,25 +6,35 @@ extension TemplateBuilder {
         switch filter {
         case .all(let filters): return group(filters, " AND ", table, alias)
         case .any(let filters): return group(filters, " OR ", table, alias)
-        case .not(let inner): return [.wrapped("NOT (", predicate(inner, table, alias), ")")]
+        case .not(let inner):
+            let around = isNegated
+            isNegated = true
+            defer { isNegated = around }
+            return [.wrapped("NOT (", predicate(inner, table, alias), ")")]
         case .column(let column, let test): return self.test(test, .text(ColumnSQL.reference(column, of: alias)))
         case .referenced(let reference, let target, let inner):
             let other = self.alias()
+            let before = unknownTests.count
             let condition = predicate(inner, target, other)
             let join = join(reference, columnsOf: table, to: target, target: other, local: alias)
-            return [
-                .wrapped(
-                    "EXISTS (SELECT 1 FROM \(ColumnSQL.from(target)) \(other) WHERE \(join) AND ", condition,
-                    ")")
-            ]
+            return decided(
+                [
+                    .wrapped(
+                        "EXISTS (SELECT 1 FROM \(ColumnSQL.from(target)) \(other) WHERE \(join) AND ", condition,
+                        ")")
+                ], since: before, isExact: !isNegated)
         case .exists(let rows, let inner):
-            return .text("EXISTS (SELECT 1") + matching(rows, inner, alias) + .text(")")
+            let before = unknownTests.count
+            let exists = .text("EXISTS (SELECT 1") + matching(rows, inner, alias) + .text(")")
+            return decided(exists, since: before, isExact: !isNegated)
         case .count(let rows, let inner, let tests):
+            let before = unknownTests.count
             let matching = matching(rows, inner, alias)
             let items = tests.map { test($0, .text("(SELECT count(*)") + matching + .text(")")) }
             let exists: [Piece] = .text("EXISTS (SELECT 1") + matching + .text(")")
             let all = [Piece.joined(items, separator: " AND ", empty: exists)]
-            return items.count > 1 ? [.wrapped("(", all, ")")] : all
+            return decided(
+                items.count > 1 ? [.wrapped("(", all, ")")] : all, since: before, isExact: tests.isEmpty && !isNegated)
         case .aggregate(let aggregate, let test):
             return self.test(test, .text(AggregateSQL.value(aggregate, alias)))
         case .variable(let variable):
@@ -61,21 +71,31 @@ extension TemplateBuilder {
         case .isNull(.constant(let flag)): return column + .text(flag ? " IS NULL" : " IS NOT NULL")
         case .isNull(.variable(let name)):
             let isTrue = when([.isTrue(name)], .text(" IS NULL"), otherwise: .text(" IS NOT NULL"))
-            return when([.notNull(name, path: [])], column + isTrue)
+            return tested([.notNull(name, path: [])], column + isTrue)
         case .compare(let symbol, let operand):
-            return when(operand.presence, column + .text(" \(symbol) ") + [value(operand)])
+            let comparison = column + .text(" \(symbol) ") + [value(operand)]
+            guard case .variable = operand.source else { return tested(operand.presence, comparison) }
+            switch symbol {
+            case "=": return tested(operand.presence, comparison, null: column + .text(" IS NULL"))
+            case "<>": return tested(operand.presence, comparison, null: column + .text(" IS NOT NULL"))
+            default: return tested(operand.presence, comparison)
+            }
         case .member(let operand, let isNegated):
             let comparison = isNegated ? " <> ALL (" : " = ANY ("
-            return when(operand.presence, column + .text(comparison) + [value(operand)] + .text(")"))
+            return tested(operand.presence, column + .text(comparison) + [value(operand)] + .text(")"))
         case .match(let symbol, let operand, let isNegated):
             let comparison = .text(isNegated ? "NOT " : "") + column + .text(" \(symbol) ")
-            return when(operand.presence, comparison + [value(operand)])
+            return tested(operand.presence, comparison + [value(operand)])
         case .list(let symbol, let operand, let isNegated):
             let list = operand.type.isList ? [value(operand)] : .text("ARRAY[") + [value(operand)] + .text("]")
             let test = column + .text(" \(symbol) ") + list
             // A list that is null includes nothing.
             let negated = .text("NOT coalesce(") + test + .text(", FALSE)")
-            return when(operand.presence, isNegated ? negated : test)
+            return tested(operand.presence, isNegated ? negated : test)
+        case .null:
+            guard nullOperands == .compared else { return [] }
+            unknownTests.append([])
+            return Self.unknown
         case .variable(let name, let input):
             guard let value = bindings?.value(name, path: []) else { return [] }
             var items: [[Piece]] = []
@@ -84,5 +104,38 @@ extension TemplateBuilder {
             }
             return [.joined(items, separator: " AND ", empty: [])]
         }
+    }
+    /// Neither true nor false, so that `_not` makes no row of it either.
+    private static let unknown = [Piece].text("NULL::boolean")
+
+    /// A test whose operand comes from variables.
+    /// - Parameters:
+    ///   - present: what holds when the operand is not null.
+    ///   - null: the test where a null that was sent is compared; nil where the outcome is unknown.
+    private mutating func tested(
+        _ present: [Condition], _ pieces: [Piece], null: [Piece]? = nil
+    ) -> [Piece] {
+        guard nullOperands == .compared, !present.isEmpty else { return when(present, pieces) }
+        if null == nil {
+            unknownTests.append(
+                present.flatMap { condition in
+                    [
+                        Guard.Test(condition: index(of: condition.sent), expected: true),
+                        Guard.Test(condition: index(of: condition), expected: false),
+                    ]
+                })
+        }
+        return when(present, pieces, otherwise: when(present.map(\.sent), null ?? Self.unknown))
+    }
+
+    /// Whether there are such rows, and how many, Postgres always knows: what is unknown of them counts as no row. Where
+    /// no row would make the filter match, the whole is made unknown instead.
+    /// - Parameters:
+    ///   - before: how many tests were unknown before those of the rows.
+    ///   - isExact: no row is no match.
+    private mutating func decided(_ pieces: [Piece], since before: Int, isExact: Bool) -> [Piece] {
+        let alternatives = Array(unknownTests[before...])
+        if isExact || alternatives.isEmpty { return pieces }
+        return [.when(Guard(alternatives: alternatives), then: Self.unknown, otherwise: pieces)]
     }
 }

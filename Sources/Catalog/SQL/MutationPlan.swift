@@ -186,7 +186,8 @@ extension MutationPlan {
                 body: .dynamic(plans, tablesWrittenByKey: tables))
             return
         }
-        var builder = TemplateBuilder(schema: schema, bindings: bindings)
+        var builder = TemplateBuilder(
+            schema: schema, bindings: bindings, nullOperands: field.isRead ? .leftOut : .compared)
         var keys: [KeySource] = []
         var resultKind = MutationStep.ResultKind.json
         var kind = MutationStep.Kind.write
@@ -329,6 +330,11 @@ extension MutationPlan {
 extension MutationField {
     fileprivate func with(_ kind: Kind) -> MutationField {
         MutationField(responseKey: responseKey, inclusion: inclusion, kind: kind, policy: policy)
+    }
+
+    /// `query { … }`, by the rules of queries.
+    fileprivate var isRead: Bool {
+        if case .read = kind { true } else { false }
     }
 
     /// Whether its text may depend on what a variable holds.

@@ -47,6 +47,11 @@ enum Condition: Sendable, Hashable {
     case isTrue(String)
     /// An enum variable has this value.
     case equals(String, String)
+
+    /// What holds also where the value that it asks for is null.
+    var sent: Condition {
+        if case .notNull(let name, let path) = self { .given(name, path: path) } else { self }
+    }
 }
 
 /// The answers to the conditions of a template, one bit each.

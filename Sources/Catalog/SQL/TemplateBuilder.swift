@@ -3,14 +3,28 @@ struct TemplateBuilder {
     let schema: Schema
     /// The variables of the request that is rendered for, when the text depends on the filter that a variable holds.
     let bindings: Variables?
+    let nullOperands: NullOperands
+    /// Tests of the filter so far that a null makes unknown; each with when that is so.
+    var unknownTests: [[Guard.Test]] = []
+    /// Below a `_not`.
+    var isNegated = false
     private var operands: [Operand] = []
     private var operandIndices: [String: Int] = [:]
     private var conditions: [Condition] = []
     private var aliasCount = 0
 
-    init(schema: Schema, bindings: Variables? = nil) {
+    /// What a filter makes of a variable that was sent as null. One that was not sent leaves its operator out always.
+    enum NullOperands: Sendable {
+        /// As if it had not been sent: a query asks for more.
+        case leftOut
+        /// By `eq` and `ne` with rows without a value; by others with none: a write must not reach further for a null.
+        case compared
+    }
+
+    init(schema: Schema, bindings: Variables? = nil, nullOperands: NullOperands = .leftOut) {
         self.schema = schema
         self.bindings = bindings
+        self.nullOperands = nullOperands
     }
 
     /// `t1`, `t2`, … in the order asked for.

@@ -39,6 +39,12 @@ import Testing
         Row("query Q($id: UUID!) { movie(id: $id, key: {id: $id}) { id } }", "1:23 row-target"),
         Row(
             "query Q { seat(key: {hallId: \"h\"}) { taken } }", "1:21 incomplete-key…the key of Seat is hallId, number"),
+        Row(
+            "query Q($i: UUID!) { movieActor(key: {movie: {id: $i}, movieId: $i, actor: {id: $i}}) { role } }",
+            "1:38 incomplete-key: \"movieId\" is given twice"),
+        Row(
+            "query Q($i: UUID!) { movieActor(key: {movie: {}, actorId: $i}) { role } }",
+            "1:46 incomplete-key: Movie_Key needs \"id\""),
         Row("query Q($i: String!) { movie(id: $i) { id } }", "1:34 variable-position: \"$i\" of type String!"),
         Row("query Q($ids: [UUID]) { movies(where: {id: {in: $ids}}) { id } }", "1:49 variable-position"),
         Row("query Q { movie(id: $id) { id } }", "1:21 undefined-variable"),
@@ -231,6 +237,13 @@ import Testing
         Row("mutation M { movie_insert }", "1:14 missing-argument"),
         Row("mutation M { movie_insrt(data: {title: \"x\"}) }", "1:14 unknown-field…did you mean \"movie_insert\""),
         Row("mutation M { movie_insert(data: {title: \"t\", releaseYear_update: [{inc: 1}]}) }", "1:46 data-update"),
+        Row("mutation M { token_upsert(data: {id_update: {inc: 1}}) }", "1:34 data-update…says which row"),
+        Row(
+            "mutation M { movie_upsert(data: {premiere_update: {inc: {days: 1}}, title: \"t\"}) }",
+            "1:34 data-update: \"premiere_update\" needs a default"),
+        Row(
+            "mutation M($d: Movie_Data! @allow(fields: \"premiere_update\")) { movie_upsert(data: $d) }",
+            "1:84 data-update: \"premiere_update\" needs a default"),
         Row("mutation M { movie_deleteMany }", "1:14 every-row…all: true"),
         Row("mutation M { movie_deleteMany(where: {}) }", "1:38 every-row: the filter says nothing"),
         Row("mutation M { movie_deleteMany(where: {title: {eq: \"x\"}}, all: true) }", "1:14 every-row"),

@@ -1,3 +1,9 @@
+-- a null default counts as sent
+WITH w AS (DELETE FROM "review" t1 WHERE t1."text" IS NULL RETURNING 1) SELECT count(*)::text FROM w
+
+-- a null does not reach further
+WITH w AS (DELETE FROM "review" t1 WHERE (t1."stars" IS NULL AND EXISTS (SELECT 1 FROM "movie" t2 WHERE t1."movie_id" = t2."id" AND t2."genre" = 'NOIR'::"genre")) RETURNING 1) SELECT count(*)::text FROM w
+
 -- changes from variables
 WITH w AS (UPDATE "movie" t1 SET "release_year" = t1."release_year" - $1::integer, "tags" = $2::text[] || coalesce(t1."tags", '{}'), "premiere" = (t1."premiere" + make_interval(days => coalesce($3::integer, 0), months => coalesce($4::integer, 0)))::date, "created_at" = ((t1."created_at" AT TIME ZONE 'UTC') + make_interval(mins => coalesce($5::integer, 0), hours => coalesce($6::integer, 0), days => coalesce($7::integer, 0), weeks => coalesce($8::integer, 0), months => coalesce($9::integer, 0), years => coalesce($10::integer, 0), secs => (coalesce($11::integer, 0) / 1000.0 + coalesce($12::integer, 0))::double precision)) AT TIME ZONE 'UTC' WHERE t1."id" = 'a0000000000040008000000000000001'::uuid RETURNING t1."release_year" AS "releaseYear", t1."tags" AS "tags") SELECT row_to_json(w.*)::text FROM w
 
@@ -29,6 +35,9 @@ WITH w AS (DELETE FROM "review" t1 WHERE (EXISTS (SELECT 1 FROM "user" t2 WHERE 
 -- embedded query
 WITH w AS (INSERT INTO "user" AS t1 ("id") VALUES ('eve'::text) RETURNING t1."id" AS "id") SELECT row_to_json(w.*)::text FROM w
 SELECT row_to_json(r.*)::text FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."id" AS "id" FROM "user" t1 ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "users") r
+
+-- eq null asks for rows without a value
+WITH w AS (DELETE FROM "review" t1 WHERE t1."text" IS NULL RETURNING 1) SELECT count(*)::text FROM w
 
 -- expressions
 WITH w AS (UPDATE "movie" t1 SET "title" = $1::text, "release_year" = $2::integer, "created_at" = $3::timestamp with time zone WHERE t1."id" = 'a0000000000040008000000000000002'::uuid RETURNING t1."title" AS "title", t1."release_year" AS "releaseYear", to_char(t1."created_at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "createdAt") SELECT row_to_json(w.*)::text FROM w
@@ -62,10 +71,51 @@ UPDATE movie SET rating = 1 WHERE release_year = $1::integer
 WITH w AS (DELETE FROM review WHERE author_id = $1::text RETURNING stars) SELECT coalesce('[' || string_agg(row_to_json(w.*)::text, ',') || ']', '[]') FROM w
 WITH w AS (SELECT count(*) AS n FROM review) SELECT row_to_json(w.*)::text FROM w LIMIT 1
 
+-- ne null asks for rows with a value
+WITH w AS (UPDATE "review" t1 SET "stars" = t1."stars" + '10'::integer WHERE t1."text" IS NOT NULL RETURNING 1) SELECT count(*)::text FROM w
+
 -- nested rows from a variable of their own
 WITH w1 AS (INSERT INTO "movie" AS t1 ("id", "title", "views", "created_at") VALUES ($1::uuid, 'Own'::text, '0'::bigint, $2::timestamp with time zone) RETURNING t1.*), w2 AS (INSERT INTO "review" AS t2 ("movie_id", "id", "text", "stars", "at") SELECT w1."id", $3::uuid, $4::text, $5::integer, $2::timestamp with time zone FROM w1 RETURNING t2.*), w3 AS (INSERT INTO "review" AS t3 ("movie_id", "id", "stars", "at") SELECT w1."id", $6::uuid, $7::integer, $2::timestamp with time zone FROM w1 RETURNING t3.*) SELECT (SELECT row_to_json(r.*)::text FROM (SELECT t1."title" AS "title" FROM w1 t1) r)
 WITH w AS (UPDATE "person" t1 SET "name" = 'Boss'::text WHERE t1."id" = 'b0000000000040008000000000000001'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
 WITH w1 AS (INSERT INTO "person" AS t1 ("id", "name") VALUES ('b0000000000040008000000000000004'::uuid, 'Top'::text) RETURNING t1.*), w2 AS (INSERT INTO "person" AS t2 ("mentor_id", "id", "name") SELECT w1."id", $1::uuid, $2::text FROM w1 RETURNING t2.*), w3 AS (INSERT INTO "person" AS t3 ("mentor_id", "id", "name") SELECT w1."id", $3::uuid, 'Low'::text FROM w1 RETURNING t3.*) SELECT (SELECT row_to_json(r.*)::text FROM (SELECT t1."name" AS "name" FROM w1 t1) r)
+
+-- null below a relation reaches no further when it is negated or counted
+WITH w AS (DELETE FROM "review" t1 WHERE NOT (NULL::boolean) RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (DELETE FROM "movie" t1 WHERE NOT (NULL::boolean) RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (DELETE FROM "movie" t1 WHERE NULL::boolean RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (DELETE FROM "movie" t1 WHERE NOT (NULL::boolean) RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (DELETE FROM "movie" t1 WHERE NOT (NULL::boolean) RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (DELETE FROM "review" t1 WHERE EXISTS (SELECT 1 FROM "movie" t2 WHERE t1."movie_id" = t2."id" AND NULL::boolean) RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (DELETE FROM "movie" t1 WHERE NOT (EXISTS (SELECT 1 FROM "review" t2 WHERE t2."movie_id" = t1."id" AND t2."text" IS NOT NULL)) RETURNING 1) SELECT count(*)::text FROM w
+
+-- null for other operators matches no row
+WITH w AS (DELETE FROM "review" t1 WHERE NULL::boolean RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (DELETE FROM "review" t1 WHERE NULL::boolean RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (DELETE FROM "review" t1 WHERE NULL::boolean RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (DELETE FROM "review" t1 WHERE NULL::boolean RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (DELETE FROM "review" t1 WHERE NOT (NULL::boolean) RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (DELETE FROM "review" t1 WHERE NULL::boolean RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (DELETE FROM "review" t1 WHERE NULL::boolean RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (DELETE FROM "review" t1 WHERE NULL::boolean RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (DELETE FROM "movie" t1 WHERE NULL::boolean RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (DELETE FROM "movie" t1 WHERE NULL::boolean RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (DELETE FROM "review" t1 WHERE (NULL::boolean OR t1."stars" = '5'::integer) RETURNING 1) SELECT count(*)::text FROM w
+
+-- null in an embedded query is left out
+SELECT row_to_json(r.*)::text FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."stars" AS "stars" FROM "review" t1 ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "a", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t2."stars" AS "stars" FROM "review" t2 ORDER BY t2."id" LIMIT 1) r), '[]')::json AS "b") r
+
+-- null in the filter of first
+WITH w AS (DELETE FROM "review" t1 WHERE (t1."id") = (SELECT t2."id" FROM "review" t2 WHERE t2."stars" IS NULL ORDER BY t2."id" LIMIT 1 FOR UPDATE) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (UPDATE "review" t1 SET "stars" = '9'::integer WHERE (t1."id") = (SELECT t2."id" FROM "review" t2 WHERE t2."text" IS NULL ORDER BY t2."id" LIMIT 1 FOR UPDATE) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+
+-- null inside a filter variable
+WITH w AS (DELETE FROM "review" t1 WHERE t1."text" IS NULL RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (DELETE FROM "review" t1 WHERE NULL::boolean RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (DELETE FROM "review" t1 WHERE t1."text" = $1::text RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (DELETE FROM "review" t1 WHERE NULL::boolean RETURNING 1) SELECT count(*)::text FROM w
+
+-- null inside a first variable
+WITH w AS (DELETE FROM "review" t1 WHERE (t1."id") = (SELECT t2."id" FROM "review" t2 WHERE NULL::boolean ORDER BY t2."id" LIMIT 1 FOR UPDATE) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
 
 -- partial errors
 WITH w AS (INSERT INTO "user" AS t1 ("id") VALUES ('a'::text) RETURNING t1."id" AS "id") SELECT row_to_json(w.*)::text FROM w
@@ -126,8 +176,36 @@ WITH w AS (INSERT INTO "user" AS t1 ("id", "name") VALUES ($1::text, $2::text) O
 -- upsert nested
 WITH w1 AS (INSERT INTO "movie" AS t1 ("id", "title", "views", "created_at") VALUES ('a0000000000040008000000000000001'::uuid, 'Alpha 2'::text, '0'::bigint, $1::timestamp with time zone) ON CONFLICT ("id") DO UPDATE SET "title" = EXCLUDED."title" RETURNING t1.*), w2 AS (INSERT INTO "review" AS t2 ("movie_id", "id", "stars", "at") SELECT w1."id", 'c0000000000040008000000000000001'::uuid, '4'::integer, $1::timestamp with time zone FROM w1 ON CONFLICT ("id") DO UPDATE SET "movie_id" = EXCLUDED."movie_id", "stars" = EXCLUDED."stars" RETURNING t2.*), w3 AS (INSERT INTO "review" AS t3 ("movie_id", "id", "stars", "at") SELECT w1."id", 'c0000000000040008000000000000004'::uuid, '2'::integer, $1::timestamp with time zone FROM w1 ON CONFLICT ("id") DO UPDATE SET "movie_id" = EXCLUDED."movie_id", "stars" = EXCLUDED."stars" RETURNING t3.*), w4 AS (INSERT INTO "review" AS t4 ("movie_id", "id", "stars", "at") SELECT w1."id", 'c0000000000040008000000000000005'::uuid, '1'::integer, $1::timestamp with time zone FROM w1 ON CONFLICT ("id") DO UPDATE SET "movie_id" = EXCLUDED."movie_id", "stars" = EXCLUDED."stars" RETURNING t4.*), w5 AS (INSERT INTO "movie_actor" AS t5 ("movie_id", "actor_id", "role") SELECT w1."id", 'b0000000000040008000000000000001'::uuid, 'star'::text FROM w1 ON CONFLICT ("movie_id", "actor_id") DO UPDATE SET "role" = EXCLUDED."role" RETURNING t5.*) SELECT (SELECT row_to_json(r.*)::text FROM (SELECT t1."title" AS "title", t1."genre" AS "genre" FROM w1 t1) r)
 
+-- upsert nested with changes
+WITH w1 AS (INSERT INTO "movie" AS t1 ("id", "title", "views", "created_at") VALUES ('a0000000000040008000000000000001'::uuid, 'Alpha'::text, '0'::bigint, $1::timestamp with time zone) ON CONFLICT ("id") DO UPDATE SET "title" = EXCLUDED."title" RETURNING t1.*), w2 AS (INSERT INTO "review" AS t2 ("movie_id", "id", "stars", "at") SELECT w1."id", 'c0000000000040008000000000000001'::uuid, '0'::integer + '1'::integer, $1::timestamp with time zone FROM w1 ON CONFLICT ("id") DO UPDATE SET "movie_id" = EXCLUDED."movie_id", "stars" = t2."stars" + '1'::integer RETURNING t2.*), w3 AS (INSERT INTO "review" AS t3 ("movie_id", "id", "stars", "at") SELECT w1."id", 'c0000000000040008000000000000005'::uuid, '0'::integer + '1'::integer, $1::timestamp with time zone FROM w1 ON CONFLICT ("id") DO UPDATE SET "movie_id" = EXCLUDED."movie_id", "stars" = t3."stars" + '1'::integer RETURNING t3.*) SELECT (SELECT row_to_json(r.*)::text FROM (SELECT t1."title" AS "title" FROM w1 t1) r)
+
+-- upsert with changes
+WITH w AS (INSERT INTO "review" AS t1 ("id", "movie_id", "stars", "at") VALUES ('c0000000000040008000000000000001'::uuid, 'a0000000000040008000000000000001'::uuid, '0'::integer + $1::integer, $2::timestamp with time zone) ON CONFLICT ("id") DO UPDATE SET "movie_id" = EXCLUDED."movie_id", "stars" = t1."stars" + $1::integer RETURNING t1."stars" AS "stars") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "review" AS t1 ("id", "movie_id", "stars", "at") VALUES ('c0000000000040008000000000000005'::uuid, 'a0000000000040008000000000000001'::uuid, '0'::integer - $1::integer, $2::timestamp with time zone) ON CONFLICT ("id") DO UPDATE SET "movie_id" = EXCLUDED."movie_id", "stars" = t1."stars" - $1::integer RETURNING t1."stars" AS "stars") SELECT row_to_json(w.*)::text FROM w
+
+-- upsert with changes from variables
+WITH w AS (INSERT INTO "review" AS t1 ("id", "movie_id", "stars", "at") VALUES ('c0000000000040008000000000000001'::uuid, 'a0000000000040008000000000000001'::uuid, '0'::integer + $1::integer, $2::timestamp with time zone) ON CONFLICT ("id") DO UPDATE SET "movie_id" = EXCLUDED."movie_id", "stars" = t1."stars" + $1::integer RETURNING t1."stars" AS "stars") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "review" AS t1 ("id", "movie_id", "stars", "at") VALUES ('c0000000000040008000000000000005'::uuid, 'a0000000000040008000000000000001'::uuid, '0'::integer, $1::timestamp with time zone) ON CONFLICT ("id") DO UPDATE SET "movie_id" = EXCLUDED."movie_id" RETURNING t1."stars" AS "stars") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "review" AS t1 ("id", "movie_id", "stars", "at") VALUES ($1::uuid, $2::uuid, 0::integer - $3::integer, $4::timestamp with time zone) ON CONFLICT ("id") DO UPDATE SET "movie_id" = EXCLUDED."movie_id", "stars" = t1."stars" - $3::integer RETURNING t1."stars" AS "stars") SELECT row_to_json(w.*)::text FROM w
+WITH w1 AS (INSERT INTO "review" AS t1 ("id", "movie_id", "stars", "at") VALUES ($1::uuid, $2::uuid, 0::integer + $3::integer, $4::timestamp with time zone) ON CONFLICT ("id") DO UPDATE SET "movie_id" = EXCLUDED."movie_id", "stars" = t1."stars" + $3::integer RETURNING t1.*), w2 AS (INSERT INTO "review" AS t2 ("id", "movie_id", "stars", "at") VALUES ($5::uuid, $6::uuid, 0::integer + $7::integer, $4::timestamp with time zone) ON CONFLICT ("id") DO UPDATE SET "movie_id" = EXCLUDED."movie_id", "stars" = t2."stars" + $7::integer RETURNING t2.*) SELECT '[' || concat_ws(',', (SELECT row_to_json(r.*)::text FROM (SELECT t1."stars" AS "stars" FROM w1 t1) r), (SELECT row_to_json(r.*)::text FROM (SELECT t2."stars" AS "stars" FROM w2 t2) r)) || ']'
+
+-- upsert with changes of defaults, lists and times
+WITH w AS (INSERT INTO "movie" AS t1 ("id", "title", "rating", "views", "tags", "created_at") VALUES ('a0000000000040008000000000000001'::uuid, 'Old'::text, 0::double precision + '1.5'::double precision, '0'::bigint - '3'::bigint, coalesce('{}'::text[], '{}') || ARRAY(SELECT e FROM unnest('{"rain","x"}'::text[]) WITH ORDINALITY AS u(e, o) WHERE e <> ALL (coalesce('{}'::text[], '{}')) ORDER BY o), ((coalesce($1::timestamp with time zone, NULL::timestamp with time zone) AT TIME ZONE 'UTC') + make_interval(days => coalesce('1'::integer, 0))) AT TIME ZONE 'UTC') ON CONFLICT ("id") DO UPDATE SET "title" = EXCLUDED."title", "rating" = t1."rating" + '1.5'::double precision, "views" = t1."views" - '3'::bigint, "tags" = coalesce(t1."tags", '{}') || ARRAY(SELECT e FROM unnest('{"rain","x"}'::text[]) WITH ORDINALITY AS u(e, o) WHERE e <> ALL (coalesce(t1."tags", '{}')) ORDER BY o), "created_at" = ((t1."created_at" AT TIME ZONE 'UTC') + make_interval(days => coalesce('1'::integer, 0))) AT TIME ZONE 'UTC' RETURNING t1."views"::text AS "views", t1."tags" AS "tags", t1."rating" AS "rating", to_char(t1."created_at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "createdAt") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "movie" AS t1 ("id", "title", "rating", "views", "tags", "created_at") VALUES ('a0000000000040008000000000000005'::uuid, 'New'::text, 0::double precision + '1.5'::double precision, '0'::bigint - '3'::bigint, coalesce('{}'::text[], '{}') || ARRAY(SELECT e FROM unnest('{"rain","x"}'::text[]) WITH ORDINALITY AS u(e, o) WHERE e <> ALL (coalesce('{}'::text[], '{}')) ORDER BY o), ((coalesce($1::timestamp with time zone, NULL::timestamp with time zone) AT TIME ZONE 'UTC') + make_interval(days => coalesce('1'::integer, 0))) AT TIME ZONE 'UTC') ON CONFLICT ("id") DO UPDATE SET "title" = EXCLUDED."title", "rating" = t1."rating" + '1.5'::double precision, "views" = t1."views" - '3'::bigint, "tags" = coalesce(t1."tags", '{}') || ARRAY(SELECT e FROM unnest('{"rain","x"}'::text[]) WITH ORDINALITY AS u(e, o) WHERE e <> ALL (coalesce(t1."tags", '{}')) ORDER BY o), "created_at" = ((t1."created_at" AT TIME ZONE 'UTC') + make_interval(days => coalesce('1'::integer, 0))) AT TIME ZONE 'UTC' RETURNING t1."views"::text AS "views", t1."tags" AS "tags", t1."rating" AS "rating", to_char(t1."created_at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "createdAt") SELECT row_to_json(w.*)::text FROM w
+
+-- upsert with every change of a new list
+WITH w AS (INSERT INTO "movie" AS t1 ("id", "title", "views", "tags", "created_at") VALUES ('a0000000000040008000000000000005'::uuid, 'A'::text, '0'::bigint, coalesce('{}'::text[], '{}') || '{"x"}'::text[], $1::timestamp with time zone) ON CONFLICT ("id") DO UPDATE SET "title" = EXCLUDED."title", "tags" = coalesce(t1."tags", '{}') || '{"x"}'::text[] RETURNING t1."tags" AS "tags") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "movie" AS t1 ("id", "title", "views", "tags", "created_at") VALUES ('d0000000000040008000000000000004'::uuid, 'B'::text, '0'::bigint, '{"x"}'::text[] || coalesce('{}'::text[], '{}'), $1::timestamp with time zone) ON CONFLICT ("id") DO UPDATE SET "title" = EXCLUDED."title", "tags" = '{"x"}'::text[] || coalesce(t1."tags", '{}') RETURNING t1."tags" AS "tags") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "movie" AS t1 ("id", "title", "views", "tags", "created_at") VALUES ('d0000000000040008000000000000005'::uuid, 'C'::text, '0'::bigint, ARRAY(SELECT e FROM unnest(coalesce('{}'::text[], '{}')) WITH ORDINALITY AS u(e, o) WHERE e <> ALL ('{"x"}'::text[]) ORDER BY o), $1::timestamp with time zone) ON CONFLICT ("id") DO UPDATE SET "title" = EXCLUDED."title", "tags" = ARRAY(SELECT e FROM unnest(coalesce(t1."tags", '{}')) WITH ORDINALITY AS u(e, o) WHERE e <> ALL ('{"x"}'::text[]) ORDER BY o) RETURNING t1."tags" AS "tags") SELECT row_to_json(w.*)::text FROM w
+
 -- upsertMany
 WITH w1 AS (INSERT INTO "user" AS t ("id", "role") SELECT u.c1, u.c2 FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o ON CONFLICT ("id") DO UPDATE SET "role" = EXCLUDED."role" RETURNING t."id" AS "id"), w2 AS (INSERT INTO "user" AS t ("id", "name") SELECT u.c1, u.c2 FROM unnest($4::text[], $5::text[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o ON CONFLICT ("id") DO UPDATE SET "name" = EXCLUDED."name" RETURNING t."id" AS "id") SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM (SELECT row_to_json(w1.*)::text AS j, ($3::bigint[])[row_number() OVER ()] AS o FROM w1 UNION ALL SELECT row_to_json(w2.*)::text AS j, ($6::bigint[])[row_number() OVER ()] AS o FROM w2) x
 
 -- upsertMany nested from a variable
 WITH w1 AS (INSERT INTO "user" AS t1 ("id", "name") VALUES ($1::text, $2::text) ON CONFLICT ("id") DO UPDATE SET "name" = EXCLUDED."name" RETURNING t1.*), w2 AS (INSERT INTO "review" AS t2 ("author_id", "id", "movie_id", "stars", "at") SELECT w1."id", $3::uuid, $4::uuid, $5::integer, $6::timestamp with time zone FROM w1 ON CONFLICT ("id") DO UPDATE SET "movie_id" = EXCLUDED."movie_id", "author_id" = EXCLUDED."author_id", "stars" = EXCLUDED."stars" RETURNING t2.*), w3 AS (INSERT INTO "user" AS t3 ("id") VALUES ($7::text) ON CONFLICT ("id") DO UPDATE SET "id" = EXCLUDED."id" RETURNING t3.*) SELECT '[' || concat_ws(',', (SELECT row_to_json(r.*)::text FROM (SELECT t1."id" AS "id" FROM w1 t1) r), (SELECT row_to_json(r.*)::text FROM (SELECT t3."id" AS "id" FROM w3 t3) r)) || ']'
+
+-- upsertMany with changes
+WITH w1 AS (INSERT INTO "review" AS t1 ("id", "movie_id", "stars", "at") VALUES ('c0000000000040008000000000000001'::uuid, 'a0000000000040008000000000000001'::uuid, '0'::integer + '1'::integer, $1::timestamp with time zone) ON CONFLICT ("id") DO UPDATE SET "movie_id" = EXCLUDED."movie_id", "stars" = t1."stars" + '1'::integer RETURNING t1.*), w2 AS (INSERT INTO "review" AS t2 ("id", "movie_id", "stars", "at") VALUES ('c0000000000040008000000000000005'::uuid, 'a0000000000040008000000000000001'::uuid, '0'::integer - '1'::integer, $1::timestamp with time zone) ON CONFLICT ("id") DO UPDATE SET "movie_id" = EXCLUDED."movie_id", "stars" = t2."stars" - '1'::integer RETURNING t2.*) SELECT '[' || concat_ws(',', (SELECT row_to_json(r.*)::text FROM (SELECT t1."stars" AS "stars" FROM w1 t1) r), (SELECT row_to_json(r.*)::text FROM (SELECT t2."stars" AS "stars" FROM w2 t2) r)) || ']'
+
+-- what was not sent is left out
+WITH w AS (DELETE FROM "review" t1 WHERE (EXISTS (SELECT 1 FROM "movie" t2 WHERE t1."movie_id" = t2."id" AND t2."genre" = 'NOIR'::"genre")) RETURNING 1) SELECT count(*)::text FROM w
