@@ -62,6 +62,7 @@ import Testing
         (62, "Redis was deleted, the former owner served on beside the next"),
         (1337, "two outages of Redis at once: a replica took over sooner than clocks differ"),
         (2693, "a gateway's leave was lost with Redis' last entries, and it had nothing to say when it was asked"),
+        (2061, "Redis was flushed, its former owner asked anew, stood still and was granted it after another's loss"),
         (66, "a lease was asked for under an epoch drawn before Redis lost its data, and granted after"),
     ]
 

@@ -39,8 +39,9 @@ package struct LeaseMachine: Sendable {
     }
 
     private enum State: Sendable {
-        /// `wasMine`: served until now, and asked for again because the server does not know it.
-        case asked(sinceMs: Int64, wasMine: Bool)
+        /// `mineUntilMs`: served until it was asked for again, because the server does not know the lease, which would have
+        /// lived so long; nobody else can serve before.
+        case asked(sinceMs: Int64, mineUntilMs: Int64?)
         case held(Lease)
     }
 
@@ -115,9 +116,9 @@ package struct LeaseMachine: Sendable {
         return !isOver(lease, nowMs: nowMs)
     }
 
-    private func isOver(_ lease: Lease, nowMs: Int64) -> Bool {
-        nowMs >= lease.renewedMs + settings.ttlMs - settings.marginMs
-    }
+    private func isOver(_ lease: Lease, nowMs: Int64) -> Bool { nowMs >= endMs(lease) }
+
+    private func endMs(_ lease: Lease) -> Int64 { lease.renewedMs + settings.ttlMs - settings.marginMs }
 
     /// Whether the shard is still asked for since `askedMs` or earlier, and no answer has come.
     package func isAsking(_ shard: ShardID, askedMs: Int64) -> Bool {
@@ -170,7 +171,7 @@ package struct LeaseMachine: Sendable {
             }
         }
         for shard in wanted.sorted() where states[shard] == nil && nowMs >= failed[shard]?.untilMs ?? .min {
-            states[shard] = .asked(sinceMs: nowMs, wasMine: false)
+            states[shard] = .asked(sinceMs: nowMs, mineUntilMs: nil)
             actions.append(.acquire(shard))
         }
         return actions
@@ -186,7 +187,7 @@ package struct LeaseMachine: Sendable {
         _ shard: ShardID, epoch: UInt64?, heldForMs: Int64? = nil, knownForMs: Int64, askedMs: Int64? = nil,
         sentMs: Int64, nowMs: Int64
     ) -> [Action] {
-        guard case .asked(let sinceMs, let wasMine) = states[shard], sinceMs <= askedMs ?? sentMs else {
+        guard case .asked(let sinceMs, let mineUntilMs) = states[shard], sinceMs <= askedMs ?? sentMs else {
             guard let epoch else { return [] }
             if case .held(let lease) = states[shard] { return granted(shard, again: epoch, lease, sentMs: sentMs) }
             // The wish is gone, or this answers an earlier one; so goes the lease.
@@ -198,7 +199,9 @@ package struct LeaseMachine: Sendable {
             if let heldForMs { freeMs[shard] = nowMs + heldForMs + 1 }
             return []
         }
-        let restsMs = wasMine ? 0 : max(0, settings.holdOffMs - knownForMs)
+        // The request may have taken long, or this worker have stood still: meanwhile others could serve and be forgotten.
+        let isMine = mineUntilMs.map { nowMs < $0 } ?? false
+        let restsMs = isMine ? 0 : max(0, settings.holdOffMs - knownForMs)
         let lease = Lease(epoch: epoch, renewedMs: sentMs, startsMs: restsMs == 0 ? nil : nowMs + restsMs)
         if isOver(lease, nowMs: nowMs) {
             // It took too long: by now it may be another's.
@@ -242,9 +245,9 @@ package struct LeaseMachine: Sendable {
         case true: lease.renewedMs = max(lease.renewedMs, sentMs)
         case false:
             // Another worker has it, or the server forgot. In the latter case nobody else can have served meanwhile.
-            let wasMine = lease.startsMs == nil && !isOver(lease, nowMs: nowMs)
-            states[shard] = wasMine ? .asked(sinceMs: nowMs, wasMine: true) : nil
-            return [.stop(shard, epoch: epoch)] + (wasMine ? [.acquire(shard)] : [])
+            let isMine = lease.startsMs == nil && !isOver(lease, nowMs: nowMs)
+            states[shard] = isMine ? .asked(sinceMs: nowMs, mineUntilMs: endMs(lease)) : nil
+            return [.stop(shard, epoch: epoch)] + (isMine ? [.acquire(shard)] : [])
         case nil: break
         }
         states[shard] = .held(lease)

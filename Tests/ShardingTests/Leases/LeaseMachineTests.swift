@@ -230,6 +230,17 @@ import Testing
         #expect(machine.leaseAnswered(zero, epoch: 6, knownForMs: 0, sentMs: 5_700, nowMs: 5_710).isEmpty)
     }
 
+    /// It asked in time and stood still: meanwhile another one could serve, of whom the next server knows nothing.
+    @Test(arguments: [(5_499, true), (5_500, false), (9_900, false)])
+    func whoIsAnsweredTooLateToServeOnRests(answeredMs: Int64, servesOn: Bool) {
+        var machine = holding()
+        _ = machine.renewalAnswered(zero, epoch: 5, isHeld: false, sentMs: 2_000, nowMs: 2_010)
+        let actions = machine.leaseAnswered(
+            zero, epoch: 7, knownForMs: 0, askedMs: 2_011, sentMs: answeredMs - 3, nowMs: answeredMs)
+        #expect(actions == (servesOn ? [.start(zero, epoch: 7)] : []))
+        #expect(machine.isServing(zero, nowMs: answeredMs) == servesOn)
+    }
+
     @Test func anAnswerForAnOldEpochChangesNothing() {
         var machine = holding()
         #expect(machine.renewalAnswered(zero, epoch: 4, isHeld: false, sentMs: 900, nowMs: 2_000).isEmpty)
