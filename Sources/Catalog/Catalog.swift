@@ -13,7 +13,7 @@ package struct Catalog: Sendable {
     package var graphQLSchema: GraphQLSchema { GraphQLSchema(schema, resolvers) }
     /// By connector id.
     package let connectors: [String: Connector]
-    /// Everything worth saying that is no error, in order of place.
+    /// Everything worth saying that is no error: `Project.warnings`, then the rest in order of place.
     package let warnings: [Diagnostic]
 
     /// What could be better, in order of place; for `freshet check` only.

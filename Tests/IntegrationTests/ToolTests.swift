@@ -123,6 +123,13 @@ struct ToolTests {
             #expect(try await output(["check", project, "--no-lints"]) == "ok: 6 tables, 14 queries, 9 mutations\n")
             #expect(try await output(["check", project]).contains("[refresh-missing]"))
             _ = try await output(["check", project, "--warnings-as-errors"], code: 1)
+            let configuration = project + "/dataconnect.yaml"
+            let known = try String(contentsOfFile: configuration, encoding: .utf8)
+            try known.replacing("\"v1\"", with: "\"v9\"").write(
+                toFile: configuration, atomically: true, encoding: .utf8)
+            let told = try await output(["check", project, "--no-lints"])
+            #expect(told.ranges(of: "[configuration-version]").count == 1 && told.contains("\n1 warning\n"), "\(told)")
+            try known.write(toFile: configuration, atomically: true, encoding: .utf8)
             let sarif = try JSONParser.parse(Array(try await output(["check", project, "--format", "sarif"]).utf8))
             #expect(sarif["runs"]?[0]?["results"]?.arrayValue?.count == 2)
 

@@ -74,7 +74,7 @@ struct Check: AsyncParsableCommand {
         do throws(CatalogError) {
             let project = try ProjectLoading.load(folder)
             let catalog = try Catalog.compile(project, options: CatalogOptions())
-            diagnostics = project.warnings + catalog.warnings
+            diagnostics = catalog.warnings
             if !noLints { diagnostics += await lints(catalog, project) }
             let operations = catalog.connectors.values.flatMap(\.operations.values)
             if self.documents {

@@ -70,7 +70,7 @@ struct HotReload: Sendable {
             Terminal.error("not reloaded: the version before is still served")
             return
         }
-        let warnings = project.warnings + catalog.warnings
+        let warnings = catalog.warnings
         if !warnings.isEmpty { Terminal.error(DiagnosticRenderer(usesColor: Terminal.usesColor).render(warnings)) }
         do {
             try await deploy(ProjectArchive(project), catalog)

@@ -19,7 +19,7 @@ enum ProjectLoading {
     static func catalog(of project: Project, everyMinimumMs: Int) -> Catalog {
         do throws(CatalogError) {
             let catalog = try Catalog.compile(project, options: CatalogOptions(everyMinimumMs: everyMinimumMs))
-            report(project.warnings + catalog.warnings)
+            report(catalog.warnings)
             return catalog
         } catch {
             report(error.diagnostics)

@@ -46,7 +46,7 @@ import Testing
         do throws(CatalogError) {
             let project = try load()
             let catalog = try Catalog.compile(project)
-            return Set((project.warnings + catalog.warnings + catalog.lints).map(\.rule))
+            return Set((catalog.warnings + catalog.lints).map(\.rule))
         } catch {
             return Set(error.diagnostics.map(\.rule))
         }
