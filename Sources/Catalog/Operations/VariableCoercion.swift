@@ -18,13 +18,13 @@ struct VariableCoercion: Sendable {
                 if let defaultValue = variable.defaultValue {
                     coerced[variable.name] = defaultValue
                 } else if variable.isRequired {
-                    throw RequestError(
-                        .invalidVariable, "variable \"$\(variable.name)\" of type \(variable.typeText) is required")
+                    throw Path(variable: variable.name).missing(variable.typeText)
                 }
                 continue
             }
             found += 1
             let path = Path(variable: variable.name)
+            if value.isNull, variable.type.isNonNull { throw path.null(variable.typeText) }
             let result = try coerce(value, variable.plan, path)
             if variable.isCount, let count = result.intValue, count < 0 {
                 throw path.expected("a number from 0 to \(Int32.max), since it counts rows")
@@ -57,11 +57,20 @@ struct VariableCoercion: Sendable {
         func expected(_ what: String) -> RequestError {
             RequestError(.invalidVariable, "variable \"$\(variable)\(rest)\": expected \(what)")
         }
+
+        // The SDKs' own tests look for "is missing" and "is null".
+        func missing(_ required: String = "a value") -> RequestError {
+            RequestError(.invalidVariable, "variable \"$\(variable)\(rest)\" is missing: \(required) is required")
+        }
+
+        func null(_ required: String = "a value") -> RequestError {
+            RequestError(.invalidVariable, "variable \"$\(variable)\(rest)\" is null: \(required) is required")
+        }
     }
 
     private func coerce(_ value: JSONValue, _ plan: CoercionPlan, _ path: Path) throws(RequestError) -> JSONValue {
         if case .nonNull(let inner) = plan {
-            guard !value.isNull else { throw path.expected("a value, found null") }
+            guard !value.isNull else { throw path.null() }
             return try coerce(value, inner, path)
         }
         if value.isNull { return .null }
@@ -115,14 +124,14 @@ struct VariableCoercion: Sendable {
         for member in members {
             let place = path.field(member.name)
             guard let inner = object[member.name] else {
-                if member.isRequired { throw place.expected("a value, found nothing") }
+                if member.isRequired { throw place.missing() }
                 continue
             }
             found += 1
             if let rival = member.rivals.first(where: { object[$0] != nil }) {
                 throw place.expected("nothing beside \"\(rival)\", which sets the same column")
             }
-            if member.isRequired, inner.isNull { throw place.expected("a value, found null") }
+            if member.isRequired, inner.isNull { throw place.null() }
             coerced[member.name] = try coerce(inner, member.plan, place)
         }
         if found < object.count {

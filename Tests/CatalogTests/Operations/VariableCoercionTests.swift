@@ -135,10 +135,27 @@ import Testing
         let operation = try CatalogHarness.operation("query Q($genre: String) { movies { id } }")
         let error = #expect(throws: RequestError.self) { try operation.coerce(["gerne": "x"]) }
         #expect(error?.message == #"the operation has no variable "$gerne"; did you mean "genre"?"#)
-        let required = try CatalogHarness.operation("query Q($id: UUID!) { movie(id: $id) { id } }")
-        #expect(throws: RequestError(.invalidVariable, #"variable "$id" of type UUID! is required"#)) {
-            try required.coerce([:])
+    }
+
+    @Test func whatIsRequiredIsMissingOrNull() throws {
+        func message(_ variable: String, _ sent: String, _ use: String) throws -> String? {
+            let operation = try CatalogHarness.operation("mutation M(\(variable)) { \(use) }")
+            let sent = try CatalogHarness.object(sent)
+            return #expect(throws: RequestError.self) { try operation.coerce(sent) }?.message
         }
+        let id = "$id: UUID!"
+        let delete = "movie_delete(id: $id)"
+        #expect(try message(id, "{}", delete) == #"variable "$id" is missing: UUID! is required"#)
+        #expect(try message(id, #"{"id": null}"#, delete) == #"variable "$id" is null: UUID! is required"#)
+        let defaulted = #"$id: UUID! = "\#(CatalogHarness.uuidA)""#
+        #expect(try message(defaulted, #"{"id": null}"#, delete) == #"variable "$id" is null: UUID! is required"#)
+        let key = "$k: Movie_Key!"
+        let byKey = "movie_delete(key: $k)"
+        #expect(try message(key, #"{"k": {}}"#, byKey) == #"variable "$k.id" is missing: a value is required"#)
+        #expect(try message(key, #"{"k": {"id": null}}"#, byKey) == #"variable "$k.id" is null: a value is required"#)
+        #expect(
+            try message("$ids: [UUID!]!", #"{"ids": [null]}"#, "movie_deleteMany(where: {id: {in: $ids}})")
+                == #"variable "$ids[0]" is null: a value is required"#)
     }
 
     @Test func pathsAreNamed() throws {

@@ -100,7 +100,7 @@ import Testing
             #"{"title": "a", "reviews_on_movie": [{"movieId": "x"}]}"#,
             ".reviews_on_movie[0]\": Review_Data has no field"
         ),
-        (#"{"title": "a", "reviews_on_movie": [null]}"#, ".reviews_on_movie[0]\": expected a value"),
+        (#"{"title": "a", "reviews_on_movie": [null]}"#, ".reviews_on_movie[0]\" is null: a value is required"),
         (#"{"title": "a", "premiere": "2024-01-01", "premiere_date": {"today": true}}"#, "sets the same column"),
         (#"{"premiere_date": {"today": true, "on": "2024-01-01"}}"#, ".premiere_date\": expected either today or on"),
         (#"{"movieMetadata_on_movie": [{}, {}]}"#, ".movieMetadata_on_movie\": expected at most 1"),
