@@ -108,10 +108,10 @@ extension Language {
         @Test func noIdForGroupsDistinctRowsViewsAndNativeSQL() async throws {
             let text = """
                 query Q($d: Boolean) { movies { genre _count } d: movies(distinct: true) { releaseYear } v: movies(distinct: $d) { id }
-                  movieStatses { reviewCount movie { title } } _select(sql: "SELECT 'x' AS \\"#\\"") }
+                  movieStatss { reviewCount movie { title } } _select(sql: "SELECT 'x' AS \\"#\\"") }
                 """
             let result = try await run(try operation(text))
-            #expect(try shape(result).allSatisfy { $0.hasPrefix(#"["movieStatses","#) && $0.hasSuffix(#""movie"]"#) })
+            #expect(try shape(result).allSatisfy { $0.hasPrefix(#"["movieStatss","#) && $0.hasSuffix(#""movie"]"#) })
             #expect(String(decoding: result.body, as: UTF8.self).contains(##""_select":[{"#":"x"}]"##))
         }
 

@@ -118,8 +118,8 @@ extension Language {
                 #"{"s": true}"#, #"{"movie":{"genre":"NOIR"}}"#),
             QueryRow(
                 "view",
-                "query Q { movieStatses(orderBy: [{averageStars: DESC}]) { reviewCount averageStars movie { title } } }",
-                #"{"movieStatses":[{"reviewCount":"2","averageStars":4,"movie":{"title":"Alpha"}},{"reviewCount":"1","averageStars":3,"movie":{"title":"Beta"}},{"reviewCount":"1","averageStars":1,"movie":{"title":"Delta 50%_"}}]}"#
+                "query Q { movieStatss(orderBy: [{averageStars: DESC}]) { reviewCount averageStars movie { title } } }",
+                #"{"movieStatss":[{"reviewCount":"2","averageStars":4,"movie":{"title":"Alpha"}},{"reviewCount":"1","averageStars":3,"movie":{"title":"Beta"}},{"reviewCount":"1","averageStars":1,"movie":{"title":"Delta 50%_"}}]}"#
             ),
             QueryRow(
                 "view by name", "query Q { longTitles(where: {letters: {gt: 5}}) { title letters } }",
@@ -129,8 +129,8 @@ extension Language {
                 #"query Q { movie(id: "<m3>") { movieStats_on_movie { reviewCount } } m: movie(id: "<m1>") { movieStats_on_movie { reviewCount } } }"#,
                 #"{"movie":{"movieStats_on_movie":null},"m":{"movieStats_on_movie":{"reviewCount":"2"}}}"#),
             QueryRow(
-                "aggregate of a view", "query Q { movieStatses { _count reviewCount_sum } }",
-                #"{"movieStatses":[{"_count":3,"reviewCount_sum":"4"}]}"#),
+                "aggregate of a view", "query Q { movieStatss { _count reviewCount_sum } }",
+                #"{"movieStatss":[{"_count":3,"reviewCount_sum":"4"}]}"#),
             QueryRow(
                 "native select",
                 #"query Q($y: Int!) { _select(sql: "SELECT title, release_year FROM movie WHERE release_year >= $1 ORDER BY title", params: [$y]) one: _selectFirst(sql: "SELECT name FROM \"user\" WHERE id = $1", params: [{_expr: "auth.uid"}]) }"#,

@@ -1,58 +1,84 @@
-/// The plural of a camelCase noun, by its last word: `movieActor` → `movieActors`, `directedBy` → `directedBies`.
+/// The plural of a camelCase noun, as Data Connect forms it: `movieActor` → `movieActors`, `directedBy` → `directedBies`.
 ///
-/// In this order: words without a plural, irregular words, then by ending
-///
-/// | ending | plural | |
-/// | --- | --- | --- |
-/// | consonant + y | ies | categories |
-/// | sis | ses | analyses |
-/// | s, x, z, ch, sh | es | statuses, boxes, matches |
-/// | fe, and f of a known list | ves | knives, shelves |
-/// | o of a known list | oes | heroes |
-/// | anything else | s | movies |
-///
-/// A word without a plural (`series`) gives itself; the compiler then asks for `@table(plural:)`.
+/// Apps' operations hold these names, so exactly those endings are known that Data Connect knows, whatever English says:
+/// `hero` → `heros`, `leaf` → `leafs`, `human` → `humen`. A plural is never its singular, so that a row and a list have
+/// different names: `movieMetadata` → `movieMetadatas`, `profileSettings` → `profileSettingss`, `fish` → `fishs`.
 package enum EnglishPlural {
     package static func of(_ name: String) -> String {
-        let words = GeneratedNames.words(name)
-        guard let last = words.last else { return name }
-        let head = name.dropLast(last.count)
-        let plural = lowercasePlural(last.lowercased())
-        return head + (last.first?.isUppercase == true ? GeneratedNames.capitalized(plural) : plural)
+        for ending in endings {
+            if let plural = ending.capitals.plural(of: name, comparedAs: name) { return plural }
+            if let plural = ending.plural(of: name, comparedAs: name) { return plural }
+            if let plural = ending.plural(of: name, comparedAs: name.lowercased()) { return plural }
+        }
+        // `manyToManyChildB` → `manyToManyChildBS`
+        return name + (name.last?.isUppercase == true ? "S" : "s")
     }
 
-    private static func lowercasePlural(_ word: String) -> String {
-        if uncountable.contains(word) { return word }
-        if let plural = irregular[word] { return plural }
-        // `woman`, `postman`; but `human` and `german` are regular.
-        if word.hasSuffix("man"), !["human", "german", "roman", "talisman", "shaman"].contains(word) {
-            return word.dropLast(3) + "men"
+    /// The first that fits decides. `(x|ch|ss|sh)$` of a regular expression is `.words(["x", "ch", "ss", "sh"])` before
+    /// nothing.
+    private static let endings = [
+        Ending(.words(["p"]), "erson", "eople"),
+        Ending(.words(["m"]), "an", "en"),
+        Ending(.words(["child"]), "", "ren"),
+        Ending(.name(["fish"]), "", "s"),
+        Ending(.words(["quiz"]), "", "zes"),
+        Ending(.name(["ox"]), "", "en"),
+        Ending(.name(["m", "l"]), "ouse", "ice"),
+        Ending(.words(["matr", "vert", "ind"]), "ix", "ices"),
+        Ending(.words(["matr", "vert", "ind"]), "ex", "ices"),
+        Ending(.words(["x", "ch", "ss", "sh"]), "", "es"),
+        Ending(.words(["qu"]), "y", "ies"),
+        Ending(.letter(notIn: "aeiouy"), "y", "ies"),
+        Ending(.letter(notIn: "f"), "fe", "ves"),
+        Ending(.words(["l", "r"]), "f", "ves"),
+        Ending(.words([""]), "sis", "ses"),
+        Ending(.words(["t", "i"]), "um", "a"),
+        Ending(.words(["buffal", "tomat"]), "o", "oes"),
+        Ending(.words(["bus", "alias", "status"]), "", "es"),
+        Ending(.words(["octop", "vir"]), "us", "i"),
+        Ending(.name(["ax", "test"]), "is", "es"),
+    ]
+
+    private struct Ending {
+        /// What stands before the ending, and stays.
+        enum Before {
+            case words([String])
+            /// The whole name but for the ending.
+            case name([String])
+            case letter(notIn: String)
         }
-        if word.hasSuffix("y"), let before = word.dropLast().last, !"aeiou".contains(before) {
-            return word.dropLast() + "ies"
+
+        let before: Before
+        let ending: String
+        let replacement: String
+
+        init(_ before: Before, _ ending: String, _ replacement: String) {
+            self.before = before
+            self.ending = ending
+            self.replacement = replacement
         }
-        if word.hasSuffix("sis") { return word.dropLast(2) + "es" }
-        if ["s", "x", "z", "ch", "sh"].contains(where: word.hasSuffix) { return word + "es" }
-        if word.hasSuffix("fe"), word != "safe" { return word.dropLast(2) + "ves" }
-        if takesVes.contains(word) { return word.dropLast() + "ves" }
-        if takesOes.contains(word) { return word + "es" }
-        return word + "s"
+
+        var capitals: Ending {
+            let before: Before =
+                switch before {
+                case .words(let words): .words(words.map { $0.uppercased() })
+                case .name(let names): .name(names.map { $0.uppercased() })
+                case .letter(let letters): .letter(notIn: letters.uppercased())
+                }
+            return Ending(before, ending.uppercased(), replacement.uppercased())
+        }
+
+        /// Nil when it does not fit. `compared` is the name or its small letters.
+        func plural(of name: String, comparedAs compared: String) -> String? {
+            guard compared.hasSuffix(ending) else { return nil }
+            let head = compared.dropLast(ending.count)
+            let fits =
+                switch before {
+                case .words(let words): words.contains { head.hasSuffix($0) }
+                case .name(let names): names.contains(String(head))
+                case .letter(let letters): head.last.map { !letters.contains($0) } ?? false
+                }
+            return fits ? name.dropLast(ending.count) + replacement : nil
+        }
     }
-
-    private static let uncountable: Set<String> = [
-        "aircraft", "deer", "equipment", "fish", "information", "money", "news", "police", "rice", "series", "sheep",
-        "software", "species",
-    ]
-
-    private static let irregular: [String: String] = [
-        "child": "children", "criterion": "criteria", "datum": "data", "foot": "feet", "goose": "geese",
-        "index": "indices", "matrix": "matrices", "medium": "media", "mouse": "mice", "ox": "oxen",
-        "person": "people", "phenomenon": "phenomena", "quiz": "quizzes", "tooth": "teeth", "vertex": "vertices",
-    ]
-
-    private static let takesVes: Set<String> = [
-        "calf", "elf", "half", "leaf", "loaf", "scarf", "self", "shelf", "thief", "wolf",
-    ]
-
-    private static let takesOes: Set<String> = ["echo", "hero", "potato", "tomato", "veto"]
 }

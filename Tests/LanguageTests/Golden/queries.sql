@@ -1,6 +1,6 @@
 -- aggregate of a view
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT count(*) AS "_count", sum(t1."review_count")::text AS "reviewCount_sum" FROM (SELECT movie_id, count(*) AS review_count, avg(stars)::double precision AS average_stars
-FROM review GROUP BY movie_id) t1 LIMIT 100) r), '[]')::json AS "movieStatses") r OFFSET 0) b
+FROM review GROUP BY movie_id) t1 LIMIT 100) r), '[]')::json AS "movieStatss") r OFFSET 0) b
 
 -- composite key
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."role" AS "role" FROM "movie_actor" t1 WHERE t1."movie_id" = 'a0000000000040008000000000000001'::uuid AND t1."actor_id" = 'b0000000000040008000000000000002'::uuid) r) AS "movieActor", (SELECT row_to_json(r.*) FROM (SELECT t2."role" AS "role" FROM "movie_actor" t2 WHERE t2."movie_id" = 'a0000000000040008000000000000002'::uuid AND t2."actor_id" = 'b0000000000040008000000000000002'::uuid) r) AS "b") r OFFSET 0) b
@@ -97,7 +97,7 @@ SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM 
 
 -- view
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."review_count"::text AS "reviewCount", t1."average_stars" AS "averageStars", (SELECT row_to_json(r.*) FROM (SELECT t2."title" AS "title" FROM "movie" t2 WHERE t1."movie_id" = t2."id") r) AS "movie" FROM (SELECT movie_id, count(*) AS review_count, avg(stars)::double precision AS average_stars
-FROM review GROUP BY movie_id) t1 ORDER BY t1."average_stars" DESC, t1."movie_id", t1."review_count" LIMIT 100) r), '[]')::json AS "movieStatses") r OFFSET 0) b
+FROM review GROUP BY movie_id) t1 ORDER BY t1."average_stars" DESC, t1."movie_id", t1."review_count" LIMIT 100) r), '[]')::json AS "movieStatss") r OFFSET 0) b
 
 -- view as a relation
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t2."review_count"::text AS "reviewCount" FROM (SELECT movie_id, count(*) AS review_count, avg(stars)::double precision AS average_stars
