@@ -20,7 +20,7 @@ package enum RuleTable {
         "no-configuration": "A project needs a dataconnect.yaml, a connector a connector.yaml.",
         "no-connectors": "Without a connector clients can run nothing.",
         "no-folder": "The folder does not exist.",
-        "no-operations": "The connector's folder has no .gql file.",
+        "no-operations": "The connector has no operations.",
         "no-schema-files": "The schema's folder has no .gql file.",
         "too-deep": "Folders are read to a bounded depth.",
         "too-large": "Files are read to a bounded size.",

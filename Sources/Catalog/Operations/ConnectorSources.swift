@@ -25,13 +25,7 @@ struct ConnectorSources: Sendable {
 
     init(files: [SourceFile], api: GeneratedAPI, sink: inout DiagnosticSink) {
         for file in files {
-            let document: Document
-            do {
-                document = try Parser.parseDocument(file.source)
-            } catch {
-                let offset = error.location.byteOffset
-                sink.report(
-                    .error, rule: "syntax", at: SourceRange(start: offset, end: offset + 1), in: file, error.message)
+            guard let document = DocumentReader.parse(file, sink: &sink) else {
                 isIncomplete = true
                 continue
             }

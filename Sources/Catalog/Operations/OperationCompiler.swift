@@ -38,7 +38,13 @@ struct ConnectorCompiler {
         }
         TriggerTargets.check(targets, known, isComplete: !sources.isIncomplete, sink: &sink)
         // What stands beside a mistake was not looked at: its fragments only seem unused.
-        if sink.count(of: .error) == errorsBefore { warnAboutUnusedFragments(sources, usedFragments, &sink) }
+        if sink.count(of: .error) == errorsBefore {
+            warnAboutUnusedFragments(sources, usedFragments, &sink)
+            if sources.operations.isEmpty, let file = source.files.first {
+                sink.report(
+                    .warning, rule: "no-operations", in: file, "connector \"\(source.id)\" has no operations")
+            }
+        }
         let lints = sink.hasErrors ? [] : Lint.diagnostics(api.schema, subjects)
         return Connector(id: source.id, operations: operations, lints: lints)
     }

@@ -357,6 +357,24 @@ import Testing
         #expect(found == ["4:29 unknown-field:", "1:54 unknown-type:", "2:6 missing-table:"])
     }
 
+    @Test(arguments: ["", " \n,\t\r\n", "# nothing yet", "\u{FEFF}# one\n\n  # two\r# three\n"])
+    func filesOfCommentsOnlyArePassedOver(_ text: String) throws {
+        func catalog(_ texts: [String]) throws -> Catalog {
+            let files = texts.enumerated().map { SourceFile(path: "\($0.offset).gql", text: $0.element) }
+            return try Catalog.compile(
+                Project(
+                    serviceID: "test",
+                    schemaFiles: [SourceFile(path: "schema.gql", text: CatalogHarness.schema)] + files.prefix(1),
+                    connectors: [ConnectorSource(id: "main", files: files)]))
+        }
+        let beside = try catalog([text, "query Q @auth(level: USER) { movie(id: \"\(CatalogHarness.uuidA)\") { id } }"])
+        #expect(beside.connectors["main"]?.operations.keys.sorted() == ["Q"])
+        #expect(beside.warnings.isEmpty)
+        let alone = try catalog([text])
+        #expect(alone.connectors["main"]?.operations.isEmpty == true)
+        #expect(alone.warnings.map { "\($0.severity) \($0.rule) \($0.file)" } == ["warning no-operations 0.gql"])
+    }
+
     @Test func warnings() throws {
         #expect(
             try CatalogHarness.warnings("query Q($a: Int) { movies { id } } fragment F on Movie { id }").map {
