@@ -62,6 +62,37 @@ extension Language {
                     "query Q { items(where: {label: {eq: \"abc\"}, price: {lt: 2}}) { id price code } }",
                     #"{"items":[{"id":1,"price":1.50,"code":"xy"}]}"#)),
             SchemaRow(
+                "extend",
+                """
+                extend type Movie @unique(fields: ["title"]) { sequelTo: Movie mood: Mood! @default(value: GLAD) }
+                type Movie @table { title: String! }
+                enum Mood { GLAD }
+                extend enum Mood { SAD }
+                extend type Movie @index(fields: ["mood"], name: "movies_by_mood")
+                """,
+                .init(
+                    #"mutation M { a: movie_insert(data: {id: "00000000-0000-4000-8000-000000000001", title: "A"}) { mood } b: movie_insert(data: {title: "B", mood: SAD, sequelTo: {id: "00000000-0000-4000-8000-000000000001"}}) { mood } }"#,
+                    #"{"a":{"mood":"GLAD"},"b":{"mood":"SAD"}}"#),
+                .init(
+                    "query Q { movies(where: {mood: {eq: SAD}}) { title sequelTo { title movies_on_sequelTo { title } } } }",
+                    #"{"movies":[{"title":"B","sequelTo":{"title":"A","movies_on_sequelTo":[{"title":"B"}]}}]}"#)),
+            SchemaRow(
+                "plurals",
+                """
+                type ChildA @table { n: Int! }
+                type ChildB @table { n: Int! }
+                type Parent @table(key: ["a", "b"]) { a: ChildA! b: ChildB! }
+                type ProfileSettings @table { child: ChildA! theme: String }
+                """,
+                .init(
+                    #"mutation M { childB_insert(data: {id: "00000000-0000-4000-8000-000000000002", n: 2}) { n } childA_insert(data: {id: "00000000-0000-4000-8000-000000000001", n: 1, profileSettingss_on_child: [{theme: "dark"}]}) { n } parent_insert(data: {aId: "00000000-0000-4000-8000-000000000001", bId: "00000000-0000-4000-8000-000000000002"}) }"#,
+                    #"{"childB_insert":{"n":2},"childA_insert":{"n":1},"parent_insert":{"aId":"00000000000040008000000000000001","bId":"00000000000040008000000000000002"}}"#
+                ),
+                .init(
+                    "query Q { childAS { n childBS_via_Parent { n } profileSettingss_on_child { theme } } profileSettingss { theme } }",
+                    #"{"childAS":[{"n":1,"childBS_via_Parent":[{"n":2}],"profileSettingss_on_child":[{"theme":"dark"}]}],"profileSettingss":[{"theme":"dark"}]}"#
+                )),
+            SchemaRow(
                 "default",
                 """
                 enum Mood { GOOD BAD }
@@ -180,8 +211,8 @@ extension Language {
                     "{\"leaf_insertMany\":[\(Array(repeating: "{\"__typename\":\"Leaf\"}", count: 101).joined(separator: ","))]}"
                 ),
                 .init(
-                    "query Q { leaves { no } root(no: 1) { leaves_on_root { no } } all: leaves(limit: 101, offset: 99) { no } n: leaves { _count } }",
-                    "{\"leaves\":\(hundred),\"root\":{\"leaves_on_root\":\(hundred)},\"all\":[{\"no\":100},{\"no\":101}],\"n\":[{\"_count\":101}]}"
+                    "query Q { leafs { no } root(no: 1) { leafs_on_root { no } } all: leafs(limit: 101, offset: 99) { no } n: leafs { _count } }",
+                    "{\"leafs\":\(hundred),\"root\":{\"leafs_on_root\":\(hundred)},\"all\":[{\"no\":100},{\"no\":101}],\"n\":[{\"_count\":101}]}"
                 )),
         ]
 

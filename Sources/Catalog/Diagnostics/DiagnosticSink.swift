@@ -31,6 +31,12 @@ package struct DiagnosticSink: Sendable {
         report(file.diagnostic(severity, rule: rule, at: range, message, help: help))
     }
 
+    mutating func report(
+        _ severity: Diagnostic.Severity, rule: String, at place: Place, _ message: String, help: String? = nil
+    ) {
+        report(severity, rule: rule, at: place.range, in: place.file, message, help: help)
+    }
+
     /// About a file as a whole.
     package mutating func report(
         _ severity: Diagnostic.Severity, rule: String, in file: SourceFile, _ message: String, help: String? = nil

@@ -44,6 +44,7 @@ package enum RuleTable {
         "duplicate-type": "Types have different names.",
         "empty-schema": "The schema has no tables.",
         "empty-type": "A type or enum has nothing in it.",
+        "extension-kind": "What is extended is of the kind that `extend` says.",
         "field-arguments": "Columns have no arguments.",
         "fields-on-field": "On a field, a directive is about that field.",
         "generated-name-clash": "A name is also generated from something else.",

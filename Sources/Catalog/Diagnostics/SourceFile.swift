@@ -84,3 +84,9 @@ package struct SourceFile: Sendable {
         Diagnostic(severity: severity, rule: rule, message: message, file: path, line: 0, column: 0, help: help)
     }
 }
+
+/// A range of a file.
+struct Place: Sendable {
+    let range: SourceRange
+    let file: SourceFile
+}

@@ -93,9 +93,3 @@ final class OperationScope {
         return fieldCount <= Self.fieldsMax
     }
 }
-
-/// A range in one of the files of a connector.
-struct Place: Sendable {
-    let range: SourceRange
-    let file: SourceFile
-}

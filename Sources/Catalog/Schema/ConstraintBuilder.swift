@@ -29,7 +29,7 @@ struct ConstraintBuilder {
     ) {
         guard use.name == "unique" || use.name == "index" else { return }
         guard let names = use.names("fields") else {
-            report("missing-fields", at: use.range, &sink, "@\(use.name) on a type needs \"fields\"")
+            report("missing-fields", at: use.place, &sink, "@\(use.name) on a type needs \"fields\"")
             return
         }
         var fields: [String] = []
@@ -37,14 +37,18 @@ struct ConstraintBuilder {
         let given = sortOrder(use)
         if !given.isEmpty, given.count != names.count {
             report(
-                "index-order", at: use.range(of: "order"), &sink,
+                "index-order", at: use.place(of: "order"), &sink,
                 "\"order\" has \(given.count) entries for \(names.count) fields")
         }
         for (position, name) in names.enumerated() {
-            guard let shapes = resolver.columns(named: name, in: type, sink: &sink) else { return }
+            guard let shapes = resolver.columns(named: name, in: type, from: use.place.file, sink: &sink) else {
+                return
+            }
             for shape in shapes {
                 if fields.contains(shape.field) {
-                    report("repeated-field", at: name.range, &sink, "\"\(shape.field)\" is named more than once")
+                    report(
+                        "repeated-field", at: Place(range: name.range, file: use.place.file), &sink,
+                        "\"\(shape.field)\" is named more than once")
                     return
                 }
                 fields.append(shape.field)
@@ -58,7 +62,7 @@ struct ConstraintBuilder {
         guard use.name == "unique" || use.name == "index" else { return }
         for argument in ["fields", "order"] where use.value(argument) != nil {
             report(
-                "fields-on-field", at: use.range(of: argument), &sink,
+                "fields-on-field", at: use.place(of: argument), &sink,
                 "\"\(argument)\" is for @\(use.name) on a type; here it is about \"\(field.name)\"")
             return
         }
@@ -80,13 +84,13 @@ struct ConstraintBuilder {
         if use.name == "unique" {
             if let column = columns.first(where: { [.any, .vector].contains($0.type.scalar) }) {
                 report(
-                    "unique-type", at: use.range, &sink,
+                    "unique-type", at: use.place, &sink,
                     "\"\(column.field)\" of type \(column.type.scalar.typeName) cannot be unique")
                 return
             }
             if isUnique(exactly: fields) {
                 sink.report(
-                    .warning, rule: "redundant-unique", at: use.range, in: type.file,
+                    .warning, rule: "redundant-unique", at: use.place,
                     "\(fields.joined(separator: ", ")) is unique already")
                 return
             }
@@ -94,9 +98,9 @@ struct ConstraintBuilder {
             table.uniques.append(UniqueConstraint(name: name, fields: fields))
             return
         }
-        guard let index = IndexMethod.read(use, columns, in: type.file, sink: &sink) else { return }
+        guard let index = IndexMethod.read(use, columns, sink: &sink) else { return }
         if index.method != "btree", !order.isEmpty {
-            report("index-order", at: use.range(of: "order"), &sink, "only a BTREE index has an order")
+            report("index-order", at: use.place(of: "order"), &sink, "only a BTREE index has an order")
             return
         }
         // The order is part of the generated name of a composite index: `review_movie_id_stars_ad_idx`.
@@ -117,7 +121,7 @@ struct ConstraintBuilder {
         guard let name = use.string(argument) else { return nil }
         guard name.utf8.count <= SQLName.bytesMax, !name.utf8.contains(0) else {
             report(
-                "name-too-long", at: use.range(of: argument), &sink,
+                "name-too-long", at: use.place(of: argument), &sink,
                 "a name in Postgres has \(SQLName.bytesMax) bytes at most")
             return nil
         }
@@ -158,8 +162,8 @@ struct ConstraintBuilder {
     }
 
     private func report(
-        _ rule: String, at range: SourceRange, _ sink: inout DiagnosticSink, _ message: String, help: String? = nil
+        _ rule: String, at place: Place, _ sink: inout DiagnosticSink, _ message: String, help: String? = nil
     ) {
-        sink.report(.error, rule: rule, at: range, in: type.file, message, help: help)
+        sink.report(.error, rule: rule, at: place, message, help: help)
     }
 }

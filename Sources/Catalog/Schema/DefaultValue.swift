@@ -4,29 +4,29 @@ import JSON
 /// `@default`: exactly one of `value`, `expr` and `sql`; a constant must have the column's type.
 enum DefaultValue {
     static func read(
-        _ use: DirectiveUse, for type: ColumnType, isNullable: Bool, enums: [String: EnumType], in file: SourceFile,
+        _ use: DirectiveUse, for type: ColumnType, isNullable: Bool, enums: [String: EnumType],
         sink: inout DiagnosticSink
     ) -> ColumnDefault? {
-        func refuse(_ rule: String, at range: SourceRange, _ message: String, help: String? = nil) -> ColumnDefault? {
-            sink.report(.error, rule: rule, at: range, in: file, message, help: help)
+        func refuse(_ rule: String, at place: Place, _ message: String, help: String? = nil) -> ColumnDefault? {
+            sink.report(.error, rule: rule, at: place, message, help: help)
             return nil
         }
         let given = ["value", "expr", "sql"].filter { use.value($0) != nil }
         guard given.count == 1 else {
             return refuse(
-                "default-arguments", at: use.range, "@default takes exactly one of \"value\", \"expr\" and \"sql\"")
+                "default-arguments", at: use.place, "@default takes exactly one of \"value\", \"expr\" and \"sql\"")
         }
         if let expression = use.string("expr") {
             guard let problem = DefaultExpression.problem(of: expression, for: type) else {
                 return .expression(expression)
             }
-            return refuse("default-expression", at: use.range(of: "expr"), "in the CEL expression: \(problem)")
+            return refuse("default-expression", at: use.place(of: "expr"), "in the CEL expression: \(problem)")
         }
         if let sql = use.string("sql") {
             // A statement could be ended and another one begun.
             if sql.contains(";") || sql.contains("--") || sql.contains("/*") {
                 return refuse(
-                    "default-sql", at: use.range(of: "sql"),
+                    "default-sql", at: use.place(of: "sql"),
                     "a default in SQL is one expression, without \";\" and comments")
             }
             return .sql(sql)
@@ -34,7 +34,8 @@ enum DefaultValue {
         guard let value = use.value("value") else { return nil }
         if value.isNull {
             return isNullable
-                ? nil : refuse("default-type", at: value.range, "the default of a required column cannot be null")
+                ? nil
+                : refuse("default-type", at: use.place(of: "value"), "the default of a required column cannot be null")
         }
         guard let constant = constant(value, as: type, enums: enums) else {
             var help: String?
@@ -43,7 +44,9 @@ enum DefaultValue {
                 help = DidYouMean.help(typed, among: values)
             }
             let expected = type.isList ? "[\(type.scalar.typeName)]" : type.scalar.typeName
-            return refuse("default-type", at: value.range, "the default is not a value of type \(expected)", help: help)
+            return refuse(
+                "default-type", at: use.place(of: "value"), "the default is not a value of type \(expected)", help: help
+            )
         }
         return .constant(json: String(decoding: JSONWriter.canonical(constant), as: UTF8.self))
     }

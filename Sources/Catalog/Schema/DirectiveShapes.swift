@@ -68,20 +68,23 @@ struct DirectiveShape {
 /// A directive whose name, place and arguments have been checked.
 struct DirectiveUse {
     let name: String
-    let range: SourceRange
+    let place: Place
     private let arguments: [Argument]
 
-    init(_ directive: Directive, keeping arguments: [Argument]) {
+    init(_ directive: Directive, keeping arguments: [Argument], in file: SourceFile) {
         name = directive.name.value
         // Up to the name: the marks under a long directive help nobody.
-        range = SourceRange(start: directive.range.start, end: directive.name.range.end)
+        place = Place(
+            range: SourceRange(start: directive.range.start, end: directive.name.range.end), file: file)
         self.arguments = arguments
     }
 
     func value(_ argument: String) -> Value? { arguments.value(of: argument) }
 
     /// Where to point for an argument: at its value, or at the directive when it is absent.
-    func range(of argument: String) -> SourceRange { value(argument)?.range ?? range }
+    func place(of argument: String) -> Place {
+        value(argument).map { Place(range: $0.range, file: place.file) } ?? place
+    }
 
     func string(_ argument: String) -> String? { value(argument)?.stringValue }
 
@@ -101,8 +104,10 @@ struct DirectiveUse {
 
 /// Checks directives against their shapes. What is wrong is reported and left out.
 enum DirectiveChecker {
+    /// - Parameter earlier: those of what the directives extend.
     static func check(
-        _ directives: [Directive], at place: DirectiveLocation, in file: SourceFile, sink: inout DiagnosticSink
+        _ directives: [Directive], at place: DirectiveLocation, in file: SourceFile, after earlier: [DirectiveUse] = [],
+        sink: inout DiagnosticSink
     ) -> [DirectiveUse] {
         var uses: [DirectiveUse] = []
         for directive in directives {
@@ -119,13 +124,13 @@ enum DirectiveChecker {
                     help: "it belongs on \(shape.places.map(\.words).sorted().joined(separator: " or "))")
                 continue
             }
-            if !shape.isRepeatable, uses.contains(where: { $0.name == name }) {
+            if !shape.isRepeatable, (earlier + uses).contains(where: { $0.name == name }) {
                 sink.report(
-                    .error, rule: "repeated-directive", at: range, in: file, "@\(name) stands here more than once")
+                    .error, rule: "repeated-directive", at: range, in: file, "@\(name) is given more than once")
                 continue
             }
             uses.append(
-                DirectiveUse(directive, keeping: checkArguments(of: directive, shape, in: file, sink: &sink)))
+                DirectiveUse(directive, keeping: checkArguments(of: directive, shape, in: file, sink: &sink), in: file))
         }
         return uses
     }

@@ -8,10 +8,10 @@ struct IndexMethod {
 
     /// Nil after a reported problem.
     static func read(
-        _ use: DirectiveUse, _ columns: [Column], in file: SourceFile, sink: inout DiagnosticSink
+        _ use: DirectiveUse, _ columns: [Column], sink: inout DiagnosticSink
     ) -> IndexMethod? {
         func refuse(_ argument: String, _ message: String) -> IndexMethod? {
-            sink.report(.error, rule: "index-type", at: use.range(of: argument), in: file, message)
+            sink.report(.error, rule: "index-type", at: use.place(of: argument), message)
             return nil
         }
         let given = use.enumeration("type")
@@ -34,7 +34,7 @@ struct IndexMethod {
         if given == "GIN", !areDocuments { return refuse("type", "a GIN index is for lists and columns of type Any") }
         if haveDocuments, given == "BTREE" || (given == nil && !areDocuments) {
             sink.report(
-                .error, rule: "index-type", at: use.range, in: file,
+                .error, rule: "index-type", at: use.place,
                 "lists and columns of type Any take a GIN index of their own")
             return nil
         }

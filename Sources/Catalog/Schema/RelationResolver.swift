@@ -43,7 +43,7 @@ struct RelationResolver {
         if open.contains(type.name) {
             let path = (open.drop { $0 != type.name } + [type.name]).joined(separator: " → ")
             sink.report(
-                .error, rule: "key-cycle", at: type.table.range(of: "key"), in: type.file,
+                .error, rule: "key-cycle", at: type.table.place(of: "key"),
                 "the key of \"\(type.name)\" depends on itself: \(path)")
             return nil
         }
@@ -57,11 +57,13 @@ struct RelationResolver {
     private mutating func resolveKey(of type: DeclaredType, sink: inout DiagnosticSink) -> [ColumnShape]? {
         if Self.hasImplicitID(type) { return [ColumnShape(field: "id", type: ColumnType(.uuid), sqlType: nil)] }
         var key: [ColumnShape] = []
-        for name in type.table.names("key") ?? [Name("id", range: type.table.range)] {
-            guard let shapes = columns(named: name, in: type, sink: &sink) else { return nil }
+        for name in type.table.names("key") ?? [Name("id", range: type.table.place.range)] {
+            guard let shapes = columns(named: name, in: type, from: type.table.place.file, sink: &sink) else {
+                return nil
+            }
             if let repeated = shapes.first(where: key.contains) {
                 sink.report(
-                    .error, rule: "repeated-field", at: name.range, in: type.file,
+                    .error, rule: "repeated-field", at: name.range, in: type.table.place.file,
                     "\"\(repeated.field)\" is named more than once")
                 return nil
             }
@@ -69,7 +71,7 @@ struct RelationResolver {
         }
         for shape in key where shape.type.isList || [.any, .vector].contains(shape.type.scalar) {
             sink.report(
-                .error, rule: "key-type", at: type.table.range(of: "key"), in: type.file,
+                .error, rule: "key-type", at: type.table.place(of: "key"),
                 "\"\(shape.field)\" cannot be part of a key: it is a list or of type \(shape.type.scalar.typeName)")
             return nil
         }
@@ -78,7 +80,7 @@ struct RelationResolver {
 
     /// The columns behind a name written in `key`, `fields` or `references`: a column, or all of a reference.
     mutating func columns(
-        named name: Name, in type: DeclaredType, sink: inout DiagnosticSink, from file: SourceFile? = nil
+        named name: Name, in type: DeclaredType, from file: SourceFile, sink: inout DiagnosticSink
     ) -> [ColumnShape]? {
         if let field = type.field(named: name.value) {
             switch field.kind {
@@ -96,7 +98,7 @@ struct RelationResolver {
         }
         guard !sink.isLost(name.value) else { return nil }
         sink.report(
-            .error, rule: "unknown-field", at: name.range, in: file ?? type.file,
+            .error, rule: "unknown-field", at: name.range, in: file,
             "\"\(type.name)\" has no field \"\(name.value)\"",
             help: DidYouMean.help(name.value, among: type.fields.map(\.name)))
         return nil
@@ -112,15 +114,17 @@ struct RelationResolver {
         }
         guard !target.isView else {
             sink.report(
-                .error, rule: "view", at: field.typeRange, in: type.file,
+                .error, rule: "view", at: field.typePlace,
                 "\"\(field.name)\" cannot refer to \"\(typeName)\": a view has no key")
             return nil
         }
         let ref = field.directive("ref")
         var targets: [ColumnShape] = []
-        if let references = ref?.names("references") {
+        if let ref, let references = ref.names("references") {
             for name in references {
-                guard let shapes = columns(named: name, in: target, sink: &sink, from: type.file) else { return nil }
+                guard let shapes = columns(named: name, in: target, from: ref.place.file, sink: &sink) else {
+                    return nil
+                }
                 targets += shapes
             }
         } else {
@@ -130,11 +134,11 @@ struct RelationResolver {
         let names =
             ref?.names("fields")
             ?? targets.map {
-                Name(GeneratedNames.foreignKeyField(reference: field.name, target: $0.field), range: field.nameRange)
+                Name(GeneratedNames.foreignKeyField(reference: field.name, target: $0.field), range: field.place.range)
             }
         guard names.count == targets.count else {
             sink.report(
-                .error, rule: "ref-count", at: ref?.range(of: "fields") ?? field.nameRange, in: type.file,
+                .error, rule: "ref-count", at: ref?.place(of: "fields") ?? field.place,
                 "@ref names \(names.count) of its own fields, but \(targets.count) of \"\(typeName)\""
                     + " (\(targets.map(\.field).joined(separator: ", ")))")
             return nil
@@ -145,7 +149,7 @@ struct RelationResolver {
             let declaredField = type.field(named: name.value)
             if let declaredField, !Self.fits(declaredField, shape) {
                 sink.report(
-                    .error, rule: "ref-type", at: declaredField.nameRange, in: type.file,
+                    .error, rule: "ref-type", at: declaredField.place,
                     "\"\(name.value)\" is the foreign key of \"\(field.name)\" and must have the type of"
                         + " \"\(typeName).\(shape.field)\", \(shape.type.scalar.typeName)")
                 return nil

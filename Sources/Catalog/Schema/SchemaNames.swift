@@ -17,26 +17,26 @@ enum SchemaNames {
     /// Tables, indexes and types of a Postgres schema share their names.
     private static func checkSQL(_ schema: Schema, _ declared: DeclaredSchema, sink: inout DiagnosticSink) {
         var owners: [String: String] = [:]
-        func claim(_ name: String, for owner: String, at range: SourceRange, in file: SourceFile) {
+        func claim(_ name: String, for owner: String, at place: Place) {
             if name.utf8.count > SQLName.bytesMax {
                 sink.report(
-                    .error, rule: "name-too-long", at: range, in: file,
+                    .error, rule: "name-too-long", at: place,
                     "\(owner) would be \"\(name)\" in Postgres, longer than \(SQLName.bytesMax) bytes")
             } else if let other = owners[name] {
                 sink.report(
-                    .error, rule: "sql-name-clash", at: range, in: file,
+                    .error, rule: "sql-name-clash", at: place,
                     "\(owner) and \(other) are both \"\(name)\" in Postgres", help: "name one of them yourself")
             }
             owners[name] = owner
         }
         for table in schema.tables {
             guard let type = declared.type(named: table.typeName) else { continue }
-            claim(table.name, for: "table \(type.name)", at: type.nameRange, in: type.file)
+            claim(table.name, for: "table \(type.name)", at: type.place)
             for unique in table.uniques {
-                claim(unique.name, for: "a @unique of \(type.name)", at: type.nameRange, in: type.file)
+                claim(unique.name, for: "a @unique of \(type.name)", at: type.place)
             }
             for index in table.indexes {
-                claim(index.name, for: "an index of \(type.name)", at: type.nameRange, in: type.file)
+                claim(index.name, for: "an index of \(type.name)", at: type.place)
             }
             var constraints: Set<String> = []
             for reference in table.references where !constraints.insert(reference.constraintName).inserted {
@@ -48,7 +48,7 @@ enum SchemaNames {
         }
         for (name, place) in declared.enumPlaces.sorted(by: { $0.key < $1.key }) {
             guard let type = schema.enums[name] else { continue }
-            claim(type.name, for: "enum \(name)", at: place.range, in: place.file)
+            claim(type.name, for: "enum \(name)", at: place)
         }
     }
 
@@ -88,8 +88,8 @@ enum SchemaNames {
                 suffixes.contains(String(name[name.index(after: separator)...]))
             else { continue }
             sink.report(
-                .error, rule: "generated-name-clash", at: type.field(named: name)?.nameRange ?? type.nameRange,
-                in: type.file, "\"\(name)\" is also generated from \"\(name[..<separator])\"")
+                .error, rule: "generated-name-clash", at: type.field(named: name)?.place ?? type.place,
+                "\"\(name)\" is also generated from \"\(name[..<separator])\"")
         }
         var taken = own
         let relations =
@@ -97,8 +97,8 @@ enum SchemaNames {
             + schema.manyToManyRelations(ofType: table.typeName).map { ($0.name, $0.join.typeName) }
         for (name, source) in relations where !taken.insert(name).inserted {
             sink.report(
-                .error, rule: "generated-name-clash", at: type.field(named: name)?.nameRange ?? type.nameRange,
-                in: type.file, "\"\(type.name)\" would have two fields \"\(name)\", one generated because of \(source)")
+                .error, rule: "generated-name-clash", at: type.field(named: name)?.place ?? type.place,
+                "\"\(type.name)\" would have two fields \"\(name)\", one generated because of \(source)")
         }
     }
 
@@ -115,7 +115,7 @@ enum SchemaNames {
             let field = type.field(named: reference.field)
             sink.report(
                 .error, rule: "ref-not-unique",
-                at: field?.directive("ref")?.range(of: "references") ?? type.nameRange, in: type.file,
+                at: field?.directive("ref")?.place(of: "references") ?? type.place,
                 "\(reference.targetFields.joined(separator: ", ")) of \"\(target.typeName)\" is neither its key nor unique",
                 help: "add @unique there")
         }
@@ -141,6 +141,6 @@ extension DiagnosticSink {
     fileprivate mutating func report(
         _ severity: Diagnostic.Severity, rule: String, in type: DeclaredType, _ message: String, help: String? = nil
     ) {
-        report(severity, rule: rule, at: type.nameRange, in: type.file, message, help: help)
+        report(severity, rule: rule, at: type.place, message, help: help)
     }
 }

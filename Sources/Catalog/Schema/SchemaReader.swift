@@ -1,12 +1,13 @@
 import GraphQLLanguage
 
-/// The first stage: what the files declare, names unique, directives checked, nothing resolved between types yet.
+/// The first stage: what the files declare, extensions merged, names unique, directives checked, nothing resolved between
+/// types yet.
 struct DeclaredSchema {
     /// In the order of files and definitions.
     var types: [DeclaredType] = []
     var enums: [String: EnumType] = [:]
     /// Where each enum stands, for later diagnostics.
-    var enumPlaces: [String: (file: SourceFile, range: SourceRange)] = [:]
+    var enumPlaces: [String: Place] = [:]
     private var positions: [String: Int] = [:]
 
     func type(named name: String) -> DeclaredType? {
@@ -21,8 +22,8 @@ struct DeclaredSchema {
 
 struct DeclaredType {
     let name: String
-    let nameRange: SourceRange
-    let file: SourceFile
+    /// Its name's, in the definition; fields and directives may stand in extensions, in other files.
+    let place: Place
     /// `@table` or `@view`.
     let table: DirectiveUse
     /// `@unique` and `@index` of the type, in order.
@@ -44,8 +45,9 @@ struct DeclaredField {
     }
 
     let name: String
-    let nameRange: SourceRange
-    let typeRange: SourceRange
+    /// Its name's.
+    let place: Place
+    let typePlace: Place
     let kind: Kind
     let isNullable: Bool
     let directives: [DirectiveUse]
@@ -56,10 +58,31 @@ struct DeclaredField {
 }
 
 struct SchemaReader {
+    /// With the position in `objects` or `enums`.
+    private enum Kind {
+        case object(Int)
+        case `enum`(Int)
+
+        var words: String {
+            switch self {
+            case .object: "a type"
+            case .enum: "an enum"
+            }
+        }
+    }
+
+    /// A definition or an extension of it.
+    private typealias Part<Node> = (node: Node, file: SourceFile)
+
     private var schema = DeclaredSchema()
-    private var objects: [(node: ObjectTypeDefinition, file: SourceFile)] = []
-    /// Names of all types, for duplicates; value: where it stood first.
-    private var places: [String: String] = [:]
+    /// Of each type the definition, then its extensions in the order of the files.
+    private var objects: [[Part<ObjectTypeDefinition>]] = []
+    private var enums: [[Part<EnumTypeDefinition>]] = []
+    private var extensions: [Part<Definition>] = []
+    /// Of all types by name: where it is defined, for duplicates, and where it is kept.
+    private var places: [String: (text: String, kind: Kind)] = [:]
+    /// Names of types whose definition was refused.
+    private var refused: Set<String> = []
     /// Types that seem unknown may stand in a file that did not parse.
     private var isIncomplete = false
 
@@ -73,10 +96,10 @@ struct SchemaReader {
             }
             for definition in document.definitions { reader.collect(definition, in: file, sink: &sink) }
         }
-        let objectNames = Set(reader.objects.map(\.node.name.value))
-        for (node, file) in reader.objects {
-            reader.read(node, in: file, objectNames: objectNames, sink: &sink)
-        }
+        for (definition, file) in reader.extensions { reader.extend(definition, in: file, sink: &sink) }
+        for parts in reader.enums { reader.read(parts, sink: &sink) }
+        let objectNames = Set(reader.objects.map { $0[0].node.name.value })
+        for parts in reader.objects { reader.read(parts, objectNames: objectNames, sink: &sink) }
         return reader.schema
     }
 
@@ -85,16 +108,13 @@ struct SchemaReader {
         func refuse(_ what: String, help: String? = nil) {
             sink.report(.error, rule: "definition-not-offered", at: range, in: file, what, help: help)
         }
-        if definition.isExtension {
-            return refuse("`extend` is not offered; write the whole definition in one place")
-        }
         switch definition {
+        case .object where definition.isExtension, .enum where definition.isExtension:
+            extensions.append((definition, file))
         case .object(let node):
-            guard declare(node.name, in: file, sink: &sink) else { return }
-            objects.append((node, file))
+            if declare(node.name, .object(objects.count), in: file, sink: &sink) { objects.append([(node, file)]) }
         case .enum(let node):
-            guard declare(node.name, in: file, sink: &sink) else { return }
-            read(node, in: file, sink: &sink)
+            if declare(node.name, .enum(enums.count), in: file, sink: &sink) { enums.append([(node, file)]) }
         case .operation, .fragment:
             sink.report(
                 .error, rule: "operation-in-schema", at: range, in: file,
@@ -108,32 +128,77 @@ struct SchemaReader {
         }
     }
 
-    private mutating func declare(_ name: Name, in file: SourceFile, sink: inout DiagnosticSink) -> Bool {
+    /// Puts an extension (GraphQL specification §3.6.3, §3.9.2) behind what it extends, wherever that stands.
+    private mutating func extend(_ definition: Definition, in file: SourceFile, sink: inout DiagnosticSink) {
+        guard let name = definition.name else { return }
+        switch (definition, places[name.value]?.kind) {
+        case (.object(let node), .object(let position)?): return objects[position].append((node, file))
+        case (.enum(let node), .enum(let position)?): return enums[position].append((node, file))
+        case (_, let kind?):
+            sink.report(
+                .error, rule: "extension-kind", at: name.range, in: file,
+                "\"\(name.value)\" is \(kind.words), so it is extended as one")
+        case (_, nil):
+            // It may stand in a file that did not parse, or have been refused.
+            if isIncomplete || refused.contains(name.value) { break }
+            sink.report(
+                .error, rule: "unknown-type", at: name.range, in: file, "there is no type \"\(name.value)\" to extend",
+                help: Self.rootTypes.contains(name.value)
+                    ? Self.rootTypesHelp : DidYouMean.help(name.value, among: places.keys.sorted()))
+        }
+        if case .object(let node) = definition {
+            for field in node.fields { sink.lose(field: field.name.value) }
+        }
+    }
+
+    private static let rootTypes: Set<String> = ["Query", "Mutation", "Subscription"]
+    private static let rootTypesHelp =
+        "root fields are generated; those of custom resolvers stand in a schema of their own"
+
+    private mutating func declare(
+        _ name: Name, _ kind: Kind, in file: SourceFile, sink: inout DiagnosticSink
+    ) -> Bool {
         let text = name.value
         func refuse(_ rule: String, _ message: String, help: String? = nil) -> Bool {
             sink.report(.error, rule: rule, at: name.range, in: file, message, help: help)
+            refused.insert(text)
             return false
         }
-        if ["Query", "Mutation", "Subscription"].contains(text) {
-            return refuse(
-                "definition-not-offered",
-                "type \(text): root fields are generated; those of custom resolvers stand in a schema of their own")
+        if Self.rootTypes.contains(text) {
+            return refuse("definition-not-offered", "type \(text): \(Self.rootTypesHelp)")
         }
         if ScalarType.named(text) != nil || text == "ID" {
             return refuse("reserved-name", "\"\(text)\" is the name of a scalar")
         }
         if text.hasPrefix("_") { return refuse("reserved-name", "names that begin with \"_\" are reserved") }
         if let first = places[text] {
-            return refuse("duplicate-type", "type \"\(text)\" is declared more than once", help: "first in \(first)")
+            return refuse(
+                "duplicate-type", "type \"\(text)\" is declared more than once", help: "first in \(first.text)")
         }
-        places[text] = "\(file.path):\(file.location(at: name.range.start).line)"
+        places[text] = ("\(file.path):\(file.location(at: name.range.start).line)", kind)
         return true
     }
 
-    private mutating func read(_ node: EnumTypeDefinition, in file: SourceFile, sink: inout DiagnosticSink) {
-        _ = DirectiveChecker.check(node.directives, at: .enum, in: file, sink: &sink)
+    private mutating func read(_ parts: [Part<EnumTypeDefinition>], sink: inout DiagnosticSink) {
         var values: [String] = []
-        for value in node.values {
+        for (node, file) in parts {
+            _ = DirectiveChecker.check(node.directives, at: .enum, in: file, sink: &sink)
+            read(node.values, into: &values, in: file, sink: &sink)
+        }
+        let (node, file) = parts[0]
+        let name = node.name.value
+        if values.isEmpty {
+            sink.report(.error, rule: "empty-type", at: node.name.range, in: file, "enum \"\(name)\" has no values")
+        }
+        schema.enums[name] = EnumType(typeName: name, name: GeneratedNames.snakeCase(name), values: values)
+        schema.enumPlaces[name] = Place(range: node.name.range, file: file)
+    }
+
+    private func read(
+        _ definitions: [EnumValueDefinition], into values: inout [String], in file: SourceFile,
+        sink: inout DiagnosticSink
+    ) {
+        for value in definitions {
             _ = DirectiveChecker.check(value.directives, at: .enumValue, in: file, sink: &sink)
             if values.contains(value.name.value) {
                 sink.report(
@@ -147,41 +212,38 @@ struct SchemaReader {
                 values.append(value.name.value)
             }
         }
-        if values.isEmpty {
-            sink.report(
-                .error, rule: "empty-type", at: node.name.range, in: file, "enum \"\(node.name.value)\" has no values")
-        }
-        let name = node.name.value
-        schema.enums[name] = EnumType(typeName: name, name: GeneratedNames.snakeCase(name), values: values)
-        schema.enumPlaces[name] = (file, node.name.range)
     }
 
     private mutating func read(
-        _ node: ObjectTypeDefinition, in file: SourceFile, objectNames: Set<String>, sink: inout DiagnosticSink
+        _ parts: [Part<ObjectTypeDefinition>], objectNames: Set<String>, sink: inout DiagnosticSink
     ) {
-        let directives = DirectiveChecker.check(node.directives, at: .object, in: file, sink: &sink)
-        if let interface = node.interfaces.first {
-            sink.report(
-                .error, rule: "definition-not-offered", at: interface.range, in: file, "interfaces are not offered")
-        }
+        var directives: [DirectiveUse] = []
         var fields: [DeclaredField] = []
-        for field in node.fields {
-            if fields.contains(where: { $0.name == field.name.value }) {
+        for (node, file) in parts {
+            directives += DirectiveChecker.check(
+                node.directives, at: .object, in: file, after: directives, sink: &sink)
+            if let interface = node.interfaces.first {
                 sink.report(
-                    .error, rule: "duplicate-field", at: field.name.range, in: file,
-                    "field \"\(field.name.value)\" is declared more than once")
-            } else if let declared = read(field, in: file, objectNames: objectNames, sink: &sink) {
-                fields.append(declared)
+                    .error, rule: "definition-not-offered", at: interface.range, in: file, "interfaces are not offered")
+            }
+            for field in node.fields {
+                if fields.contains(where: { $0.name == field.name.value }) {
+                    sink.report(
+                        .error, rule: "duplicate-field", at: field.name.range, in: file,
+                        "field \"\(field.name.value)\" is declared more than once")
+                } else if let declared = read(field, in: file, objectNames: objectNames, sink: &sink) {
+                    fields.append(declared)
+                }
             }
         }
+        let (node, file) = parts[0]
         let kinds = directives.filter { $0.name == "table" || $0.name == "view" }
         if kinds.count > 1 {
-            sink.report(
-                .error, rule: "view", at: kinds[1].range, in: file, "a type is either a @table or a @view, not both")
+            sink.report(.error, rule: "view", at: kinds[1].place, "a type is either a @table or a @view, not both")
         }
         guard let table = kinds.first else {
             // A misspelt @table was reported as such.
-            if node.directives.allSatisfy({ DirectiveShape.named($0.name.value) != nil }) {
+            if parts.flatMap({ $0.node.directives }).allSatisfy({ DirectiveShape.named($0.name.value) != nil }) {
                 sink.report(
                     .error, rule: "missing-table", at: node.name.range, in: file,
                     "type \"\(node.name.value)\" has no @table", help: "every type is a table or a view: add @table")
@@ -191,7 +253,7 @@ struct SchemaReader {
         }
         schema.add(
             DeclaredType(
-                name: node.name.value, nameRange: node.name.range, file: file, table: table,
+                name: node.name.value, place: Place(range: node.name.range, file: file), table: table,
                 directives: directives.filter { $0.name != "table" && $0.name != "view" }, fields: fields))
     }
 
@@ -245,7 +307,8 @@ struct SchemaReader {
                         typeName, among: ScalarType.names + schema.enums.keys.sorted() + objectNames.sorted()))
         }
         return DeclaredField(
-            name: name, nameRange: node.name.range, typeRange: node.type.range, kind: kind,
-            isNullable: !node.type.isNonNull, directives: directives)
+            name: name, place: Place(range: node.name.range, file: file),
+            typePlace: Place(range: node.type.range, file: file), kind: kind, isNullable: !node.type.isNonNull,
+            directives: directives)
     }
 }

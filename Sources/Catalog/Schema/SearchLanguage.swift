@@ -13,10 +13,10 @@ enum SearchLanguage {
 
     /// Nil after a reported problem.
     static func read(
-        _ use: DirectiveUse, for column: ColumnType, in type: DeclaredType, sink: inout DiagnosticSink
+        _ use: DirectiveUse, for column: ColumnType, sink: inout DiagnosticSink
     ) -> String? {
         func refuse(_ argument: String, _ message: String, help: String? = nil) -> String? {
-            sink.report(.error, rule: "searchable", at: use.range(of: argument), in: type.file, message, help: help)
+            sink.report(.error, rule: "searchable", at: use.place(of: argument), message, help: help)
             return nil
         }
         guard column == ColumnType(.string) else { return refuse("", "@searchable is for fields of type String") }

@@ -45,7 +45,7 @@ struct TableBuilder {
         for shape in key where columns.contains(where: { $0.field == shape.field && $0.isNullable }) {
             let field = type.field(named: shape.field) ?? type.fields.first { shape.field.hasPrefix($0.name) }
             report(
-                "nullable-key", at: field?.typeRange ?? type.table.range, &sink,
+                "nullable-key", at: field?.typePlace ?? type.table.place, &sink,
                 "\"\(shape.field)\" is part of the key and must be required: add \"!\"")
         }
         checkColumnNames(&sink)
@@ -79,7 +79,7 @@ struct TableBuilder {
         guard let first = languages.first, let other = languages.first(where: { $0.1 != first.1 }) else { return }
         let field = type.field(named: other.0.field)
         report(
-            "searchable", at: field?.directive("searchable")?.range ?? type.nameRange, &sink,
+            "searchable", at: field?.directive("searchable")?.place ?? type.place, &sink,
             "\"\(other.0.field)\" is read as \(other.1) and \"\(first.0.field)\" as \(first.1)",
             help: "all searchable fields of a type have one language")
     }
@@ -87,7 +87,7 @@ struct TableBuilder {
     private mutating func addColumn(_ field: DeclaredField, _ columnType: ColumnType, _ sink: inout DiagnosticSink) {
         if let ref = field.directive("ref") {
             report(
-                "ref-on-column", at: ref.range, &sink, "@ref belongs on a field of a table type",
+                "ref-on-column", at: ref.place, &sink, "@ref belongs on a field of a table type",
                 help: "\"\(field.name)\" is a column")
         }
         let col = field.directive("col")
@@ -95,27 +95,27 @@ struct TableBuilder {
         if let text = col?.string("dataType"), let col {
             if dataType == nil {
                 report(
-                    "data-type", at: col.range(of: "dataType"), &sink,
+                    "data-type", at: col.place(of: "dataType"), &sink,
                     "SQL type \"\(text)\" is not offered for \(columnType.scalar.typeName)",
                     help: ColumnDataType.names(for: columnType.scalar).isEmpty
                         ? nil : "offered: \(ColumnDataType.names(for: columnType.scalar).joined(separator: ", "))")
             } else if dataType?.isSerial == true, columnType.isList || field.isNullable {
-                report("data-type", at: col.range(of: "dataType"), &sink, "a serial column is required and no list")
+                report("data-type", at: col.place(of: "dataType"), &sink, "a serial column is required and no list")
             }
         }
         checkSize(field, columnType, &sink)
         var defaultValue: ColumnDefault?
         if let use = field.directive("default") {
             defaultValue = DefaultValue.read(
-                use, for: columnType, isNullable: field.isNullable, enums: enums, in: type.file, sink: &sink)
+                use, for: columnType, isNullable: field.isNullable, enums: enums, sink: &sink)
             if dataType?.isSerial == true {
-                report("default-arguments", at: use.range, &sink, "a serial column has its default already")
+                report("default-arguments", at: use.place, &sink, "a serial column has its default already")
             }
         }
         if dataType?.isSerial == true { defaultValue = .sql("nextval") }
         var language: String?
         if let searchable = field.directive("searchable") {
-            language = SearchLanguage.read(searchable, for: columnType, in: type, sink: &sink)
+            language = SearchLanguage.read(searchable, for: columnType, sink: &sink)
         }
         columns.append(
             Column(
@@ -131,11 +131,11 @@ struct TableBuilder {
         guard let col, let size = col.value("size")?.intValue else {
             if columnType.scalar == .vector, col?.string("dataType") == nil {
                 report(
-                    "data-type", at: field.typeRange, &sink, "a Vector needs its length: @col(size: …)")
+                    "data-type", at: field.typePlace, &sink, "a Vector needs its length: @col(size: …)")
             }
             return
         }
-        let place = col.range(of: "size")
+        let place = col.place(of: "size")
         switch columnType.scalar {
         case _ where col.string("dataType") != nil:
             report("data-type", at: place, &sink, "give either \"size\" or \"dataType\"")
@@ -157,7 +157,7 @@ struct TableBuilder {
         for name in ["col", "default"] {
             if let use = field.directive(name) {
                 report(
-                    "directive-on-reference", at: use.range, &sink, "@\(name) cannot stand on a reference",
+                    "directive-on-reference", at: use.place, &sink, "@\(name) cannot stand on a reference",
                     help: "declare its column as a field, such as"
                         + " \"\(GeneratedNames.foreignKeyField(reference: field.name, target: "id"))\", and put it there"
                 )
@@ -168,7 +168,7 @@ struct TableBuilder {
             if let index = columns.firstIndex(where: { $0.field == column.local.field }) {
                 guard columns[index].type == column.local.type else {
                     report(
-                        "ref-type", at: field.nameRange, &sink,
+                        "ref-type", at: field.place, &sink,
                         "\"\(column.local.field)\" is already the foreign key of another reference, of another type")
                     return
                 }
@@ -201,7 +201,7 @@ struct TableBuilder {
             return
         }
         report(
-            "reference-nullability", at: field.typeRange, &sink,
+            "reference-nullability", at: field.typePlace, &sink,
             "\"\(field.name)\" is \(field.isNullable ? "optional, but its columns are required" : "required, but a column of it is optional")",
             help: "give both sides \"!\" or neither: \(declared.map(\.name).joined(separator: ", "))")
     }
@@ -220,27 +220,27 @@ struct TableBuilder {
     private func checkColumnNames(_ sink: inout DiagnosticSink) {
         var fields: [String: String] = [:]
         for column in columns {
-            let range = type.field(named: column.field)?.nameRange ?? type.nameRange
+            let place = type.field(named: column.field)?.place ?? type.place
             if let other = fields.updateValue(column.field, forKey: column.name) {
                 report(
-                    "sql-name-clash", at: range, &sink,
+                    "sql-name-clash", at: place, &sink,
                     "\"\(column.field)\" and \"\(other)\" are both the SQL column \"\(column.name)\"",
                     help: "give one of them @col(name: …)")
             }
             if column.name.utf8.count > SQLName.bytesMax {
                 report(
-                    "name-too-long", at: range, &sink,
+                    "name-too-long", at: place, &sink,
                     "SQL column \"\(column.name)\" is longer than \(SQLName.bytesMax) bytes",
                     help: "give it @col(name: …)")
             }
             if Self.systemColumns.contains(column.name) {
                 report(
-                    "reserved-name", at: range, &sink, "\"\(column.name)\" is a system column of Postgres",
+                    "reserved-name", at: place, &sink, "\"\(column.name)\" is a system column of Postgres",
                     help: "give it @col(name: …)")
             }
         }
         if columns.count > Self.columnsMax {
-            report("too-many-columns", at: type.nameRange, &sink, "a table has \(Self.columnsMax) columns at most")
+            report("too-many-columns", at: type.place, &sink, "a table has \(Self.columnsMax) columns at most")
         }
     }
 
@@ -249,7 +249,7 @@ struct TableBuilder {
         guard let name = use.string(argument) else { return nil }
         if name.utf8.count > SQLName.bytesMax || name.utf8.contains(0) {
             report(
-                "name-too-long", at: use.range(of: argument), &sink,
+                "name-too-long", at: use.place(of: argument), &sink,
                 "a name in Postgres has \(SQLName.bytesMax) bytes at most")
             return nil
         }
@@ -265,7 +265,7 @@ struct TableBuilder {
             && name.utf8.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || $0 == 0x5F }
         if !isName {
             report(
-                "invalid-name", at: type.table.range(of: argument), &sink,
+                "invalid-name", at: type.table.place(of: argument), &sink,
                 "\"\(name)\" is not a name: letters, digits and \"_\", beginning with a letter")
             return nil
         }
@@ -273,8 +273,8 @@ struct TableBuilder {
     }
 
     private func report(
-        _ rule: String, at range: SourceRange, _ sink: inout DiagnosticSink, _ message: String, help: String? = nil
+        _ rule: String, at place: Place, _ sink: inout DiagnosticSink, _ message: String, help: String? = nil
     ) {
-        sink.report(.error, rule: rule, at: range, in: type.file, message, help: help)
+        sink.report(.error, rule: rule, at: place, message, help: help)
     }
 }

@@ -5,47 +5,47 @@ import GraphQLLanguage
 /// Its SQL stands in the FROM of the queries; a view by name is one that the database has.
 enum ViewBuilder {
     static func view(_ type: DeclaredType, sink: inout DiagnosticSink) -> Table.View {
-        func report(_ rule: String, at range: SourceRange, _ message: String, help: String? = nil) {
-            sink.report(.error, rule: rule, at: range, in: type.file, message, help: help)
+        func report(_ rule: String, at place: Place, _ message: String, help: String? = nil) {
+            sink.report(.error, rule: rule, at: place, message, help: help)
         }
         for field in type.fields {
             for name in ["default", "searchable", "index"] {
                 guard let use = field.directive(name) else { continue }
-                report("view", at: use.range, "@\(name) cannot stand in a view")
+                report("view", at: use.place, "@\(name) cannot stand in a view")
             }
             if let use = field.directive("unique"), case .column = field.kind {
-                report("view", at: use.range, "in a view @unique can only say that a reference is one-to-one")
+                report("view", at: use.place, "in a view @unique can only say that a reference is one-to-one")
             }
             if !field.isNullable {
                 sink.report(
-                    .warning, rule: "view-nullability", at: field.typeRange, in: type.file,
+                    .warning, rule: "view-nullability", at: field.typePlace,
                     "\"\(field.name)\" can be null all the same: nothing holds a view to \"!\"")
             }
         }
         if let use = type.directives.first {
-            report("view", at: use.range, "@\(use.name) on a view is not offered", help: "put it on the tables below")
+            report("view", at: use.place, "@\(use.name) on a view is not offered", help: "put it on the tables below")
         }
         guard let sql = type.table.string("sql") else { return .named }
-        let place = type.table.range(of: "sql")
+        let sqlPlace = type.table.place(of: "sql")
         if type.table.value("name") != nil {
-            report("view", at: place, "a view has either \"name\" or \"sql\"")
+            report("view", at: sqlPlace, "a view has either \"name\" or \"sql\"")
         }
         do {
             let scan = try NativeSQLScanner.scan(sql)
             let words = ["SELECT", "TABLE", "VALUES", "WITH"]
             if !words.contains(scan.firstWord.uppercased()) {
-                report("view", at: place, "the SQL of a view must begin with \(words.joined(separator: ", "))")
+                report("view", at: sqlPlace, "the SQL of a view must begin with \(words.joined(separator: ", "))")
             }
             var text = ""
             for piece in scan.pieces {
                 switch piece {
                 case .text(let part): text += part
-                case .parameter: report("view", at: place, "the SQL of a view has no parameters")
+                case .parameter: report("view", at: sqlPlace, "the SQL of a view has no parameters")
                 }
             }
             return .sql(text)
         } catch {
-            report("view", at: place, error.message)
+            report("view", at: sqlPlace, error.message)
             return .sql(sql)
         }
     }

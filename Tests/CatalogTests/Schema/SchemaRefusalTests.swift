@@ -21,7 +21,8 @@ struct Refusal: Sendable, CustomTestStringConvertible {
 
 @Suite("Every misuse of the schema language is refused at its place")
 struct SchemaRefusalTests {
-    static let all = definitions + directives + fields + keys + references + defaults + constraints + names
+    static let all =
+        definitions + extensions + directives + fields + keys + references + defaults + constraints + names
 
     @Test(arguments: all)
     func refuses(_ refusal: Refusal) throws {
@@ -44,7 +45,6 @@ struct SchemaRefusalTests {
 
     static let definitions = [
         Refusal("syntax", "type A @table { a: «}»", "Expected"),
-        Refusal("definition-not-offered", "type A @table { a: Int }\nextend type «A» { b: Int }", "`extend`"),
         Refusal("definition-not-offered", "type A @table { a: Int }\nscalar «Money»", "custom scalars"),
         Refusal("definition-not-offered", "type A @table { a: Int }\ninterface «I» { a: Int }", "interfaces"),
         Refusal("definition-not-offered", "type A implements «I» @table { a: Int }", "interfaces"),
@@ -64,6 +64,35 @@ struct SchemaRefusalTests {
         Refusal(
             "name-too-long", "enum E { B «\(String(repeating: "A", count: 64))» }\ntype T @table { e: E }", "63 bytes"),
         Refusal("missing-table", "type «A» { a: Int }", "no @table"),
+    ]
+
+    static let extensions = [
+        Refusal(
+            "unknown-type", "type Movie @table { a: Int }\nextend type «Movi» { b: Int }", "\"Movi\" to extend",
+            help: "\"Movie\""),
+        Refusal(
+            "unknown-type", "type A @table { a: Int }\nextend type «Query» { b: Int }", "\"Query\" to extend",
+            help: "custom resolvers"),
+        Refusal("extension-kind", "type A @table { a: Int }\nextend enum «A» { B }", "\"A\" is a type"),
+        Refusal(
+            "extension-kind", "enum E { A }\ntype T @table { e: E }\nextend type «E» { b: Int }", "\"E\" is an enum"),
+        Refusal("duplicate-field", "extend type A { «a»: Int }\ntype A @table { a: Int }", "more than once"),
+        Refusal(
+            "duplicate-field", "type A @table { n: Int }\nextend type A { a: Int }\nextend type A { «a»: Int }",
+            "more than once"),
+        Refusal(
+            "repeated-directive", "type A @table { a: Int }\nextend type A «@table»(name: \"b\")", "more than once"),
+        Refusal("view", "type A @table { a: Int }\nextend type A «@view»", "not both"),
+        Refusal(
+            "unknown-field", "type A @table { title: Int }\nextend type A @index(fields: [«\"titel\"»])", "\"titel\"",
+            help: "\"title\""),
+        Refusal("unknown-type", "type A @table { a: Int }\nextend type A { b: «Strin» }", "\"Strin\""),
+        Refusal("definition-not-offered", "type A @table { a: Int }\nextend type A implements «I»", "interfaces"),
+        Refusal(
+            "definition-not-offered", "type A @table { a: Int }\nextend scalar «UUID» @deprecated", "custom scalars"),
+        Refusal(
+            "duplicate-enum-value", "enum E { A }\ntype T @table { e: E }\nextend enum E { «A» }", "more than once"),
+        Refusal("reserved-name", "type «_A» @table { a: Int }\nextend type _A { b: Int }", "reserved"),
     ]
 
     static let directives = [
@@ -119,6 +148,8 @@ struct SchemaRefusalTests {
         Refusal("unknown-type", "type Movie @table { a: «Movi» }", "\"Movi\"", help: "\"Movie\""),
         Refusal(
             "data-type", "type A @table { a: Int @col(dataType: «\"text\"») }", "not offered for Int", help: "smallint"),
+        Refusal(
+            "data-type", "type A @table { a: [Int] @col(dataType: «\"text[]\"») }", "for [Int!]", help: "smallint[]"),
         Refusal("data-type", "type A @table { a: Float @col(dataType: «\"numeric(x)\"») }", "not offered"),
         Refusal("data-type", "type A @table { a: Int @col(dataType: «\"serial\"») }", "serial column"),
         Refusal("data-type", "type A @table { a: Int @col(size: «3») }", "Vector"),
@@ -221,7 +252,7 @@ struct SchemaRefusalTests {
 
     static let names = [
         Refusal("invalid-name", "type A @table(singular: «\"a-b\"») { a: Int }", "not a name"),
-        Refusal("plural-clash", "type «Series» @table { a: Int }", "\"series\"", help: "plural"),
+        Refusal("plural-clash", "type «Series» @table(plural: \"series\") { a: Int }", "\"series\"", help: "plural"),
         Refusal(
             "root-field-clash", "type Movie @table { a: Int }\ntype «Movies» @table(plural: \"moviesList\") { a: Int }",
             "\"movies\""),
@@ -247,6 +278,41 @@ struct SchemaRefusalTests {
         // B may be in the file that did not parse, so it is not called unknown.
         #expect(sink.diagnostics.map(\.rule) == ["ref-on-column", "syntax"])
         #expect(sink.diagnostics.map(\.file) == ["a.gql", "b.gql"])
+    }
+
+    @Test func whatIsWrongInAnExtensionIsToldInItsFile() {
+        var sink = DiagnosticSink()
+        _ = SchemaCompiler.compile(
+            files: [
+                SourceFile(
+                    path: "a.gql",
+                    text:
+                        "extend type T @index(fields: [\"x\"]) {\n a: Int @col(dataType: \"text\")\n b: T @ref(references: [\"y\"])\n"
+                        + " c: Int @default(value: 1.5) @index(type: GIN)\n d: Int @searchable\n a_max: Int\n}"),
+                SourceFile(path: "b.gql", text: "type T @table { n: Int }"),
+            ], sink: &sink)
+        #expect(
+            sink.diagnostics.map { "\($0.file):\($0.line) \($0.rule)" } == [
+                "a.gql:1 unknown-field", "a.gql:2 data-type", "a.gql:3 unknown-field", "a.gql:4 default-type",
+                "a.gql:4 index-type", "a.gql:5 searchable", "a.gql:6 generated-name-clash",
+            ])
+    }
+
+    @Test func theFieldsOfARefusedExtensionAreNoFurtherProblem() {
+        let errors = CatalogHarness.errors(
+            "query Q @auth(level: USER) { movies { subtitle } }",
+            schema: CatalogHarness.schema + "\nextend type Movi { subtitle: String }")
+        #expect(errors.count == 1 && errors[0].contains("unknown-type: there is no type \"Movi\""), "\(errors)")
+    }
+
+    @Test func anExtensionOfATypeInABrokenFileIsNotCalledUnknown() {
+        var sink = DiagnosticSink()
+        _ = SchemaCompiler.compile(
+            files: [
+                SourceFile(path: "a.gql", text: "extend type B { a: Int }"),
+                SourceFile(path: "b.gql", text: "type B @table { a: "),
+            ], sink: &sink)
+        #expect(sink.diagnostics.map(\.rule) == ["syntax"])
     }
 
     @Test func tooManyColumns() {

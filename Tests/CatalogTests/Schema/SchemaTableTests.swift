@@ -205,6 +205,38 @@ struct SchemaTableTests {
         #expect(schema.tables.count == 1)
     }
 
+    @Test func extensionsAreMergedWhereverTheyStand() throws {
+        var sink = DiagnosticSink()
+        let schema = SchemaCompiler.compile(
+            files: [
+                SourceFile(
+                    path: "a.gql",
+                    text: """
+                        extend type Movie @index(fields: ["title"], name: "by_title") { sequelTo: Movie mood: Mood }
+                        extend enum Mood { SAD }
+                        """),
+                SourceFile(
+                    path: "b.gql",
+                    text: """
+                        enum Mood { GLAD }
+                        type Movie @table { title: String! }
+                        extend type Movie @unique(fields: ["title", "mood"]) @index(fields: ["mood"])
+                        """),
+            ], sink: &sink)
+        #expect(sink.diagnostics.isEmpty, "\(DiagnosticRenderer().render(sink.diagnostics))")
+        let table = try #require(schema.table(ofType: "Movie"))
+        #expect(table.columns.map(\.field) == ["id", "title", "sequelToId", "mood"])
+        #expect(table.references.map(\.field) == ["sequelTo"])
+        // In the order of the files.
+        #expect(table.indexes.map(\.name) == ["by_title", "movie_mood_idx", "movie_sequel_to_id_idx"])
+        #expect(table.uniques.map(\.fields) == [["title", "mood"]])
+        #expect(schema.enums["Mood"]?.values == ["GLAD", "SAD"])
+        let printed = GraphQLSchema(schema).text
+        #expect(!printed.contains("extend "))
+        #expect(printed.contains("enum Mood {\n  GLAD\n  SAD\n}"))
+        #expect(printed.contains("sequelTo: Movie\n") && printed.contains("movies_on_sequelTo("))
+    }
+
     @Test func dataTypes() {
         func name(_ text: String, _ scalar: ScalarType) -> String? { ColumnDataType(text, for: scalar)?.name }
         #expect(name("VARCHAR( 40 )", .string) == "character varying(40)")

@@ -51,7 +51,36 @@ END
 $freshet$
 WITH w AS (INSERT INTO "root" AS t1 ("no") VALUES ('1'::integer) RETURNING t1."no" AS "no") SELECT row_to_json(w.*)::text FROM w
 WITH w1 AS (INSERT INTO "leaf" AS t ("no", "root_no") SELECT u.c1, u.c2 FROM unnest($1::integer[], $2::integer[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o RETURNING 'Leaf'::text AS "__typename") SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM (SELECT row_to_json(w1.*)::text AS j, ($3::bigint[])[row_number() OVER ()] AS o FROM w1) x
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."no" AS "no" FROM "leaf" t1 ORDER BY t1."no" LIMIT 100) r), '[]')::json AS "leaves", (SELECT row_to_json(r.*) FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t3."no" AS "no" FROM "leaf" t3 WHERE t3."root_no" = t2."no" ORDER BY t3."no" LIMIT 100) r), '[]')::json AS "leaves_on_root" FROM "root" t2 WHERE t2."no" = '1'::integer) r) AS "root", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t4."no" AS "no" FROM "leaf" t4 ORDER BY t4."no" LIMIT 101 OFFSET 99) r), '[]')::json AS "all", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT count(*) AS "_count" FROM "leaf" t5 LIMIT 100) r), '[]')::json AS "n") r OFFSET 0) b
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."no" AS "no" FROM "leaf" t1 ORDER BY t1."no" LIMIT 100) r), '[]')::json AS "leafs", (SELECT row_to_json(r.*) FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t3."no" AS "no" FROM "leaf" t3 WHERE t3."root_no" = t2."no" ORDER BY t3."no" LIMIT 100) r), '[]')::json AS "leafs_on_root" FROM "root" t2 WHERE t2."no" = '1'::integer) r) AS "root", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t4."no" AS "no" FROM "leaf" t4 ORDER BY t4."no" LIMIT 101 OFFSET 99) r), '[]')::json AS "all", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT count(*) AS "_count" FROM "leaf" t5 LIMIT 100) r), '[]')::json AS "n") r OFFSET 0) b
+
+-- extend
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace WHERE n.nspname = 'public' AND t.typname = 'mood') THEN
+        CREATE TYPE "public"."mood" AS ENUM ('GLAD', 'SAD');
+    END IF;
+END
+$freshet$
+CREATE TABLE IF NOT EXISTS "public"."movie" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "title" text NOT NULL,
+    "sequel_to_id" uuid,
+    "mood" "public"."mood" NOT NULL DEFAULT 'GLAD'::"public"."mood",
+    PRIMARY KEY ("id")
+)
+CREATE UNIQUE INDEX IF NOT EXISTS "movie_title_uidx" ON "public"."movie" ("title")
+CREATE INDEX IF NOT EXISTS "movies_by_mood" ON "public"."movie" USING btree ("mood")
+CREATE INDEX IF NOT EXISTS "movie_sequel_to_id_idx" ON "public"."movie" USING btree ("sequel_to_id")
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'movie' AND c.conname = 'movie_sequel_to_id_fkey') THEN
+        ALTER TABLE "public"."movie" ADD CONSTRAINT "movie_sequel_to_id_fkey" FOREIGN KEY ("sequel_to_id") REFERENCES "public"."movie" ("id") ON DELETE SET NULL;
+    END IF;
+END
+$freshet$
+WITH w AS (INSERT INTO "movie" AS t1 ("id", "title", "mood") VALUES ('00000000000040008000000000000001'::uuid, 'A'::text, 'GLAD'::"mood") RETURNING t1."mood" AS "mood") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "movie" AS t1 ("id", "title", "sequel_to_id", "mood") VALUES ($1::uuid, 'B'::text, '00000000000040008000000000000001'::uuid, 'SAD'::"mood") RETURNING t1."mood" AS "mood") SELECT row_to_json(w.*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title", (SELECT row_to_json(r.*) FROM (SELECT t2."title" AS "title", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t3."title" AS "title" FROM "movie" t3 WHERE t3."sequel_to_id" = t2."id" ORDER BY t3."id" LIMIT 100) r), '[]')::json AS "movies_on_sequelTo" FROM "movie" t2 WHERE t1."sequel_to_id" = t2."id") r) AS "sequelTo" FROM "movie" t1 WHERE t1."mood" = 'SAD'::"mood" ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
 
 -- index
 CREATE TABLE IF NOT EXISTS "public"."log" (
@@ -68,6 +97,56 @@ CREATE INDEX IF NOT EXISTS "log_tags_idx" ON "public"."log" USING gin ("tags")
 CREATE INDEX IF NOT EXISTS "log_data" ON "public"."log" USING gin ("data")
 WITH w AS (INSERT INTO "log" AS t1 ("id", "source", "at", "tags", "data") VALUES ($1::uuid, 's'::text, '2024-01-01T00:00:00.000000Z'::timestamp with time zone, '{"x"}'::text[], '{"a":1}'::jsonb) RETURNING t1."source" AS "source") SELECT row_to_json(w.*)::text FROM w
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."data" AS "data" FROM "log" t1 WHERE t1."tags" @> ARRAY['x'::text] ORDER BY t1."source", t1."at" DESC, t1."id" LIMIT 100) r), '[]')::json AS "logs") r OFFSET 0) b
+
+-- plurals
+CREATE TABLE IF NOT EXISTS "public"."child_a" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "n" integer NOT NULL,
+    PRIMARY KEY ("id")
+)
+CREATE TABLE IF NOT EXISTS "public"."child_b" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "n" integer NOT NULL,
+    PRIMARY KEY ("id")
+)
+CREATE TABLE IF NOT EXISTS "public"."parent" (
+    "a_id" uuid NOT NULL,
+    "b_id" uuid NOT NULL,
+    PRIMARY KEY ("a_id", "b_id")
+)
+CREATE TABLE IF NOT EXISTS "public"."profile_settings" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "child_id" uuid NOT NULL,
+    "theme" text,
+    PRIMARY KEY ("id")
+)
+CREATE INDEX IF NOT EXISTS "parent_b_id_idx" ON "public"."parent" USING btree ("b_id")
+CREATE INDEX IF NOT EXISTS "profile_settings_child_id_idx" ON "public"."profile_settings" USING btree ("child_id")
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'parent' AND c.conname = 'parent_a_id_fkey') THEN
+        ALTER TABLE "public"."parent" ADD CONSTRAINT "parent_a_id_fkey" FOREIGN KEY ("a_id") REFERENCES "public"."child_a" ("id") ON DELETE CASCADE;
+    END IF;
+END
+$freshet$
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'parent' AND c.conname = 'parent_b_id_fkey') THEN
+        ALTER TABLE "public"."parent" ADD CONSTRAINT "parent_b_id_fkey" FOREIGN KEY ("b_id") REFERENCES "public"."child_b" ("id") ON DELETE CASCADE;
+    END IF;
+END
+$freshet$
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'profile_settings' AND c.conname = 'profile_settings_child_id_fkey') THEN
+        ALTER TABLE "public"."profile_settings" ADD CONSTRAINT "profile_settings_child_id_fkey" FOREIGN KEY ("child_id") REFERENCES "public"."child_a" ("id") ON DELETE CASCADE;
+    END IF;
+END
+$freshet$
+WITH w AS (INSERT INTO "child_b" AS t1 ("id", "n") VALUES ('00000000000040008000000000000002'::uuid, '2'::integer) RETURNING t1."n" AS "n") SELECT row_to_json(w.*)::text FROM w
+WITH w1 AS (INSERT INTO "child_a" AS t1 ("id", "n") VALUES ('00000000000040008000000000000001'::uuid, '1'::integer) RETURNING t1.*), w2 AS (INSERT INTO "profile_settings" AS t2 ("child_id", "id", "theme") SELECT w1."id", $1::uuid, 'dark'::text FROM w1 RETURNING t2.*) SELECT (SELECT row_to_json(r.*)::text FROM (SELECT t1."n" AS "n" FROM w1 t1) r)
+WITH w AS (INSERT INTO "parent" AS t1 ("a_id", "b_id") VALUES ('00000000000040008000000000000001'::uuid, '00000000000040008000000000000002'::uuid) RETURNING replace(t1."a_id"::text, '-', '') AS "aId", replace(t1."b_id"::text, '-', '') AS "bId") SELECT row_to_json(w.*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."n" AS "n", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t3."n" AS "n" FROM "parent" t2 JOIN "child_b" t3 ON t2."b_id" = t3."id" WHERE t2."a_id" = t1."id" ORDER BY t2."a_id", t2."b_id" LIMIT 100) r), '[]')::json AS "childBS_via_Parent", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t4."theme" AS "theme" FROM "profile_settings" t4 WHERE t4."child_id" = t1."id" ORDER BY t4."id" LIMIT 100) r), '[]')::json AS "profileSettingss_on_child" FROM "child_a" t1 ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "childAS", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t5."theme" AS "theme" FROM "profile_settings" t5 ORDER BY t5."id" LIMIT 100) r), '[]')::json AS "profileSettingss") r OFFSET 0) b
 
 -- ref
 CREATE TABLE IF NOT EXISTS "public"."country" (
