@@ -93,6 +93,30 @@ extension Language {
                     #"{"childAS":[{"n":1,"childBS_via_Parent":[{"n":2}],"profileSettingss_on_child":[{"theme":"dark"}]}],"profileSettingss":[{"theme":"dark"}]}"#
                 )),
             SchemaRow(
+                "data types of lists",
+                """
+                type Article @table {
+                  keywords: [String!]! @col(dataType: "text[]") @index
+                  codes: [String!] @col(dataType: "varchar(3)[]")
+                  ranks: [Int!] @col(dataType: "smallint")
+                }
+                """,
+                .init(
+                    #"mutation M { article_insert(data: {keywords: ["a", "b"], codes: ["abc"], ranks: [1]}) { keywords codes ranks } }"#,
+                    #"{"article_insert":{"keywords":["a","b"],"codes":["abc"],"ranks":[1]}}"#),
+                .init(
+                    #"mutation M { article_updateMany(all: true, data: {keywords_update: {append: ["c"]}, codes_update: {add: ["abc", "xyz"]}, ranks_update: {prepend: [7]}}) }"#,
+                    #"{"article_updateMany":1}"#),
+                .init(
+                    #"mutation M { article_updateMany(all: true, data: {keywords_update: {remove: ["c"]}, codes_update: {remove: ["abc"]}, ranks_update: {add: [1, 8]}}) }"#,
+                    #"{"article_updateMany":1}"#),
+                .init(
+                    #"mutation M { article_insert(data: {keywords: [], codes: ["abcd"]}) { codes } }"#,
+                    "!a value is out of range or malformed"),
+                .init(
+                    #"query Q { articles(where: {keywords: {includes: "b"}, codes: {includesAll: ["xyz"]}, ranks: {excludes: 100000}}) { keywords codes ranks } none: articles(where: {codes: {includes: "xyz…"}}) { codes } }"#,
+                    #"{"articles":[{"keywords":["a","b"],"codes":["xyz"],"ranks":[7,1,8]}],"none":[]}"#)),
+            SchemaRow(
                 "default",
                 """
                 enum Mood { GOOD BAD }

@@ -30,6 +30,16 @@ enum ColumnSQL {
         "\(alias).\(SQLName.quoted(column.name))"
     }
 
+    /// As filters compare it. Postgres compares arrays of one type only, so a list with a data type of its own,
+    /// `varchar(3)[]`, is cast to that of its scalar.
+    static func compared(_ column: Column, of alias: String) -> String {
+        let reference = reference(column, of: alias)
+        guard column.type.isList, let own = column.sqlTypeOverride, let usual = column.type.scalar.sqlTypeName,
+            own != usual
+        else { return reference }
+        return "\(reference)::\(usual)[]"
+    }
+
     /// `_id`: the type and the key, `Movie["0a…"]`.
     static func globalID(_ table: Table, _ alias: String) -> String {
         let parts = table.keyColumns.map { wireForm($0, of: alias) }.joined(separator: ", ")

@@ -11,7 +11,7 @@ extension TemplateBuilder {
             isNegated = true
             defer { isNegated = around }
             return [.wrapped("NOT (", predicate(inner, table, alias), ")")]
-        case .column(let column, let test): return self.test(test, .text(ColumnSQL.reference(column, of: alias)))
+        case .column(let column, let test): return self.test(test, .text(ColumnSQL.compared(column, of: alias)))
         case .referenced(let reference, let target, let inner):
             let other = self.alias()
             let before = unknownTests.count

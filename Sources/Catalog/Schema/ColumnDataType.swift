@@ -5,13 +5,17 @@ import GraphQLLanguage
 /// Only types whose values keep their wire form are taken; they are spelt as `format_type` prints them, so that a
 /// database can be compared with the schema.
 struct ColumnDataType {
-    /// `character varying(40)`; `integer` for `serial`.
+    /// Of a list, its elements': `character varying(40)`; `integer` for `serial`.
     let name: String
     let isSerial: Bool
 
-    /// Nil when the type does not exist or does not fit the scalar.
-    init?(_ text: String, for scalar: ScalarType) {
-        let lowered = text.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    /// Nil when the type does not exist or does not fit. That of a list is written with `[]` or as its elements'.
+    init?(_ text: String, for type: ColumnType) {
+        var lowered = text.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        if type.isList, lowered.hasSuffix("[]") {
+            lowered.removeLast(2)
+            if lowered.last == " " { lowered.removeLast() }
+        }
         let open = lowered.firstIndex(of: "(") ?? lowered.endIndex
         var base = String(lowered[..<open])
         while base.last == " " { base.removeLast() }
@@ -24,7 +28,7 @@ struct ColumnDataType {
             }
             guard !parameters.isEmpty else { return nil }
         }
-        guard let known = Self.known[base], known.scalar == scalar, parameters.count <= known.parametersMax else {
+        guard let known = Self.known[base], known.scalar == type.scalar, parameters.count <= known.parametersMax else {
             return nil
         }
         // `char` alone is one letter.
@@ -38,23 +42,24 @@ struct ColumnDataType {
     static let vectorSizeMax: Int64 = 16_000
 
     /// What `@col` says of a field: its `dataType`, or the type that its `size` gives.
-    init?(of field: DeclaredField, _ scalar: ScalarType) {
+    init?(of field: DeclaredField, _ type: ColumnType) {
         guard let col = field.directive("col") else { return nil }
         if let text = col.string("dataType") {
-            self.init(text, for: scalar)
+            self.init(text, for: type)
             return
         }
         guard let size = col.value("size")?.intValue else { return nil }
-        switch scalar {
-        case .string: self.init("varchar(\(size))", for: scalar)
-        case .vector: self.init("vector(\(size))", for: scalar)
+        switch type.scalar {
+        case .string: self.init("varchar(\(size))", for: type)
+        case .vector: self.init("vector(\(size))", for: type)
         default: return nil
         }
     }
 
-    /// For help: what may be written for a scalar.
-    static func names(for scalar: ScalarType) -> [String] {
-        known.filter { $0.value.scalar == scalar }.map(\.key).sorted()
+    /// For help: what may be written.
+    static func names(for type: ColumnType) -> [String] {
+        known.filter { $0.value.scalar == type.scalar && !(type.isList && $0.value.isSerial) }.map(\.key).sorted()
+            .map { type.isList ? $0 + "[]" : $0 }
     }
 
     private struct Known {

@@ -160,7 +160,7 @@ struct RelationResolver {
     }
 
     private static func shape(of field: DeclaredField, _ type: ColumnType) -> ColumnShape {
-        ColumnShape(field: field.name, type: type, sqlType: ColumnDataType(of: field, type.scalar)?.name)
+        ColumnShape(field: field.name, type: type, sqlType: ColumnDataType(of: field, type)?.name)
     }
 
     private static func fits(_ field: DeclaredField, _ target: ColumnShape) -> Bool {

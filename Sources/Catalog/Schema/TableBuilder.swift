@@ -91,14 +91,14 @@ struct TableBuilder {
                 help: "\"\(field.name)\" is a column")
         }
         let col = field.directive("col")
-        let dataType = ColumnDataType(of: field, columnType.scalar)
+        let dataType = ColumnDataType(of: field, columnType)
         if let text = col?.string("dataType"), let col {
             if dataType == nil {
+                let offered = ColumnDataType.names(for: columnType)
                 report(
                     "data-type", at: col.place(of: "dataType"), &sink,
-                    "SQL type \"\(text)\" is not offered for \(columnType.scalar.typeName)",
-                    help: ColumnDataType.names(for: columnType.scalar).isEmpty
-                        ? nil : "offered: \(ColumnDataType.names(for: columnType.scalar).joined(separator: ", "))")
+                    "SQL type \"\(text)\" is not offered for \(columnType.typeText)",
+                    help: offered.isEmpty ? nil : "offered: \(offered.joined(separator: ", "))")
             } else if dataType?.isSerial == true, columnType.isList || field.isNullable {
                 report("data-type", at: col.place(of: "dataType"), &sink, "a serial column is required and no list")
             }

@@ -148,8 +148,10 @@ struct SchemaRefusalTests {
         Refusal("unknown-type", "type Movie @table { a: «Movi» }", "\"Movi\"", help: "\"Movie\""),
         Refusal(
             "data-type", "type A @table { a: Int @col(dataType: «\"text\"») }", "not offered for Int", help: "smallint"),
+        Refusal("data-type", "type A @table { a: String @col(dataType: «\"text[]\"») }", "not offered for String"),
         Refusal(
             "data-type", "type A @table { a: [Int] @col(dataType: «\"text[]\"») }", "for [Int!]", help: "smallint[]"),
+        Refusal("data-type", "type A @table { a: [String] @col(dataType: «\"text[][]\"») }", "for [String!]"),
         Refusal("data-type", "type A @table { a: Float @col(dataType: «\"numeric(x)\"») }", "not offered"),
         Refusal("data-type", "type A @table { a: Int @col(dataType: «\"serial\"») }", "serial column"),
         Refusal("data-type", "type A @table { a: Int @col(size: «3») }", "Vector"),

@@ -238,12 +238,17 @@ struct SchemaTableTests {
     }
 
     @Test func dataTypes() {
-        func name(_ text: String, _ scalar: ScalarType) -> String? { ColumnDataType(text, for: scalar)?.name }
+        func name(_ text: String, _ scalar: ScalarType, isList: Bool = false) -> String? {
+            ColumnDataType(text, for: ColumnType(scalar, isList: isList))?.name
+        }
         #expect(name("VARCHAR( 40 )", .string) == "character varying(40)")
         #expect(name("char", .string) == "character(1)")
         #expect(name("numeric(10, 2)", .float) == "numeric(10,2)")
         #expect(name("timestamp  with time zone", .timestamp) == "timestamp with time zone")
-        #expect(ColumnDataType("bigserial", for: .int64)?.isSerial == true)
+        for text in ["varchar(9)[]", "VARCHAR (9) []", "varchar(9)"] {
+            #expect(name(text, .string, isList: true) == "character varying(9)", "\(text)")
+        }
+        #expect(ColumnDataType("bigserial", for: ColumnType(.int64))?.isSerial == true)
         for wrong in ["numeric(1,2,3)", "numeric(", "numeric()", "numeric(-1)", "text(3)", "int", "", "text; drop"] {
             #expect(name(wrong, .float) == nil && name(wrong, .string) == nil, "\(wrong)")
         }

@@ -10,6 +10,21 @@ WITH w AS (INSERT INTO "item" AS t1 ("the_label", "price", "code") VALUES ('abc'
 WITH w AS (INSERT INTO "item" AS t1 ("the_label") VALUES ('abcd'::text) RETURNING t1."item_no" AS "id") SELECT row_to_json(w.*)::text FROM w
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."item_no" AS "id", t1."price" AS "price", t1."code" AS "code" FROM "item" t1 WHERE (t1."the_label" = 'abc'::text AND t1."price" < '2.0'::double precision) ORDER BY t1."item_no" LIMIT 100) r), '[]')::json AS "items") r OFFSET 0) b
 
+-- data types of lists
+CREATE TABLE IF NOT EXISTS "public"."article" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "keywords" text[] NOT NULL,
+    "codes" character varying(3)[],
+    "ranks" smallint[],
+    PRIMARY KEY ("id")
+)
+CREATE INDEX IF NOT EXISTS "article_keywords_idx" ON "public"."article" USING gin ("keywords")
+WITH w AS (INSERT INTO "article" AS t1 ("id", "keywords", "codes", "ranks") VALUES ($1::uuid, '{"a","b"}'::text[], '{"abc"}'::text[], '{"1"}'::integer[]) RETURNING t1."keywords" AS "keywords", t1."codes" AS "codes", t1."ranks" AS "ranks") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (UPDATE "article" t1 SET "keywords" = coalesce(t1."keywords", '{}') || '{"c"}'::text[], "codes" = coalesce(t1."codes", '{}') || ARRAY(SELECT e FROM unnest('{"abc","xyz"}'::text[]) WITH ORDINALITY AS u(e, o) WHERE e <> ALL (coalesce(t1."codes", '{}')) ORDER BY o), "ranks" = '{"7"}'::integer[] || coalesce(t1."ranks", '{}') RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (UPDATE "article" t1 SET "keywords" = ARRAY(SELECT e FROM unnest(coalesce(t1."keywords", '{}')) WITH ORDINALITY AS u(e, o) WHERE e <> ALL ('{"c"}'::text[]) ORDER BY o), "codes" = ARRAY(SELECT e FROM unnest(coalesce(t1."codes", '{}')) WITH ORDINALITY AS u(e, o) WHERE e <> ALL ('{"abc"}'::text[]) ORDER BY o), "ranks" = coalesce(t1."ranks", '{}') || ARRAY(SELECT e FROM unnest('{"1","8"}'::integer[]) WITH ORDINALITY AS u(e, o) WHERE e <> ALL (coalesce(t1."ranks", '{}')) ORDER BY o) RETURNING 1) SELECT count(*)::text FROM w
+WITH w AS (INSERT INTO "article" AS t1 ("id", "keywords", "codes") VALUES ($1::uuid, '{}'::text[], '{"abcd"}'::text[]) RETURNING t1."codes" AS "codes") SELECT row_to_json(w.*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."keywords" AS "keywords", t1."codes" AS "codes", t1."ranks" AS "ranks" FROM "article" t1 WHERE (t1."keywords" @> ARRAY['b'::text] AND t1."codes"::text[] @> '{"xyz"}'::text[] AND NOT coalesce(t1."ranks"::integer[] @> ARRAY['100000'::integer], FALSE)) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "articles", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t2."codes" AS "codes" FROM "article" t2 WHERE t2."codes"::text[] @> ARRAY['xyz…'::text] ORDER BY t2."id" LIMIT 100) r), '[]')::json AS "none") r OFFSET 0) b
+
 -- default
 DO $freshet$
 BEGIN
