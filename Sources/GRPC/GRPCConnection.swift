@@ -274,6 +274,7 @@ final class GRPCConnection: ChannelInboundHandler {
         }
         for id in stalled {
             server.countCutOff()
+            calls[id]?.isReset = true
             write(.rstStream(.enhanceYourCalm), on: id)
         }
         flush()

@@ -32,6 +32,8 @@ final class GRPCStreamHandler {
     private(set) var inputHasEnded = false
     /// When the stream of an answered call is reset, unless its client ends it or has still to take something.
     var lingerDeadline: NIODeadline?
+    /// For taking nothing.
+    var isReset = false
     private var deadline: Scheduled<Void>?
     private static let full = GRPCStatus(code: 14, message: "too many messages are arriving", retryAfterMs: 1_000)
     private static let compressed = GRPCStatus(code: 12, message: "compressed messages are not read")
@@ -47,7 +49,10 @@ final class GRPCStreamHandler {
     }
 
     var pendingBytes: Int { call.pendingBytes }
-    func stallDeadline(timeoutMs: Int64) -> NIODeadline? { call.stallDeadline(timeoutMs: timeoutMs) }
+    /// Nil also once the stream is reset, which the library may hold back while the socket takes nothing.
+    func stallDeadline(timeoutMs: Int64) -> NIODeadline? {
+        isReset ? nil : call.stallDeadline(timeoutMs: timeoutMs)
+    }
 
     private var isOver: Bool {
         if case .over = role { true } else { call.isOver }

@@ -193,10 +193,22 @@ extension Language {
                 // All at once, without the index that such a run left.
                 try await pool.script(
                     "DROP INDEX seat_row_guest_uidx; CREATE UNIQUE INDEX seat_row_guest_uidx ON seat (row) WHERE false;"
-                        + "CREATE UNIQUE INDEX seat_row_guest_uidx_new ON seat (row, guest)")
+                        + "CREATE UNIQUE INDEX seat_row_guest_uidx_freshet_new ON seat (row, guest)")
                 try await pool.script(try await replace().sql)
                 #expect(try await Self.plan(schema, pool).isUpToDate)
-                #expect(try await Self.texts("SELECT to_regclass('seat_row_guest_uidx_new')::text", pool) == ["null"])
+                let left = "SELECT to_regclass('seat_row_guest_uidx_freshet_new')::text"
+                #expect(try await Self.texts(left, pool) == ["null"])
+
+                // The schema went back meanwhile: it would refuse rows that may be there.
+                try await pool.script("CREATE UNIQUE INDEX seat_row_guest_uidx_freshet_new ON seat (guest)")
+                let plan = try await Self.plan(schema, pool)
+                #expect(
+                    plan.steps.map(\.summary) == [
+                        "drop index seat_row_guest_uidx_freshet_new, which was left unfinished"
+                    ])
+                for step in plan.steps { try await pool.script(step.sql) }
+                #expect(try await Self.texts(left, pool) == ["null"])
+                #expect(try await Self.plan(schema, pool).isUpToDate)
             }
         }
 

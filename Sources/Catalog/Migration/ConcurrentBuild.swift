@@ -33,7 +33,10 @@ package struct ConcurrentBuild: Sendable, Hashable {
     let partitions: [Partition]
 
     /// Of an index that is to take the place of another one.
-    static func temporaryName(_ index: String) -> String { SQLName.generated([index], suffix: "new") }
+    static func temporaryName(_ index: String) -> String { SQLName.generated([index], suffix: temporarySuffix) }
+
+    /// No schema and no operator gives it by chance.
+    static let temporarySuffix = "freshet_new"
 
     /// The name of the index of a partition, by that of the whole one.
     static func partName(_ index: String, of partition: QualifiedName) -> QualifiedName {
@@ -106,8 +109,11 @@ package struct ConcurrentBuild: Sendable, Hashable {
                 return .alone(create(part.index(own.name) == nil ? own : nil, on: part.name))
             }
         }
-        let former = root.index(built.name) == nil ? [] : ["DROP INDEX \(built.quoted)"]
-        return .together(former + [createWhole] + swap)
+        let former = root.index(built.name)
+        if let former, former.isValid, !former.fits, !replaces {
+            return .refuse("index \"\(built.name)\" exists with another definition since a moment ago")
+        }
+        return .together((former == nil ? [] : ["DROP INDEX \(built.quoted)"]) + [createWhole] + swap)
     }
 
     private func leftover(in state: IndexState) -> String? {

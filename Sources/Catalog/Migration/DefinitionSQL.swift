@@ -180,6 +180,11 @@ struct DefinitionSQL {
         return whole + parts
     }
 
+    /// Of a replacement that was built and did not take its place.
+    func dropIndex(_ name: String, of found: DatabaseDescription.Table?) -> SQLStatement {
+        drop(QualifiedName(namespace: namespace, name: name), isDivided: found?.partitioning != nil)
+    }
+
     /// - Parameter isDivided: of a table with partitions, of which Postgres drops no index concurrently.
     private func drop(_ name: QualifiedName, isDivided: Bool) -> SQLStatement {
         SQLStatement(

@@ -14,10 +14,14 @@ extension MigrationPlanner {
 
     mutating func compareIndexes(_ table: Table, _ found: DatabaseDescription.Table?) {
         // What is about to take the place of another one is not there yet.
-        let unfinished = Set(
-            sql.indexNames(of: table).filter { existing.relations[$0] == table.name }
-                .map(ConcurrentBuild.temporaryName))
-        let present = (found?.indexes ?? []).filter { !unfinished.contains($0.name) }
+        let present = (found?.indexes ?? []).filter { !$0.name.hasSuffix("_\(ConcurrentBuild.temporarySuffix)") }
+        let unfinished = Set((found?.indexes ?? []).map(\.name)).subtracting(present.map(\.name))
+        var replaced: Set<String> = []
+        defer {
+            // Of a replacement that nobody wants any more.
+            let useless = unfinished.subtracting(replaced.map(ConcurrentBuild.temporaryName)).sorted()
+            result.steps += useless.map { sql.dropIndex($0, of: found) }
+        }
         let uniques = [found?.key ?? []] + present.filter(\.isUnique).map(\.columns)
         for unique in table.uniques where isUsable(unique.fields, of: table) {
             let columns = Set(sql.names(unique.fields, of: table))
@@ -27,6 +31,7 @@ extension MigrationPlanner {
                 refuse(table.name, unique.name, "the table cannot have the unique index \"\(unique.name)\": \(reason)")
                 continue
             }
+            if place == .taken { replaced.insert(unique.name) }
             result.steps.append(sql.createUnique(unique, of: table, found?.partitioning, replaces: place == .taken))
         }
         for index in table.indexes where isUsable(index.fields, of: table) {
@@ -39,6 +44,7 @@ extension MigrationPlanner {
                 continue
             }
             guard let place = place(for: index.name, table, found) else { continue }
+            if place == .taken { replaced.insert(index.name) }
             result.steps.append(sql.createIndex(index, of: table, found?.partitioning, replaces: place == .taken))
         }
     }
