@@ -200,7 +200,7 @@ extension Language {
                 #expect(try await Self.texts(left, pool) == ["null"])
 
                 // The schema went back meanwhile: it would refuse rows that may be there.
-                try await pool.script("CREATE UNIQUE INDEX seat_row_guest_uidx_freshet_new ON seat (guest)")
+                try await pool.script("CREATE UNIQUE INDEX seat_row_guest_uidx_freshet_new ON seat (guest, row)")
                 let plan = try await Self.plan(schema, pool)
                 #expect(
                     plan.steps.map(\.summary) == [
