@@ -56,6 +56,16 @@ extension Language {
                 #"{"f": {"where": {"stars": {"gt": null}}}}"#, data: #"{"review_delete":null}"#,
                 afterwards: (stars, "1 3 3 5")),
             MutationRow(
+                "null for what is never null",
+                #"mutation M($n: Int, $id: UUID, $f: Movie_Filter!, $g: Review_Filter!) { count: movie_deleteMany(where: {reviews_on_movie: {count: {ne: $n}}}) notCount: movie_deleteMany(where: {_not: {reviews_on_movie: {count: {eq: $n}}}}) countVariable: movie_deleteMany(where: $f) key: review_deleteMany(where: {id: {ne: $id}}) notKey: review_deleteMany(where: {_not: {id: {eq: $id}}}) keyVariable: review_deleteMany(where: $g) }"#,
+                #"{"n": null, "id": null, "f": {"reviews_on_movie": {"count": {"ne": null}}}, "g": {"id": {"ne": null}}}"#,
+                data: #"{"count":0,"notCount":0,"countVariable":0,"key":0,"notKey":0,"keyVariable":0}"#,
+                afterwards: (stars, "1 3 3 5")),
+            MutationRow(
+                "null of an expression or in a list",
+                #"mutation M($t: String, $s: Int = 3) { excludes: movie_deleteMany(where: {tags: {excludes_expr: "vars.t"}}) not: movie_deleteMany(where: {_not: {reviews_on_movie: {exist: {stars: {eq_expr: "vars.s"}}}}}) list: movie_deleteMany(where: {reviews_on_movie: {count: {eq: 0}, exist: {stars: {in: [$s]}}}}) }"#,
+                #"{"t": null, "s": null}"#, data: #"{"excludes":0,"not":0,"list":0}"#, afterwards: (stars, "1 3 3 5")),
+            MutationRow(
                 "null in an embedded query is left out",
                 #"mutation M($t: String, $f: Review_Filter) { query { a: reviews(where: {text: {eq: $t}}) { stars } b: reviews(where: $f, limit: 1) { stars } } }"#,
                 #"{"t": null, "f": {"stars": {"gt": null}}}"#,

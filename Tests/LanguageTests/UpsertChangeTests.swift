@@ -39,6 +39,12 @@ extension Language {
                 data:
                     #"{"a":{"stars":7},"b":{"stars":0},"c":{"stars":2},"d":[{"stars":4},{"stars":9}]}"#,
                 afterwards: (stars, "0 1 2 4 7 9")),
+            MutationRow(
+                "upserts with changes count from 0 whatever came first",
+                #"mutation M($n: [Float_Update!], $d: Review_Data! @allow(fields: "id movie stars_update"), $e: Review_Data! @allow(fields: "id movie stars_update")) { first: movie_upsert(data: {id: "<m5>", title: "New", rating_update: $n}) { rating } then: movie_upsert(data: {id: "<m5>", title: "New", rating_update: {inc: 2.5}}) { rating } there: review_upsert(data: $d) { stars } new: review_upsert(data: $e) { stars } }"#,
+                #"{"n": null, "d": {"id": "<r1>", "movie": {"id": "<m1>"}, "stars_update": null}, "e": {"id": "<r5>", "movie": {"id": "<m1>"}, "stars_update": null}}"#,
+                data: #"{"first":{"rating":null},"then":{"rating":2.5},"there":{"stars":5},"new":{"stars":0}}"#,
+                afterwards: (stars, "0 1 3 3 5")),
         ]
 
         @Test(arguments: rows) func row(_ row: MutationRow) async throws { try await row.check() }

@@ -20,7 +20,7 @@ struct TableDefinitions {
                         + table.keyReferences(in: schema).map {
                             InputValueDefinition($0.field, "\($0.targetType)_Key")
                         },
-                    "Every part, as a value, by _expr, or by the key of a reference."),
+                    "Every part, as a value; where it is written out also by _expr, or by the key of a reference."),
                 .scalar("\(type)_KeyOutput", "The parts of the key by name."),
                 .input("\(type)_Data", data),
             ]

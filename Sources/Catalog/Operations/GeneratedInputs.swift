@@ -141,7 +141,7 @@ struct GeneratedInputs: Sendable {
         }
         if value.isNull {
             // Said, not left out: it asks for rows without a value.
-            return name == "eq" ? .isNull(.constant(true)) : name == "ne" ? .isNull(.constant(false)) : .null
+            return name == "eq" ? .isNull(.sent(true)) : name == "ne" ? .isNull(.sent(false)) : .null
         }
         switch name {
         case "isNull": return .isNull(.constant(value.boolValue ?? true))

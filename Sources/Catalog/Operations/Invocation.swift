@@ -120,6 +120,14 @@ struct Operand: Sendable {
         }
     }
 
+    /// Whether it may be null though nothing that was sent is.
+    var isComputed: Bool {
+        switch source {
+        case .expression, .list: true
+        case .constant, .variable, .firstGiven, .freshUUID, .relative, .relativeVariable: false
+        }
+    }
+
     private static func presence(of source: Source) -> [Condition] {
         if case .variable(let name, let path) = source { [.notNull(name, path: path)] } else { [] }
     }

@@ -233,7 +233,14 @@ extension OperationScope {
                 LateRows.Child(relation: relation, level: level(relation.child, $0, use, at: place))
             }
         }
-        let defaults = use == .update ? [:] : defaults(of: table, given: [:], at: place)
+        var defaults = use == .update ? [:] : defaults(of: table, given: [:], at: place)
+        for column in table.columns
+        where use == .upsert && !column.isNullable && column.defaultValue == nil
+            && allowance.changes.contains("\(column.field)_update")
+        {
+            // A change that is not asked for; the row may be there.
+            defaults[column.field] = startValue(of: column)
+        }
         var changes: [String: [(name: String, plan: CoercionPlan)]] = [:]
         for column in table.columns {
             let plans = LateRows.plans(of: column, in: table).filter { allowance.changes.contains($0.name) }

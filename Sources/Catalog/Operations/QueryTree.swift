@@ -338,6 +338,8 @@ enum ColumnTest: Sendable {
     enum NullTest: Sendable {
         case constant(Bool)
         case variable(String)
+        /// `eq`, or `ne`, with a null that a variable of a filter's type brought.
+        case sent(Bool)
     }
 }
 

@@ -74,9 +74,13 @@ extension TemplateBuilder {
     /// What an upsert does with a column of a row that is there.
     mutating func replacement(_ given: Assignment, _ alias: String) -> [Piece] {
         let name = SQLName.quoted(given.column.name)
-        let value: [Piece] =
-            given.isChange
-            ? newValue(given, from: .text(ColumnSQL.reference(given.column, of: alias))) : .text("EXCLUDED.\(name)")
+        guard given.isChange else { return when(given.required, .text("\(name) = EXCLUDED.\(name)")) }
+        var old = ColumnSQL.reference(given.column, of: alias)
+        // A row that came first without a change would never count.
+        if case .change = given.value, given.column.isNullable, !given.column.type.isList {
+            old = "coalesce(\(old), 0)"
+        }
+        let value = newValue(given, from: .text(old))
         return when(given.required, .text("\(name) = ") + value)
     }
 

@@ -4,14 +4,21 @@ struct TemplateBuilder {
     /// The variables of the request that is rendered for, when the text depends on the filter that a variable holds.
     let bindings: Variables?
     let nullOperands: NullOperands
-    /// Tests of the filter so far that a null makes unknown; each with when that is so.
-    var unknownTests: [[Guard.Test]] = []
+    /// What of the filter so far a null makes unknown.
+    var unknown = Unknown()
     /// Below a `_not`.
     var isNegated = false
     private var operands: [Operand] = []
     private var operandIndices: [String: Int] = [:]
     private var conditions: [Condition] = []
     private var aliasCount = 0
+
+    struct Unknown {
+        /// Each with when that is so.
+        var tests: [[Guard.Test]] = []
+        /// What an expression gives may be null; each a test that it is not.
+        var values: [[Piece]] = []
+    }
 
     /// What a filter makes of a variable that was sent as null. One that was not sent leaves its operator out always.
     enum NullOperands: Sendable {

@@ -75,7 +75,7 @@ import Testing
                   tags_count(distinct: Boolean = false): Int!
                 }
 
-                "Every part, as a value, by _expr, or by the key of a reference."
+                "Every part, as a value; where it is written out also by _expr, or by the key of a reference."
                 input Movie_Key {
                   id: UUID
                   id_expr: UUID_Expr
