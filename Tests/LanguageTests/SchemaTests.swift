@@ -99,10 +99,11 @@ extension Language {
                   keywords: [String!]! @col(dataType: "text[]") @index
                   codes: [String!] @col(dataType: "varchar(3)[]")
                   ranks: [Int!] @col(dataType: "smallint")
+                  weights: [Float!] @col(dataType: "real[]")
                 }
                 """,
                 .init(
-                    #"mutation M { article_insert(data: {keywords: ["a", "b"], codes: ["abc"], ranks: [1]}) { keywords codes ranks } }"#,
+                    #"mutation M { article_insert(data: {keywords: ["a", "b"], codes: ["abc"], ranks: [1], weights: [0.1]}) { keywords codes ranks } }"#,
                     #"{"article_insert":{"keywords":["a","b"],"codes":["abc"],"ranks":[1]}}"#),
                 .init(
                     #"mutation M { article_updateMany(all: true, data: {keywords_update: {append: ["c"]}, codes_update: {add: ["abc", "xyz"]}, ranks_update: {prepend: [7]}}) }"#,
@@ -114,8 +115,8 @@ extension Language {
                     #"mutation M { article_insert(data: {keywords: [], codes: ["abcd"]}) { codes } }"#,
                     "!a value is out of range or malformed"),
                 .init(
-                    #"query Q { articles(where: {keywords: {includes: "b"}, codes: {includesAll: ["xyz"]}, ranks: {excludes: 100000}}) { keywords codes ranks } none: articles(where: {codes: {includes: "xyz…"}}) { codes } }"#,
-                    #"{"articles":[{"keywords":["a","b"],"codes":["xyz"],"ranks":[7,1,8]}],"none":[]}"#)),
+                    #"query Q { articles(where: {keywords: {includes: "b"}, codes: {includesAll: ["xyz"]}, ranks: {excludes: 100000}, weights: {includes: 0.1}}) { keywords codes ranks } none: articles(where: {codes: {includes: "xyz…"}}) { codes } heavy: articles(where: {weights: {excludes: 0.1}}) { codes } }"#,
+                    #"{"articles":[{"keywords":["a","b"],"codes":["xyz"],"ranks":[7,1,8]}],"none":[],"heavy":[]}"#)),
             SchemaRow(
                 "default",
                 """

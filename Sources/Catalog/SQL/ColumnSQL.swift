@@ -37,7 +37,8 @@ enum ColumnSQL {
         guard column.type.isList, let own = column.sqlTypeOverride, let usual = column.type.scalar.sqlTypeName,
             own != usual
         else { return reference }
-        return "\(reference)::\(usual)[]"
+        // By its text, a real 0.1 is the 0.1 that a request says.
+        return "\(reference)\(own == "real" ? "::text[]" : "")::\(usual)[]"
     }
 
     /// `_id`: the type and the key, `Movie["0a…"]`.
