@@ -9,31 +9,11 @@ import Testing
 
 /// The commands that people run beside a service, and the folder that `freshet dev` follows.
 @Suite(.serialized, .timeLimit(.minutes(3)))
-struct ToolTests {
+struct ToolTests: SampleProjectTests {
     private static let added = """
 
         query AddedWhileRunning($id: UUID!) @auth(level: PUBLIC) { movie(id: $id) { id title } }
         """
-
-    /// A copy of the sample to edit, gone afterwards.
-    private func withProject(_ body: (_ project: String, _ folder: String) async throws -> Void) async throws {
-        let folder = NSTemporaryDirectory() + "freshet-tools-\(UInt32.random(in: .min ... .max))"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        try FileManager.default.copyItem(atPath: Paths.movies, toPath: folder + "/project")
-        try await body(folder + "/project", folder)
-    }
-
-    private func append(_ text: String, to file: String) throws {
-        let former = try String(contentsOfFile: file, encoding: .utf8)
-        try (former + text).write(toFile: file, atomically: true, encoding: .utf8)
-    }
-
-    private func output(_ arguments: [String], code: Int32 = 0) async throws -> String {
-        let process = try FreshetProcess(arguments)
-        #expect(await process.waitForExit() == code, "\(process.output)")
-        return process.output
-    }
 
     @Test func editsAreServedAndSessionsStay() async throws {
         try await withProject { project, folder in
