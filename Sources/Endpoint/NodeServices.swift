@@ -158,7 +158,7 @@ package final class NodeServices: SessionServices {
             report(error, resolved, traceID)
             throw error
         }
-        guard result.body.count + result.entities.count <= resultBytesMax else {
+        guard result.answer.byteCount <= resultBytesMax else {
             throw RequestError(.payloadTooLarge, "the result is larger than \(resultBytesMax) bytes")
         }
         return result
@@ -196,8 +196,7 @@ package final class NodeServices: SessionServices {
     ) async throws(RequestError) -> OperationAnswer {
         switch resolved.operation.kind {
         case .query:
-            let result = try await read(resolved, traceID: traceID)
-            return OperationAnswer(body: result.body, entities: result.entities)
+            return try await read(resolved, traceID: traceID).answer
         case .mutation:
             let outcome = try await mutate(resolved, traceID: traceID)
             return OperationAnswer(body: outcome.body, errors: outcome.errors)

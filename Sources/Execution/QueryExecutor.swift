@@ -6,12 +6,19 @@ package import Postgres
 /// Runs stored queries: one by one for requests, many variable sets in one statement for refreshes.
 package final class QueryExecutor: Sendable {
     package struct Result: Sendable {
-        /// JSON text of `data`.
-        package let body: [UInt8]
-        /// Of the result as the database made it, ids of entities included.
+        package let answer: OperationAnswer
+        /// Of the result as the database made it, ids of entities included; of what is shown where that is less.
         package let digest: Digest
-        /// JSON text of `extensions.dataConnect`, empty when there is nothing to say.
-        package var entities: [UInt8] = []
+
+        init(answer: OperationAnswer, digest: Digest) {
+            self.answer = answer
+            self.digest = digest
+        }
+
+        /// As the database made it.
+        init(body: [UInt8], digest: Digest) {
+            self.init(answer: OperationAnswer(body: body), digest: digest)
+        }
     }
 
     /// One live query of a batch.
@@ -96,8 +103,8 @@ package final class QueryExecutor: Sendable {
             guard error.code == .outcomeUnknown else { throw error }
             throw RequestError(.unavailable, error.message, path: error.path)
         }
-        let body = StoredOperation.merge(result.body, values)
-        return Result(body: body, digest: Digest(of: body), entities: result.entities)
+        let body = StoredOperation.merge(result.answer.body, values)
+        return Result(body: body, digest: Digest(of: body))
     }
 
     private func complete(_ outcomes: [Outcome], _ operation: StoredOperation, _ items: [Item]) async -> [Outcome] {
@@ -132,9 +139,9 @@ package final class QueryExecutor: Sendable {
     private static func finish(
         _ result: Result, _ operation: StoredOperation, _ variables: JSONObject, _ auth: Auth?, _ nowMs: Int64
     ) throws(RequestError) -> Result {
-        let finished = try operation.finish(result.body, variables: variables, auth: auth, nowMs: nowMs)
-        let digest = finished.isRedacted ? Digest(of: finished.body + finished.entities) : result.digest
-        return Result(body: finished.body, digest: digest, entities: finished.entities)
+        let finished = try operation.finish(result.answer.body, variables: variables, auth: auth, nowMs: nowMs)
+        return Result(
+            answer: finished.answer, digest: finished.isReduced ? finished.answer.digest : result.digest)
     }
 
     private static func finish(

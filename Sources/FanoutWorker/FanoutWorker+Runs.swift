@@ -28,9 +28,9 @@ extension FanoutWorker {
         let outcomes = answers.map { outcome -> RunOutcome in
             switch outcome {
             case .unchanged: .unchanged
-            case .result(let result) where result.body.count + result.entities.count > settings.resultBytesMax:
+            case .result(let result) where result.answer.byteCount > settings.resultBytesMax:
                 .failed(RequestError(.payloadTooLarge, "the result is larger than \(settings.resultBytesMax) bytes"))
-            case .result(let result): .result(digest: result.digest, body: result.body, entities: result.entities)
+            case .result(let result): .result(digest: result.digest, result.answer)
             case .failed(let error): .failed(error)
             }
         }

@@ -36,12 +36,12 @@ extension Language {
                 Issue.record("\(together)")
                 return alone
             }
-            #expect(first.body == alone.body && first.entities == alone.entities && first.digest == alone.digest)
+            #expect(first.answer == alone.answer && first.digest == alone.digest)
             return alone
         }
 
         private func entities(_ result: QueryExecutor.Result) throws -> [JSONValue] {
-            result.entities.isEmpty ? [] : try #require(try JSONParser.parse(result.entities).arrayValue)
+            result.answer.entities.isEmpty ? [] : try #require(try JSONParser.parse(result.answer.entities).arrayValue)
         }
 
         /// Paths in their order, with the number of ids.
@@ -56,9 +56,9 @@ extension Language {
             for row in Language.Queries.rows
             where row.variables == "{}" && row.auth == nil && !row.result.hasPrefix("!") {
                 let result = try await run(try operation(row.operation))
-                #expect(String(decoding: result.body, as: UTF8.self) == row.result, "\(row.name)")
+                #expect(String(decoding: result.answer.body, as: UTF8.self) == row.result, "\(row.name)")
                 let without = try await run(try operation(row.operation, isIncluded: false))
-                #expect(without.entities.isEmpty && without.body == result.body, "\(row.name)")
+                #expect(without.answer.entities.isEmpty && without.answer.body == result.answer.body, "\(row.name)")
             }
         }
 
@@ -112,15 +112,25 @@ extension Language {
                 """
             let result = try await run(try operation(text))
             #expect(try shape(result).allSatisfy { $0.hasPrefix(#"["movieStatss","#) && $0.hasSuffix(#""movie"]"#) })
-            #expect(String(decoding: result.body, as: UTF8.self).contains(##""_select":[{"#":"x"}]"##))
+            #expect(String(decoding: result.answer.body, as: UTF8.self).contains(##""_select":[{"#":"x"}]"##))
         }
 
         @Test func whatIsRedactedKeepsNoId() async throws {
             let text =
                 #"query Q { movie(id: "<m1>") { title director @redact @check(expr: "this != null", message: "no") { name } } }"#
             let result = try await run(try operation(text))
-            #expect(String(decoding: result.body, as: UTF8.self) == #"{"movie":{"title":"Alpha"}}"#)
+            #expect(String(decoding: result.answer.body, as: UTF8.self) == #"{"movie":{"title":"Alpha"}}"#)
             #expect(try shape(result) == [#"["movie"]"#])
+        }
+
+        @Test func whatAFailedCheckWithholdsHasNone() async throws {
+            let result = try await run(
+                try operation(#"query Q { movie(id: "<m1>") { title } user(id: "bob") { name role @check } }"#))
+            #expect(String(decoding: result.answer.body, as: UTF8.self) == #"{"movie":{"title":"Alpha"},"user":null}"#)
+            #expect(try shape(result) == [#"["movie"]"#] && result.answer.errors.count == 1)
+            var without = result.answer
+            without.errors = []
+            #expect(result.digest == result.answer.digest && result.digest != without.digest)
         }
 
         @Test func includedFieldsAndFilterVariables() async throws {

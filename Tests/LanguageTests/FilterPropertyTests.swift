@@ -285,7 +285,7 @@ extension Language {
                     """)
                 let sent: JSONObject = ["f": written, "r": ["where": written, "orderBy": order], "p": pattern]
                 let result = try await executor.run(stored, variables: try stored.coerce(sent), auth: nil)
-                let data = try JSONParser.parse(result.body)
+                let data = try JSONParser.parse(result.answer.body)
                 #expect(data["a"] == data["b"], "seed \(seed): \(written)")
                 #expect(data["c"] == data["d"], "seed \(seed): \(written) \(order)")
                 let titles = Self.movies.map(\.title).filter { Self.matches(pattern, $0) }
@@ -332,7 +332,7 @@ extension Language {
                     Issue.record("seed \(seed): \(filter): \(outcome)")
                     return
                 }
-                #expect(String(decoding: result.body, as: UTF8.self) == text, "seed \(seed): \(filter)")
+                #expect(String(decoding: result.answer.body, as: UTF8.self) == text, "seed \(seed): \(filter)")
             }
         }
     }

@@ -161,7 +161,7 @@ extension Language {
                     let outcome = try await QueryExecutor(pool: pool, clock: fixedClock).run(
                         operation, variables: JSONObject(), auth: nil)
                     #expect(
-                        String(decoding: outcome.body, as: UTF8.self) == "{\"things\":\(wanted)}",
+                        String(decoding: outcome.answer.body, as: UTF8.self) == "{\"things\":\(wanted)}",
                         "seed \(seed): \(text)")
                 }
             }

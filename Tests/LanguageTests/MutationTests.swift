@@ -333,6 +333,35 @@ extension Language {
                 #"query Q($r: String!) { user(id: "ann") { name role @check(expr: "this == vars.r", message: "not yours") } }"#,
                 #"{"r": "x"}"#, "!not yours"),
             QueryRow(
+                "what stands before a failed check is shown",
+                #"query Q { ann: user(id: "ann") { name } bob: user(id: "bob") { name role @check(message: "no role") } movie(id: "<m1>") { title } __typename }"#,
+                #"{"ann":{"name":"Ann"},"bob":null,"movie":null,"__typename":"Query"} !bob.role: no role !movie: (aborted)"#
+            ),
+            QueryRow(
+                "the first failed check counts",
+                #"query Q { ann: user(id: "ann") { name } bob: user(id: "bob") @check(expr: "false", message: "first") { name } movie(id: "<m1>") @check(expr: "false", message: "second") { title } }"#,
+                #"{"ann":{"name":"Ann"},"bob":null,"movie":null} !bob: first !movie: (aborted)"#),
+            QueryRow(
+                "a failed check before all",
+                #"query Q { bob: user(id: "bob") @redact { role @check(message: "no role") } ann: user(id: "ann") { name } }"#,
+                "!no role"),
+            QueryRow(
+                "a failed check among what is redacted",
+                #"query Q { ann: user(id: "ann") { name } bob: user(id: "bob") @redact { role @check(message: "no role") } movie(id: "<m1>") { title } users @redact @check { id } }"#,
+                #"{"ann":{"name":"Ann"},"movie":null} !bob.role: no role !movie: (aborted) !users: (aborted)"#),
+            QueryRow(
+                "a failed check of what may not be null",
+                #"query Q { ann: user(id: "ann") { name } users(limit: 1) { id @check(expr: "false", message: "no") } }"#,
+                "!no"),
+            QueryRow(
+                "a failed check before what may not be null",
+                #"query Q { ann: user(id: "ann") { name } bob: user(id: "bob") { role @check(message: "no") } users(limit: 1) { id } }"#,
+                "!no"),
+            QueryRow(
+                "a failed check and fields that are left out",
+                #"query Q($yes: Boolean!) { users(limit: 1) @include(if: $yes) { id } ann: user(id: "ann") { name } bob: user(id: "bob") { role @check(message: "no") } rest: users(limit: 1) @include(if: $yes) { id } }"#,
+                #"{"yes": false}"#, #"{"ann":{"name":"Ann"},"bob":null} !bob.role: no"#),
+            QueryRow(
                 "check default", #"query Q { users(where: {id: {eq: "none"}}) @check { id } }"#, "!permission denied"),
             QueryRow(
                 "redacted and checked",

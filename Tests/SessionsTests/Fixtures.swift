@@ -22,7 +22,9 @@ enum Fixture {
     }
 
     static func live(_ number: Int, _ run: UInt64, epoch: UInt64 = 1) -> LiveResult {
-        LiveResult(position: position(run, epoch: epoch), digest: digest(number), body: Array("\(number)".utf8))
+        LiveResult(
+            position: position(run, epoch: epoch), digest: digest(number),
+            answer: OperationAnswer(body: Array("\(number)".utf8)))
     }
 
     static func result(_ number: Int, _ run: UInt64, epoch: UInt64 = 1, query: LiveQuery = query()) -> InboxMessage {

@@ -142,6 +142,7 @@ package enum RuleTable {
         "variable-type": "Variables cannot have this type; or a new version changed it.",
         // Advice
         "auth-missing": "Without @auth no client may run the operation.",
+        "check-late": "A check guards what stands after it.",
         "missing-index": "A followed query searches by columns that no index begins with.",
         "refresh-missing": "Nothing refreshes the query.",
         "refresh-often": "A timer below 30 s, where triggers would do.",

@@ -28,6 +28,7 @@ package struct Lint {
         var lint = Lint(schema, subjects)
         for subject in subjects { lint.checkAuth(subject) }
         for subject in subjects where subject.operation.kind == .query {
+            lint.checkOrder(subject)
             lint.checkTriggers(subject)
             lint.checkRules(subject)
             lint.checkTimer(subject)

@@ -1,12 +1,13 @@
-/// Takes members out of a JSON text without touching the rest: numbers and texts stay byte for byte as Postgres wrote
+/// Takes members out of a JSON text, or makes them null, without touching the rest: numbers and texts stay byte for byte as Postgres wrote
 /// them. The text is known to be JSON.
 enum JSONRedaction {
-    /// Members to take out, by key; inside of kept ones more may go. Lists are looked through.
+    /// Members to take out or to make null, by key; inside of kept ones more may go. Lists are looked through.
     struct Tree: Sendable {
         var removed: Set<String> = []
+        var nulled: Set<String> = []
         var below: [String: Tree] = [:]
 
-        var isEmpty: Bool { removed.isEmpty && below.isEmpty }
+        var isEmpty: Bool { removed.isEmpty && nulled.isEmpty && below.isEmpty }
     }
 
     static func strip(_ bytes: [UInt8], _ tree: Tree) -> [UInt8] {
@@ -65,7 +66,13 @@ enum JSONRedaction {
                     isFirst = false
                     output.append(contentsOf: key)
                     output.append(UInt8(ascii: ":"))
-                    copyValue(tree.below[name] ?? Tree())
+                    if tree.nulled.contains(name) {
+                        text.skipBlanks()
+                        text.skipValue()
+                        output.append(contentsOf: "null".utf8)
+                    } else {
+                        copyValue(tree.below[name] ?? Tree())
+                    }
                 }
                 text.skipBlanks()
                 if text.byte == UInt8(ascii: ",") { _ = text.take() }

@@ -72,6 +72,7 @@ struct ConnectorCompiler {
         var mutation: [MutationPlan] = []
         var remoteFields: [(inclusion: Inclusion, field: RemoteField)] = []
         var policy: ResponsePolicy?
+        var rootSequence = RootSequence([])
         var entities = EntityTree()
         let rootPolicy = scope.rootPolicy()
         var footprint = FootprintBuilder(
@@ -84,6 +85,7 @@ struct ConnectorCompiler {
             }
             footprint.add(fields)
             policy = ResponsePolicy(root: rootPolicy, children: ResponsePolicy.children(of: fields))
+            rootSequence = RootSequence(fields)
             if includesEntityIDs { fields = fields.withEntityIDs }
             remoteFields = fields.compactMap { field in
                 if case .remote(let remote) = field.kind { (field.inclusion, remote) } else { nil }
@@ -115,8 +117,8 @@ struct ConnectorCompiler {
                 auth: auth,
                 authReads: reads, refresh: refresh,
                 isTransaction: definition.directives.first(named: "transaction") != nil,
-                schema: api.schema, query: query, mutation: mutation, policy: policy, entities: entities,
-                footprint: footprint.footprint, remoteFields: remoteFields,
+                schema: api.schema, query: query, mutation: mutation, policy: policy, rootSequence: rootSequence,
+                entities: entities, footprint: footprint.footprint, remoteFields: remoteFields,
                 hasRemoteSteps: definition.kind == .mutation && scope.remoteCount > 0,
                 readsResponse: scope.expressions.contains(where: \.readsResponse)))
     }

@@ -35,6 +35,7 @@ package final class StoredOperation: Sendable {
     let query: QueryPlan?
     let mutation: [MutationPlan]
     private let policy: ResponsePolicy?
+    let rootSequence: RootSequence
     private let entities: EntityTree
     /// Whether the fields of a mutation must run one after the other, because a value reads what an earlier one gave or
     /// a `@check` decides whether the next one runs.
@@ -54,6 +55,7 @@ package final class StoredOperation: Sendable {
         var query: QueryPlan?
         var mutation: [MutationPlan]
         var policy: ResponsePolicy?
+        var rootSequence: RootSequence
         var entities: EntityTree
         var footprint: Footprint
         var remoteFields: [(inclusion: Inclusion, field: RemoteField)]
@@ -78,6 +80,7 @@ package final class StoredOperation: Sendable {
         query = parts.query
         mutation = parts.mutation
         policy = parts.policy
+        rootSequence = parts.rootSequence
         entities = parts.entities
         footprint = parts.footprint
         remoteFields = parts.remoteFields
@@ -165,30 +168,35 @@ package final class StoredOperation: Sendable {
     /// Whether a `@check` of this query may fail by itself as time passes, though its result stays the same.
     package var hasChecksOfTime: Bool { policy?.readsRequestTime ?? false }
 
-    /// What of a query's result may be shown: every `@check` holds, what is redacted is taken out, and the ids of
-    /// entities stand apart.
+    /// What of a query's result may be shown: what is redacted is taken out, what a failed `@check` withholds is null
+    /// (see `RootSequence`), and the ids of entities stand apart.
     /// - Parameter text: the result as the database made it.
-    /// - Throws: `.permissionDenied` with the message of the check that does not hold.
+    /// - Throws: `.permissionDenied` with the message of a check that does not hold and leaves nothing to be shown.
     package func finish(
         _ text: [UInt8], variables: JSONObject, auth: Auth?, nowMs: Int64
     ) throws(RequestError) -> FinishedResult {
         var parts = entities.separate(text)
-        var isRedacted = false
-        if let policy {
-            guard let result = try? JSONParser.parse(parts.body) else {
-                throw RequestError(.internalError, "the result is not JSON")
-            }
-            var invocation = invocation(variables, auth, nowMs: nowMs)
-            invocation.response = result.objectValue ?? JSONObject()
-            if let failure = policy.failure(in: [result], path: [], invocation) { throw failure }
-            if policy.hasRedactions {
-                // Ids of what is taken out go with it.
-                let kept = JSONRedaction.strip(text, policy.redactions)
-                isRedacted = kept != text
-                if isRedacted { parts = entities.separate(kept) }
-            }
+        guard let policy else {
+            return FinishedResult(OperationAnswer(body: parts.body, entities: parts.entities), isReduced: false)
         }
-        return FinishedResult(body: parts.body, entities: parts.entities, isRedacted: isRedacted)
+        guard let result = try? JSONParser.parse(parts.body) else {
+            throw RequestError(.internalError, "the result is not JSON")
+        }
+        var invocation = invocation(variables, auth, nowMs: nowMs)
+        invocation.response = result.objectValue ?? JSONObject()
+        var redactions = policy.redactions
+        var errors: [RequestError] = []
+        if let failure = policy.failure(in: [result], path: [], invocation) {
+            guard let withheld = rootSequence.withheld(by: failure, invocation.variables) else { throw failure }
+            redactions.nulled = Set(withheld.map(\.responseKey))
+            errors = withheld.map(\.error)
+        }
+        // Ids of what is taken out go with it.
+        let kept = JSONRedaction.strip(text, redactions)
+        let isReduced = !errors.isEmpty || kept != text
+        if isReduced { parts = entities.separate(kept) }
+        return FinishedResult(
+            OperationAnswer(body: parts.body, errors: errors, entities: parts.entities), isReduced: isReduced)
     }
 
     private func invocation(_ variables: JSONObject, _ auth: Auth?, nowMs: Int64) -> Invocation {
@@ -203,10 +211,12 @@ package final class StoredOperation: Sendable {
 
 /// A query's result as clients get it.
 package struct FinishedResult: Sendable {
-    /// JSON text of `data`.
-    package let body: [UInt8]
-    /// JSON text of `extensions.dataConnect`, empty when there is nothing to say.
-    package let entities: [UInt8]
-    /// Something was taken out, so the database's digest is not that of this result.
-    package let isRedacted: Bool
+    package let answer: OperationAnswer
+    /// Something was taken out or withheld, so the database's digest is not that of this result.
+    package let isReduced: Bool
+
+    init(_ answer: OperationAnswer, isReduced: Bool) {
+        self.answer = answer
+        self.isReduced = isReduced
+    }
 }

@@ -9,6 +9,7 @@ struct RemoteField: Sendable {
     let text: String
     /// The variables of `text`, in order.
     let arguments: [(name: String, value: RemoteValue)]
+    let isNullable: Bool
     /// Of fields below.
     let policies: [ResponsePolicy]
 }
@@ -58,7 +59,7 @@ struct RemoteText {
     /// `query($a0: ID!) { profile(id: $a0) { name } }`. Response keys are those of the operation, so that paths of errors
     /// mean the same on both sides.
     static func field(
-        _ selection: RemoteSelection, _ kind: OperationKind, _ endpoint: ResolverEndpoint
+        _ selection: RemoteSelection, _ kind: OperationKind, _ endpoint: ResolverEndpoint, isNullable: Bool
     ) -> RemoteField {
         var text = RemoteText()
         let body = text.text(of: selection, isRoot: true)
@@ -66,7 +67,7 @@ struct RemoteText {
         return RemoteField(
             endpoint: endpoint, responseKey: selection.responseKey,
             text: "\(kind.rawValue)\(declared.isEmpty ? "" : "(\(declared))") { \(body) }",
-            arguments: text.arguments.map { ($0.name, $0.value) },
+            arguments: text.arguments.map { ($0.name, $0.value) }, isNullable: isNullable,
             policies: selection.children.compactMap(\.policyNode))
     }
 

@@ -17,7 +17,9 @@ extension OperationScope {
                 "an operation may have at most \(Self.remoteFieldsMax) fields of custom resolvers")
             return nil
         }
-        return selection(field, definition, resolver).map { RemoteText.field($0, kind, resolver.endpoint) }
+        return selection(field, definition, resolver).map {
+            RemoteText.field($0, kind, resolver.endpoint, isNullable: !definition.type.isNonNull)
+        }
     }
 
     private func selection(

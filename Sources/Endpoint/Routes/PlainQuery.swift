@@ -62,22 +62,22 @@ extension PublicEndpoint {
     ) async throws(RequestError) {
         let result = try await services.read(resolved, traceID: call.traceID)
         let tag = EntityTag(KnownResult(digest: result.digest, position: nil), of: resolved.liveQuery.key)
-        answer(call, tag: tag, known: known, result.digest, result.body, resolved)
+        answer(call, tag: tag, known: known, result.digest, result.answer, resolved)
     }
 
     /// 304 for what the client has; a patch for one that asked for it, if there is one; else the whole result.
     private func answer(
-        _ call: Call, tag: EntityTag, known: KnownResult?, _ digest: Digest, _ body: [UInt8],
+        _ call: Call, tag: EntityTag, known: KnownResult?, _ digest: Digest, _ result: OperationAnswer,
         _ resolved: ResolvedOperation
     ) {
-        if known?.digest == digest { return answer(call, tag: tag, body: nil, resolved) }
+        if known?.digest == digest { return answer(call, tag: tag, nil, resolved) }
         guard Preferences.acceptsDelta(call.request.header("a-im")),
             let hub = gateway?.hub(of: call.exchange.eventLoop)
-        else { return answer(call, tag: tag, body: body, resolved) }
+        else { return answer(call, tag: tag, result, resolved) }
         call.exchange.eventLoop.execute {
-            defer { hub.deltas.remember(digest, body) }
-            guard let known, let patch = hub.deltas.patch(from: known.digest, to: digest, body) else {
-                return self.answer(call, tag: tag, body: body, resolved)
+            defer { hub.deltas.remember(digest, result) }
+            guard let known, let patch = hub.deltas.patch(from: known.digest, to: digest, result) else {
+                return self.answer(call, tag: tag, result, resolved)
             }
             var headers = self.headers(call, tag, resolved)
             headers.replaceOrAdd(name: "im", value: "json-patch")
@@ -95,11 +95,11 @@ extension PublicEndpoint {
         return headers
     }
 
-    /// - Parameter body: nil answers 304.
-    private func answer(_ call: Call, tag: EntityTag, body: [UInt8]?, _ resolved: ResolvedOperation) {
+    /// - Parameter result: nil answers 304.
+    private func answer(_ call: Call, tag: EntityTag, _ result: OperationAnswer?, _ resolved: ResolvedOperation) {
         let headers = headers(call, tag, resolved)
-        if let body {
-            call.exchange.respond(json: ResultEnvelope.data(body), headers: headers)
+        if let result {
+            call.exchange.respond(json: result.envelope, headers: headers)
         } else {
             call.exchange.respond(.notModified, headers: headers, body: [])
         }
@@ -140,7 +140,7 @@ extension PublicEndpoint {
                 case .result(let result):
                     let tag = EntityTag(
                         KnownResult(digest: result.digest, position: result.position), of: resolved.liveQuery.key)
-                    self.answer(call, tag: tag, known: known, result.digest, result.body, resolved)
+                    self.answer(call, tag: tag, known: known, result.digest, result.answer, resolved)
                 case .waited:
                     // The owner may not have answered at all: the database decides what the client is told.
                     let readMs = max(Self.finalReadMs.lowerBound, min(waitMs, Self.finalReadMs.upperBound))
@@ -153,7 +153,7 @@ extension PublicEndpoint {
                         let position = isSame ? known?.position : nil
                         let tag = EntityTag(
                             KnownResult(digest: result.digest, position: position), of: resolved.liveQuery.key)
-                        self.answer(call, tag: tag, known: known, result.digest, result.body, resolved)
+                        self.answer(call, tag: tag, known: known, result.digest, result.answer, resolved)
                     }
                 case .failed(let error): call.fail(error)
                 }

@@ -40,7 +40,7 @@ package final class SharedResult {
         self.key = key
     }
 
-    package var byteCount: Int { result.body.count + result.entities.count }
+    package var byteCount: Int { result.answer.byteCount }
 
     /// With all that was encoded of it: about a copy for each form, frame and patch.
     var heldBytes: Int {
@@ -87,7 +87,7 @@ package final class SharedResult {
     /// What follows `ResultFormat.deltaPrefix`, for a client that holds `held`. Nil: send the whole result.
     package func delta(from held: Digest, _ cache: inout DeltaCache) -> ByteBuffer? {
         if let known = deltas[held] { return known }
-        let patch = cache.patch(from: held, to: result.digest, result.body)
+        let patch = cache.patch(from: held, to: result.digest, result.answer)
         let text = patch.map { ByteBuffer(bytes: ResultFormat.deltaRest($0)) }
         if deltas.count < Self.framesMax { deltas[held] = .some(text) }
         return text
@@ -96,7 +96,7 @@ package final class SharedResult {
     /// The same for a stream.
     package func delta(from held: Digest, as format: StreamFormat, _ cache: inout DeltaCache) -> ByteBuffer? {
         for known in streamDeltas[held] ?? [] where known.format == format { return known.text }
-        guard let patch = cache.patch(from: held, to: result.digest, result.body),
+        guard let patch = cache.patch(from: held, to: result.digest, result.answer),
             let bytes = format.delta(patch, to: result, of: key)
         else { return nil }
         let text = ByteBuffer(bytes: bytes)

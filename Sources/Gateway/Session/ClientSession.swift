@@ -170,7 +170,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     private func write(_ shared: SharedResult, _ id: String) {
         if format.hasDeltas, let entry = live[id], case .on(let held) = entry.delta {
             entry.delta = .on(held: shared.result.digest)
-            defer { hub.deltas.remember(shared.result.digest, shared.result.body) }
+            defer { hub.deltas.remember(shared.result.digest, shared.result.answer) }
             if let held, let prefix = format.deltaPrefix(id: id), let rest = shared.delta(from: held, &hub.deltas) {
                 return connection.send(prefix: prefix, shared: rest)
             }

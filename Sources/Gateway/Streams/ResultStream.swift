@@ -119,7 +119,7 @@ package final class ResultStream: LiveSession {
     private func write(_ shared: SharedResult) {
         if case .on(let held) = delta {
             delta = .on(held: shared.result.digest)
-            defer { hub.deltas.remember(shared.result.digest, shared.result.body) }
+            defer { hub.deltas.remember(shared.result.digest, shared.result.answer) }
             if let held, let text = shared.delta(from: held, as: format, &hub.deltas) { return exchange.write(text) }
         }
         exchange.write(shared.text(as: format))

@@ -37,14 +37,7 @@ extension InboxMessage {
     package var fields: [(String, [UInt8])] {
         switch self {
         case .result(let shard, let key, let result, let answers):
-            [
-                Self.header([
-                    "type": "result", "shard": .int(Int64(shard.number)), "key": .string(key.digest.hex),
-                    "digest": .string(result.digest.hex), "position": .string(result.position.description),
-                    "trace": .string(result.traceID), "at": .int(result.committedAtMs),
-                    "answers": .int(Int64(clamping: answers)),
-                ]), ("b", result.body),
-            ] + (result.entities.isEmpty ? [] : [("e", result.entities)])
+            Self.result(shard, key, result, answers)
         case .unchanged(let shard, let key, let digest, let position, let epoch, let answers):
             [Self.same("unchanged", shard, key, digest, position, epoch, answers)]
         case .ticked(let shard, let key, let digest, let position, let answers):
@@ -54,7 +47,8 @@ extension InboxMessage {
                 Self.header([
                     "type": "failed", "shard": .int(Int64(shard.number)), "key": .string(key.digest.hex),
                     "position": .string(position.description), "code": .string(error.code.rawValue),
-                    "message": .string(error.message), "answers": .int(Int64(clamping: answers)),
+                    "message": .string(error.message), "path": error.messagePath,
+                    "answers": .int(Int64(clamping: answers)),
                 ])
             ]
         case .announceAll(let shard, let epoch):
@@ -68,6 +62,21 @@ extension InboxMessage {
                 ])
             ]
         }
+    }
+
+    private static func result(
+        _ shard: ShardID, _ key: LiveQueryKey, _ result: LiveResult, _ answers: UInt64
+    ) -> [(String, [UInt8])] {
+        var object: JSONObject = [
+            "type": "result", "shard": .int(Int64(shard.number)), "key": .string(key.digest.hex),
+            "digest": .string(result.digest.hex), "position": .string(result.position.description),
+            "trace": .string(result.traceID), "at": .int(result.committedAtMs),
+            "answers": .int(Int64(clamping: answers)),
+        ]
+        if !result.answer.errors.isEmpty { object["errors"] = .array(result.answer.errors.map(\.messageObject)) }
+        var fields = [header(object), ("b", result.answer.body)]
+        if !result.answer.entities.isEmpty { fields.append(("e", result.answer.entities)) }
+        return fields
     }
 
     private static func same(
@@ -109,9 +118,10 @@ extension InboxMessage {
             self = .result(
                 shard: shard, key: key,
                 result: LiveResult(
-                    position: position, digest: digest, body: body,
-                    entities: fields.first { $0.0 == "e" }?.1 ?? [], traceID: try object.string("trace"),
-                    committedAtMs: try object.int("at")), answers: answers)
+                    position: position, digest: digest,
+                    answer: OperationAnswer(
+                        body: body, errors: try Self.errors(object), entities: fields.first { $0.0 == "e" }?.1 ?? []),
+                    traceID: try object.string("trace"), committedAtMs: try object.int("at")), answers: answers)
         case "unchanged", "ticked":
             guard let digest = Digest(hex: try object.string("digest")) else { throw MessageError(field: "digest") }
             guard let epoch = UInt64(try object.string("epoch")) else { throw MessageError(field: "epoch") }
@@ -121,13 +131,22 @@ extension InboxMessage {
                 : .unchanged(
                     shard: shard, key: key, digest: digest, position: position, epoch: epoch, answers: answers)
         case "failed":
-            let code = ErrorCode(rawValue: try object.string("code")) ?? .internalError
             self = .failed(
-                shard: shard, key: key, position: position,
-                error: RequestError(code, try object.string("message")), answers: answers)
+                shard: shard, key: key, position: position, error: try RequestError(message: object), answers: answers)
         default:
             throw MessageError(field: "type")
         }
+    }
+
+    /// Nodes of an older version do not write them.
+    private static func errors(_ object: JSONObject) throws(MessageError) -> [RequestError] {
+        guard object["errors"] != nil else { return [] }
+        var errors: [RequestError] = []
+        for value in try object.array("errors") {
+            guard case .object(let error) = value else { throw MessageError(field: "errors") }
+            errors.append(try RequestError(message: error))
+        }
+        return errors
     }
 
     private static func settled(
@@ -144,5 +163,35 @@ extension InboxMessage {
         }
         return .settled(
             shard: shard, epoch: epoch, through: through, except: except, held: HeldFingerprint(value: held))
+    }
+}
+
+/// Errors as nodes tell them to each other; what is for the log alone does not travel.
+extension RequestError {
+    fileprivate var messageObject: JSONValue {
+        .object(["code": .string(code.rawValue), "message": .string(message), "path": messagePath])
+    }
+
+    fileprivate var messagePath: JSONValue {
+        .array(
+            path.map { element in
+                switch element {
+                case .key(let key): .string(key)
+                case .index(let index): .int(Int64(index))
+                }
+            })
+    }
+
+    fileprivate init(message object: JSONObject) throws(MessageError) {
+        let code = ErrorCode(rawValue: try object.string("code")) ?? .internalError
+        var path: [PathElement] = []
+        for element in object["path"]?.arrayValue ?? [] {
+            switch element {
+            case .string(let key): path.append(.key(key))
+            case .int(let index): path.append(.index(Int(clamping: index)))
+            default: throw MessageError(field: "path")
+            }
+        }
+        self.init(code, try object.string("message"), path: path)
     }
 }

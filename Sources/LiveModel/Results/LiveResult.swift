@@ -2,25 +2,20 @@
 package struct LiveResult: Sendable, Hashable {
     /// Fresh up to here.
     package var position: Position
-    /// Of the result as Postgres built it, ids of entities included.
+    /// Of the result as Postgres built it, ids of entities included; of what is shown of it where that is less.
     package var digest: Digest
-    /// The JSON text of `data`, as Postgres built it; never parsed or re-encoded.
-    package var body: [UInt8]
-    /// The JSON text of `extensions.dataConnect`, empty when there is nothing to say. Source: SQL Connect wire §4.
-    package var entities: [UInt8]
+    package var answer: OperationAnswer
     /// Of the event that caused the run; empty for a first run or a timer.
     package var traceID: String
     /// Commit time of that event; 0 when there was none.
     package var committedAtMs: Int64
 
     package init(
-        position: Position, digest: Digest, body: [UInt8], entities: [UInt8] = [], traceID: String = "",
-        committedAtMs: Int64 = 0
+        position: Position, digest: Digest, answer: OperationAnswer, traceID: String = "", committedAtMs: Int64 = 0
     ) {
         self.position = position
         self.digest = digest
-        self.body = body
-        self.entities = entities
+        self.answer = answer
         self.traceID = traceID
         self.committedAtMs = committedAtMs
     }

@@ -2,11 +2,14 @@ package import JSON
 
 /// The text around a result's body. The body itself is spliced in, never re-encoded.
 package enum ResultEnvelope {
+    /// `{"data":`, with which each envelope that has data begins.
+    package static let dataKey = Array(#"{"data":"#.utf8)
+
     /// `{"data":BODY}`
     package static func data(_ body: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(body.count + 9)
-        bytes.append(contentsOf: #"{"data":"#.utf8)
+        bytes.append(contentsOf: dataKey)
         bytes.append(contentsOf: body)
         bytes.append(UInt8(ascii: "}"))
         return bytes
@@ -16,7 +19,7 @@ package enum ResultEnvelope {
     package static func errors(_ errors: [RequestError], body: [UInt8]? = nil) -> [UInt8] {
         var bytes: [UInt8] = []
         if let body {
-            bytes.append(contentsOf: #"{"data":"#.utf8)
+            bytes.append(contentsOf: dataKey)
             bytes.append(contentsOf: body)
             bytes.append(contentsOf: #","errors":"#.utf8)
         } else {

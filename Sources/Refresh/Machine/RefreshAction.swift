@@ -45,6 +45,6 @@ package struct RunBatch: Sendable {
 package enum RunOutcome: Sendable {
     /// The result has the digest that was known.
     case unchanged
-    case result(digest: Digest, body: [UInt8], entities: [UInt8] = [])
+    case result(digest: Digest, OperationAnswer)
     case failed(RequestError)
 }

@@ -77,8 +77,7 @@ extension RefreshMachine {
         nowMs: Int64
     ) -> Bool {
         let digest: Digest
-        var body: [UInt8]?
-        var entities: [UInt8] = []
+        var answer: OperationAnswer?
         switch outcome {
         case .failed(let error):
             failed(item, error, state, &actions, nowMs: nowMs)
@@ -86,10 +85,9 @@ extension RefreshMachine {
         case .unchanged:
             guard let known = item.knownDigest else { return true }
             digest = known
-        case .result(let newDigest, let newBody, let newEntities):
+        case .result(let newDigest, let newAnswer):
             digest = newDigest
-            body = newBody
-            entities = newEntities
+            answer = newAnswer
         }
         states[item.slot]?.failures = 0
         states[item.slot]?.digest = digest
@@ -113,9 +111,9 @@ extension RefreshMachine {
                                 shard: state.shard, key: state.query.key, digest: digest, position: item.position,
                                 answers: subscriber.ask)))
                 }
-            } else if let body {
+            } else if let answer {
                 let result = LiveResult(
-                    position: item.position, digest: digest, body: body, entities: entities,
+                    position: item.position, digest: digest, answer: answer,
                     traceID: state.runningCause?.traceID ?? "",
                     committedAtMs: state.runningCause?.committedAtMs ?? 0)
                 actions.append(

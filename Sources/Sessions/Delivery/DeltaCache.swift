@@ -48,15 +48,16 @@ package struct DeltaCache: Sendable {
         self.resultBytesMax = resultBytesMax
     }
 
-    /// A client holds this from now on.
-    package mutating func remember(_ digest: Digest, _ body: [UInt8]) {
-        guard body.count <= resultBytesMax, find(.body(digest)) == nil else { return }
-        insert(.body(digest), .body(body))
+    /// A client holds this from now on. Patches are of `data` alone, so they neither begin from nor end at a result with
+    /// errors.
+    package mutating func remember(_ digest: Digest, _ answer: OperationAnswer) {
+        guard answer.errors.isEmpty, answer.body.count <= resultBytesMax, find(.body(digest)) == nil else { return }
+        insert(.body(digest), .body(answer.body))
     }
 
     /// What turns `{"data": from}` into `{"data": to}`, as the text of a JSON Patch. Nil: send the whole result.
-    package mutating func patch(from: Digest, to: Digest, _ body: [UInt8]) -> [UInt8]? {
-        guard body.count <= resultBytesMax else { return nil }
+    package mutating func patch(from: Digest, to: Digest, _ answer: OperationAnswer) -> [UInt8]? {
+        guard answer.errors.isEmpty, answer.body.count <= resultBytesMax else { return nil }
         if from == to { return Array("[]".utf8) }
         let step = Step(from: from, to: to)
         switch find(.patch(step)) {
@@ -67,7 +68,8 @@ package struct DeltaCache: Sendable {
         guard case .body(let former)? = find(.body(from)) else { return nil }
         computedCount += 1
         let patch = JSONPatch.difference(
-            from: former, to: body, at: "/data", limits: .init(bytesMax: former.count + body.count))
+            from: former, to: answer.body, at: "/data",
+            limits: .init(bytesMax: former.count + answer.body.count))
         insert(.patch(step), patch.map { .patch($0) } ?? .whole)
         return patch
     }

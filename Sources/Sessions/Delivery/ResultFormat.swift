@@ -50,15 +50,18 @@ package enum ResultFormat: Sendable, Hashable {
     /// The body and what follows it.
     package func rest(of result: LiveResult) -> [UInt8] {
         switch self {
-        case .next, .data: return result.body + Array("}}".utf8)
+        case .next, .data: Self.members(result.answer) + Array("}}".utf8)
         // A raw line break, which can only stand between tokens, would end the event.
         case .event:
-            return result.body.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 } + Array("}}\n\n".utf8)
-        case .sqlConnect:
-            if result.entities.isEmpty { return result.body + Array("}}".utf8) }
-            return result.body + Array(#","extensions":{"dataConnect":"#.utf8) + result.entities + Array("}}}".utf8)
-        case .sqlConnectProtobuf:
-            return StreamProtobuf.rest(OperationAnswer(body: result.body, entities: result.entities))
+            Self.members(result.answer).map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 }
+                + Array("}}\n\n".utf8)
+        case .sqlConnect: result.answer.sqlConnectValue + Array("}}".utf8)
+        case .sqlConnectProtobuf: StreamProtobuf.rest(result.answer)
         }
+    }
+
+    /// The body, and `,"errors":[…]` where there are any: what stands in an envelope after `{"data":`.
+    private static func members(_ answer: OperationAnswer) -> [UInt8] {
+        answer.errors.isEmpty ? answer.body : Array(answer.envelope.dropFirst(ResultEnvelope.dataKey.count).dropLast())
     }
 }

@@ -113,7 +113,7 @@ struct InterestTable: Sendable {
         totals.subscriptions += sign * entry.hubs.values.reduce(0, +)
         if entry.repeatAtMs != nil { totals.awaiting += sign }
         if case .result(let result) = entry.held {
-            totals.resultBytes += sign * (result.body.count + result.entities.count)
+            totals.resultBytes += sign * result.answer.byteCount
         }
     }
 }

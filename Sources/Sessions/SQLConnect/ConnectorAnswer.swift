@@ -9,10 +9,12 @@ extension OperationAnswer {
 
     /// The members of an answer to SQL Connect clients: `"data":…,"errors":[…],"extensions":{"dataConnect":[…]}`, the
     /// last two where there are any.
-    package var sqlConnectMembers: [UInt8] {
+    package var sqlConnectMembers: [UInt8] { Array(#""data":"#.utf8) + sqlConnectValue }
+
+    /// The same after `"data":`.
+    var sqlConnectValue: [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(body.count + entities.count + 64)
-        bytes.append(contentsOf: #""data":"#.utf8)
+        bytes.reserveCapacity(byteCount + 64)
         bytes.append(contentsOf: body)
         if !errors.isEmpty {
             bytes.append(contentsOf: #","errors":"#.utf8)

@@ -39,8 +39,8 @@ package enum StreamFormat: Sendable, Hashable {
         switch self {
         case .resource:
             let tag = EntityTag(KnownResult(digest: result.digest, position: result.position), of: key)
-            return ServerSentEvent.event("next", id: tag.bare, data: ResultEnvelope.data(result.body))
-        case .graphQLSSE, .multipart: return answer(ResultEnvelope.data(result.body))
+            return ServerSentEvent.event("next", id: tag.bare, data: result.answer.envelope)
+        case .graphQLSSE, .multipart: return answer(result.answer.envelope)
         }
     }
 

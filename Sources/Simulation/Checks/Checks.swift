@@ -81,7 +81,7 @@ final class Checks {
     /// A gateway took a result for its newest, or was told that what it holds still is. Ranks must be in the order of
     /// reading, over all owners: else whoever changes gateways may go backwards.
     func accepted(_ key: LiveQueryKey, _ result: LiveResult) {
-        let content = Self.content(result.body)
+        let content = Self.content(result.answer.body)
         for other in ranks[key] ?? [] where other.position.isOrdered(with: result.position) {
             let isOlder = other.position < result.position && other.content > content
             let isNewer = other.position > result.position && other.content < content

@@ -116,9 +116,10 @@ final class ClientApp {
     func receive(_ result: LiveResult, through connection: Connection) {
         guard self.connection === connection else { return }
         answers += 1
-        world.note("client\(number) got \(String(decoding: result.body, as: UTF8.self)) \(result.position)")
-        world.checks.received(result.body, identity: SimulatedPostgres.identity(of: connection.query), by: number)
-        for (entity, version) in SimulatedPostgres.versions(in: result.body).sorted(by: { $0.key < $1.key }) {
+        world.note("client\(number) got \(String(decoding: result.answer.body, as: UTF8.self)) \(result.position)")
+        world.checks.received(
+            result.answer.body, identity: SimulatedPostgres.identity(of: connection.query), by: number)
+        for (entity, version) in SimulatedPostgres.versions(in: result.answer.body).sorted(by: { $0.key < $1.key }) {
             if let former = seen[entity], version < former {
                 world.violated(
                     "no regress: client \(number) got \(entity)=\(version) at \(result.position) after \(entity)=\(former) at \(lastPosition)"
@@ -127,7 +128,7 @@ final class ClientApp {
             seen[entity] = version
         }
         lastPosition = result.position.description
-        body = result.body
+        body = result.answer.body
         let known = KnownResult(digest: result.digest, position: result.position)
         tag = EntityTag(known, of: connection.query.key).bare
         isAtFault = false

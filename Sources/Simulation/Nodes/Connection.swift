@@ -54,7 +54,7 @@ final class Connection {
             transmit { client, connection in client.failed(through: connection) }
         case .result(let result), .again(let result):
             if gateway.world.sabotage == .oldestPendingWins, !outbox.isEmpty { return }
-            switch outbox.offer(result, id: "1", bytes: result.body.count, unwrittenBytes: unwrittenBytes) {
+            switch outbox.offer(result, id: "1", bytes: result.answer.body.count, unwrittenBytes: unwrittenBytes) {
             case .write: write(result)
             case .hold: break
             case .close: gateway.close(self)
@@ -63,9 +63,9 @@ final class Connection {
     }
 
     private func write(_ result: LiveResult) {
-        unwrittenBytes += result.body.count
+        unwrittenBytes += result.answer.body.count
         transmit { [self] client, connection in
-            unwrittenBytes -= result.body.count
+            unwrittenBytes -= result.answer.body.count
             client.receive(result, through: connection)
             gateway.later(0) { [self] in
                 while !isOver, unwrittenBytes == 0, let next = outbox.next() { write(next.item) }

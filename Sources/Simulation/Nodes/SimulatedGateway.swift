@@ -217,7 +217,7 @@ extension InboxMessage {
     var short: String {
         switch self {
         case .result(_, let key, let result, _):
-            "result \(key.short) \(result.digest.hex.prefix(4)) \(result.position) \(String(decoding: result.body, as: UTF8.self))"
+            "result \(key.short) \(result.digest.hex.prefix(4)) \(result.position) \(String(decoding: result.answer.body, as: UTF8.self))"
         case .unchanged(_, let key, let digest, let position, let epoch, _):
             "unchanged \(key.short) \(digest.hex.prefix(4)) \(position) by \(epoch)"
         case .ticked(_, let key, let digest, let position, _):

@@ -137,7 +137,8 @@ final class SimulatedWorker: Process {
                     continue
                 }
                 let outcomes = batch.items.map { item in
-                    item.query == query ? RunOutcome.result(digest: Digest(of: [0]), body: body) : .unchanged
+                    item.query == query
+                        ? RunOutcome.result(digest: Digest(of: [0]), OperationAnswer(body: body)) : .unchanged
                 }
                 later(1) { [self] in perform(machine.runFinished(batch, outcomes, nowMs: nowMs)) }
             }
@@ -177,7 +178,7 @@ final class SimulatedWorker: Process {
                 let body = postgres.result(of: item.query)
                 world.checks.read(item.query.key, item.shard, item.position, body, by: name)
                 let digest = Digest(of: body)
-                return digest == item.knownDigest ? .unchanged : .result(digest: digest, body: body)
+                return digest == item.knownDigest ? .unchanged : .result(digest: digest, OperationAnswer(body: body))
             }
         } then: { [self] answer in
             running.subtract(batch.items.map(\.slot))

@@ -72,6 +72,10 @@ import Testing
 
     /// By rule what is written into the sound folder (`→`: a link to), or with nil taken from it.
     private static let folders: [String: [String: String?]] = [
+        "check-late": [
+            "main/queries.gql":
+                "query Q($id: UUID!) @auth(level: USER) { a: movie(id: $id) { id } b: movie(id: $id) @redact { id @check } }"
+        ],
         "configuration-identifier": ["dataconnect.yaml": "serviceId: a/b\nconnectorDirs: [./main]\n"],
         "configuration-missing": ["main/connector.yaml": "generate: {}\n"],
         "configuration-repeated": ["dataconnect.yaml": "serviceId: a\nconnectorDirs: [./main, ./main]\n"],

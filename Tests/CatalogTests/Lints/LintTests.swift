@@ -23,6 +23,31 @@ import Testing
         #expect(found.last?.hasPrefix("2:10 auth-missing") == true, "\(found)")
     }
 
+    // MARK: check-late
+
+    /// Only what stands after a check is withheld when it fails.
+    @Test(arguments: [
+        ("a: movie(id: $id) { id } b: movie(id: $id) @redact { title @check } c: movie(id: $id) { id }", true),
+        ("b: movie(id: $id) @redact { title @check } a: movie(id: $id) { id }", false),
+        ("a: movie(id: $id) { id } b: movie(id: $id) { title @check }", false),
+        ("a: movie(id: $id) @redact { id @check } b: movie(id: $id) @redact { title @check }", false),
+        ("a: movie(id: $id) { id } b: movie(id: $id) @redact { title @check } movies { id }", false),
+        ("a: movie(id: $id) { id } b: movies @redact { title @check }", true),
+    ])
+    func aCheckThatStandsBehindWhatItIsToGuard(fields: String, isTold: Bool) throws {
+        let found = try lints("query Q($id: UUID!) @auth(level: USER) { \(fields) }").filter {
+            $0.contains("check-late")
+        }
+        #expect(found.isEmpty != isTold, "\(found)")
+        if isTold {
+            #expect(
+                found == [
+                    #"1:7 check-late: "a" is shown even when the check of "b" fails: it stands before it"#
+                        + #" [move "b" to the front, if it is to guard the whole result]"#
+                ])
+        }
+    }
+
     // MARK: refresh-too-broad
 
     private static let addReview = """

@@ -4,6 +4,21 @@ SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM 
 -- a check of the query sees what is redacted
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."role" AS "role" FROM "user" t1 WHERE t1."id" = 'ann'::text) r) AS "user", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t2."id" AS "id" FROM "user" t2 ORDER BY t2."id" LIMIT 1) r), '[]')::json AS "users") r OFFSET 0) b
 
+-- a failed check among what is redacted
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."name" AS "name" FROM "user" t1 WHERE t1."id" = 'ann'::text) r) AS "ann", (SELECT row_to_json(r.*) FROM (SELECT t2."role" AS "role" FROM "user" t2 WHERE t2."id" = 'bob'::text) r) AS "bob", (SELECT row_to_json(r.*) FROM (SELECT t3."title" AS "title" FROM "movie" t3 WHERE t3."id" = 'a0000000000040008000000000000001'::uuid) r) AS "movie", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t4."id" AS "id" FROM "user" t4 ORDER BY t4."id" LIMIT 100) r), '[]')::json AS "users") r OFFSET 0) b
+
+-- a failed check and fields that are left out
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t2."name" AS "name" FROM "user" t2 WHERE t2."id" = 'ann'::text) r) AS "ann", (SELECT row_to_json(r.*) FROM (SELECT t3."role" AS "role" FROM "user" t3 WHERE t3."id" = 'bob'::text) r) AS "bob") r OFFSET 0) b
+
+-- a failed check before all
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."role" AS "role" FROM "user" t1 WHERE t1."id" = 'bob'::text) r) AS "bob", (SELECT row_to_json(r.*) FROM (SELECT t2."name" AS "name" FROM "user" t2 WHERE t2."id" = 'ann'::text) r) AS "ann") r OFFSET 0) b
+
+-- a failed check before what may not be null
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."name" AS "name" FROM "user" t1 WHERE t1."id" = 'ann'::text) r) AS "ann", (SELECT row_to_json(r.*) FROM (SELECT t2."role" AS "role" FROM "user" t2 WHERE t2."id" = 'bob'::text) r) AS "bob", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t3."id" AS "id" FROM "user" t3 ORDER BY t3."id" LIMIT 1) r), '[]')::json AS "users") r OFFSET 0) b
+
+-- a failed check of what may not be null
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."name" AS "name" FROM "user" t1 WHERE t1."id" = 'ann'::text) r) AS "ann", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t2."id" AS "id" FROM "user" t2 ORDER BY t2."id" LIMIT 1) r), '[]')::json AS "users") r OFFSET 0) b
+
 -- check default
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."id" AS "id" FROM "user" t1 WHERE t1."id" = 'none'::text ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "users") r OFFSET 0) b
 
@@ -27,3 +42,9 @@ SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM 
 
 -- redacted fragment
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."id" AS "id", t1."role" AS "role" FROM "user" t1 WHERE t1."id" = 'bob'::text) r) AS "user") r OFFSET 0) b
+
+-- the first failed check counts
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."name" AS "name" FROM "user" t1 WHERE t1."id" = 'ann'::text) r) AS "ann", (SELECT row_to_json(r.*) FROM (SELECT t2."name" AS "name" FROM "user" t2 WHERE t2."id" = 'bob'::text) r) AS "bob", (SELECT row_to_json(r.*) FROM (SELECT t3."title" AS "title" FROM "movie" t3 WHERE t3."id" = 'a0000000000040008000000000000001'::uuid) r) AS "movie") r OFFSET 0) b
+
+-- what stands before a failed check is shown
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."name" AS "name" FROM "user" t1 WHERE t1."id" = 'ann'::text) r) AS "ann", (SELECT row_to_json(r.*) FROM (SELECT t2."name" AS "name", t2."role" AS "role" FROM "user" t2 WHERE t2."id" = 'bob'::text) r) AS "bob", (SELECT row_to_json(r.*) FROM (SELECT t3."title" AS "title" FROM "movie" t3 WHERE t3."id" = 'a0000000000040008000000000000001'::uuid) r) AS "movie", 'Query'::text AS "__typename") r OFFSET 0) b

@@ -10,7 +10,8 @@ struct QueryRow: Sendable, CustomTestStringConvertible {
     let operation: String
     let variables: String
     let auth: Auth?
-    /// JSON text of `data`, byte for byte; or `!` and the beginning of an error's message.
+    /// JSON text of `data`, byte for byte, and ` !path: message` for each error beside it; or `!` and the beginning of an
+    /// error's message.
     let result: String
 
     init(_ name: String, _ operation: String, auth: Auth? = nil, _ result: String) {
@@ -39,7 +40,7 @@ struct QueryRow: Sendable, CustomTestStringConvertible {
         var digest: Digest?
         do throws(RequestError) {
             let outcome = try await executor.run(stored, variables: sent, auth: auth)
-            alone = String(decoding: outcome.body, as: UTF8.self)
+            alone = Self.text(outcome.answer)
             digest = outcome.digest
         } catch {
             alone = "!\(error.message)"
@@ -56,13 +57,25 @@ struct QueryRow: Sendable, CustomTestStringConvertible {
         }
         #expect("\(called)" == "\(together)")
         switch together[0] {
-        case .result(let found): #expect(String(decoding: found.body, as: UTF8.self) == alone)
+        case .result(let found): #expect(Self.text(found.answer) == alone)
         case .failed(let error): #expect("!\(error.message)" == alone)
         case .unchanged: Issue.record("nothing was known, yet it is unchanged")
         }
         if digest != nil, case .unchanged = together[1] {
         } else if digest != nil {
             Issue.record("the known result came again: \(together[1])")
+        }
+    }
+
+    private static func text(_ answer: OperationAnswer) -> String {
+        answer.errors.reduce(String(decoding: answer.body, as: UTF8.self)) { text, error in
+            let path = error.path.map { element in
+                switch element {
+                case .key(let key): key
+                case .index(let index): String(index)
+                }
+            }
+            return "\(text) !\(path.joined(separator: ".")): \(error.message)"
         }
     }
 }

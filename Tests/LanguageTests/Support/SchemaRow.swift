@@ -100,7 +100,7 @@ struct SchemaRow: Sendable, CustomTestStringConvertible {
             if stored.kind == .query {
                 let outcome = try await QueryExecutor(pool: pool, clock: fixedClock).run(
                     stored, variables: sent, auth: step.auth)
-                return String(decoding: outcome.body, as: UTF8.self)
+                return String(decoding: outcome.answer.body, as: UTF8.self)
             }
             let envelope = MutationExecutor.Envelope(
                 eventID: "e0000000-0000-4000-8000-\(100_000_000_000 + number)", traceID: "trace", shards: [ShardID(0)],

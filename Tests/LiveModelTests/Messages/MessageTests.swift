@@ -93,21 +93,27 @@ import Testing
         .result(
             shard: ShardID(3), key: Fixture.query().key,
             result: LiveResult(
-                position: Fixture.position, digest: Fixture.digest, body: [0xff, 0, 10], traceID: "t", committedAtMs: 4)
+                position: Fixture.position, digest: Fixture.digest, answer: OperationAnswer(body: [0xff, 0, 10]),
+                traceID: "t", committedAtMs: 4)
         ),
         .ticked(
             shard: ShardID(3), key: Fixture.query().key, digest: Fixture.digest, position: Fixture.position, answers: 4),
         .result(
             shard: ShardID(3), key: Fixture.query().key,
             result: LiveResult(
-                position: Fixture.position, digest: Fixture.digest, body: Array("{}".utf8),
-                entities: Array("[]".utf8))),
+                position: Fixture.position, digest: Fixture.digest,
+                answer: OperationAnswer(
+                    body: Array("{}".utf8),
+                    errors: [
+                        RequestError(.permissionDenied, "no", path: [.key("a"), .index(1)]),
+                        RequestError(.constraintViolation, "so"),
+                    ], entities: Array("[]".utf8)))),
         .unchanged(
             shard: ShardID(3), key: Fixture.query().key, digest: Fixture.digest, position: Fixture.position,
             epoch: 1_732_000_000_009, answers: 1_732_000_000_000 << 10),
         .failed(
             shard: ShardID(3), key: Fixture.query().key, position: Fixture.position,
-            error: RequestError(.timeout, "slow")),
+            error: RequestError(.timeout, "slow", path: [.key("movies")])),
         .announceAll(shard: ShardID(3), epoch: .max),
         .settled(
             shard: ShardID(3), epoch: .max, through: StreamID(ms: 5, sequence: 6), except: [Fixture.query().key],

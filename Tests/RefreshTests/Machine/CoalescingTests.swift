@@ -142,7 +142,7 @@ import Testing
                 flying.append((batch, version))
             }
             for case (_, .result(_, let key, let result, _)) in asked.sent {
-                let text = String(decoding: result.body.dropFirst(5).dropLast(), as: UTF8.self)
+                let text = String(decoding: result.answer.body.dropFirst(5).dropLast(), as: UTF8.self)
                 screens[key] = Int(text)
             }
             let items = flying.flatMap(\.batch.items).map(\.slot)

@@ -55,10 +55,12 @@ import Testing
     @Test func entitiesTravelWithTheResult() throws {
         var bench = Bench(["Q": Fixture.rules()])
         let first = bench.announce()
-        let outcome = RunOutcome.result(digest: Fixture.digest(1), body: [1], entities: [2])
+        let answer = OperationAnswer(
+            body: [1], errors: [RequestError(.permissionDenied, "no", path: [.key("b")])], entities: [2])
+        let outcome = RunOutcome.result(digest: Fixture.digest(1), answer)
         guard case .result(_, _, let result, _)? = bench.finish(first.runs[0], outcome).sent.first?.message else {
             return #expect(Bool(false))
         }
-        #expect(result.body == [1] && result.entities == [2])
+        #expect(result.answer == answer)
     }
 }

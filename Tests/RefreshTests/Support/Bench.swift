@@ -90,7 +90,7 @@ struct Asked {
     var summary: [String] {
         sent.map { to, message in
             switch message {
-            case .result(_, _, let result, _): "\(to):result \(String(decoding: result.body, as: UTF8.self))"
+            case .result(_, _, let result, _): "\(to):result \(String(decoding: result.answer.body, as: UTF8.self))"
             case .unchanged: "\(to):unchanged"
             case .ticked: "\(to):ticked"
             case .failed(_, _, _, let error, _): "\(to):failed \(error.code.rawValue)"

@@ -52,7 +52,7 @@ enum Fixture {
     static func digest(_ number: Int) -> Digest { Digest(of: "version \(number)".utf8) }
 
     static func result(_ number: Int) -> RunOutcome {
-        .result(digest: digest(number), body: Array("{\"v\":\(number)}".utf8))
+        .result(digest: digest(number), OperationAnswer(body: Array("{\"v\":\(number)}".utf8)))
     }
 }
 

@@ -135,7 +135,8 @@ import Testing
         let id = "a\"b"
         _ = receive(&machine, #"{"id":"a\"b","type":"subscribe","payload":{"query":"{a}"}}"#)
         #expect(machine.isActive(id))
-        let result = LiveResult(position: Fixture.position(1), digest: Fixture.digest(1), body: Array("{}".utf8))
+        let result = LiveResult(
+            position: Fixture.position(1), digest: Fixture.digest(1), answer: OperationAnswer(body: Array("{}".utf8)))
         let format = GraphQLTransportWSMachine.format
         let text = format.prefix(id: id) + format.rest(of: result)
         let message = try JSONValue(parsing: text)

@@ -28,9 +28,9 @@ import Testing
 
     private func text(_ delivery: InterestMachine.Delivery) -> String {
         switch delivery {
-        case .result(let result): "result \(String(decoding: result.body, as: UTF8.self))"
+        case .result(let result): "result \(String(decoding: result.answer.body, as: UTF8.self))"
         case .unchanged(let digest, _): "unchanged \(name(digest))"
-        case .again(let result): "again \(String(decoding: result.body, as: UTF8.self))"
+        case .again(let result): "again \(String(decoding: result.answer.body, as: UTF8.self))"
         case .failed(let error): "failed \(error.code.rawValue)"
         }
     }

@@ -289,11 +289,11 @@ import Testing
 
     @Test func resultsCarryTheIDsOfTheirRows() {
         var result = Fixture.live(1, 1)
-        result.body = Array(#"{"movie":{"id":"m1"}}"#.utf8)
+        result.answer.body = Array(#"{"movie":{"id":"m1"}}"#.utf8)
         let format = Machine.format
         func text() -> String { String(decoding: format.prefix(id: "1") + format.rest(of: result), as: UTF8.self) }
         #expect(text() == #"{"result":{"requestId":"1","data":{"movie":{"id":"m1"}}}}"#)
-        result.entities = Array(#"[{"path":["movie"],"entityId":"e"}]"#.utf8)
+        result.answer.entities = Array(#"[{"path":["movie"],"entityId":"e"}]"#.utf8)
         #expect(
             text()
                 == #"{"result":{"requestId":"1","data":{"movie":{"id":"m1"}},"extensions":{"dataConnect":[{"path":["movie"],"entityId":"e"}]}}}"#

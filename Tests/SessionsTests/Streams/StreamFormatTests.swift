@@ -1,3 +1,4 @@
+import JSON
 import LiveModel
 import Sessions
 import Testing
@@ -5,7 +6,8 @@ import Testing
 /// What stands on the wire of an answer that stays open. Sources: the tables for multipart subscriptions and graphql-sse.
 @Suite struct StreamFormatTests {
     private static let result = LiveResult(
-        position: Fixture.position(1), digest: Fixture.digest(1), body: Array(#"{"a":1}"#.utf8))
+        position: Fixture.position(1), digest: Fixture.digest(1), answer: OperationAnswer(body: Array(#"{"a":1}"#.utf8))
+    )
 
     private static let key = Fixture.query().key
 
@@ -61,9 +63,31 @@ import Testing
         #expect(event == "id: \(tag.bare)\nevent: next\ndata: {\"data\":{\"a\":1}}\n\n")
     }
 
+    /// A result of which a check withheld a part, in every form.
+    @Test func errorsStandBesideTheData() throws {
+        var result = Self.result
+        result.answer.errors = [RequestError(.permissionDenied, "no", path: [.key("b"), .index(0)])]
+        let error = #"{"message":"no","path":["b",0],"extensions":{"code":"PERMISSION_DENIED"}}"#
+        let envelope = #"{"data":{"a":1},"errors":[\#(error)]}"#
+        for format in [StreamFormat.resource, .graphQLSSE] {
+            #expect(text(format.result(result, of: Self.key)).hasSuffix("event: next\ndata: \(envelope)\n\n"))
+        }
+        #expect(text(StreamFormat.multipart.result(result, of: Self.key)).contains("{\"payload\":\(envelope)}\r\n"))
+        func message(_ format: ResultFormat) -> String { text(format.prefix(id: "x") + format.rest(of: result)) }
+        #expect(message(.next) == #"{"id":"x","type":"next","payload":\#(envelope)}"#)
+        #expect(message(.data) == #"{"id":"x","type":"data","payload":\#(envelope)}"#)
+        #expect(message(.event) == "event: next\ndata: {\"id\":\"x\",\"payload\":\(envelope)}\n\n")
+        let sqlConnect = message(.sqlConnect)
+        #expect(sqlConnect.hasPrefix(#"{"result":{"requestId":"x","data":{"a":1},"errors":[{"#), "\(sqlConnect)")
+        #expect(sqlConnect.contains(#""path":["b",0]"#) && sqlConnect.hasSuffix("]}}"))
+        let protobuf = text(message(.sqlConnectProtobuf).utf8.map { $0 })
+        #expect(protobuf.contains("no"))
+        #expect(try JSONParser.parse(Array(sqlConnect.utf8))["result"]?["data"] == ["a": 1])
+    }
+
     @Test func lineBreaksBetweenTokensDoNotEndAnEvent() {
         var result = Self.result
-        result.body = Array("{\"a\":\n1}".utf8)
+        result.answer.body = Array("{\"a\":\n1}".utf8)
         let format = ResultFormat.event
         let event = text(format.prefix(id: "x") + format.rest(of: result))
         #expect(event == "event: next\ndata: {\"id\":\"x\",\"payload\":{\"data\":{\"a\": 1}}}\n\n")

@@ -92,7 +92,8 @@ import Testing
         _ = machine.started(id: "1")
         let format = type(of: machine).format
         let result = LiveResult(
-            position: Fixture.position(1), digest: Fixture.digest(1), body: Array(#"{"a":1}"#.utf8))
+            position: Fixture.position(1), digest: Fixture.digest(1),
+            answer: OperationAnswer(body: Array(#"{"a":1}"#.utf8)))
         #expect(script.readings([.send(format.prefix(id: "1") + format.rest(of: result))]) == [.result("1")])
         let refreshFailed = script.readings(machine.refreshFailed(id: "1", [Self.error]))
         #expect(refreshFailed == [script.readsErrorsAsEnd ? .end("1") : .result("1")])
