@@ -21,22 +21,33 @@ package struct ConcurrentBuild: Sendable, Hashable {
         case done
     }
 
+    /// What has the name of the index now, and makes room for it.
+    package enum Former: Sendable, Hashable {
+        case index
+        /// A UNIQUE constraint, with its index.
+        case constraint
+    }
+
     /// `INDEX`, `UNIQUE INDEX`
     let what: String
     package let index: QualifiedName
     package let table: QualifiedName
     /// What follows the name of the table.
     let definition: String
-    /// Takes the place of an index of that name.
-    let replaces: Bool
+    /// Nil where the name is free.
+    let replaces: Former?
     /// As the plan saw them; none of a table without.
     let partitions: [Partition]
+    /// By the table that it is of, the name of an index that need not be built, as far as the plan can tell.
+    let present: [QualifiedName: String]
 
     /// Of an index that is to take the place of another one.
     static func temporaryName(_ index: String) -> String { SQLName.generated([index], suffix: temporarySuffix) }
 
     /// No schema and no operator gives it by chance.
-    static let temporarySuffix = "freshet_new"
+    private static let temporarySuffix = "freshet_new"
+
+    static func isTemporary(_ index: String) -> Bool { index.hasSuffix("_\(temporarySuffix)") }
 
     /// The name of the index of a partition, by that of the whole one.
     static func partName(_ index: String, of partition: QualifiedName) -> QualifiedName {
@@ -44,19 +55,39 @@ package struct ConcurrentBuild: Sendable, Hashable {
             namespace: partition.namespace, name: SQLName.generated([index, partition.name], suffix: "part"))
     }
 
+    /// Also where no index of the schema would have it, unless the name was too long to be kept whole.
+    static func isPartOfReplacement(_ name: String, of partition: QualifiedName) -> Bool {
+        name.hasSuffix("_\(temporarySuffix)_\(partition.name)_part")
+    }
+
     /// What the index is called until it is whole.
     var built: QualifiedName {
-        replaces ? QualifiedName(namespace: index.namespace, name: Self.temporaryName(index.name)) : index
+        replaces == nil
+            ? index : QualifiedName(namespace: index.namespace, name: Self.temporaryName(index.name))
     }
 
     /// Of `Action.together`. What drops an index needs the greater lock, and taking it at once is what cannot deadlock.
-    package var lockSQL: String { "LOCK TABLE \(table.quoted) IN \(replaces ? "ACCESS EXCLUSIVE" : "SHARE") MODE" }
+    package var lockSQL: String {
+        "LOCK TABLE \(table.quoted) IN \(replaces == nil ? "SHARE" : "ACCESS EXCLUSIVE") MODE"
+    }
 
-    /// As far as the plan can tell: a partition that has its index needs none.
+    /// As far as the plan can tell.
     package var planned: [String] {
-        let leaves = partitions.filter { $0.kind == .table }.map(\.name)
-        if partitions.isEmpty { return [create(built, on: table)] + swap }
-        return leaves.map { create(Self.partName(built.name, of: $0), on: $0) } + [createWhole] + swap
+        let missing = built(on: { present[$0] == nil }).map { table in
+            create(table == self.table ? built : Self.partName(built.name, of: table), on: table)
+        }
+        return missing + (partitions.isEmpty ? [] : [createWhole]) + swap
+    }
+
+    /// What `planned` leaves out, in sentences.
+    var notes: [String] {
+        built(on: { present[$0] != nil }).map { "index \"\(present[$0] ?? "")\" of \($0.quoted) is taken as it stands" }
+    }
+
+    /// The tables that get an index by themselves.
+    private func built(on isIncluded: (QualifiedName) -> Bool) -> [QualifiedName] {
+        let tables = partitions.isEmpty ? [table] : partitions.filter { $0.kind == .table }.map(\.name)
+        return tables.filter(isIncluded)
     }
 
     /// Every table gets its index in two steps at most, and once more if it was cut off.
@@ -78,13 +109,21 @@ package struct ConcurrentBuild: Sendable, Hashable {
         guard let found = root.index(built.name) else { return .alone(create(built, on: table)) }
         if let refusal = underWay(found, root) { return refusal }
         if found.isValid, found.fits { return .together(swap) }
-        if found.isValid, !replaces {
+        if found.isValid, replaces == nil {
             return .refuse("index \"\(built.name)\" exists with another definition since a moment ago")
         }
         return .alone(drop(built))
     }
 
     private func nextOfPartitions(_ state: IndexState, _ root: IndexState.Table) -> Action {
+        let former = root.index(built.name)
+        if let former, replaces == nil {
+            return .refuse(
+                former.isValid
+                    ? "index \"\(built.name)\" exists with another definition since a moment ago"
+                    : Self.handmade(built.name))
+        }
+        if former?.isValid == true, former?.fits == true { return .together(swap) }
         for part in state.tables where part.name != table {
             let own = Self.partName(built.name, of: part.name)
             for found in part.indexes where found.fits || found.name == own.name {
@@ -109,10 +148,6 @@ package struct ConcurrentBuild: Sendable, Hashable {
                 return .alone(create(part.index(own.name) == nil ? own : nil, on: part.name))
             }
         }
-        let former = root.index(built.name)
-        if let former, former.isValid, !former.fits, !replaces {
-            return .refuse("index \"\(built.name)\" exists with another definition since a moment ago")
-        }
         return .together((former == nil ? [] : ["DROP INDEX \(built.quoted)"]) + [createWhole] + swap)
     }
 
@@ -126,6 +161,13 @@ package struct ConcurrentBuild: Sendable, Hashable {
         return nil
     }
 
+    /// Of an index of a table with partitions that is not valid under a name that the schema gives. No build here leaves
+    /// one, since the whole one is created last.
+    static func handmade(_ index: String) -> String {
+        "index \"\(index)\" is not valid, as one that is put together by hand (ON ONLY) is until every partition has"
+            + " its index attached to it"
+    }
+
     private func underWay(_ found: IndexState.Index, _ table: IndexState.Table) -> Action? {
         found.builder.map {
             .refuse(
@@ -137,11 +179,20 @@ package struct ConcurrentBuild: Sendable, Hashable {
     private var createWhole: String { "CREATE \(what) \(SQLName.quoted(built.name)) ON \(table.quoted)\(definition)" }
 
     private var swap: [String] {
-        guard replaces else { return [] }
+        guard let dropFormer else { return [] }
         return [
-            "DROP INDEX IF EXISTS \(index.quoted)",
+            dropFormer,
             "ALTER INDEX \(built.quoted) RENAME TO \(SQLName.quoted(index.name))",
         ]
+    }
+
+    /// Nil where the name is free.
+    var dropFormer: String? {
+        switch replaces {
+        case nil: nil
+        case .index: "DROP INDEX IF EXISTS \(index.quoted)"
+        case .constraint: "ALTER TABLE \(table.quoted) DROP CONSTRAINT IF EXISTS \(SQLName.quoted(index.name))"
+        }
     }
 
     private func create(_ name: QualifiedName?, on table: QualifiedName) -> String {

@@ -13,10 +13,35 @@ package struct DatabaseDescription: Sendable {
 
     package struct Index: Sendable, Hashable {
         package var name: String
+        /// None of an index over expressions.
         package var columns: [String]
         package var descending: [Bool]
         package var method: String
         package var isUnique: Bool
+
+        /// Whether it is of the definition of `wanted`, name aside.
+        /// - Parameter asPart: is to become a part of it, for which ascending and descending are one to Postgres.
+        func fits(_ wanted: Index, asPart: Bool = false) -> Bool {
+            columns == wanted.columns && method == wanted.method && isUnique == wanted.isUnique
+                && (asPart || columns.isEmpty || method != "btree" || descending == wanted.descending)
+        }
+    }
+
+    /// A constraint that an index serves: Postgres does not drop the one without the other.
+    package struct IndexConstraint: Sendable, Hashable {
+        /// `contype` of `pg_constraint`.
+        package enum Kind: String, Sendable, Hashable {
+            case primaryKey = "p"
+            case unique = "u"
+            case exclusion = "x"
+            /// Of the table or of another one that refers to it.
+            case foreignKey = "f"
+        }
+
+        package var kind: Kind
+        package var name: String
+        /// That it is a constraint of.
+        package var table: String
     }
 
     package struct ForeignKey: Sendable, Hashable {
@@ -35,6 +60,8 @@ package struct DatabaseDescription: Sendable {
         /// Neither partial nor over expressions, valid, the key's not among them.
         package var indexes: [Index]
         package var foreignKeys: [ForeignKey]
+        /// By the name of the index.
+        package var indexConstraints: [String: [IndexConstraint]] = [:]
         /// Names of indexes over expressions.
         package var expressionIndexes: [String] = []
         /// Left behind by a `CREATE INDEX CONCURRENTLY` that did not end: names that are taken and serve nothing.
@@ -109,13 +136,15 @@ package struct DatabaseDescription: Sendable {
                     name: try text(column, "name", path), type: try text(column, "type", path),
                     isNullable: try flag(column, "nullable", path), defaultSQL: column["default"]?.stringValue))
         }
-        for index in try array(json, "indexes", path) {
-            let path = path + ".indexes"
-            table.indexes.append(
-                Index(
-                    name: try text(index, "name", path), columns: try texts(index, "columns", path),
-                    descending: try array(index, "descending", path).map { $0.boolValue ?? false },
-                    method: try text(index, "method", path), isUnique: try flag(index, "unique", path)))
+        table.indexes = try indexes(json, path)
+        for constraint in json["indexConstraints"]?.arrayValue ?? [] {
+            let path = path + ".indexConstraints"
+            guard let kind = IndexConstraint.Kind(rawValue: try text(constraint, "kind", path)) else {
+                throw FormatError(path: path + ".kind")
+            }
+            table.indexConstraints[try text(constraint, "index", path), default: []].append(
+                IndexConstraint(
+                    kind: kind, name: try text(constraint, "name", path), table: try text(constraint, "table", path)))
         }
         for key in try array(json, "foreignKeys", path) {
             let path = path + ".foreignKeys"
@@ -136,6 +165,19 @@ package struct DatabaseDescription: Sendable {
         return table
     }
 
+    private static func indexes(_ json: JSONValue, _ path: String) throws(FormatError) -> [Index] {
+        let path = path + ".indexes"
+        var indexes: [Index] = []
+        for index in try array(json, "indexes", path) {
+            indexes.append(
+                Index(
+                    name: try text(index, "name", path), columns: try texts(index, "columns", path),
+                    descending: try array(index, "descending", path).map { $0.boolValue ?? false },
+                    method: try text(index, "method", path), isUnique: try flag(index, "unique", path)))
+        }
+        return indexes
+    }
+
     private static func partitioning(_ json: JSONValue, _ path: String) throws(FormatError) -> Partitioning {
         var partitioning = Partitioning(
             columns: try texts(json, "columns", path), usesExpressions: try flag(json, "usesExpressions", path))
@@ -148,7 +190,8 @@ package struct DatabaseDescription: Sendable {
                 Partition(
                     name: QualifiedName(
                         namespace: try text(partition, "namespace", path), name: try text(partition, "name", path)),
-                    kind: kind, looseIndexes: try texts(partition, "looseIndexes", path),
+                    kind: kind, indexes: try indexes(partition, path),
+                    looseIndexes: try texts(partition, "looseIndexes", path),
                     invalidIndexes: try texts(partition, "invalidIndexes", path)))
         }
         return partitioning

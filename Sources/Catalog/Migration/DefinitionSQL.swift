@@ -113,94 +113,93 @@ struct DefinitionSQL {
 
     // MARK: Constraints and indexes
 
-    /// - Parameter replaces: takes the place of an index of that name.
+    func wanted(_ unique: UniqueConstraint, of table: Table) -> DatabaseDescription.Index {
+        let columns = names(unique.fields, of: table)
+        return DatabaseDescription.Index(
+            name: unique.name, columns: columns, descending: columns.map { _ in false }, method: "btree",
+            isUnique: true)
+    }
+
+    func wanted(_ index: TableIndex, of table: Table) -> DatabaseDescription.Index {
+        let columns = names(index.fields, of: table)
+        return DatabaseDescription.Index(
+            name: index.name, columns: columns,
+            descending: columns.indices.map { index.order.indices.contains($0) && index.order[$0] == .descending },
+            method: index.method, isUnique: false)
+    }
+
+    /// Nil of a table without `@searchable` fields.
+    func wantedSearchIndex(of table: Table) -> DatabaseDescription.Index? {
+        guard table.columns.contains(where: { $0.searchLanguage != nil }) else { return nil }
+        return DatabaseDescription.Index(
+            name: SearchSQL.indexName(table), columns: [], descending: [], method: "gin", isUnique: false)
+    }
+
+    /// - Parameter found: the table as it is; nil for one that is to be created.
+    /// - Parameter replaces: what has the name now.
     func createUnique(
-        _ unique: UniqueConstraint, of table: Table, _ partitioning: Partitioning? = nil, replaces: Bool = false
+        _ unique: UniqueConstraint, of table: Table, _ found: DatabaseDescription.Table? = nil,
+        replaces: ConcurrentBuild.Former? = nil
     ) -> SQLStatement {
         index(
-            "UNIQUE INDEX", unique.name, on: table, " (\(columnList(unique.fields, of: table)))",
-            summary: "unique index \(unique.name)", partitioning, replaces: replaces)
+            wanted(unique, of: table), on: table, " (\(columnList(unique.fields, of: table)))",
+            summary: "unique index \(unique.name)", found, replaces)
     }
 
     func createIndex(
-        _ index: TableIndex, of table: Table, _ partitioning: Partitioning? = nil, replaces: Bool = false
+        _ index: TableIndex, of table: Table, _ found: DatabaseDescription.Table? = nil,
+        replaces: ConcurrentBuild.Former? = nil
     ) -> SQLStatement {
-        let columns = names(index.fields, of: table).enumerated().map { position, name in
-            let isDescending = index.order.indices.contains(position) && index.order[position] == .descending
+        let wanted = wanted(index, of: table)
+        let columns = zip(wanted.columns, wanted.descending).map { name, isDescending in
             let operatorClass = index.operatorClass.map { " \($0)" } ?? ""
             return SQLName.quoted(name) + operatorClass + (isDescending ? " DESC" : "")
         }
         return self.index(
-            "INDEX", index.name, on: table, " USING \(index.method) (\(columns.joined(separator: ", ")))",
-            summary: "index \(index.name)", partitioning, replaces: replaces)
-    }
-
-    private func index(
-        _ what: String, _ name: String, on table: Table, _ definition: String, summary: String,
-        _ partitioning: Partitioning?, replaces: Bool
-    ) -> SQLStatement {
-        let create =
-            "CREATE \(what) IF NOT EXISTS \(SQLName.quoted(name)) ON \(qualified(table.name))\(definition)"
-        let build = ConcurrentBuild(
-            what: what, index: QualifiedName(namespace: namespace, name: name),
-            table: QualifiedName(namespace: namespace, name: table.name), definition: definition, replaces: replaces,
-            partitions: partitioning?.partitions ?? [])
-        guard replaces else {
-            return SQLStatement(create, summary: "create \(summary)", concurrent: .build(build))
-        }
-        return SQLStatement(
-            "DROP INDEX IF EXISTS \(build.index.quoted), \(build.built.quoted);\n\(create)",
-            summary: "replace \(summary)", concurrent: .build(build))
-    }
-
-    /// Names of the indexes that the schema gives a table.
-    func indexNames(of table: Table) -> [String] {
-        table.indexes.map(\.name) + table.uniques.map(\.name) + [SearchSQL.indexName(table)]
-    }
-
-    /// What concurrent builds of a table's indexes left behind.
-    func dropLeftovers(of table: Table, _ found: DatabaseDescription.Table) -> [SQLStatement] {
-        let names = indexNames(of: table)
-        let ours = names + names.map(ConcurrentBuild.temporaryName)
-        let whole = found.invalidIndexes.filter(ours.contains).map {
-            drop(QualifiedName(namespace: namespace, name: $0), isDivided: found.partitioning != nil)
-        }
-        // Finished parts of what is not whole yet are for its next build to take or drop.
-        let finished = Set(found.indexes.map(\.name) + found.expressionIndexes)
-        let parts = (found.partitioning?.partitions ?? []).flatMap { partition in
-            ours.compactMap { index -> SQLStatement? in
-                let name = ConcurrentBuild.partName(index, of: partition.name)
-                guard
-                    partition.invalidIndexes.contains(name.name)
-                        || finished.contains(index) && partition.looseIndexes.contains(name.name)
-                else { return nil }
-                return drop(name, isDivided: partition.kind == .partitioned)
-            }
-        }
-        return whole + parts
-    }
-
-    /// Of a replacement that was built and did not take its place.
-    func dropIndex(_ name: String, of found: DatabaseDescription.Table?) -> SQLStatement {
-        drop(QualifiedName(namespace: namespace, name: name), isDivided: found?.partitioning != nil)
-    }
-
-    /// - Parameter isDivided: of a table with partitions, of which Postgres drops no index concurrently.
-    private func drop(_ name: QualifiedName, isDivided: Bool) -> SQLStatement {
-        SQLStatement(
-            "DROP INDEX IF EXISTS \(name.quoted)", summary: "drop index \(name.name), which was left unfinished",
-            concurrent: isDivided ? nil : .alone("DROP INDEX CONCURRENTLY IF EXISTS \(name.quoted)"))
+            wanted, on: table, " USING \(index.method) (\(columns.joined(separator: ", ")))",
+            summary: "index \(index.name)", found, replaces)
     }
 
     /// Of the `@searchable` fields; nil for a table without.
     func createSearchIndex(
-        of table: Table, _ partitioning: Partitioning? = nil, replaces: Bool = false
+        of table: Table, _ found: DatabaseDescription.Table? = nil, replaces: ConcurrentBuild.Former? = nil
     ) -> SQLStatement? {
-        guard table.columns.contains(where: { $0.searchLanguage != nil }) else { return nil }
-        let name = SearchSQL.indexName(table)
-        return index(
-            "INDEX", name, on: table, " USING gin (\(SearchSQL.document(table, nil)))",
-            summary: "search index \(name)", partitioning, replaces: replaces)
+        wantedSearchIndex(of: table).map {
+            index(
+                $0, on: table, " USING gin (\(SearchSQL.document(table, nil)))", summary: "search index \($0.name)",
+                found, replaces)
+        }
+    }
+
+    private func index(
+        _ wanted: DatabaseDescription.Index, on table: Table, _ definition: String, summary: String,
+        _ found: DatabaseDescription.Table?, _ replaces: ConcurrentBuild.Former?
+    ) -> SQLStatement {
+        let what = wanted.isUnique ? "UNIQUE INDEX" : "INDEX"
+        let whole = QualifiedName(namespace: namespace, name: table.name)
+        let former = replaces.map { _ in ConcurrentBuild.temporaryName(wanted.name) }
+        var present: [QualifiedName: String] = [:]
+        if let former, found?.replacement(former, fits: wanted) == true { present[whole] = former }
+        for partition in found?.partitioning?.partitions ?? [] {
+            let own = ConcurrentBuild.partName(former ?? wanted.name, of: partition.name).name
+            // Which expression an index holds is not compared.
+            let part = partition.indexes.first {
+                $0.fits(wanted, asPart: true) && (!$0.columns.isEmpty || $0.name == own)
+            }
+            if let part { present[partition.name] = part.name }
+        }
+        let create =
+            "CREATE \(what) IF NOT EXISTS \(SQLName.quoted(wanted.name)) ON \(qualified(table.name))\(definition)"
+        let build = ConcurrentBuild(
+            what: what, index: QualifiedName(namespace: namespace, name: wanted.name), table: whole,
+            definition: definition, replaces: replaces, partitions: found?.partitioning?.partitions ?? [],
+            present: present)
+        guard let dropFormer = build.dropFormer else {
+            return SQLStatement(create, summary: "create \(summary)", concurrent: .build(build))
+        }
+        return SQLStatement(
+            "\(dropFormer);\nDROP INDEX IF EXISTS \(build.built.quoted);\n\(create)",
+            summary: "replace \(summary)", concurrent: .build(build))
     }
 
     /// The extension that columns of type Vector need.

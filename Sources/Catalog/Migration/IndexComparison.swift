@@ -1,65 +1,58 @@
 /// Indexes of the tables.
 extension MigrationPlanner {
-    /// An index of that name is taken for the right one: which expression it holds is not compared.
     mutating func compareSearchIndex(_ table: Table, _ found: DatabaseDescription.Table?) {
-        let name = SearchSQL.indexName(table)
-        guard table.columns.contains(where: { $0.searchLanguage != nil }),
-            found?.expressionIndexes.contains(name) != true,
+        guard let wanted = sql.wantedSearchIndex(of: table),
+            found?.expressionIndexes.contains(wanted.name) != true,
             isUsable(table.columns.filter { $0.searchLanguage != nil }.map(\.field), of: table),
-            let place = place(for: name, table, found),
-            let statement = sql.createSearchIndex(of: table, found?.partitioning, replaces: place == .taken)
+            let place = place(for: wanted, table, found),
+            let statement = sql.createSearchIndex(of: table, found, replaces: place.former)
         else { return }
         result.steps.append(statement)
     }
 
     mutating func compareIndexes(_ table: Table, _ found: DatabaseDescription.Table?) {
         // What is about to take the place of another one is not there yet.
-        let present = (found?.indexes ?? []).filter { !$0.name.hasSuffix("_\(ConcurrentBuild.temporarySuffix)") }
-        let unfinished = Set((found?.indexes ?? []).map(\.name)).subtracting(present.map(\.name))
-        var replaced: Set<String> = []
-        defer {
-            // Of a replacement that nobody wants any more.
-            let useless = unfinished.subtracting(replaced.map(ConcurrentBuild.temporaryName)).sorted()
-            result.steps += useless.map { sql.dropIndex($0, of: found) }
-        }
+        let present = (found?.indexes ?? []).filter { !ConcurrentBuild.isTemporary($0.name) }
         let uniques = [found?.key ?? []] + present.filter(\.isUnique).map(\.columns)
         for unique in table.uniques where isUsable(unique.fields, of: table) {
             let columns = Set(sql.names(unique.fields, of: table))
             if uniques.contains(where: { Set($0) == columns }) { continue }
-            guard let place = place(for: unique.name, table, found) else { continue }
             if let reason = found?.partitioning?.refusal(ofUnique: columns) {
                 refuse(table.name, unique.name, "the table cannot have the unique index \"\(unique.name)\": \(reason)")
                 continue
             }
-            if place == .taken { replaced.insert(unique.name) }
-            result.steps.append(sql.createUnique(unique, of: table, found?.partitioning, replaces: place == .taken))
+            guard let place = place(for: sql.wanted(unique, of: table), table, found) else { continue }
+            result.steps.append(sql.createUnique(unique, of: table, found, replaces: place.former))
         }
         for index in table.indexes where isUsable(index.fields, of: table) {
-            let columns = sql.names(index.fields, of: table)
-            let descending = columns.indices.map { index.order.indices.contains($0) && index.order[$0] == .descending }
+            let wanted = sql.wanted(index, of: table)
             if present.contains(where: {
-                $0.columns == columns && $0.method == index.method
-                    && (index.method != "btree" || $0.descending.elementsEqual(descending))
+                $0.columns == wanted.columns && $0.method == wanted.method
+                    && (wanted.method != "btree" || $0.descending.elementsEqual(wanted.descending))
             }) {
                 continue
             }
-            guard let place = place(for: index.name, table, found) else { continue }
-            if place == .taken { replaced.insert(index.name) }
-            result.steps.append(sql.createIndex(index, of: table, found?.partitioning, replaces: place == .taken))
+            guard let place = place(for: wanted, table, found) else { continue }
+            result.steps.append(sql.createIndex(index, of: table, found, replaces: place.former))
         }
     }
 
-    private enum Place {
-        case free
-        /// By another index of the table, which may be replaced.
-        case taken
+    /// Of replacements that nobody wants any more; to be called when all indexes are compared.
+    mutating func dropReplacements(of table: Table, _ found: DatabaseDescription.Table) {
+        result.steps += sql.dropReplacements(of: table, found, wanted: replacements)
+    }
+
+    private struct Place {
+        /// That has the name now and may be replaced.
+        let former: ConcurrentBuild.Former?
     }
 
     /// Postgres would leave an index of a taken name out without a word: `IF NOT EXISTS` looks at the name only.
     /// - Returns: nil when it was refused.
     private mutating func place(
-        for name: String, _ table: Table, _ found: DatabaseDescription.Table?
+        for wanted: DatabaseDescription.Index, _ table: Table, _ found: DatabaseDescription.Table?
     ) -> Place? {
+        let name = wanted.name
         if let builder = found?.indexBuilders[name] {
             refuse(
                 table.name, name,
@@ -67,8 +60,15 @@ extension MigrationPlanner {
                     + " once that has ended, run freshet migrate again")
             return nil
         }
-        // What a broken build left behind is dropped before.
-        if found?.invalidIndexes.contains(name) == true { return .free }
+        if found?.invalidIndexes.contains(name) == true {
+            // What a broken build left behind is dropped before.
+            guard found?.partitioning != nil else { return Place(former: nil) }
+            refuse(
+                table.name, name, ConcurrentBuild.handmade(name),
+                suggestion: "ALTER INDEX \(sql.qualified(name)) ATTACH PARTITION … for each that lacks one, or"
+                    + " DROP INDEX \(sql.qualified(name))")
+            return nil
+        }
         if let holder = existing.relations[name], holder == name || holder != table.name {
             let isIndex = holder != name
             refuse(
@@ -79,14 +79,62 @@ extension MigrationPlanner {
             return nil
         }
         guard existing.relations[name] != nil || found?.indexes.contains(where: { $0.name == name }) == true else {
-            return .free
+            return Place(former: nil)
         }
+        return replacing(wanted, table, found)
+    }
+
+    /// The place of an index of the table that is of another definition.
+    private mutating func replacing(
+        _ wanted: DatabaseDescription.Index, _ table: Table, _ found: DatabaseDescription.Table?
+    ) -> Place? {
+        let name = wanted.name
+        let constraints = found?.indexConstraints[name] ?? []
+        // Postgres would say so when the new one is built already.
+        if let reason = Self.obstacle(constraints, to: name) {
+            replacements[name] = IndexReplacement(wanted: wanted)
+            // Of a constraint, too: the two have one name.
+            refuse(
+                table.name, name, "index \"\(name)\" exists with another definition and cannot be replaced: \(reason)",
+                suggestion: "ALTER INDEX \(sql.qualified(name)) RENAME TO …")
+            return nil
+        }
+        let former: ConcurrentBuild.Former = constraints.isEmpty ? .index : .constraint
         let loss = MigrationPlan.Loss(
-            object: "\(table.name).\(name)", message: "nothing is lost; the index is built anew", countSQL: nil)
-        if allow(.rewrites, [], loss) { return .taken }
+            object: "\(table.name).\(name)",
+            message: former == .index
+                ? "nothing is lost; the index is built anew"
+                : "no row is lost; the UNIQUE constraint of that name is dropped, and the index takes its place",
+            countSQL: nil)
+        if allow(.rewrites, [], loss) {
+            replacements[name] = IndexReplacement(wanted: wanted, isPlanned: true)
+            return Place(former: former)
+        }
+        replacements[name] = IndexReplacement(wanted: wanted)
+        let isBuilt = found?.replacement(ConcurrentBuild.temporaryName(name), fits: wanted) == true
         refuse(
-            table.name, name, "index \"\(name)\" exists with another definition",
-            suggestion: "DROP INDEX \(sql.qualified(name))", permission: .rewrites)
+            table.name, name,
+            (former == .index ? "index" : "UNIQUE constraint") + " \"\(name)\" exists with another definition"
+                + (isBuilt ? "; the index that is to replace it is built and waits for migrate --force" : ""),
+            suggestion: former == .index
+                ? "DROP INDEX \(sql.qualified(name))"
+                : "ALTER TABLE \(sql.qualified(table.name)) DROP CONSTRAINT \(SQLName.quoted(name))",
+            permission: .rewrites)
         return nil
+    }
+
+    /// Why an index must stay; nil where it may go, together with a UNIQUE constraint of its name.
+    private static func obstacle(
+        _ constraints: [DatabaseDescription.IndexConstraint], to index: String
+    ) -> String? {
+        let foreignKeys = constraints.filter { $0.kind == .foreignKey }.map { "\"\($0.name)\" of \"\($0.table)\"" }
+        if !foreignKeys.isEmpty {
+            return "foreign key \(foreignKeys.joined(separator: ", ")) depends on it"
+        }
+        return switch constraints.first?.kind {
+        case .primaryKey: "it is that of the primary key"
+        case .exclusion: "it is that of an EXCLUDE constraint"
+        case .unique, .foreignKey, nil: nil
+        }
     }
 }

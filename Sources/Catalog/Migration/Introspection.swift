@@ -33,24 +33,21 @@ extension Migration {
                 JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid AND a.attnum = k.number
                 WHERE i.indrelid = r.oid AND i.indisprimary), '[]'::json),
               'indexes', coalesce((
-                SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
-                  'name', c.relname,
-                  'columns', (
-                    SELECT pg_catalog.json_agg(a.attname ORDER BY k.position)
-                    FROM pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(number, position)
-                    JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid AND a.attnum = k.number
-                    WHERE k.position <= i.indnkeyatts),
-                  'descending', (
-                    SELECT pg_catalog.json_agg(o.option & 1 = 1 ORDER BY o.position)
-                    FROM pg_catalog.unnest(i.indoption) WITH ORDINALITY AS o(option, position)),
-                  'method', m.amname,
-                  'unique', i.indisunique
-                ) ORDER BY c.relname)
+                SELECT pg_catalog.json_agg(\(indexSQL) ORDER BY c.relname)
                 FROM pg_catalog.pg_index i
                 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
                 JOIN pg_catalog.pg_am m ON m.oid = c.relam
                 WHERE i.indrelid = r.oid AND NOT i.indisprimary AND i.indisvalid
                   AND i.indpred IS NULL AND i.indexprs IS NULL), '[]'::json),
+              'indexConstraints', coalesce((
+                SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
+                  'index', c.relname, 'kind', o.contype, 'name', o.conname, 'table', t.relname
+                ) ORDER BY c.relname, t.relname, o.conname)
+                FROM pg_catalog.pg_index i
+                JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+                JOIN pg_catalog.pg_constraint o ON o.conindid = c.oid
+                JOIN pg_catalog.pg_class t ON t.oid = o.conrelid
+                WHERE i.indrelid = r.oid AND (o.contype <> 'f' OR o.conparentid = 0)), '[]'::json),
               'foreignKeys', coalesce((
                 SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
                   'name', f.conname,
@@ -93,6 +90,15 @@ extension Migration {
                   'partitions', coalesce((
                     SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
                       'namespace', n.nspname, 'name', p.relname, 'kind', p.relkind,
+                      'indexes', coalesce((
+                        SELECT pg_catalog.json_agg(\(indexSQL) ORDER BY c.oid)
+                        FROM pg_catalog.pg_index i
+                        JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+                        JOIN pg_catalog.pg_am m ON m.oid = c.relam
+                        WHERE i.indrelid = p.oid AND i.indisvalid AND i.indpred IS NULL
+                          AND (NOT c.relispartition OR (
+                            SELECT h.indrelid <> r.oid FROM pg_catalog.pg_index h
+                            WHERE h.indexrelid = pg_catalog.pg_partition_root(i.indexrelid)))), '[]'::json),
                       'looseIndexes', coalesce((
                         SELECT pg_catalog.json_agg(c.relname ORDER BY c.relname)
                         FROM pg_catalog.pg_index i
@@ -142,4 +148,20 @@ extension Migration {
         )::text
         """
     }
+
+    /// The index `i` with its relation `c` and its method `m`, as `DatabaseDescription.Index`.
+    private static let indexSQL = """
+        pg_catalog.json_build_object(
+          'name', c.relname,
+          'columns', CASE WHEN i.indexprs IS NULL THEN (
+            SELECT pg_catalog.json_agg(a.attname ORDER BY k.position)
+            FROM pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(number, position)
+            JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number
+            WHERE k.position <= i.indnkeyatts) ELSE '[]'::json END,
+          'descending', (
+            SELECT pg_catalog.json_agg(o.option & 1 = 1 ORDER BY o.position)
+            FROM pg_catalog.unnest(i.indoption) WITH ORDINALITY AS o(option, position)),
+          'method', m.amname,
+          'unique', i.indisunique)
+        """
 }

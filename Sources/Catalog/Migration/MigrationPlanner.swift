@@ -22,6 +22,8 @@ struct MigrationPlanner {
     var result = MigrationPlan()
     /// `table.column` of what is absent or of another type: nothing can be built on it.
     private var unusable: Set<String> = []
+    /// By the name of the index.
+    var replacements: [String: IndexReplacement] = [:]
 
     init(
         schema: Schema, existing: DatabaseDescription, namespace: String, permissions: Migration.Permissions = []
@@ -57,6 +59,7 @@ struct MigrationPlanner {
         let tables = schema.tables.filter { !existing.views.contains($0.name) }
         for table in tables { compareIndexes(table, existing.table(named: table.name)) }
         for table in tables { compareSearchIndex(table, existing.table(named: table.name)) }
+        for table in tables { existing.table(named: table.name).map { dropReplacements(of: table, $0) } }
         for table in tables { compareForeignKeys(table, existing.table(named: table.name)) }
         listExtras()
         return result

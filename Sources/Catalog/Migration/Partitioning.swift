@@ -41,6 +41,9 @@ package struct Partition: Sendable, Hashable {
 
     package var name: QualifiedName
     package var kind: Kind
+    /// Valid ones that are not partial and no parts of an index of the whole table, in the order in which Postgres looks
+    /// for a part.
+    package var indexes: [DatabaseDescription.Index] = []
     /// Names of valid indexes that are no parts of an index of the table around.
     package var looseIndexes: [String] = []
     /// Names of indexes that are invalid and that nobody is building.

@@ -25,6 +25,11 @@ package struct SQLStatement: Sendable, Hashable {
         self.needsOwnTransaction = needsOwnTransaction
     }
 
+    /// For people: what is not built because it is there.
+    package var concurrentNotes: [String] {
+        if case .build(let build) = concurrent { build.notes } else { [] }
+    }
+
     /// For people: what runs where indexes are built concurrently, as far as that can be told ahead.
     package var concurrentSQL: [String] {
         switch concurrent {

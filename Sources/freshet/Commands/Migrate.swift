@@ -60,7 +60,8 @@ struct Migrate: AsyncParsableCommand {
                 Self.tell(try await database.losses(of: plan))
                 for step in plan.steps {
                     let sql = concurrently ? step.concurrentSQL : [step.sql]
-                    Terminal.out("\(step.summary)\n\(sql.joined(separator: ";\n"));\n")
+                    let notes = concurrently ? step.concurrentNotes.map { "-- \($0)\n" }.joined() : ""
+                    Terminal.out("\(step.summary)\n\(notes)\(sql.joined(separator: ";\n"));\n")
                 }
                 for finding in plan.drift { Terminal.error("drift: \(finding.object): \(finding.message)") }
                 if plan.isUpToDate { Terminal.out("nothing to do") }
