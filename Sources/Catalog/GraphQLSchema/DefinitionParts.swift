@@ -1,4 +1,5 @@
 internal import GraphQLLanguage
+internal import JSON
 
 // Short ways to write definitions, for the generators of this folder.
 
@@ -70,6 +71,17 @@ extension ColumnType {
         case .date: ["inc", "dec"].map { ($0, "Date_Duration") }
         case .timestamp: ["inc", "dec"].map { ($0, "Timestamp_Duration") }
         case .uuid, .string, .boolean, .any, .vector, .enumeration: []
+        }
+    }
+
+    /// What a change begins with where there is no value and no default: 0, or an empty list; nil for times, and where
+    /// there are no changes.
+    var changeStart: JSONValue? {
+        if isList { return .array([]) }
+        return switch scalar {
+        case .int, .int64: .int(0)
+        case .float: .double(0)
+        case .uuid, .string, .boolean, .date, .timestamp, .any, .vector, .enumeration: nil
         }
     }
 }

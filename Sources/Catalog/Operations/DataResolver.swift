@@ -179,7 +179,10 @@ extension OperationScope {
     // MARK: Defaults
 
     /// What the node fills in: `@default(value:)` and `@default(expr:)`. A default in SQL is left to Postgres.
-    func defaults(of table: Table, given: [String: Assignment], at place: Place) -> [String: Operand] {
+    /// - Parameter changeable: columns that a request may ask a change of, beside those of `given`.
+    func defaults(
+        of table: Table, given: [String: Assignment], changeable: Set<String> = [], at place: Place
+    ) -> [String: Operand] {
         var defaults: [String: Operand] = [:]
         for column in table.columns {
             let assignment = given[column.field]
@@ -187,9 +190,10 @@ extension OperationScope {
             switch column.defaultValue {
             case .sql: continue
             case nil:
-                // Also where no variable asks for the change.
-                guard assignment?.isChange == true, !column.isNullable else { continue }
-                defaults[column.field] = startValue(of: column)
+                // Also where no variable asks for the change; the row may be there.
+                let isChangeable = assignment?.isChange == true || changeable.contains(column.field)
+                guard isChangeable, !column.isNullable, let start = column.type.changeStart else { continue }
+                defaults[column.field] = Operand(.constant(start), type: column.type, schema: schema)
             case .constant(let json):
                 guard let value = try? JSONParser.parse(json),
                     let constant = try? ScalarCoercion(enums: schema.enums).coerce(value, to: column.type)

@@ -233,14 +233,9 @@ extension OperationScope {
                 LateRows.Child(relation: relation, level: level(relation.child, $0, use, at: place))
             }
         }
-        var defaults = use == .update ? [:] : defaults(of: table, given: [:], at: place)
-        for column in table.columns
-        where use == .upsert && !column.isNullable && column.defaultValue == nil
-            && allowance.changes.contains("\(column.field)_update")
-        {
-            // A change that is not asked for; the row may be there.
-            defaults[column.field] = startValue(of: column)
-        }
+        let changeable = table.columns.map(\.field).filter { allowance.changes.contains("\($0)_update") }
+        let defaults =
+            use == .update ? [:] : defaults(of: table, given: [:], changeable: Set(changeable), at: place)
         var changes: [String: [(name: String, plan: CoercionPlan)]] = [:]
         for column in table.columns {
             let plans = LateRows.plans(of: column, in: table).filter { allowance.changes.contains($0.name) }

@@ -57,23 +57,11 @@ extension OperationScope {
         case .upsert:
             if table.key.contains(column.field) { return refuse("changes a part of the key, which says which row") }
             if column.isSerial { return refuse("changes a number that Postgres gives to new rows") }
-            if startValue(of: column) == nil, column.defaultValue == nil, !column.type.changes.isEmpty {
+            if column.type.changeStart == nil, column.defaultValue == nil, !column.type.changes.isEmpty {
                 return refuse("needs a default of \"\(column.field)\": a new row has nothing to count from")
             }
             return true
         }
-    }
-
-    /// What a change begins with where a column has no default: 0, or an empty list; nil for times.
-    func startValue(of column: Column) -> Operand? {
-        let value: JSONValue
-        switch column.type.scalar {
-        case _ where column.type.isList: value = .array([])
-        case .int, .int64: value = .int(0)
-        case .float: value = .double(0)
-        default: return nil
-        }
-        return Operand(.constant(value), type: column.type, schema: schema)
     }
 
     /// `[{inc: 1}]`; lists take one of `append prepend add remove`.

@@ -46,8 +46,7 @@ extension TemplateBuilder {
         return (when(given.required, name), when(given.required, set))
     }
 
-    /// What a new row gets: a change begins with the column's default, and where that says nothing, with 0 or an empty
-    /// list. Nil when the request is not there yet.
+    /// What a new row gets: a change begins with the column's default, and where that says nothing, with its start. Nil when the request is not there yet.
     private mutating func firstValue(_ given: Assignment, _ fallback: Operand?) -> [Piece]? {
         switch given.value {
         case .set(let operand): return [value(operand)]
@@ -58,8 +57,7 @@ extension TemplateBuilder {
 
     private mutating func start(of column: Column, _ fallback: Operand?) -> [Piece] {
         let type = schema.sqlType(of: column.type).text
-        let isNumber = [.int, .int64, .float].contains(column.type.scalar)
-        let nothing = column.type.isList ? "'{}'::\(type)" : isNumber ? "0::\(type)" : "NULL::\(type)"
+        let nothing = "\(Self.changeStart(column.type) ?? "NULL")::\(type)"
         if let fallback {
             if fallback.isNullConstant { return .text(nothing) }
             if fallback.constantSQL != nil { return [value(fallback)] }
@@ -71,6 +69,11 @@ extension TemplateBuilder {
         return .text(nothing)
     }
 
+    /// A literal that takes the type of what it stands beside, since a column may have another one than its scalar.
+    private static func changeStart(_ type: ColumnType) -> String? {
+        type.changeStart.map { SQLName.literal(DefinitionSQL.text($0, of: type)) }
+    }
+
     /// What an upsert does with a column of a row that is there.
     mutating func replacement(_ given: Assignment, _ alias: String) -> [Piece] {
         let name = SQLName.quoted(given.column.name)
@@ -78,7 +81,7 @@ extension TemplateBuilder {
         var old = ColumnSQL.reference(given.column, of: alias)
         // A row that came first without a change would never count.
         if case .change = given.value, given.column.isNullable, !given.column.type.isList {
-            old = "coalesce(\(old), 0)"
+            old = Self.changeStart(given.column.type).map { "coalesce(\(old), \($0))" } ?? old
         }
         let value = newValue(given, from: .text(old))
         return when(given.required, .text("\(name) = ") + value)
@@ -207,7 +210,8 @@ extension TemplateBuilder {
             return shifted(old, assignment.column, isForward: isForward, shifts)
         case .change(let change, let operand):
             let amount = [value(operand)]
-            let list = .text("coalesce(") + old + .text(", '{}')")
+            let start = Self.changeStart(assignment.column.type) ?? "NULL"
+            let list = .text("coalesce(") + old + .text(", \(start))")
             switch change {
             case .inc: return old + .text(" + ") + amount
             case .dec: return old + .text(" - ") + amount

@@ -47,7 +47,7 @@ import Testing
         #expect(
             try operation.mutation().steps[0].sql == """
                 WITH w AS (INSERT INTO "stock" AS t1 ("id", "shares", "names") VALUES ('s'::text, coalesce((1 + 1)::integer, \
-                0::integer) + '2'::integer, coalesce('{"a"}'::text[], '{}') || '{"x"}'::text[]) ON CONFLICT ("id") DO UPDATE \
+                '0'::integer) + '2'::integer, coalesce('{"a"}'::text[], '{}') || '{"x"}'::text[]) ON CONFLICT ("id") DO UPDATE \
                 SET "shares" = t1."shares" + '2'::integer, "names" = coalesce(t1."names", '{}') || '{"x"}'::text[] \
                 RETURNING t1."id" AS "id") SELECT row_to_json(w.*)::text FROM w
                 """)
