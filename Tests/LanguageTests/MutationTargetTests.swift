@@ -16,6 +16,15 @@ extension Language {
                 isCommitted: false)
         }
 
+        /// Variables with the key of the one slot.
+        private static func slot(_ further: String) -> String {
+            #"{"k": {"day": "2024-01-31", "at": "2024-02-28T12:00:00Z", "price": 1.5, "number": "9007199254740993"}\#(further)}"#
+        }
+
+        private static let former = #"slot["2024-01-31","2024-02-28T12:00:00.000000Z",1.5,9007199254740993]"#
+        private static let slots =
+            "SELECT concat_ws(' ', day, at AT TIME ZONE 'UTC' || '+00', price, number) FROM slot"
+
         static let rows = [
             MutationRow(
                 "update by key variable",
@@ -35,6 +44,31 @@ extension Language {
                 #"{"k": {"number": 1}, "u": [{"dec": 3}]}"#, data: #"{"ticket_update":{"label":"one"}}"#,
                 afterwards: ("SELECT string_agg(number::text, ' ') FROM ticket", "-2"),
                 keys: ["ticket[1]", "ticket[-2]"]),
+            MutationRow(
+                "update that moves times and numbers of the key",
+                #"mutation M($k: Slot_Key!, $n: Int64) { slot_update(key: $k, data: {day_update: {inc: {months: 1}}, at_update: {dec: {hours: 13}}, price_update: {inc: 0.25}, number_update: {inc: $n}, note: "moved"}) { note day } }"#,
+                slot(#", "n": "2""#), data: #"{"slot_update":{"note":"moved","day":"2024-02-29"}}"#,
+                afterwards: (slots, "2024-02-29 2024-02-27 23:00:00+00 1.75 9007199254740995"),
+                keys: [
+                    former, #"slot["2024-02-29","2024-02-27T23:00:00.000000Z",1.75,9007199254740995]"#,
+                ]),
+            MutationRow(
+                "update whose data moves a part of the key",
+                #"mutation M($k: Slot_Key!, $d: Slot_Data! @allow(fields: "day_update number note")) @transaction { _: ticket_update(key: {number: 1}, data: {label: "two"}) { label } slot_update(key: $k, data: $d) { number } }"#,
+                slot(#", "d": {"day_update": [{"inc": {"years": 1}}], "number": "7"}"#),
+                data: #"{"_":{"label":"two"},"slot_update":{"number":"7"}}"#,
+                afterwards: (slots, "2025-01-31 2024-02-28 12:00:00+00 1.5 7"),
+                keys: ["ticket[1]", former, #"slot["2025-01-31","2024-02-28T12:00:00.000000Z",1.5,7]"#]),
+            MutationRow(
+                "update that leaves the key as it is",
+                #"mutation M($k: Slot_Key!, $n: Int64) { slot_update(key: $k, data: {number_update: {inc: $n}}) { price } }"#,
+                slot(""), data: #"{"slot_update":{"price":1.5}}"#,
+                afterwards: (slots, "2024-01-31 2024-02-28 12:00:00+00 1.5 9007199254740993"), keys: [former]),
+            MutationRow(
+                "update that moves the key of no row",
+                #"mutation M { ticket_update(key: {number: 9}, data: {number_update: {inc: 1}}) { label } }"#,
+                data: #"{"ticket_update":null}"#, afterwards: ("SELECT number::text FROM ticket", "1"),
+                keys: ["ticket[9]"]),
             MutationRow(
                 "updateMany all", #"mutation M { review_updateMany(all: true, data: {stars_update: {inc: 1}}) }"#,
                 data: #"{"review_updateMany":4}"#,

@@ -30,11 +30,39 @@ package struct MutationStep: Sendable {
     package let statement: MutationStatement
     /// `$1…$n` in text form, nil for NULL.
     package let parameters: [String?]
+    /// As far as they are known before it runs.
     package let keysWritten: [EntityKey]
+    /// Its result has a second column, for `keysWritten(returned:)`.
+    var returnedKey: ReturnedKey?
     package let resultKind: ResultKind
     package let kind: Kind
 
     package var sql: String { statement.sql }
+
+    /// All keys that it wrote.
+    /// - Parameter returned: the second column of its row, nil where there is none.
+    package func keysWritten(returned: [UInt8]?) -> [EntityKey] {
+        guard let key = returned.flatMap({ returnedKey?.key(of: $0) }), !keysWritten.contains(key) else {
+            return keysWritten
+        }
+        return keysWritten + [key]
+    }
+}
+
+/// The key of a row whose key a change made: the sums are Postgres' own.
+struct ReturnedKey: Sendable {
+    let table: Table
+    let scalars: ScalarCoercion
+
+    /// Nil when a value is none of the language, such as a day before the first year.
+    /// - Parameter text: a JSON array of the key's values as they travel.
+    func key(of text: [UInt8]) -> EntityKey? {
+        guard let found = (try? JSONParser.parse(text))?.arrayValue, found.count == table.keyColumns.count else {
+            return nil
+        }
+        let values = zip(table.keyColumns, found).compactMap { try? scalars.coerce($1, to: $0.type) }
+        return values.count == found.count ? EntityKey(table: table.name, values: values) : nil
+    }
 }
 
 /// The text of a step. One object for each shape of an operation, so that whoever derives something from the text needs
@@ -60,7 +88,7 @@ struct MutationPlan: Sendable {
         case template(TemplatePlan)
         case insertMany(InsertManyPlan)
         /// Variables hold filters, or rows.
-        case dynamic(DynamicPlans<MutationPlan>, tablesWrittenByKey: [String])
+        case dynamic(DynamicPlans<MutationPlan>, tablesWrittenByKey: [String], mayReturnKey: Bool)
         case remote(RemoteField)
         /// What the variables bring together is more than one statement may write.
         case tooManyRows
@@ -69,6 +97,7 @@ struct MutationPlan: Sendable {
     struct TemplatePlan: Sendable {
         let template: Template
         let keys: [KeySource]
+        let returnedKey: ReturnedKey?
         let resultKind: MutationStep.ResultKind
         let kind: MutationStep.Kind
         /// The name of the field, for messages.
@@ -85,8 +114,6 @@ struct MutationPlan: Sendable {
             /// The operand when all conditions hold, else the fallback; no key without either.
             let given: (operand: Int, required: [Condition])?
             let fallback: Int?
-            /// The operand is added to the fallback, or taken from it.
-            var change: Assignment.Change?
         }
     }
 
@@ -95,8 +122,17 @@ struct MutationPlan: Sendable {
         switch body {
         case .template(let plan): plan.keys.map(\.table)
         case .insertMany(let plan): [plan.insert.table.name]
-        case .dynamic(_, let tables): tables
+        case .dynamic(_, let tables, _): tables
         case .remote, .tooManyRows: []
+        }
+    }
+
+    /// Whether a key that it writes may be known only when it has run.
+    var mayReturnKey: Bool {
+        switch body {
+        case .template(let plan): plan.returnedKey != nil
+        case .dynamic(_, _, let mayReturnKey): mayReturnKey
+        case .insertMany, .remote, .tooManyRows: false
         }
     }
 
@@ -105,7 +141,7 @@ struct MutationPlan: Sendable {
         guard inclusion.isAlways || invocation.variables.satisfies(inclusion) else { return nil }
         switch body {
         case .template(let plan): return try step(plan, invocation)
-        case .dynamic(let plans, _): return try plans.plan(for: invocation.variables).step(invocation)
+        case .dynamic(let plans, _, _): return try plans.plan(for: invocation.variables).step(invocation)
         case .remote: throw RequestError(.internalError, "the field is no statement")
         case .tooManyRows:
             throw RequestError(
@@ -152,11 +188,6 @@ struct MutationPlan: Sendable {
                 var operand = part.fallback
                 if let given = part.given, given.required.allSatisfy(invocation.variables.satisfies) {
                     operand = given.operand
-                    if let change = part.change, let old = part.fallback {
-                        guard let sum = change.sum(try value(old), try value(given.operand)) else { break }
-                        parts.append(sum)
-                        continue
-                    }
                 }
                 guard let operand else { break }
                 let value = try value(operand)
@@ -169,26 +200,29 @@ struct MutationPlan: Sendable {
         }
         return MutationStep(
             responseKey: responseKey, statement: statement.mutation, parameters: parameters, keysWritten: keys,
-            resultKind: plan.resultKind, kind: plan.kind)
+            returnedKey: plan.returnedKey, resultKind: plan.resultKind, kind: plan.kind)
     }
 }
 
 extension MutationPlan {
     init(_ field: MutationField, schema: Schema, dynamicVariables: [DynamicVariable] = [], bindings: Variables? = nil) {
         if !dynamicVariables.isEmpty, field.dependsOnVariables {
-            var tables: [String] = []
+            var widest: MutationPlan?
             if case .late(let late) = field.kind {
-                tables = MutationPlan(field.with(late.widest), schema: schema, bindings: bindings).tablesWrittenByKey
+                widest = MutationPlan(field.with(late.widest), schema: schema, bindings: bindings)
             }
             let plans = DynamicPlans(dynamicVariables) { MutationPlan(field, schema: schema, bindings: $0) }
             self.init(
                 responseKey: field.responseKey, inclusion: field.inclusion,
-                body: .dynamic(plans, tablesWrittenByKey: tables))
+                body: .dynamic(
+                    plans, tablesWrittenByKey: widest?.tablesWrittenByKey ?? [],
+                    mayReturnKey: widest?.mayReturnKey ?? false))
             return
         }
         var builder = TemplateBuilder(
             schema: schema, bindings: bindings, nullOperands: field.isRead ? .leftOut : .compared)
         var keys: [KeySource] = []
+        var returnedKey: ReturnedKey?
         var resultKind = MutationStep.ResultKind.json
         var kind = MutationStep.Kind.write
         let pieces: [Piece]
@@ -215,8 +249,11 @@ extension MutationPlan {
             self.init(field.with(kind), schema: schema, bindings: bindings)
             return
         case .update(let table, let target, let assignments, let returned):
-            pieces = builder.update(table, target, assignments, returned)
-            keys = Self.keys(of: table, target, assignments, &builder)
+            if Self.changesKey(of: table, target, assignments) {
+                returnedKey = ReturnedKey(table: table, scalars: ScalarCoercion(enums: schema.enums))
+            }
+            pieces = builder.update(table, target, assignments, returned, withKey: returnedKey != nil)
+            keys = Self.keys(of: table, target, returnedKey == nil ? assignments : [], &builder)
         case .delete(let table, let target, let returned):
             pieces = builder.delete(table, target, returned)
             keys = Self.keys(of: table, target, [], &builder)
@@ -238,7 +275,7 @@ extension MutationPlan {
             kind = .read
         }
         let plan = TemplatePlan(
-            template: builder.finish(pieces), keys: keys, resultKind: resultKind, kind: kind,
+            template: builder.finish(pieces), keys: keys, returnedKey: returnedKey, resultKind: resultKind, kind: kind,
             field: field.responseKey)
         self.init(responseKey: field.responseKey, inclusion: field.inclusion, body: .template(plan))
     }
@@ -283,36 +320,36 @@ extension MutationPlan {
         return keys
     }
 
-    /// The row addressed; and when the update changes the key, the row that it becomes.
+    /// Whether the row that an update makes of the one addressed has a key that no value of the request says.
+    private static func changesKey(of table: Table, _ target: RowTarget, _ assignments: [Assignment]) -> Bool {
+        guard case .key = target else { return false }
+        return assignments.contains { assignment in
+            guard table.key.contains(assignment.column.field) else { return false }
+            return switch assignment.value {
+            case .set: false
+            case .change, .shift, .late: true
+            }
+        }
+    }
+
+    /// The row addressed; and when the update gives it another key, the row that it becomes.
     private static func keys(
         of table: Table, _ target: RowTarget, _ assignments: [Assignment], _ builder: inout TemplateBuilder
     ) -> [KeySource] {
         guard case .key(let operands) = target else { return [] }
-        let addressed = operands.map { builder.index(of: $0) }
-        var keys = [KeySource(table: table.name, parts: addressed.map { .init(given: nil, fallback: $0) })]
-        var parts: [KeySource.Part] = []
-        var changesKey = false
-        for (field, old) in zip(table.key, addressed) {
-            var part = KeySource.Part(given: nil, fallback: old)
-            if let assignment = assignments.first(where: { $0.column.field == field }) {
-                changesKey = true
-                switch assignment.value {
-                case .set(let operand):
-                    part = KeySource.Part(given: (builder.index(of: operand), assignment.required), fallback: old)
-                case .change(let change, let operand):
-                    part = KeySource.Part(
-                        given: (builder.index(of: operand), assignment.required), fallback: old, change: change)
-                case .shift:
-                    // A calendar's sums are Postgres' own.
-                    return keys
-                // Until the request is there, nothing is known but the table.
-                case .late: break
-                }
-            }
-            parts.append(part)
+        let addressed = operands.map { KeySource.Part(given: nil, fallback: builder.index(of: $0)) }
+        var parts = addressed
+        var setsKey = false
+        for (index, field) in table.key.enumerated() {
+            guard let assignment = assignments.first(where: { $0.column.field == field }),
+                case .set(let operand) = assignment.value
+            else { continue }
+            setsKey = true
+            parts[index] = KeySource.Part(
+                given: (builder.index(of: operand), assignment.required), fallback: addressed[index].fallback)
         }
-        if changesKey { keys.append(KeySource(table: table.name, parts: parts)) }
-        return keys
+        let keys = [KeySource(table: table.name, parts: addressed)]
+        return setsKey ? keys + [KeySource(table: table.name, parts: parts)] : keys
     }
 }
 
@@ -321,7 +358,7 @@ extension MutationPlan {
         switch body {
         case .template(let plan): plan.cache.evictionCount
         case .insertMany(let plan): plan.cache.evictionCount
-        case .dynamic(let plans, _): plans.evictionCount
+        case .dynamic(let plans, _, _): plans.evictionCount
         case .remote, .tooManyRows: 0
         }
     }
@@ -345,19 +382,5 @@ extension MutationField {
             true
         case .insert, .insertMany, .insertTrees, .update, .delete, .native, .remote, .typeName: false
         }
-    }
-}
-
-extension Assignment.Change {
-    /// Of whole numbers; nil for anything else, and where Postgres refuses the sum.
-    fileprivate func sum(_ old: JSONValue, _ amount: JSONValue) -> JSONValue? {
-        guard case .int(let old) = old, case .int(let amount) = amount else { return nil }
-        let sum: (partialValue: Int64, overflow: Bool)
-        switch self {
-        case .inc: sum = old.addingReportingOverflow(amount)
-        case .dec: sum = old.subtractingReportingOverflow(amount)
-        case .append, .prepend, .add, .remove: return nil
-        }
-        return sum.overflow ? nil : .int(sum.partialValue)
     }
 }

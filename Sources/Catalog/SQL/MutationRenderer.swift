@@ -99,13 +99,21 @@ extension TemplateBuilder {
         return "\(name) = \(source).\(name)"
     }
 
+    /// - Parameter withKey: the result has a second column, a JSON array with the key that the row has then.
     mutating func update(
-        _ table: Table, _ target: RowTarget, _ assignments: [Assignment], _ returned: [ReturnedField]
+        _ table: Table, _ target: RowTarget, _ assignments: [Assignment], _ returned: [ReturnedField],
+        withKey: Bool = false
     ) -> [Piece] {
         let alias = alias()
         let set = set(assignments, table, alias)
-        return .text("WITH w AS (UPDATE \(SQLName.quoted(table.name)) \(alias) SET ") + set
-            + oneRow(target, table, alias) + returning(returned, alias) + .text(Self.resultOfOne)
+        let update =
+            [Piece].text("UPDATE \(SQLName.quoted(table.name)) \(alias) SET ") + set + oneRow(target, table, alias)
+        guard withKey else {
+            return .text("WITH w AS (") + update + returning(returned, alias) + .text(Self.resultOfOne)
+        }
+        let key = table.keyColumns.map { ColumnSQL.wireForm($0, of: alias) }.joined(separator: ", ")
+        return update + .text(" RETURNING (SELECT row_to_json(w.*)::text FROM (SELECT ")
+            + self.returned(returned, alias) + .text(") w), json_build_array(\(key))::text")
     }
 
     mutating func updateMany(

@@ -165,12 +165,6 @@ WITH w AS (UPDATE "movie" t1 SET "tags" = coalesce(t1."tags", '{}') || '{"z"}'::
 WITH w AS (UPDATE "movie" t1 SET "tags" = '{"y"}'::text[] || coalesce(t1."tags", '{}') WHERE t1."id" = 'a0000000000040008000000000000002'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
 WITH w AS (UPDATE "movie" t1 SET "tags" = ARRAY(SELECT e FROM unnest(coalesce(t1."tags", '{}')) WITH ORDINALITY AS u(e, o) WHERE e <> ALL ('{"dark"}'::text[]) ORDER BY o) WHERE t1."id" = 'a0000000000040008000000000000004'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
 
--- update that adds to the key
-WITH w AS (UPDATE "ticket" t1 SET "number" = t1."number" + '4'::integer WHERE t1."number" = '1'::integer RETURNING t1."label" AS "label") SELECT row_to_json(w.*)::text FROM w
-
--- update that takes from the key by a variable
-WITH w AS (UPDATE "ticket" t1 SET "number" = t1."number" - $1::integer WHERE t1."number" = $2::integer RETURNING t1."label" AS "label") SELECT row_to_json(w.*)::text FROM w
-
 -- update times
 WITH w AS (UPDATE "movie" t1 SET "premiere" = (t1."premiere" - make_interval(days => coalesce('1'::integer, 0), years => coalesce($1::integer, 0)))::date, "created_at" = ((t1."created_at" AT TIME ZONE 'UTC') + make_interval(months => coalesce('1'::integer, 0), mins => coalesce('30'::integer, 0), secs => (coalesce('1'::integer, 0) + coalesce('500'::integer, 0) / 1000.0)::double precision)) AT TIME ZONE 'UTC' WHERE t1."id" = 'a0000000000040008000000000000001'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
 

@@ -33,6 +33,13 @@ enum LanguageSchema {
           at: Timestamp! @default(expr: "request.time")
         }
         type Ticket @table(key: "number") { number: Int! @col(dataType: "serial") label: String day: Date }
+        type Slot @table(key: ["day", "at", "price", "number"]) {
+          day: Date!
+          at: Timestamp!
+          price: Float!
+          number: Int64!
+          note: String
+        }
         type Part @table(key: ["ticket", "letter"]) { ticket: Ticket! letter: String! note: String }
         type MovieStats @view(sql: \"\"\"
           SELECT movie_id, count(*) AS review_count, avg(stars)::double precision AS average_stars
@@ -94,6 +101,7 @@ enum LanguageSchema {
           ('<r1>', '<m1>', 'ann', 'great', 5, '2024-02-28T00:00:00Z'), ('<r2>', '<m1>', 'bob', 'fine', 3, '2024-02-27T00:00:00Z'),
           ('<r3>', '<m2>', 'ann', NULL, 3, '2024-01-15T00:00:00Z'), ('<r4>', '<m4>', NULL, 'meh', 1, '2023-02-28T00:00:00Z');
         INSERT INTO ticket (label, day) VALUES ('one', '2024-01-31');
+        INSERT INTO slot (day, at, price, number) VALUES ('2024-01-31', '2024-02-28T12:00:00Z', 1.5, 9007199254740993);
         CREATE VIEW public.long_title AS SELECT title, length(title) AS letters FROM movie WHERE length(title) > 4;
         """)
 }
