@@ -38,7 +38,10 @@ struct LocalClusterTests {
 
     @Test func servesThroughTheProxyAndLeavesNothingBehind() async throws {
         try await withFolder { folder in
-            let cluster = try start(folder)
+            let refused = try start(folder, counts: ["--connections-max", "100000000"])
+            #expect(await refused.waitForExit() == 1)
+            #expect(refused.output.contains("--connections-max 100000000 is more than HAProxy can take"))
+            let cluster = try start(folder, counts: ["--connections-max", "321"])
             let line = try await cluster.line(containing: "Freshet cluster serves")
             let proxy = try ServerAddress(String(line.split(separator: " ").last ?? ""))
             _ = try await cluster.line(containing: "Ctrl-C stops everything")
@@ -48,6 +51,8 @@ struct LocalClusterTests {
             for part in ["postgres", "redis", "api-1", "api-2", "worker-3", "gateway-2", "haproxy.cfg"] {
                 #expect(all.contains { $0.line.contains(part) }, "\(part) in \(all)")
             }
+            let proxyText = try String(contentsOfFile: folder + "/cluster/haproxy.cfg", encoding: .utf8)
+            #expect(proxyText.contains("maxconn 321"))
             let page = try await HTTPCall.send(.GET, proxy, path: "/")
             #expect(String(decoding: page.body, as: UTF8.self).contains("Live movies"))
 

@@ -23,6 +23,37 @@ import Testing
             "run the tests with UPDATE_REFERENCE=1 and commit \(path)")
     }
 
+    /// HAProxy refuses to start when it could not open what its `maxconn` needs.
+    @Test func startsWithAsManyConnectionsAsFilesLetItHave() async throws {
+        let folder = try TemporaryFolder()
+        let openFiles = 2_000
+        var configuration = HAProxyConfiguration(
+            bind: "unix@\(folder.path)/bind", statsBind: "unix@\(folder.path)/stats",
+            api: .listed((1...16).map { ("api-\($0)", "127.0.0.1:1") }),
+            gateways: .listed((1...16).map { ("gateway-\($0)", "127.0.0.1:1") }),
+            connectionsMax: HAProxyConfiguration.connectionsMax(openFiles: openFiles))
+        let path = folder.path + "/haproxy.cfg"
+        func start(_ log: String) async throws -> ChildProcess {
+            try Files.write(path, configuration.text, mode: 0o600)
+            let program = try Programs.find("haproxy", package: "haproxy")
+            return try await ChildProcess.start(
+                ChildProcess.Command(
+                    program: "/bin/sh",
+                    arguments: ["-c", "ulimit -n \(openFiles); exec \(program) -f \(path) -V"], account: nil,
+                    logPath: folder.path + log, workingFolder: "/", parentDeathSignal: "KILL"))
+        }
+        let first = try await start("/log")
+        let isListening = await eventually { FileManager.default.fileExists(atPath: folder.path + "/bind") }
+        #expect(isListening, "\(Files.tail(folder.path + "/log"))")
+        first.signal(SIGKILL)
+        _ = await first.waitForExit(timeoutMs: 30_000)
+
+        configuration.connectionsMax = openFiles
+        let second = try await start("/log2")
+        #expect(await second.waitForExit(timeoutMs: 30_000) == .code(1))
+        #expect(Files.read(folder.path + "/log2")?.contains("Cannot raise FD limit") == true)
+    }
+
     @Test("HAProxy itself accepts what is made", arguments: [true, false])
     func accepted(isListed: Bool) async throws {
         let folder = try TemporaryFolder()

@@ -9,13 +9,13 @@ enum WallTime {
     }
 }
 
-enum OpenFiles {
+package enum OpenFiles {
     /// Descriptors that are needed besides one for each subscriber: the pool, event loops, libraries.
     static let reserve = HTTPPool.connectionsMax + 128
 
     /// Raises the soft limit of open files to the hard one.
     /// - Returns: the limit now in force.
-    static func raiseLimit() -> Int {
+    package static func raiseLimit() -> Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1_024 }
         if limit.rlim_cur < limit.rlim_max {

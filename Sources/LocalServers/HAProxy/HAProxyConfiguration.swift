@@ -20,11 +20,21 @@ package struct HAProxyConfiguration: Sendable {
     package var checkMs: Int
     /// A file that is answered at `/`.
     package var pagePath: String?
+    /// Of clients at once; further ones wait.
     package var connectionsMax: Int
+
+    package static let connectionsMaxDefault = 50_000
+
+    /// The most connections that HAProxy takes with so many open files; it does not start for more.
+    package static func connectionsMax(openFiles: Int) -> Int { max(0, (openFiles - openFilesReserve) / 2) }
+
+    /// What it opens besides two for each connection, to the client and to a node: listeners, health checks of the nodes,
+    /// its threads.
+    private static let openFilesReserve = 200
 
     package init(
         bind: String, statsBind: String, api: Servers, gateways: Servers, checkMs: Int = 1_000,
-        pagePath: String? = nil, connectionsMax: Int = 50_000
+        pagePath: String? = nil, connectionsMax: Int = Self.connectionsMaxDefault
     ) {
         self.bind = bind
         self.statsBind = statsBind

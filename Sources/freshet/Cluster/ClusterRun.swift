@@ -15,6 +15,8 @@ struct ClusterRun: Sendable {
     let workers: Int
     let gateways: Int
     let loadsSeed: Bool
+    /// Of the proxy.
+    let connectionsMax: Int
     /// Path of the program.
     let haproxy: String
 
@@ -52,7 +54,7 @@ struct ClusterRun: Sendable {
         let configuration = HAProxyConfiguration(
             bind: "\(own.http.host):\(publicPort)", statsBind: "\(ClusterPlan.host):\(statsPort)",
             api: .listed(plan.servers("api")), gateways: .listed(plan.servers("gateway")),
-            checkMs: ClusterPlan.checkMs, pagePath: pagePath, connectionsMax: 4_000)
+            checkMs: ClusterPlan.checkMs, pagePath: pagePath, connectionsMax: connectionsMax)
         try await processes.startProxy(haproxy, configuration.text)
         let url = "http://\(own.http.host):\(publicPort)"
         if let proxy = await processes.proxy {

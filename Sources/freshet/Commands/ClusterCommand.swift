@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Catalog
 internal import Foundation
+internal import LoadDriver
 internal import LocalServers
 internal import Logging
 internal import Settings
@@ -33,6 +34,13 @@ struct ClusterCommand: AsyncParsableCommand {
     @Option(help: "Gateways.")
     var gateways = 2
 
+    @Option(
+        help: """
+            Connections of clients that HAProxy takes at once, two open files each; without it as many as the limit of \
+            open files (ulimit -Hn) lets it have, 50000 at most.
+            """)
+    var connectionsMax: Int?
+
     @Flag(help: "Do not load the project's seed.sql into an empty database.")
     var noSeed = false
 
@@ -42,6 +50,9 @@ struct ClusterCommand: AsyncParsableCommand {
         for (name, count) in [("api", api), ("workers", workers), ("gateways", gateways)]
         where !(1...Self.nodesMax).contains(count) {
             throw ValidationError("--\(name) must be from 1 to \(Self.nodesMax)")
+        }
+        if let connectionsMax, connectionsMax < 1 {
+            throw ValidationError("--connections-max must be at least 1")
         }
     }
 
@@ -59,13 +70,23 @@ struct ClusterCommand: AsyncParsableCommand {
         } catch {
             Terminal.fail(error.message)
         }
+        // The nodes inherit it.
+        let openFiles = OpenFiles.raiseLimit()
+        let connectionsPossible = HAProxyConfiguration.connectionsMax(openFiles: openFiles)
+        if let connectionsMax, connectionsMax > connectionsPossible {
+            Terminal.fail(
+                "--connections-max \(connectionsMax) is more than HAProxy can take with \(openFiles) open files"
+                    + " (ulimit -Hn): \(connectionsPossible) at most")
+        }
         Ports.requireFree(own.http.host, own.http.port, remedy: "stop the other program or use --port")
         Ports.requireFree(ClusterPlan.host, own.admin.port, remedy: "stop the other program or --set admin.port=0")
 
         let processes = ClusterProcesses(folder: own.dev.dataDirectory + "/cluster")
         let run = ClusterRun(
             projectPath: self.project, project: project, catalog: catalog, loaded: loaded, api: api, workers: workers,
-            gateways: gateways, loadsSeed: !noSeed, haproxy: haproxy)
+            gateways: gateways, loadsSeed: !noSeed,
+            connectionsMax: connectionsMax ?? min(connectionsPossible, HAProxyConfiguration.connectionsMaxDefault),
+            haproxy: haproxy)
         // Ctrl-C while starting: everything that has begun is stopped all the same.
         let end = Task { await Signals.waitForEnd() }
         let start = Task { try await run.begin(processes) }
