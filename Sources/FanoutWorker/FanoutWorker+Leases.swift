@@ -184,7 +184,10 @@ extension FanoutWorker {
         // Given up meanwhile: a drain waits for this.
         guard leases.held[shard] == epoch else { return }
         do {
-            // Another owner, of a server that is gone, may have recorded its own while this one rested.
+            // Another owner, of a server that is gone, may have recorded its own while this one rested. Two things that
+            // `LeaseMachine` does rest on this: who is forgotten by the server and asks again in time serves on without
+            // a rest (`mineUntilMs`), and a second grant does not begin the rest anew (`granted(_:again:)`). Whoever was
+            // granted the shard in between finds here that it came too late.
             guard try await epochs.newest(of: shard).recorded == epoch else {
                 throw RequestError(.unavailable, "a newer epoch was recorded")
             }

@@ -116,8 +116,9 @@ private final class FanoutApplication: HTTPHandler {
 }
 
 /// The subscribers of one event loop.
+///
+/// `@unchecked Sendable`: `subscribers` is touched on `loop` only.
 private final class SubscriberGroup: @unchecked Sendable {
-    // Unchecked: `subscribers` is used only on `loop`.
     let loop: any EventLoop
     var subscribers: [Subscriber] = []
 

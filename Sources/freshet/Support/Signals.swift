@@ -24,8 +24,8 @@ enum Signals {
     private static let kept = Keeper()
 }
 
+/// `@unchecked Sendable`: `taken` is touched under the lock only.
 private final class Once: @unchecked Sendable {
-    // Touched under the lock only.
     private let lock = DispatchSemaphore(value: 1)
     private var taken = false
 
@@ -37,8 +37,8 @@ private final class Once: @unchecked Sendable {
     }
 }
 
+/// `@unchecked Sendable`: written once, by the one task that waits for the end, and never read.
 private final class Keeper: @unchecked Sendable {
-    // Written once, by the one task that waits for the end.
     private var sources: [any DispatchSourceSignal] = []
 
     func store(_ sources: [any DispatchSourceSignal]) {
