@@ -41,9 +41,7 @@ extension ServiceNode {
     }
 
     private func plan(_ schema: Schema, _ pool: PostgresPool) async throws -> MigrationPlan {
-        let rows = try await pool.query(Statement(Migration.introspectionSQL()))
-        let text = rows.rows.first?.string(0) ?? "{}"
-        return Migration.plan(schema, existing: try DatabaseDescription(parsing: text))
+        Migration.plan(schema, existing: try await pool.databaseDescription())
     }
 
     private static func lack(_ missing: [String]) -> String {

@@ -1,4 +1,5 @@
 import Catalog
+import Execution
 import Postgres
 import Testing
 
@@ -38,9 +39,8 @@ extension Language {
         private static func plan(
             _ schema: Schema, _ pool: PostgresPool, _ permissions: Migration.Permissions = .drops
         ) async throws -> MigrationPlan {
-            let rows = try await pool.query(Statement(Migration.introspectionSQL()))
             return Migration.plan(
-                schema, existing: try DatabaseDescription(parsing: try #require(rows.rows.first?.string(0))),
+                schema, existing: try await pool.databaseDescription(),
                 allowing: permissions)
         }
 

@@ -1,4 +1,5 @@
 import Catalog
+import Execution
 import JSON
 import Postgres
 import Testing
@@ -8,8 +9,7 @@ extension Language {
     @Suite struct Migrations {
         @Test func nothingIsLeftToDo() async throws {
             let running = try #require(LanguageServer.current)
-            let rows = try await running.pool.query(Statement(Migration.introspectionSQL()))
-            let found = try DatabaseDescription(parsing: try #require(rows.rows.first?.string(0)))
+            let found = try await running.pool.databaseDescription()
             #expect(found.views == ["long_title"])
             #expect(found.table(named: "movie")?.expressionIndexes == ["movie_search_idx"])
             let plan = Migration.plan(
@@ -57,9 +57,8 @@ extension Language {
                 """
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
                 func plan() async throws -> MigrationPlan {
-                    let rows = try await pool.query(Statement(Migration.introspectionSQL()))
                     return Migration.plan(
-                        schema, existing: try DatabaseDescription(parsing: try #require(rows.rows.first?.string(0))))
+                        schema, existing: try await pool.databaseDescription())
                 }
                 let first = try await plan()
                 func refusal(_ table: String) -> String? {
@@ -92,8 +91,7 @@ extension Language {
                 CREATE TABLE public.old (site int)
                 """
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
-                let rows = try await pool.query(Statement(Migration.introspectionSQL()))
-                let found = try DatabaseDescription(parsing: try #require(rows.rows.first?.string(0)))
+                let found = try await pool.databaseDescription()
                 let plan = Migration.plan(schema, existing: found)
                 #expect(Set(plan.drift.map(\.object)).isSuperset(of: ["past", "old"]), "\(plan.drift)")
             }
@@ -125,8 +123,7 @@ extension Language {
                 """
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
                 func plan(_ permissions: Migration.Permissions) async throws -> MigrationPlan {
-                    let rows = try await pool.query(Statement(Migration.introspectionSQL()))
-                    let found = try DatabaseDescription(parsing: try #require(rows.rows.first?.string(0)))
+                    let found = try await pool.databaseDescription()
                     return Migration.plan(schema, existing: found, allowing: permissions)
                 }
                 let refused = try await plan([]).refused
@@ -177,8 +174,7 @@ extension Language {
                 CREATE INDEX tally_page_idx ON tally (page)
                 """
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
-                let rows = try await pool.query(Statement(Migration.introspectionSQL()))
-                let found = try DatabaseDescription(parsing: try #require(rows.rows.first?.string(0)))
+                let found = try await pool.databaseDescription()
                 let plan = Migration.plan(schema, existing: found)
                 #expect(found.relations["tally_page_idx"] == "tally")
                 #expect(plan.refused.isEmpty && plan.steps.isEmpty, "\(plan)")

@@ -64,9 +64,7 @@ struct PrivateServers: Sendable {
 
     private func prepare(seed: String?) async throws {
         try await withPool { pool in
-            let rows = try await pool.query(Statement(Migration.introspectionSQL()))
-            let plan = Migration.plan(
-                catalog.schema, existing: try DatabaseDescription(parsing: rows.rows.first?.string(0) ?? "{}"))
+            let plan = Migration.plan(catalog.schema, existing: try await pool.databaseDescription())
             guard plan.refused.isEmpty else { throw BenchmarkFailure("the sample schema was refused") }
             for step in plan.steps { try await pool.script(step.sql) }
             if let seed { try await pool.script(seed) }

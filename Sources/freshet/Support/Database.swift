@@ -21,9 +21,7 @@ struct Database: Sendable {
     }
 
     func plan(_ schema: Schema, allowing permissions: Migration.Permissions = []) async throws -> MigrationPlan {
-        let rows = try await pool.query(Statement(Migration.introspectionSQL()))
-        let text = rows.rows.first?.string(0) ?? "{}"
-        return Migration.plan(schema, existing: try DatabaseDescription(parsing: text), allowing: permissions)
+        Migration.plan(schema, existing: try await pool.databaseDescription(), allowing: permissions)
     }
 
     /// What the plan may lose, one line each, with the number of rows that it concerns now.
@@ -35,9 +33,9 @@ struct Database: Sendable {
     }
 
     /// As long as an index of a large table takes, or counting its rows; what is cut off half-way would be cut off the
-    /// next time, too.
+    /// next time, too. What asks the catalog is short, and Postgres would compile it first, for seconds.
     private static func allowLongSteps(_ session: PostgresSession) async throws {
-        try await session.script("SET statement_timeout = \(stepTimeoutMs)")
+        try await session.script("SET statement_timeout = \(stepTimeoutMs); SET jit = off")
     }
 
     private static func losses(of plan: MigrationPlan, _ session: PostgresSession) async throws -> [String] {

@@ -79,8 +79,7 @@ struct SchemaRow: Sendable, CustomTestStringConvertible {
             try await pool.script(ServiceSchema.sql)
             try await pool.script(statements.joined(separator: ";\n"))
             if !sql.isEmpty { try await pool.script(sql) }
-            let rows = try await pool.query(Statement(Migration.introspectionSQL()))
-            let found = try DatabaseDescription(parsing: try #require(rows.rows.first?.string(0)))
+            let found = try await pool.databaseDescription()
             let plan = Migration.plan(schema, existing: found)
             #expect(plan.isUpToDate && plan.drift.isEmpty, "\(plan)")
         }) { pool in
