@@ -67,6 +67,7 @@ let package = Package(
         module("LiveModel", ["CEL", "JSON", crypto]),
         module("Catalog", ["CEL", "GraphQLLanguage", "JSON", "LiveModel"]),
         module("Refresh", ["CEL", "JSON", "LiveModel", deque, heap]),
+        module("Embedder", ["Catalog", "JSON", "LiveModel", deque]),
         module("Explanation", ["Catalog", "JSON", "LiveModel", "Refresh"]),
         module("Sharding", ["LiveModel"]),
         module("Sessions", ["JSON", "JSONPatch", "LiveModel", heap]),
@@ -88,7 +89,7 @@ let package = Package(
         module(
             "Resolvers",
             [
-                "Catalog", "Execution", "LiveModel", nio, nioPosix, nioHTTP,
+                "Catalog", "Embedder", "Execution", "LiveModel", nio, nioPosix, nioHTTP,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
             ]),
         module("Deployments", ["Catalog", "Execution", "LiveModel", "Postgres", logging, metrics]),
@@ -141,7 +142,7 @@ let package = Package(
         module(
             "Node",
             [
-                "APINode", "Admin", "Broker", "Catalog", "Deployments", "Directory", "Endpoint", "Execution",
+                "APINode", "Admin", "Broker", "Catalog", "Deployments", "Directory", "Embedder", "Endpoint", "Execution",
                 "FanoutWorker", "GRPC", "Gateway", "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh",
                 "Resolvers", "Sessions", "Settings", "Sharding",
                 "Tokens",
@@ -214,6 +215,7 @@ let package = Package(
             ],
             exclude: ["Golden"]),
         tests("RefreshTests", ["CEL", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
+        tests("EmbedderTests", ["Catalog", "Embedder", "JSON", "LiveModel", "SeededRandom"]),
         tests("ExplanationTests", ["Catalog", "Explanation", "JSON", "LiveModel"]),
         tests("ShardingTests", ["JSON", "LiveModel", "Sharding"]),
         tests("SessionsTests", ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions", "TestSupport"]),

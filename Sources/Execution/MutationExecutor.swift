@@ -37,14 +37,18 @@ package final class MutationExecutor: Sendable {
     private let clock: ServiceClock
     private let makeUUID: @Sendable () -> String
     private let resolvers: (any ResolverTransport)?
+    private let embeddings: (any EmbeddingTransport)?
     private let statements = StatementCache()
 
-    /// - Parameter resolvers: nil where no operation has custom resolvers.
+    /// - Parameters:
+    ///   - resolvers: nil where no operation has custom resolvers.
+    ///   - embeddings: nil where no operation asks for vectors of texts.
     package init(
         pool: PostgresPool, clock: ServiceClock, makeUUID: @escaping @Sendable () -> String,
-        resolvers: (any ResolverTransport)? = nil
+        resolvers: (any ResolverTransport)? = nil, embeddings: (any EmbeddingTransport)? = nil
     ) {
         self.resolvers = resolvers
+        self.embeddings = embeddings
         self.pool = pool
         self.clock = clock
         self.makeUUID = makeUUID
@@ -60,13 +64,16 @@ package final class MutationExecutor: Sendable {
                 auth: envelope.authReads.project(auth) ?? .null, keysWritten: keys, traceID: envelope.traceID,
                 committedAtMs: clock.nowMs())
         }
+        // Before any transaction, which would hold a connection and locks for as long as the server takes.
+        let embeddings = try await embeddings.embeddings(for: operation, variables)
         if operation.isStepwise {
-            let run = operation.mutationRun(variables: variables, auth: auth, nowMs: clock.nowMs(), makeUUID: makeUUID)
+            let run = operation.mutationRun(
+                variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings, makeUUID: makeUUID)
             return try await StepwiseMutation(pool: pool, run: run, resolvers: resolvers).execute(
                 envelope.shards, makeEvent)
         }
         let call = try operation.mutationCall(
-            variables: variables, auth: auth, nowMs: clock.nowMs(), makeUUID: makeUUID)
+            variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings, makeUUID: makeUUID)
         if call.steps.isEmpty { return Outcome(body: Array("{}".utf8), errors: [], event: nil) }
         if call.isTransaction || call.steps.count == 1 {
             return try await runAtOnce(operation, call, envelope, makeEvent)

@@ -47,6 +47,7 @@ package final class QueryExecutor: Sendable {
     private let replicas: PostgresReplicas?
     private let clock: ServiceClock
     private let resolvers: (any ResolverTransport)?
+    private let embeddings: (any EmbeddingTransport)?
     private let statements = StatementCache()
 
     /// Live queries of one batch that ask custom resolvers at a time.
@@ -57,11 +58,13 @@ package final class QueryExecutor: Sendable {
     /// - Parameters:
     ///   - replicas: for runs of many items, which are as fresh there as on the primary; nil: none.
     ///   - resolvers: nil where no operation has custom resolvers.
+    ///   - embeddings: nil where no operation asks for vectors of texts.
     package init(
         pool: PostgresPool, replicas: PostgresReplicas? = nil, clock: ServiceClock,
-        resolvers: (any ResolverTransport)? = nil
+        resolvers: (any ResolverTransport)? = nil, embeddings: (any EmbeddingTransport)? = nil
     ) {
         self.resolvers = resolvers
+        self.embeddings = embeddings
         self.pool = pool
         self.replicas = replicas
         self.clock = clock
@@ -80,8 +83,9 @@ package final class QueryExecutor: Sendable {
     package func run(
         _ operation: StoredOperation, variables: JSONObject, auth: Auth?
     ) async throws(RequestError) -> Result {
+        let embeddings = try await embeddings.embeddings(for: operation, variables)
         let nowMs = clock.nowMs()
-        let call = try operation.queryCall(variables: variables, auth: auth, nowMs: nowMs)
+        let call = try operation.queryCall(variables: variables, auth: auth, nowMs: nowMs, embeddings: embeddings)
         var result = try await run(call, of: operation)
         if operation.hasRemoteFields { result = try await complete(result, operation, variables) }
         guard operation.isFinished else { return result }
@@ -174,10 +178,13 @@ package final class QueryExecutor: Sendable {
     /// Runs items of one operation, those of the same shape in one statement. Outcomes are in the order of the items;
     /// one item's failure does not touch the others.
     package func run(_ operation: StoredOperation, items: [Item]) async -> [Outcome] {
+        let embeddings = await embeddings.embeddings(for: operation, items)
         let nowMs = clock.nowMs()
         var outcomes = Self.noOutcomes(of: items)
         do {
-            let (batches, failures) = try operation.queryBatches(count: items.count, nowMs: nowMs) { index in
+            let (batches, failures) = try operation.queryBatches(
+                count: items.count, nowMs: nowMs, embeddings: embeddings
+            ) { index in
                 (items[index].variables, items[index].auth)
             }
             for failure in failures { outcomes[failure.index] = .failed(failure.error) }
@@ -202,8 +209,8 @@ package final class QueryExecutor: Sendable {
         _ operation: StoredOperation, items: [Item], completion: @escaping @Sendable ([Outcome]) -> Void
     ) {
         let nowMs = clock.nowMs()
-        // What takes longer is done by tasks: many results, several statements, replicas, resolvers.
-        guard items.count <= Self.shortItemsMax, replicas == nil, !operation.hasRemoteFields,
+        // What takes longer is done by tasks: many results, several statements, replicas, resolvers, embeddings.
+        guard items.count <= Self.shortItemsMax, replicas == nil, !operation.hasRemoteFields, !operation.hasEmbeddings,
             let (batches, failures) = try? operation.queryBatches(
                 count: items.count, nowMs: nowMs, item: { (items[$0].variables, items[$0].auth) }),
             failures.isEmpty, batches.count == 1, let batch = batches.first

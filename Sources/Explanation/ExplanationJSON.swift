@@ -12,6 +12,7 @@ extension OperationExplanation {
             "variables": .array(variables.map { ["name": .string($0.name), "type": .string($0.type)] }),
             "shape": .object(shape),
         ]
+        if !embeddings.isEmpty { object["embeddings"] = .array(embeddings.map(Self.json)) }
         if let sql {
             object["liveQueryKey"] = ["claims": Self.texts(claims)]
             object["rules"] = .array(rules.map(Self.json))
@@ -38,6 +39,10 @@ extension OperationExplanation {
             "connector": .string(relation.other.connector), "operation": .string(relation.other.operation),
             "reasons": texts(relation.reasons), "tables": texts(relation.tables),
         ]
+    }
+
+    private static func json(_ use: StoredOperation.EmbeddingUse) -> JSONValue {
+        ["model": .string(use.model), "text": .string(use.text), "size": use.size.map { .int(Int64($0)) } ?? .null]
     }
 
     private static func json(_ rule: Rule) -> JSONValue {

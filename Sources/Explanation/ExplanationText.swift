@@ -10,6 +10,9 @@ extension OperationExplanation {
         lines.append(
             "  variables: "
                 + (variables.isEmpty ? "none" : variables.map { "$\($0.name): \($0.type)" }.joined(separator: ", ")))
+        for use in embeddings {
+            lines.append("  embedding: \(use.text) by \"\(use.model)\"" + (use.size.map { ", \($0) numbers" } ?? ""))
+        }
         if kind == .query {
             lines += [
                 "",

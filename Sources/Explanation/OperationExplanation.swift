@@ -41,6 +41,8 @@ package struct OperationExplanation: Sendable {
     package let claims: [String]
     /// Of a query.
     package let sql: SQL?
+    /// Vectors that it needs of texts.
+    package let embeddings: [StoredOperation.EmbeddingUse]
     /// Of a mutation.
     package let steps: [StoredOperation.Step]
     package let rules: [Rule]
@@ -72,6 +74,7 @@ package struct OperationExplanation: Sendable {
         sql = operation.statement(variables: shape).map {
             SQL(single: $0.statement.single, multiplexed: $0.statement.multiplexed, parameters: $0.parameters)
         }
+        embeddings = operation.embeddingUses
         steps = operation.steps(variables: shape)
         rules = Self.rules(operation)
         isPartial = operation.footprint.isPartial

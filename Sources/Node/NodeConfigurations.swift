@@ -1,6 +1,7 @@
 internal import APINode
 internal import Catalog
 internal import Deployments
+internal import Embedder
 internal import Endpoint
 internal import FanoutWorker
 internal import GRPC
@@ -39,6 +40,28 @@ extension ServiceNode {
         resolvers.inFlightMax = settings.resolvers.inFlightMax
         resolvers.answerBytesMax = settings.resolvers.answerBytesMax
         return resolvers
+    }
+
+    /// Nil without `embeddings.url`.
+    var embeddingEndpoint: EmbeddingEndpoint? {
+        let embeddings = settings.embeddings
+        return embeddings.url.map { url in
+            EmbeddingEndpoint(
+                url: url, format: embeddings.format == .openai ? .openai : .vertex, token: embeddings.token,
+                models: embeddings.serverModels ?? [:])
+        }
+    }
+
+    var embeddingSettings: EmbeddingSettings {
+        var embeddings = EmbeddingSettings()
+        embeddings.inFlightMax = settings.embeddings.inFlightMax
+        embeddings.waitingTextsMax = settings.embeddings.waitingTextsMax
+        embeddings.timeoutMs = Int64(settings.embeddings.timeoutMs)
+        embeddings.answerBytesMax = settings.embeddings.answerBytesMax
+        embeddings.textsPerRequestMax = settings.embeddings.textsPerRequestMax
+        embeddings.textBytesMax = settings.embeddings.textBytesMax
+        embeddings.cacheEntriesMax = settings.embeddings.cacheEntriesMax
+        return embeddings
     }
 
     var interestSettings: InterestMachine.Settings {

@@ -46,7 +46,8 @@ extension ServiceNode {
         await parts.replicas?.stop()
         await parts.pool.stop()
         for task in parts.tasks { await task.value }
-        await parts.resolvers.stop()
+        parts.embeddings?.stop()
+        await parts.sender.stop()
         try? await parts.group.shutdownGracefully()
         logger.info("stopped")
     }

@@ -60,7 +60,8 @@ package final class ServiceNode: Sendable {
     struct Running: Sendable {
         let pool: PostgresPool
         let replicas: PostgresReplicas?
-        let resolvers: HTTPResolvers
+        let sender: HTTPSender
+        let embeddings: HTTPEmbeddings?
         let broker: any Broker
         let directory: ClusterDirectory
         let publisher: EventPublisher
@@ -152,8 +153,11 @@ package final class ServiceNode: Sendable {
         let loops = settings.http.eventLoops > 0 ? settings.http.eventLoops : System.coreCount
         let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
         let replicas = openReplicas(pool)
-        let resolvers = HTTPResolvers(resolverSettings, group: group)
-        let queries = QueryExecutor(pool: pool, replicas: replicas, clock: clock, resolvers: resolvers)
+        let sender = HTTPSender(group: group)
+        let resolvers = HTTPResolvers(resolverSettings, sender: sender)
+        let embeddings = embeddingEndpoint.map { HTTPEmbeddings($0, embeddingSettings, sender: sender) }
+        let queries = QueryExecutor(
+            pool: pool, replicas: replicas, clock: clock, resolvers: resolvers, embeddings: embeddings)
         let directory = ClusterDirectory(broker: broker, shardCount: shardCount, nowMs: { [clock] in clock.nowMs() })
         _ = try await wait.until("Redis") { withinMs in
             await Self.attempt(broker, withinMs: withinMs) { () async throws(BrokerError) in
@@ -164,6 +168,7 @@ package final class ServiceNode: Sendable {
         let deployments = try await followDeployments(pool, wait)
         let catalogs = deployments?.catalogs ?? ServedCatalogs(catalog)
         try await awaitSchema(pool, catalogs, deployments, wait)
+        if embeddings == nil { warnOfEmbeddings(in: catalogs.set.current.catalog) }
         let publisher = EventPublisher(
             broker: broker, pool: pool, catalogs: catalogs, directory: directory, settings: publisherSettings,
             logger: logger)
@@ -173,7 +178,8 @@ package final class ServiceNode: Sendable {
         let mutations = MutationService(
             catalogs: catalogs,
             executor: MutationExecutor(
-                pool: pool, clock: clock, makeUUID: { RandomIdentity.uuid() }, resolvers: resolvers),
+                pool: pool, clock: clock, makeUUID: { RandomIdentity.uuid() }, resolvers: resolvers,
+                embeddings: embeddings),
             publisher: publisher, directory: directory, inFlightMax: settings.api.requestsInFlightMax,
             makeUUID: { [clock] in RandomIdentity.orderedUUID(nowMs: clock.nowMs()) }, logger: logger)
         let gateway: GatewayService? =
@@ -265,8 +271,8 @@ package final class ServiceNode: Sendable {
             }
         }
         var parts = Running(
-            pool: pool, replicas: replicas, resolvers: resolvers, broker: broker, directory: directory,
-            publisher: publisher,
+            pool: pool, replicas: replicas, sender: sender, embeddings: embeddings, broker: broker,
+            directory: directory, publisher: publisher,
             sweeper: sweeper, worker: worker, gateway: gateway, sessions: sessions, server: server, grpc: grpc,
             admin: admin, group: group, publicPort: port, adminPort: adminPort, catalogs: catalogs,
             deployments: deployments, tasks: [])

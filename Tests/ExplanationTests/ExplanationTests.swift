@@ -51,6 +51,34 @@ import Testing
         }
     }
 
+    @Test func embeddings() throws {
+        let catalog = try Catalog.compile(
+            Project(
+                serviceID: "test",
+                schemaFiles: [
+                    SourceFile(path: "schema.gql", text: "type Doc @table { v: Vector @col(size: 3) w: Vector @col(size: 3) }")
+                ],
+                connectors: [
+                    ConnectorSource(
+                        id: "main",
+                        files: [
+                            SourceFile(
+                                path: "main.gql",
+                                text:
+                                    #"query Near($q: String!) @auth(level: USER) { docs_v_similarity(compare_embed: {model: "m", text: $q}) { id } } mutation Add @auth(level: USER) { doc_insertMany(data: [{v_embed: {model: "m", text: "a"}, w_embed: {model: "m", text: "a"}}]) }"#
+                            )
+                        ])
+                ]))
+        let operations = try #require(catalog.connectors["main"]?.operations)
+        let near = try OperationExplanation(try #require(operations["Near"]), in: catalog)
+        #expect(near.text.contains("\n  embedding: $q by \"m\", 3 numbers\n"), "\(near.text)")
+        #expect(near.sql?.parameters.map(\.source) == ["the vector of $q by m"])
+        #expect(near.json["embeddings"] == [["model": "m", "text": "$q", "size": 3]])
+        let add = try OperationExplanation(try #require(operations["Add"]), in: catalog)
+        #expect(add.text.contains("\n  embedding: \"a\" by \"m\", 3 numbers\n"), "\(add.text)")
+        #expect(add.steps.first?.sql?.hasPrefix("WITH w1 AS (INSERT INTO \"doc\"") == true, "\(add.text)")
+    }
+
     @Test func mutationsThatRefreshAndThatDoNot() throws {
         let movies = try explain("Movies")
         #expect(movies.refreshing.map(\.other.operation) == ["Add", "SetGenre"])

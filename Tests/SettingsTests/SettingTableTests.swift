@@ -60,6 +60,8 @@ struct SettingTableTests {
         #expect(mode.allowed == .choices(Settings.Auth.Mode.allCases.map(\.rawValue)))
         let format = try #require(SettingTable.byPath["log.format"])
         #expect(format.allowed == .choices(Settings.Log.Format.allCases.map(\.rawValue)))
+        let form = try #require(SettingTable.byPath["embeddings.format"])
+        #expect(form.allowed == .choices(Settings.Embeddings.Format.allCases.map(\.rawValue)))
         let roles = try #require(SettingTable.byPath["cluster.roles"])
         #expect(roles.allowed == .choices(Role.allCases.map(\.rawValue)))
     }

@@ -226,6 +226,15 @@ struct SettingsLoadTests {
             ),
             (["redis.tls.caFile=c"], "redis.tls is set, but redis.url does not begin with rediss://"),
             (["postgres.reconnectMinMs=9s"], "postgres.reconnectMaxMs is less than postgres.reconnectMinMs"),
+            (["embeddings.url=localhost:11434"], "embeddings.url must begin with http:// or https://"),
+            (
+                ["embeddings.models=a=b,c"],
+                "embeddings.models takes entries such as textembedding-gecko@003=nomic-embed-text, each model once"
+            ),
+            (
+                ["embeddings.models=a=b,a=c"],
+                "embeddings.models takes entries such as textembedding-gecko@003=nomic-embed-text, each model once"
+            ),
             (["http.bodyBytesMax=1KiB"], "limits.variablesBytesMax is more than http.bodyBytesMax lets in"),
         ])
     func contradictions(overrides: [String], expected: String) {

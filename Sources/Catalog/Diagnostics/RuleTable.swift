@@ -93,7 +93,7 @@ package enum RuleTable {
         "default-value": "A default that the schema took does not fit here.",
         "directive-arguments": "@skip and @include take exactly if.",
         "distinct": "A field that is another for every row makes all rows distinct.",
-        "embeddings": "Embeddings need a model that this service does not reach.",
+        "embeddings": "What a vector is made of names a model and a text, beside no other vector.",
         "every-row": "Changing many rows needs a filter, or all: true.",
         "executable-definitions": "Types belong to the schema.",
         "expression": "A CEL expression must compile, and read only what has a value in its place.",

@@ -204,7 +204,7 @@ struct FootprintBuilder {
         case .expression(let program):
             let text = program.text.filter { !$0.isWhitespace }
             return text == "auth.uid" || text == "request.auth.uid" ? "auth.uid" : nil
-        case .constant, .firstGiven, .freshUUID, .relative, .relativeVariable, .list: return nil
+        case .constant, .firstGiven, .freshUUID, .relative, .relativeVariable, .list, .embedding: return nil
         }
     }
 }

@@ -62,6 +62,9 @@ enum Prelude {
         "A list of numbers."
         scalar Vector
 
+        "The name of a model that makes vectors of texts, written out."
+        scalar Vector_Embed_Model
+
         "A CEL expression that gives a truth value."
         scalar Boolean_Expr
 
@@ -156,6 +159,13 @@ enum Prelude {
           regex: String
           ignoreCase: Boolean = false
           invert: Boolean = false
+        }
+
+        "The vector that a model makes of a text."
+        input Vector_Embed {
+          model: Vector_Embed_Model!
+          "Of which the vector is made."
+          text: String!
         }
 
         type _Metadata {

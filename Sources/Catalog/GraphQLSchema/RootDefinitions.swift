@@ -38,7 +38,8 @@ struct RootDefinitions {
                 FieldDefinition(
                     "\(table.plural)_\(column.field)_similarity",
                     [
-                        InputValueDefinition("compare", "Vector!"),
+                        InputValueDefinition("compare", "Vector"),
+                        InputValueDefinition("compare_embed", OperationScope.embeddingTypeName),
                         InputValueDefinition(
                             "method", "VectorSimilarityMethod", default: .enum(Similarity.Method.usual.rawValue)),
                         InputValueDefinition("within", "Float"),

@@ -108,6 +108,7 @@ struct TableDefinitions {
             if !column.type.changes.isEmpty { add("\(column.field)_update", "[\(column.type.updateName)!]") }
             if column.type == ColumnType(.date) { add("\(column.field)_date", "Date_Relative") }
             if column.type == ColumnType(.timestamp) { add("\(column.field)_time", "Timestamp_Relative") }
+            if column.type == ColumnType(.vector) { add("\(column.field)_embed", OperationScope.embeddingTypeName) }
         }
         fields += table.references.filter { $0.targetFieldsAreKey(in: schema) }.map {
             InputValueDefinition($0.field, "\($0.targetType)_Key")

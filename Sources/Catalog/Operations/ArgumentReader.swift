@@ -20,10 +20,10 @@ extension OperationScope {
         return values
     }
 
-    /// Input fields of the language that are refused.
+    /// Input fields of the language that are refused there.
     private static func notOfferedHelp(_ name: String) -> String? {
         if name.hasSuffix("_embed") {
-            return "embeddings need a model of Google's, which this service does not reach; give the vector itself"
+            return "a model makes vectors, so only columns of type Vector have a field …_embed"
         }
         if name.contains("_via_") { return "rows of the join table are given by its own field, …_on_…" }
         return nil

@@ -161,6 +161,8 @@ extension OperationScope {
                         ? "a nested row has it from the row around"
                         : name.hasSuffix("_expr")
                             ? "expressions cannot come from variables"
+                            : name.hasSuffix("_embed")
+                            ? "what a vector is made of is written out, beside the variable's columns"
                             : DidYouMean.help(name, among: plain + changes + relations.map(\.name)))
             }
         }

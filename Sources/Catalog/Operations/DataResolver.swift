@@ -111,6 +111,7 @@ extension OperationScope {
         var fields = [column.field, "\(column.field)_expr", "\(column.field)_update"]
         if column.type == ColumnType(.date) { fields.append("\(column.field)_date") }
         if column.type == ColumnType(.timestamp) { fields.append("\(column.field)_time") }
+        if column.type == ColumnType(.vector) { fields.append("\(column.field)_embed") }
         return fields
     }
 
@@ -131,6 +132,10 @@ extension OperationScope {
         }
         if text.hasSuffix("_expr"), let column = table.column(ofField: String(text.dropLast(5))) {
             guard let operand = expressionOperand(value, type: column.type, in: file) else { return [] }
+            return [Assignment(column: column, value: .set(operand), required: [])]
+        }
+        if text.hasSuffix("_embed"), let column = table.column(ofField: String(text.dropLast(6))) {
+            guard let operand = embeddingOperand(value, column, in: file) else { return [] }
             return [Assignment(column: column, value: .set(operand), required: [])]
         }
         for suffix in ["_date", "_time"] where text.hasSuffix(suffix) {

@@ -13,22 +13,26 @@ struct Invocation {
     let makeUUID: () -> String
     /// What the fields before gave, by response key.
     var response = JSONObject()
+    /// Vectors of the texts that it needs them of.
+    let embeddings: Embeddings
 
     init(
-        variables: JSONObject, auth: Auth?, nowMs: Int64, operationName: String,
+        variables: JSONObject, auth: Auth?, nowMs: Int64, operationName: String, embeddings: Embeddings = .none,
         makeUUID: @escaping () -> String = { "" }
     ) {
         self.variables = Variables(variables)
         self.auth = auth
         self.nowMs = nowMs
         self.operationName = operationName
+        self.embeddings = embeddings
         self.makeUUID = makeUUID
     }
 
     /// The same run with other variables.
     func with(_ variables: JSONObject) -> Invocation {
         var other = Invocation(
-            variables: variables, auth: auth, nowMs: nowMs, operationName: operationName, makeUUID: makeUUID)
+            variables: variables, auth: auth, nowMs: nowMs, operationName: operationName, embeddings: embeddings,
+            makeUUID: makeUUID)
         other.response = response
         return other
     }
@@ -50,6 +54,8 @@ struct Operand: Sendable {
         /// The same from a variable of a type `Timestamp_Relative`.
         case relativeVariable(String, isDate: Bool)
         case list([Source])
+        /// The vector that a model makes of a text.
+        case embedding(EmbeddingSource)
     }
 
     /// What becomes of a text that is bound as a pattern.
@@ -116,7 +122,7 @@ struct Operand: Sendable {
         case .variable(let name, let path): [.notNull(name, path: path)]
         case .relative(let time): time.base.map { Operand.presence(of: $0) } ?? []
         case .relativeVariable(let name, _): [.notNull(name, path: [])]
-        case .constant, .firstGiven, .expression, .freshUUID, .list: []
+        case .constant, .firstGiven, .expression, .freshUUID, .list, .embedding: []
         }
     }
 
@@ -124,7 +130,7 @@ struct Operand: Sendable {
     var isComputed: Bool {
         switch source {
         case .expression, .list: true
-        case .constant, .variable, .firstGiven, .freshUUID, .relative, .relativeVariable: false
+        case .constant, .variable, .firstGiven, .freshUUID, .relative, .relativeVariable, .embedding: false
         }
     }
 
@@ -145,6 +151,7 @@ extension Operand.Source {
         case .relative(let time): time.identity
         case .relativeVariable(let name, let isDate): "relative(\(isDate)|$\(name))"
         case .list(let elements): "[\(elements.map(\.identity).joined(separator: ","))]"
+        case .embedding(let source): source.identity
         }
     }
 
@@ -171,6 +178,8 @@ extension Operand.Source {
                 values.append(try element.value(as: ColumnType(type.scalar), in: invocation))
             }
             return .array(values)
+        case .embedding(let source):
+            return .string(try invocation.embeddings.vector(of: source.embeddingText(in: invocation)).text)
         }
     }
 
@@ -179,7 +188,7 @@ extension Operand.Source {
         switch self {
         case .expression(let program): [program]
         case .list(let elements): elements.flatMap(\.programs)
-        case .constant, .variable, .firstGiven, .freshUUID, .relative, .relativeVariable: []
+        case .constant, .variable, .firstGiven, .freshUUID, .relative, .relativeVariable, .embedding: []
         }
     }
 }

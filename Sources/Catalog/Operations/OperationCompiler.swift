@@ -118,7 +118,8 @@ struct ConnectorCompiler {
                 authReads: reads, refresh: refresh,
                 isTransaction: definition.directives.first(named: "transaction") != nil,
                 schema: api.schema, query: query, mutation: mutation, policy: policy, rootSequence: rootSequence,
-                entities: entities, footprint: footprint.footprint, remoteFields: remoteFields,
+                entities: entities, footprint: footprint.footprint, embeddings: scope.embeddings,
+                remoteFields: remoteFields,
                 hasRemoteSteps: definition.kind == .mutation && scope.remoteCount > 0,
                 readsResponse: scope.expressions.contains(where: \.readsResponse)))
     }

@@ -18,6 +18,8 @@ final class OperationScope {
     var usedFragments: Set<String> = []
     /// Every expression whose value reaches the SQL.
     var expressions: [ExpressionProgram] = []
+    /// Each once.
+    var embeddings: [EmbeddingSource] = []
     /// Those of `@check`.
     var checkPrograms: [ExpressionProgram] = []
     /// The triggers of `@refresh` with the places where they name their mutation.

@@ -12,7 +12,8 @@ enum ParameterText {
     private static func text(of value: JSONValue, scalar: ScalarType) -> String? {
         if case .null = value { return nil }
         if case .any = scalar { return value.description }
-        if case .vector = scalar { return value.description }
+        // That of an embedding is there as text.
+        if case .vector = scalar { return value.stringValue ?? value.description }
         switch value {
         case .string(let text): return text
         case .int(let number): return String(number)

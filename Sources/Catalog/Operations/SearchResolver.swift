@@ -23,18 +23,7 @@ extension OperationScope {
         var values = arguments(
             of: field,
             offered: ["compare", "compare_embed", "method", "within", "where", "limit"])
-        if let embed = values["compare_embed"] {
-            error(
-                "embeddings", at: field.place(embed.range),
-                "\"compare_embed\" asks a model of Google's, which this service does not reach",
-                help: "compute the vector yourself and give it to \"compare\"")
-            return nil
-        }
-        guard let compare = values.removeValue(forKey: "compare") else {
-            error("missing-argument", at: field.place, "\"\(field.name.value)\" needs the argument \"compare\"")
-            return nil
-        }
-        let vector = operand(compare, type: ColumnType(.vector), in: field.file)
+        let vector = compared(field, column, &values)
         let method: Similarity.Method = word(values.removeValue(forKey: "method"), of: field) ?? .usual
         let within = values.removeValue(forKey: "within").flatMap {
             operand($0, type: ColumnType(.float), in: field.file)
@@ -43,6 +32,24 @@ extension OperationScope {
         let similarity = Similarity(
             column: column, vector: vector, method: method, distanceMax: within.flatMap(Self.given))
         return rowList(field, .similarity(table, similarity), values)
+    }
+
+    /// `compare`, or `compare_embed`.
+    private func compared(_ field: SelectedField, _ column: Column, _ values: inout [String: Value]) -> Operand? {
+        switch (values.removeValue(forKey: "compare"), values.removeValue(forKey: "compare_embed")) {
+        case (let vector?, nil): return operand(vector, type: ColumnType(.vector), in: field.file)
+        case (nil, let embed?): return embeddingOperand(embed, column, in: field.file)
+        case (nil, nil):
+            error(
+                "missing-argument", at: field.place,
+                "\"\(field.name.value)\" needs the argument \"compare\" or \"compare_embed\"")
+            return nil
+        case (.some, let embed?):
+            error(
+                "embeddings", at: field.place(embed.range),
+                "\"\(field.name.value)\" takes either \"compare\" or \"compare_embed\"")
+            return nil
+        }
     }
 
     private static func given(_ operand: Operand) -> Operand? {

@@ -70,18 +70,27 @@ extension MutationPlan {
         case .tooManyRows: nil
         case .insertMany(let plan):
             // Rows need values to be grouped; those that no value can be computed for here are not shown.
-            try? plan.run(
-                Invocation(
-                    variables: variables.object, auth: Auth(uid: "uid", token: JSONObject()), nowMs: 0,
-                    operationName: "", makeUUID: { "00000000-0000-4000-8000-000000000000" })
-            ).sql
+            try? plan.run(Self.sample(variables, plan)).sql
         }
+    }
+}
+
+extension MutationPlan {
+    private static func sample(_ variables: Variables, _ plan: InsertManyPlan) throws(RequestError) -> Invocation {
+        func invocation(_ embeddings: Embeddings) -> Invocation {
+            Invocation(
+                variables: variables.object, auth: Auth(uid: "uid", token: JSONObject()), nowMs: 0, operationName: "",
+                embeddings: embeddings, makeUUID: { "00000000-0000-4000-8000-000000000000" })
+        }
+        let texts = try plan.embeddingTexts(invocation(.none))
+        let vector = Embeddings.Outcome.success(EmbeddingVector([0]))
+        return invocation(Embeddings(Dictionary(texts.map { ($0, vector) }) { first, _ in first }))
     }
 }
 
 extension Operand.Source {
     /// For people.
-    fileprivate var words: String {
+    var words: String {
         switch self {
         case .constant(let value): value.description
         case .variable(let name, let path): "$" + ([name] + path).joined(separator: ".")
@@ -91,6 +100,7 @@ extension Operand.Source {
         case .relativeVariable(let name, _): "$\(name)"
         case .relative(let time): time.isDate ? "a date counted from today" : "a time counted from now"
         case .list(let elements): "[\(elements.map(\.words).joined(separator: ", "))]"
+        case .embedding(let source): "the vector of \(source.text.words) by \(source.model)"
         }
     }
 }

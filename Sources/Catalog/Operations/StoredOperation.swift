@@ -30,6 +30,8 @@ package final class StoredOperation: Sendable {
     /// What it reads and writes, for explanations.
     package let footprint: Footprint
     private let coercion: VariableCoercion
+    /// Where vectors are asked for.
+    let embeddings: [EmbeddingSource]
     /// Fields of a query that custom resolvers answer.
     let remoteFields: [(inclusion: Inclusion, field: RemoteField)]
     let query: QueryPlan?
@@ -58,6 +60,7 @@ package final class StoredOperation: Sendable {
         var rootSequence: RootSequence
         var entities: EntityTree
         var footprint: Footprint
+        var embeddings: [EmbeddingSource]
         var remoteFields: [(inclusion: Inclusion, field: RemoteField)]
         var hasRemoteSteps: Bool
         /// A value reads `response`.
@@ -83,6 +86,7 @@ package final class StoredOperation: Sendable {
         rootSequence = parts.rootSequence
         entities = parts.entities
         footprint = parts.footprint
+        embeddings = parts.embeddings
         remoteFields = parts.remoteFields
         isStepwise =
             parts.kind == .mutation
@@ -111,29 +115,37 @@ package final class StoredOperation: Sendable {
     }
 
     /// The statement and its parameters. `variables` are coerced.
-    /// - Throws: `.invalidVariable` when an expression of the operation has no value; `.badRequest` for a mutation.
-    package func queryCall(variables: JSONObject, auth: Auth?, nowMs: Int64) throws(RequestError) -> QueryCall {
+    /// - Parameter embeddings: of `embeddingTexts`.
+    /// - Throws: `.invalidVariable` when an expression of the operation has no value; why a text has no vector;
+    ///   `.badRequest` for a mutation.
+    package func queryCall(
+        variables: JSONObject, auth: Auth?, nowMs: Int64, embeddings: Embeddings = .none
+    ) throws(RequestError) -> QueryCall {
         guard let query else { throw RequestError(.badRequest, "\"\(reference.operation)\" is not a query") }
-        return try query.call(invocation(variables, auth, nowMs: nowMs))
+        return try query.call(invocation(variables, auth, nowMs: nowMs, embeddings))
     }
 
-    /// The same for many requests at once, grouped by shape; those whose expressions have no value stand in `failures`.
+    /// The same for many requests at once, grouped by shape; those whose expressions have no value and whose texts no
+    /// vector stand in `failures`.
+    /// - Parameter embeddings: of the `embeddingTexts` of all.
     /// - Throws: `.badRequest` for a mutation.
     package func queryBatches(
-        count: Int, nowMs: Int64, item: (Int) -> (variables: JSONObject, auth: Auth?)
+        count: Int, nowMs: Int64, embeddings: Embeddings = .none,
+        item: (Int) -> (variables: JSONObject, auth: Auth?)
     ) throws(RequestError) -> (batches: [QueryBatch], failures: [(index: Int, error: RequestError)]) {
         guard let query else { throw RequestError(.badRequest, "\"\(reference.operation)\" is not a query") }
         return query.batches(count: count) { index in
             let (variables, auth) = item(index)
-            return invocation(variables, auth, nowMs: nowMs)
+            return invocation(variables, auth, nowMs: nowMs, embeddings)
         }
     }
 
     /// The steps and their parameters. `variables` are coerced; `makeUUID` gives a fresh random UUID for each call.
-    /// - Throws: `.invalidVariable` when an expression has no value or a filter would be left without a test;
-    ///   `.badRequest` for a query.
+    /// - Parameter embeddings: of `embeddingTexts`.
+    /// - Throws: `.invalidVariable` when an expression has no value or a filter would be left without a test; why a text
+    ///   has no vector; `.badRequest` for a query.
     package func mutationCall(
-        variables: JSONObject, auth: Auth?, nowMs: Int64, makeUUID: () -> String
+        variables: JSONObject, auth: Auth?, nowMs: Int64, embeddings: Embeddings = .none, makeUUID: () -> String
     ) throws(RequestError) -> MutationCall {
         guard kind == .mutation else {
             throw RequestError(.badRequest, "\"\(reference.operation)\" is not a mutation")
@@ -141,7 +153,7 @@ package final class StoredOperation: Sendable {
         let outcome: Result<MutationCall, RequestError> = withoutActuallyEscaping(makeUUID) { makeUUID in
             let invocation = Invocation(
                 variables: variables, auth: auth, nowMs: nowMs, operationName: reference.operation,
-                makeUUID: makeUUID)
+                embeddings: embeddings, makeUUID: makeUUID)
             return Result { () throws(RequestError) -> MutationCall in
                 var steps: [MutationStep] = []
                 steps.reserveCapacity(mutation.count)
@@ -156,13 +168,14 @@ package final class StoredOperation: Sendable {
 
     /// The run of a mutation field by field, for `isStepwise`. `variables` are coerced.
     package func mutationRun(
-        variables: JSONObject, auth: Auth?, nowMs: Int64, makeUUID: @escaping @Sendable () -> String
+        variables: JSONObject, auth: Auth?, nowMs: Int64, embeddings: Embeddings = .none,
+        makeUUID: @escaping @Sendable () -> String
     ) -> MutationRun {
         MutationRun(
             plans: mutation, policy: policy, isTransaction: isTransaction,
             invocation: Invocation(
                 variables: variables, auth: auth, nowMs: nowMs, operationName: reference.operation,
-                makeUUID: makeUUID))
+                embeddings: embeddings, makeUUID: makeUUID))
     }
 
     /// Whether results of this query need `finish`.
@@ -202,8 +215,11 @@ package final class StoredOperation: Sendable {
             OperationAnswer(body: parts.body, errors: errors, entities: parts.entities), isReduced: isReduced)
     }
 
-    private func invocation(_ variables: JSONObject, _ auth: Auth?, nowMs: Int64) -> Invocation {
-        Invocation(variables: variables, auth: auth, nowMs: nowMs, operationName: reference.operation)
+    private func invocation(
+        _ variables: JSONObject, _ auth: Auth?, nowMs: Int64, _ embeddings: Embeddings = .none
+    ) -> Invocation {
+        Invocation(
+            variables: variables, auth: auth, nowMs: nowMs, operationName: reference.operation, embeddings: embeddings)
     }
 
     /// How often the cache of statements was full and started over; 0 in a sound operation.

@@ -60,7 +60,7 @@ extension OperationScope {
 
     /// Ends of generated inputs that only stand inside others.
     private static let suffixesOfParts = [
-        "_Expr", "_ListExpr", "_Embed",
+        "_Expr", "_ListExpr", "_Embed", "_Embed_Model",
     ]
 
     /// Marks a variable as used; nil, after a diagnostic, if there is none of that name.

@@ -103,6 +103,12 @@ struct MutationPlan: Sendable {
         /// The name of the field, for messages.
         let field: String
         let cache = StatementCache<ShapeKey, RenderedTemplate>()
+
+        /// Of the shape that the variables have.
+        func statement(_ variables: Variables) -> RenderedTemplate {
+            let shape = template.shape(of: variables)
+            return cache.statement(for: shape) { template.render(shape) { "$\($0 + 1)::\($1.text)" } }
+        }
     }
 
     /// Where the parts of a key that is written come from, in the order of the table's key.
@@ -159,10 +165,7 @@ struct MutationPlan: Sendable {
 
     private func step(_ plan: TemplatePlan, _ invocation: Invocation) throws(RequestError) -> MutationStep {
         let template = plan.template
-        let shape = template.shape(of: invocation.variables)
-        let statement = plan.cache.statement(for: shape) {
-            template.render(shape) { "$\($0 + 1)::\($1.text)" }
-        }
+        let statement = plan.statement(invocation.variables)
         guard !statement.isRefused else {
             throw RequestError(
                 .invalidVariable,

@@ -56,7 +56,7 @@ struct DirectiveShape {
 
     /// Directives of the language that this service does not offer in schemas, with the reason.
     static let notOffered: [String: String] = [
-        "embed": "vector embeddings are not offered; give the values yourself"
+        "embed": "operations say of which text a vector is made: f_embed: {model: \"…\", text: $text}"
     ]
 
     /// Directives that belong to operations.

@@ -15,9 +15,9 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     case constraintViolation = "CONSTRAINT_VIOLATION"
     /// The database refused the statement for another reason.
     case databaseError = "DATABASE_ERROR"
-    /// A custom resolver answered with an error, or with something that is no answer.
+    /// A custom resolver or the embedding server answered with an error, or with something that is no answer.
     case resolverFailed = "RESOLVER_FAILED"
-    /// The statement or a custom resolver ran longer than its time-out.
+    /// The statement, a custom resolver or the embedding server ran longer than its time-out.
     case timeout = "TIMEOUT"
     /// A limit of the connection, user or node: subscriptions, requests in flight.
     case limitExceeded = "LIMIT_EXCEEDED"

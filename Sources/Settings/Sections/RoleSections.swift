@@ -219,4 +219,51 @@ extension Settings {
             answerBytesMax = values.int("resolvers.answerBytesMax")
         }
     }
+
+    package struct Embeddings: Sendable, Hashable {
+        package enum Format: String, Sendable, CaseIterable {
+            case openai, vertex
+        }
+
+        /// Nil when empty.
+        package var url: String?
+        package var format: Format
+        /// Nil when empty.
+        package var token: String?
+        package var models: [String]
+        package var timeoutMs: Int
+        package var inFlightMax: Int
+        package var waitingTextsMax: Int
+        package var answerBytesMax: Int
+        package var textsPerRequestMax: Int
+        package var textBytesMax: Int
+        package var cacheEntriesMax: Int
+
+        /// What the server calls the models of operations, by what these call them. Nil when an entry is none.
+        package var serverModels: [String: String]? {
+            var names: [String: String] = [:]
+            for entry in models {
+                guard let position = entry.firstIndex(of: "="), position != entry.startIndex else { return nil }
+                let name = entry[entry.index(after: position)...]
+                if name.isEmpty || names.updateValue(String(name), forKey: String(entry[..<position])) != nil {
+                    return nil
+                }
+            }
+            return names
+        }
+
+        init(_ values: SettingValues) {
+            url = values.text("embeddings.url")
+            format = values.choice("embeddings.format")
+            token = values.text("embeddings.token")
+            models = values.list("embeddings.models")
+            timeoutMs = values.int("embeddings.timeoutMs")
+            inFlightMax = values.int("embeddings.inFlightMax")
+            waitingTextsMax = values.int("embeddings.waitingTextsMax")
+            answerBytesMax = values.int("embeddings.answerBytesMax")
+            textsPerRequestMax = values.int("embeddings.textsPerRequestMax")
+            textBytesMax = values.int("embeddings.textBytesMax")
+            cacheEntriesMax = values.int("embeddings.cacheEntriesMax")
+        }
+    }
 }

@@ -16,6 +16,7 @@ package struct Settings: Sendable, Hashable {
     package var deploy: Deploy
     package var migrate: Migrate
     package var resolvers: Resolvers
+    package var embeddings: Embeddings
     package var log: Log
     package var dev: Dev
     package var limits: Limits
@@ -41,6 +42,7 @@ package struct Settings: Sendable, Hashable {
         deploy = Deploy(values)
         migrate = Migrate(values)
         resolvers = Resolvers(values)
+        embeddings = Embeddings(values)
         log = Log(values)
         dev = Dev(values)
         limits = Limits(values)

@@ -3,7 +3,7 @@ extension Settings {
     /// One line for each that does not hold.
     package func contradictions() -> [SettingsError.Problem] {
         (clusterContradictions() + portContradictions() + authContradictions() + flowContradictions()
-            + redisContradictions())
+            + redisContradictions() + embeddingContradictions())
             .map { SettingsError.Problem(place: "", message: $0) }
     }
 
@@ -91,6 +91,17 @@ extension Settings {
         let tlsFiles = [redis.tlsCaFile, redis.tlsCertificateFile, redis.tlsServerName]
         if !isTLS, tlsFiles.contains(where: { $0 != nil }) {
             found.append("redis.tls is set, but redis.url does not begin with rediss://")
+        }
+        return found
+    }
+
+    private func embeddingContradictions() -> [String] {
+        var found: [String] = []
+        if let url = embeddings.url, !url.hasPrefix("http://"), !url.hasPrefix("https://") {
+            found.append("embeddings.url must begin with http:// or https://")
+        }
+        if embeddings.serverModels == nil {
+            found.append("embeddings.models takes entries such as textembedding-gecko@003=nomic-embed-text, each model once")
         }
         return found
     }

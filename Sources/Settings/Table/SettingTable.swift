@@ -3,7 +3,7 @@
 package enum SettingTable {
     package static let keys: [SettingKey] =
         cluster + http + postgres + redis + worker + gateway + api + outbox + auth + admin + drain + deploy + migrate
-        + resolvers
+        + resolvers + embeddings
         + log + dev
         + limits
 
@@ -26,6 +26,7 @@ package enum SettingTable {
         ("deploy", "How a version of the project gives way to the next one; the same on all nodes."),
         ("migrate", "How `freshet migrate --concurrently` gives way to writers."),
         ("resolvers", "Requests to custom resolvers; where they are and their time-outs say dataconnect.yaml."),
+        ("embeddings", "The server that makes vectors of texts, for `_embed` and `compare_embed`."),
         ("log", "What is written to standard error."),
         ("dev", "Only for `freshet dev`."),
         ("limits", "What a single request may carry."),
@@ -293,6 +294,30 @@ extension SettingTable {
     private static let resolvers: [SettingKey] = [
         .int("resolvers.inFlightMax", 256, in: 1...100_000, "Requests under way on this node; more are refused."),
         .bytes("resolvers.answerBytesMax", mib, in: kib...64 * mib, "Size of one answer."),
+    ]
+
+    private static let embeddings: [SettingKey] = [
+        .string(
+            "embeddings.url", "",
+            "Where /embeddings (format openai) or /models/NAME:predict (vertex) follows; empty: there is no such server."),
+        .string(
+            "embeddings.format", "openai", choices: ["openai", "vertex"],
+            "openai: what Ollama, vLLM, text-embeddings-inference and LiteLLM speak; vertex: Vertex AI."),
+        .string("embeddings.token", "", secret: true, "Sent as bearer token; empty: none is sent."),
+        .list(
+            "embeddings.models", [],
+            "What the server calls models that operations call otherwise: textembedding-gecko@003=nomic-embed-text."),
+        .duration(
+            "embeddings.timeoutMs", 10_000, in: 10...10 * minute,
+            "Time for one request and its answer, and time that a text may wait before it."),
+        .int("embeddings.inFlightMax", 16, in: 1...10_000, "Requests under way on this node; further texts wait."),
+        .int("embeddings.waitingTextsMax", 10_000, in: 1...1_000_000, "Texts that wait on this node; more are refused."),
+        .bytes("embeddings.answerBytesMax", 16 * mib, in: kib...64 * mib, "Size of one answer."),
+        .int("embeddings.textsPerRequestMax", 32, in: 1...2048, "Texts of one request."),
+        .bytes("embeddings.textBytesMax", 32 * kib, in: 1...mib, "Size of one text."),
+        .int(
+            "embeddings.cacheEntriesMax", 2000, in: 0...1_000_000,
+            "Vectors that a node keeps, those used last; one of 768 numbers takes about 10 KB."),
     ]
 
     private static let deploy: [SettingKey] = [

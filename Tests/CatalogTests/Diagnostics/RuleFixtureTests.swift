@@ -41,8 +41,20 @@ import Testing
         Refusal("default-value", "query Q($n: Int = -1) { movies(limit: «$n») { id } }", "negative"),
         Refusal("default-value", "query Q($n: Int = -1) { movies(limit: 1, offset: «$n») { id } }", "negative"),
         Refusal(
+            "embeddings", "query Q { docs_v_similarity(compare_embed: «{model: \"m\"}») { id } }", "needs \"text\""),
+        Refusal(
+            "embeddings", "query Q { docs_v_similarity(compare_embed: «{text: \"t\"}») { id } }", "needs \"model\""),
+        Refusal(
+            "embeddings", "query Q { docs_v_similarity(compare_embed: {model: «\"\"», text: \"t\"}) { id } }",
+            "the name of a model"),
+        Refusal(
             "embeddings",
-            "query Q { docs_v_similarity(compare_embed: «{model: \"m\", text: \"t\"}») { id } }", "model of Google's"),
+            "query Q($m: String!) { docs_v_similarity(compare_embed: {model: «$m», text: \"t\"}) { id } }",
+            "written out"),
+        Refusal(
+            "embeddings",
+            "query Q { docs_v_similarity(compare: [1], compare_embed: «{model: \"m\", text: \"t\"}») { id } }",
+            "either"),
         Refusal("operation-name", "query «_Q» { movies { id } }", "underscore"),
         Refusal("too-many-fields", "query Q { «movies» { \(keys(1_601)) } }", "1600"),
         Refusal("too-many-rows", "mutation C { movie_insertMany(data: «[\(rows(1_001))]») }", "1000"),

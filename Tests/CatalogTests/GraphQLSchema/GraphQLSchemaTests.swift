@@ -96,6 +96,17 @@ import Testing
                 """), "\(text)")
     }
 
+    @Test func vectorsAndWhatTheyAreMadeOf() throws {
+        let text = try Self.schema("type Doc @table(key: \"no\") { no: Int! v: Vector @col(size: 3) }").text
+        for part in [
+            "  v: Vector\n  v_expr: Vector_Expr\n  v_embed: Vector_Embed\n",
+            "  docs_v_similarity(compare: Vector, compare_embed: Vector_Embed, method: VectorSimilarityMethod = INNER_PRODUCT, within: Float, where: Doc_Filter, limit: Int = 100): [Doc!]!\n",
+            "input Vector_Embed {\n  model: Vector_Embed_Model!\n",
+        ] {
+            #expect(text.contains(part), "\(text)")
+        }
+    }
+
     // MARK: Introspection
 
     private func ask(_ text: String, _ variables: JSONObject = [:]) throws -> String {

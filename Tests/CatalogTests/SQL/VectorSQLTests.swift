@@ -32,15 +32,6 @@ import Testing
             ))
         #expect(call.statement.single.contains(#"t1."embedding" IS NOT NULL AND (t1."embedding" <#> "#))
         #expect(call.statement.multiplexed.contains("::vector[]"))
-        #expect(
-            CatalogHarness.errors(
-                #"query Q { docs_embedding_similarity(compare_embed: {model: "m", text: "t"}) { id } }"#, schema: schema
-            ).first?.contains("compute the vector yourself") == true)
-        #expect(
-            CatalogHarness.errors(
-                #"mutation M { doc_insert(data: {title: "t", embedding_embed: {model: "m", text: "t"}}) }"#,
-                schema: schema
-            ).first?.contains("give the vector itself") == true)
     }
 
     @Test func migration() throws {

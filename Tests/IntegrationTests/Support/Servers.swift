@@ -7,12 +7,18 @@ struct Servers {
     let postgres: LocalPostgres
     let redis: LocalRedis
 
-    /// - Parameter keepsData: Redis has its data again after a restart.
-    static func with<T: Sendable>(keepsData: Bool = false, _ body: (Servers) async throws -> T) async throws -> T {
+    /// - Parameters:
+    ///   - keepsData: Redis has its data again after a restart.
+    ///   - programFolder: of another Postgres than the one installed.
+    static func with<T: Sendable>(
+        keepsData: Bool = false, programFolder: String? = nil, _ body: (Servers) async throws -> T
+    ) async throws -> T {
         let folder = NSTemporaryDirectory() + "freshet-it-\(UInt32.random(in: .min ... .max))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let postgres = try await LocalPostgres.start(dataDirectory: folder + "/postgres", options: .forTests)
+        var database = LocalPostgresOptions.forTests
+        database.programFolder = programFolder
+        let postgres = try await LocalPostgres.start(dataDirectory: folder + "/postgres", options: database)
         let redis: LocalRedis
         var options = LocalRedisOptions.forTests
         options.isDurable = keepsData

@@ -1,3 +1,61 @@
+-- embeddings of inserts
+CREATE EXTENSION IF NOT EXISTS vector
+CREATE TABLE IF NOT EXISTS "public"."doc" (
+    "no" integer NOT NULL,
+    "v" vector(3),
+    PRIMARY KEY ("no")
+)
+WITH w AS (INSERT INTO "doc" AS t1 ("no", "v") VALUES ('1'::integer, $1::vector) RETURNING t1."no" AS "no") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "doc" AS t1 ("no", "v") VALUES ('1'::integer, $1::vector) ON CONFLICT ("no") DO UPDATE SET "v" = EXCLUDED."v" RETURNING t1."no" AS "no") SELECT row_to_json(w.*)::text FROM w
+WITH w1 AS (INSERT INTO "doc" AS t ("no", "v") SELECT u.c1, u.c2 FROM unnest($1::integer[], $2::vector[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o RETURNING t."no" AS "no"), w2 AS (INSERT INTO "doc" AS t ("no") SELECT u.c1 FROM unnest($4::integer[]) WITH ORDINALITY AS u(c1, o) ORDER BY u.o RETURNING t."no" AS "no") SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM (SELECT row_to_json(w1.*)::text AS j, ($3::bigint[])[row_number() OVER ()] AS o FROM w1 UNION ALL SELECT row_to_json(w2.*)::text AS j, ($5::bigint[])[row_number() OVER ()] AS o FROM w2) x
+WITH w1 AS (INSERT INTO "doc" AS t ("no", "v") SELECT u.c1, u.c2 FROM unnest($1::integer[], $2::vector[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o ON CONFLICT ("no") DO UPDATE SET "v" = EXCLUDED."v" RETURNING t."no" AS "no") SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM (SELECT row_to_json(w1.*)::text AS j, ($3::bigint[])[row_number() OVER ()] AS o FROM w1) x
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."no" AS "no", t1."v"::text::json AS "v" FROM "doc" t1 ORDER BY t1."no" LIMIT 100) r), '[]')::json AS "docs") r OFFSET 0) b
+
+-- embeddings of nested rows
+CREATE EXTENSION IF NOT EXISTS vector
+CREATE TABLE IF NOT EXISTS "public"."doc" (
+    "no" integer NOT NULL,
+    "v" vector(3),
+    PRIMARY KEY ("no")
+)
+CREATE TABLE IF NOT EXISTS "public"."note" (
+    "no" integer NOT NULL,
+    "doc_no" integer NOT NULL,
+    "w" vector(3),
+    PRIMARY KEY ("no")
+)
+CREATE INDEX IF NOT EXISTS "note_doc_no_idx" ON "public"."note" USING btree ("doc_no")
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'note' AND c.conname = 'note_doc_no_fkey') THEN
+        ALTER TABLE "public"."note" ADD CONSTRAINT "note_doc_no_fkey" FOREIGN KEY ("doc_no") REFERENCES "public"."doc" ("no") ON DELETE CASCADE;
+    END IF;
+END
+$freshet$
+WITH w1 AS (INSERT INTO "doc" AS t1 ("no", "v") VALUES ('1'::integer, $1::vector) RETURNING t1.*), w2 AS (INSERT INTO "note" AS t2 ("doc_no", "no", "w") SELECT w1."no", '7'::integer, $2::vector FROM w1 RETURNING t2.*), w3 AS (INSERT INTO "note" AS t3 ("doc_no", "no") SELECT w1."no", '8'::integer FROM w1 RETURNING t3.*) SELECT (SELECT row_to_json(r.*)::text FROM (SELECT t1."no" AS "no" FROM w1 t1) r)
+SELECT row_to_json(r.*)::text FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."no" AS "no", t1."w"::text::json AS "w", (SELECT row_to_json(r.*) FROM (SELECT t2."v"::text::json AS "v" FROM "doc" t2 WHERE t1."doc_no" = t2."no") r) AS "doc" FROM "note" t1 WHERE t1."w" IS NOT NULL ORDER BY (t1."w" <#> $1::vector), t1."no" LIMIT 100) r), '[]')::json AS "notes_w_similarity") r
+
+-- embeddings of steps
+CREATE EXTENSION IF NOT EXISTS vector
+CREATE TABLE IF NOT EXISTS "public"."doc" (
+    "no" integer NOT NULL,
+    "v" vector(3),
+    PRIMARY KEY ("no")
+)
+
+-- embeddings of updates
+CREATE EXTENSION IF NOT EXISTS vector
+CREATE TABLE IF NOT EXISTS "public"."doc" (
+    "no" integer NOT NULL,
+    "v" vector(3),
+    PRIMARY KEY ("no")
+)
+WITH w1 AS (INSERT INTO "doc" AS t ("no", "v") SELECT u.c1, u.c2 FROM unnest($1::integer[], $2::vector[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o RETURNING t."no" AS "no"), w2 AS (INSERT INTO "doc" AS t ("no") SELECT u.c1 FROM unnest($4::integer[]) WITH ORDINALITY AS u(c1, o) ORDER BY u.o RETURNING t."no" AS "no") SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM (SELECT row_to_json(w1.*)::text AS j, ($3::bigint[])[row_number() OVER ()] AS o FROM w1 UNION ALL SELECT row_to_json(w2.*)::text AS j, ($5::bigint[])[row_number() OVER ()] AS o FROM w2) x
+WITH w AS (UPDATE "doc" t1 SET "v" = $1::vector WHERE t1."no" = '4'::integer RETURNING t1."no" AS "no") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (UPDATE "doc" t1 SET "v" = $1::vector WHERE t1."no" < '3'::integer RETURNING 1) SELECT count(*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."no" AS "no", t1."v"::text::json AS "v" FROM "doc" t1 ORDER BY t1."no" LIMIT 100) r), '[]')::json AS "docs") r OFFSET 0) b
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."v"::text::json AS "v" FROM "doc" t1 WHERE t1."no" = '4'::integer) r) AS "doc") r OFFSET 0) b
+
 -- similarity
 CREATE EXTENSION IF NOT EXISTS vector
 CREATE TABLE IF NOT EXISTS "public"."doc" (
@@ -19,6 +77,17 @@ CREATE TABLE IF NOT EXISTS "public"."doc" (
 CREATE INDEX IF NOT EXISTS "doc_v_idx" ON "public"."doc" USING hnsw ("v" vector_ip_ops)
 WITH w1 AS (INSERT INTO "doc" AS t ("no", "v") SELECT u.c1, u.c2 FROM unnest($1::integer[], $2::vector[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o RETURNING t."no" AS "no"), w2 AS (INSERT INTO "doc" AS t ("no") SELECT u.c1 FROM unnest($4::integer[]) WITH ORDINALITY AS u(c1, o) ORDER BY u.o RETURNING t."no" AS "no") SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM (SELECT row_to_json(w1.*)::text AS j, ($3::bigint[])[row_number() OVER ()] AS o FROM w1 UNION ALL SELECT row_to_json(w2.*)::text AS j, ($5::bigint[])[row_number() OVER ()] AS o FROM w2) x
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."no" AS "no", (SELECT row_to_json(r.*) FROM (SELECT (t1."v" <#> '[2.0,0.0,0.0]'::vector) AS "distance") r) AS "_metadata" FROM "doc" t1 WHERE t1."v" IS NOT NULL AND (t1."v" <#> '[2.0,0.0,0.0]'::vector) <= '-1.0'::double precision ORDER BY (t1."v" <#> '[2.0,0.0,0.0]'::vector), t1."no" LIMIT 100) r), '[]')::json AS "docs_v_similarity") r OFFSET 0) b
+
+-- similarity to a text
+CREATE EXTENSION IF NOT EXISTS vector
+CREATE TABLE IF NOT EXISTS "public"."doc" (
+    "no" integer NOT NULL,
+    "v" vector(3),
+    PRIMARY KEY ("no")
+)
+CREATE INDEX IF NOT EXISTS "doc_v_idx" ON "public"."doc" USING hnsw ("v" vector_cosine_ops)
+WITH w1 AS (INSERT INTO "doc" AS t ("no", "v") SELECT u.c1, u.c2 FROM unnest($1::integer[], $2::vector[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o RETURNING t."no" AS "no"), w2 AS (INSERT INTO "doc" AS t ("no") SELECT u.c1 FROM unnest($4::integer[]) WITH ORDINALITY AS u(c1, o) ORDER BY u.o RETURNING t."no" AS "no") SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM (SELECT row_to_json(w1.*)::text AS j, ($3::bigint[])[row_number() OVER ()] AS o FROM w1 UNION ALL SELECT row_to_json(w2.*)::text AS j, ($5::bigint[])[row_number() OVER ()] AS o FROM w2) x
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."no" AS "no" FROM "doc" t1 WHERE t1."no" < '3'::integer AND t1."v" IS NOT NULL ORDER BY (t1."v" <=> $1::vector), t1."no" LIMIT 100) r), '[]')::json AS "docs_v_similarity") r OFFSET 0) b
 
 -- similarity with an index of lists
 CREATE EXTENSION IF NOT EXISTS vector

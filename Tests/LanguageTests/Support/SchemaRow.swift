@@ -64,13 +64,20 @@ struct SchemaRow: Sendable, CustomTestStringConvertible {
         var golden = statements
         for step in steps {
             let stored = try stored(step.operation)
-            guard let sent = try? stored.coerced(step.variables) else { continue }
+            guard let sent = try? stored.coerced(step.variables),
+                let texts = try? stored.embeddingTexts(variables: sent)
+            else { continue }
+            let embeddings = WordEmbeddings.embeddings(of: texts)
             if stored.kind == .query {
-                golden.append(try stored.queryCall(variables: sent, auth: step.auth, nowMs: requestMs).statement.single)
-            } else {
-                golden += try stored.mutationCall(
-                    variables: sent, auth: step.auth, nowMs: requestMs, makeUUID: { Self.freshUUID }
-                ).steps.map(\.sql)
+                golden.append(
+                    try stored.queryCall(
+                        variables: sent, auth: step.auth, nowMs: requestMs, embeddings: embeddings
+                    ).statement.single)
+            } else if let call = try? stored.mutationCall(
+                variables: sent, auth: step.auth, nowMs: requestMs, embeddings: embeddings,
+                makeUUID: { Self.freshUUID })
+            {
+                golden += call.steps.map(\.sql)
             }
         }
         Golden.expect(golden.joined(separator: "\n"), of: name, in: group)
@@ -97,14 +104,18 @@ struct SchemaRow: Sendable, CustomTestStringConvertible {
         do throws(RequestError) {
             let sent = try stored.coerce(variables)
             if stored.kind == .query {
-                let outcome = try await QueryExecutor(pool: pool, clock: fixedClock).run(
+                let outcome = try await QueryExecutor(
+                    pool: pool, clock: fixedClock, embeddings: WordEmbeddings()
+                ).run(
                     stored, variables: sent, auth: step.auth)
                 return String(decoding: outcome.answer.body, as: UTF8.self)
             }
             let envelope = MutationExecutor.Envelope(
                 eventID: "e0000000-0000-4000-8000-\(100_000_000_000 + number)", traceID: "trace", shards: [ShardID(0)],
                 authReads: .nothing)
-            let outcome = try await MutationExecutor(pool: pool, clock: fixedClock, makeUUID: { Self.freshUUID }).run(
+            let outcome = try await MutationExecutor(
+                pool: pool, clock: fixedClock, makeUUID: { Self.freshUUID }, embeddings: WordEmbeddings()
+            ).run(
                 stored, variables: sent, auth: step.auth, envelope: envelope)
             if let error = outcome.errors.first { return "!\(error.message)" }
             return String(decoding: outcome.body, as: UTF8.self)

@@ -1,0 +1,237 @@
+import Catalog
+import Embedder
+import LiveModel
+import SeededRandom
+import Testing
+
+@Suite struct EmbeddingDeskTests {
+    private static func text(_ text: String, model: String = "m") -> EmbeddingText {
+        EmbeddingText(model: model, text: text, size: 1)
+    }
+
+    private static func vector(_ text: EmbeddingText) -> Embeddings.Outcome {
+        .success(EmbeddingVector([Float(text.text.utf8.count)]))
+    }
+
+    private static func good(_ request: EmbeddingRequest) -> EmbeddingEndpoint.Answer {
+        .outcomes(request.texts.map(vector))
+    }
+
+    private static let failure = RequestError(.unavailable, "gone")
+
+    private func desk(_ change: (inout EmbeddingSettings) -> Void = { _ in }) -> EmbeddingDesk<String> {
+        var settings = EmbeddingSettings()
+        change(&settings)
+        return EmbeddingDesk(settings)
+    }
+
+    private func requests(_ actions: [EmbeddingDesk<String>.Action]) -> [EmbeddingRequest] {
+        actions.compactMap { if case .send(let request) = $0 { request } else { nil } }
+    }
+
+    private func sent(_ actions: [EmbeddingDesk<String>.Action]) -> [[String]] {
+        requests(actions).map { $0.texts.map(\.text) }
+    }
+
+    /// Who is told, and what of the texts asked for: a vector or an error.
+    private func told(_ actions: [EmbeddingDesk<String>.Action], _ texts: String..., model: String = "m") -> [String] {
+        actions.compactMap { action in
+            guard case .finish(let waiter, let embeddings) = action else { return nil }
+            let outcomes = texts.map { text in
+                do throws(RequestError) {
+                    return try embeddings.vector(of: Self.text(text, model: model)).text
+                } catch {
+                    return "\(error.code.rawValue): \(error.message)"
+                }
+            }
+            return ([waiter] + outcomes).joined(separator: " ")
+        }
+    }
+
+    @Test func aTextThatTwoWantIsAskedForOnceAndThenKnown() throws {
+        var desk = desk()
+        let first = desk.want([Self.text("a"), Self.text("bb")], by: "ann", nowMs: 0)
+        #expect(sent(first) == [["a", "bb"]])
+        #expect(sent(desk.want([Self.text("a")], by: "bob", nowMs: 0)) == [])
+        let request = try #require(requests(first).first)
+        let answered = desk.answered(request.id, Self.good(request), nowMs: 1)
+        #expect(told(answered, "a") == ["bob [1.0]", "ann [1.0]"])
+        #expect(told(desk.want([Self.text("bb")], by: "carl", nowMs: 3), "bb") == ["carl [2.0]"])
+        // An answer to what nobody asked says nothing.
+        #expect(desk.answered(request.id, Self.good(request), nowMs: 4).isEmpty)
+    }
+
+    @Test func textsThatWaitGoTogetherByModel() throws {
+        var desk = desk {
+            $0.inFlightMax = 1
+            $0.textsPerRequestMax = 3
+        }
+        let first = requests(desk.want([Self.text("a")], by: "1", nowMs: 0))[0]
+        #expect(sent(desk.want([Self.text("b"), Self.text("x", model: "n"), Self.text("c")], by: "2", nowMs: 0)) == [])
+        #expect(sent(desk.want([Self.text("d"), Self.text("e"), Self.text("y", model: "n")], by: "3", nowMs: 0)) == [])
+        var actions = desk.answered(first.id, Self.good(first), nowMs: 1)
+        var order: [[String]] = []
+        var finished: [String] = []
+        while let request = requests(actions).first {
+            order.append(request.texts.map(\.text))
+            actions = desk.answered(request.id, Self.good(request), nowMs: 1)
+            finished += told(actions)
+        }
+        #expect(order == [["b", "c", "d"], ["x", "y"], ["e"]])
+        #expect(finished == ["2", "3"])
+    }
+
+    @Test func aTextThatIsRefusedFailsAlone() throws {
+        var desk = desk { $0.inFlightMax = 1 }
+        let block = requests(desk.want([Self.text("-")], by: "0", nowMs: 0))[0]
+        for name in ["a", "b", "bad", "c", "d"] { _ = desk.want([Self.text(name)], by: name, nowMs: 0) }
+        var actions = desk.answered(block.id, Self.good(block), nowMs: 0)
+        let refusal = RequestError(.resolverFailed, "too long")
+        var order: [[String]] = []
+        var finished: [String: String] = [:]
+        while let request = requests(actions).first {
+            let names = request.texts.map(\.text)
+            order.append(names)
+            actions = desk.answered(
+                request.id, names.contains("bad") ? .refused(refusal) : Self.good(request), nowMs: 0)
+            for name in ["a", "b", "bad", "c", "d"] {
+                for line in told(actions, name) where line.hasPrefix("\(name) ") { finished[name] = line }
+            }
+        }
+        #expect(order == [["a", "b", "bad", "c", "d"], ["a", "b"], ["bad", "c", "d"], ["bad"], ["c", "d"]])
+        #expect(finished["bad"] == "bad RESOLVER_FAILED: too long")
+        #expect(finished.filter { $0.value.hasSuffix(" [1.0]") }.keys.sorted() == ["a", "b", "c", "d"])
+    }
+
+    @Test func aFailureIsToldToAllAndNotKept() throws {
+        var desk = desk()
+        let request = requests(desk.want([Self.text("a")], by: "ann", nowMs: 0))[0]
+        _ = desk.want([Self.text("a")], by: "bob", nowMs: 0)
+        #expect(
+            told(desk.answered(request.id, .failed(Self.failure), nowMs: 0), "a")
+                == ["ann UNAVAILABLE: gone", "bob UNAVAILABLE: gone"])
+        #expect(sent(desk.want([Self.text("a")], by: "ann", nowMs: 1)) == [["a"]])
+    }
+
+    @Test func boundsOfWhatWaits() throws {
+        var desk = desk {
+            $0.inFlightMax = 1
+            $0.waitingTextsMax = 1
+            $0.textBytesMax = 3
+            $0.timeoutMs = 100
+        }
+        #expect(
+            told(desk.want([Self.text("long")], by: "ann", nowMs: 0), "long")
+                == [#"ann PAYLOAD_TOO_LARGE: a text of more than 3 bytes is not given to "m""#])
+        let first = requests(desk.want([Self.text("a")], by: "ann", nowMs: 0))[0]
+        #expect(desk.want([Self.text("b")], by: "bob", nowMs: 0).isEmpty)
+        #expect(
+            told(desk.want([Self.text("c")], by: "carl", nowMs: 0), "c") == [
+                #"carl LIMIT_EXCEEDED: the embedding server for "m" has as many texts before it as this node lets wait"#
+            ])
+        // What somebody waits for already takes no further place.
+        #expect(desk.want([Self.text("b")], by: "dora", nowMs: 50).isEmpty)
+        let late = desk.answered(first.id, Self.good(first), nowMs: 101)
+        #expect(sent(late) == [])
+        let message = #"TIMEOUT: the embedding server for "m" did not come to this text in 100 ms"#
+        #expect(
+            told(late, "b") == ["ann INTERNAL: nobody asked for a vector by \"m\"", "bob \(message)", "dora \(message)"])
+    }
+
+    @Test func theVectorUsedLongestAgoGoesFirst() throws {
+        var desk = desk { $0.cacheEntriesMax = 2 }
+        func isKnown(_ name: String) -> Bool {
+            let actions = desk.want([Self.text(name)], by: name, nowMs: 0)
+            guard let request = requests(actions).first else { return true }
+            _ = desk.answered(request.id, Self.good(request), nowMs: 0)
+            return false
+        }
+        #expect([isKnown("a"), isKnown("b"), isKnown("a"), isKnown("c")] == [false, false, true, false])
+        #expect([isKnown("a"), isKnown("c"), isKnown("b"), isKnown("a")] == [true, true, false, false])
+        // Other models and sizes are other vectors.
+        #expect(sent(desk.want([Self.text("a", model: "n")], by: "x", nowMs: 0)) == [["a"]])
+        #expect(sent(desk.want([EmbeddingText(model: "m", text: "a", size: 2)], by: "y", nowMs: 0)) == [["a"]])
+    }
+
+    @Test func nothingIsKeptInACacheOfNone() throws {
+        var desk = desk { $0.cacheEntriesMax = 0 }
+        let request = requests(desk.want([Self.text("a")], by: "ann", nowMs: 0))[0]
+        #expect(told(desk.answered(request.id, Self.good(request), nowMs: 0), "a") == ["ann [1.0]"])
+        #expect(sent(desk.want([Self.text("a")], by: "ann", nowMs: 0)) == [["a"]])
+    }
+
+    @Test func afterTheEndNothingIsAskedFor() throws {
+        var desk = desk { $0.inFlightMax = 1 }
+        let first = requests(desk.want([Self.text("a")], by: "ann", nowMs: 0))[0]
+        _ = desk.want([Self.text("b")], by: "bob", nowMs: 0)
+        let message = "UNAVAILABLE: no vectors are asked for: the node stops"
+        #expect(told(desk.stop(), "b") == ["bob \(message)"])
+        #expect(told(desk.want([Self.text("c")], by: "carl", nowMs: 0), "c") == ["carl \(message)"])
+        #expect(told(desk.answered(first.id, .failed(Self.failure), nowMs: 0), "a") == ["ann UNAVAILABLE: gone"])
+    }
+
+    /// Whatever comes in which order: everybody is told once, of every text; bounds hold; no text is asked for twice at a
+    /// time.
+    @Test(arguments: 1...200 as ClosedRange<UInt64>) func everybodyIsToldOnce(_ seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        var settings = EmbeddingSettings()
+        settings.inFlightMax = Int.random(in: 1...3, using: &random)
+        settings.textsPerRequestMax = Int.random(in: 1...4, using: &random)
+        settings.waitingTextsMax = Int.random(in: 1...12, using: &random)
+        settings.cacheEntriesMax = Int.random(in: 0...5, using: &random)
+        settings.timeoutMs = 50
+        var desk = EmbeddingDesk<Int>(settings)
+        var waiting: [Int: [EmbeddingText]] = [:]
+        var underWay: [EmbeddingRequest] = []
+        var nowMs: Int64 = 0
+        func perform(_ actions: [EmbeddingDesk<Int>.Action]) throws {
+            for action in actions {
+                switch action {
+                case .send(let request):
+                    #expect((1...settings.textsPerRequestMax).contains(request.texts.count), "seed \(seed)")
+                    #expect(request.texts.allSatisfy { $0.model == request.model }, "seed \(seed)")
+                    let asked = Set(underWay.flatMap(\.texts))
+                    #expect(asked.isDisjoint(with: request.texts), "seed \(seed)")
+                    underWay.append(request)
+                case .finish(let waiter, let embeddings):
+                    let wanted = waiting.removeValue(forKey: waiter)
+                    for text in try #require(wanted, "seed \(seed)") {
+                        do throws(RequestError) {
+                            let vector = try embeddings.vector(of: text)
+                            #expect(Self.vector(text) == .success(vector), "seed \(seed)")
+                        } catch {
+                            #expect(error.code != .internalError, "seed \(seed)")
+                        }
+                    }
+                }
+            }
+            #expect(underWay.count <= settings.inFlightMax, "seed \(seed)")
+        }
+        for waiter in 0..<60 {
+            nowMs += Int64.random(in: 0...20, using: &random)
+            var texts: Set<EmbeddingText> = []
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                let length = Int.random(in: 1...8, using: &random)
+                texts.insert(
+                    Self.text(String(repeating: "x", count: length), model: Bool.random(using: &random) ? "m" : "n"))
+            }
+            waiting[waiter] = texts.sorted { ($0.model, $0.text) < ($1.model, $1.text) }
+            try perform(desk.want(waiting[waiter] ?? [], by: waiter, nowMs: nowMs))
+            while !underWay.isEmpty, Bool.random(using: &random) {
+                try answerOne()
+            }
+        }
+        func answerOne() throws {
+            let request = underWay.remove(at: Int.random(in: underWay.indices, using: &random))
+            let answer: EmbeddingEndpoint.Answer =
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0: .refused(Self.failure)
+                case 1: .failed(Self.failure)
+                default: Self.good(request)
+                }
+            try perform(desk.answered(request.id, answer, nowMs: nowMs))
+        }
+        while !underWay.isEmpty { try answerOne() }
+        #expect(waiting.isEmpty, "seed \(seed)")
+    }
+}

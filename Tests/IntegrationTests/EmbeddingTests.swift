@@ -1,0 +1,224 @@
+import FreshetClient
+import Foundation
+import JSON
+import LocalServers
+import NIOHTTP1
+import Testing
+
+/// Vectors of texts through a whole node: a real embedding server over HTTP beside a real Postgres with pgvector.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct EmbeddingTests {
+    private static let project = [
+        "dataconnect.yaml": """
+            specVersion: v1
+            serviceId: places
+            location: local
+            schema: {source: ./schema, datasource: {postgresql: {}}}
+            connectorDirs: [./connector]
+            """,
+        "connector/connector.yaml": "connectorId: movies\n",
+        "schema/schema.gql": """
+            type Place @table(key: "name") {
+              name: String!
+              v: Vector @col(size: 256) @index(type: HNSW, vector_method: COSINE)
+            }
+            """,
+        "connector/operations.gql": """
+            query Near($text: String!) @auth(level: PUBLIC)
+              @refresh(onMutationExecuted: {operation: "Add"}) {
+              places_v_similarity(compare_embed: {model: "textembedding-gecko@003", text: $text}, method: COSINE, limit: 1) { name }
+            }
+            query Perhaps($text: String!, $near: Boolean!) @auth(level: PUBLIC) {
+              places(orderBy: {name: ASC}) { name }
+              places_v_similarity(compare_embed: {model: "textembedding-gecko@003", text: $text}) @include(if: $near) { name }
+            }
+            query Unknown @auth(level: PUBLIC) {
+              places_v_similarity(compare_embed: {model: "other", text: "sea"}) { name }
+            }
+            mutation Add($name: String!, $text: String!) @auth(level: PUBLIC) {
+              place_upsert(data: {name: $name, v_embed: {model: "textembedding-gecko@003", text: $text}})
+            }
+            mutation AddAll($text: String!) @auth(level: PUBLIC) @transaction {
+              place_insertMany(data: [
+                {name: "Hut", v_embed: {model: "textembedding-gecko@003", text: "snow and a stove"}}
+                {name: "Pier", v_embed: {model: "textembedding-gecko@003", text: $text}}
+              ])
+            }
+            """,
+    ]
+
+    private struct Running {
+        let address: ServerAddress
+        let node: FreshetProcess
+        let server: EmbeddingServer
+
+        func near(_ text: String) async throws -> (status: Int, body: JSONValue) {
+            let response = try await API.get(address, "Near", ["text": .string(text)])
+            return (response.status, try JSONParser.parse(response.body))
+        }
+
+        func add(_ name: String, _ text: String) async throws -> (status: Int, body: JSONValue) {
+            try await API.mutate(address, "Add", ["name": .string(name), "text": .string(text)])
+        }
+    }
+
+    /// A child process that can die and come back at its port.
+    private final class EmbeddingServer {
+        private(set) var process: FreshetProcess
+        let port: Int
+
+        init() async throws {
+            process = try await PythonClients.start("embedding_server.py", ["secret", "0"])
+            port = try #require(Int(try await process.line(containing: "listening").split(separator: " ").last ?? ""))
+        }
+
+        func restart() async throws {
+            process = try await PythonClients.start("embedding_server.py", ["secret", "\(port)"])
+            _ = try await process.line(containing: "listening")
+        }
+
+        /// The texts of each request.
+        func asked() async throws -> [[String]] {
+            let response = try await HTTPCall.send(.GET, try ServerAddress("http://127.0.0.1:\(port)"), path: "/asked")
+            return try JSONParser.parse(response.body).arrayValue?.map {
+                $0.arrayValue?.compactMap(\.stringValue) ?? []
+            } ?? []
+        }
+    }
+
+    private func withNode(
+        _ settings: (_ port: Int) -> [String], _ body: (Running) async throws -> Void
+    ) async throws {
+        let server = try await EmbeddingServer()
+        defer { server.process.signal(SIGKILL) }
+        try await Servers.with(programFolder: try await PythonClients.postgresWithVectors()) { servers in
+            let project = servers.folder + "/project"
+            for (file, text) in Self.project {
+                let path = "\(project)/\(file)"
+                try FileManager.default.createDirectory(
+                    atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+                try text.write(toFile: path, atomically: true, encoding: .utf8)
+            }
+            let environment = [
+                "FRESHET_POSTGRES_URL": servers.postgres.connectionString, "FRESHET_REDIS_URL": servers.redis.url,
+            ]
+            let migration = try FreshetProcess(["migrate", project], environment: environment)
+            #expect(await migration.waitForExit() == 0, "\(migration.output)")
+            let all = ["http.port=0", "admin.port=0", "cluster.awaitFormerOwners=false"] + settings(server.port)
+            let node = try FreshetProcess(
+                ["serve", project] + all.flatMap { ["--set", $0] }, environment: environment)
+            let ready = try await node.line(containing: "ready http").split(separator: " ")
+            do {
+                try await body(Running(address: try ServerAddress(String(ready[1])), node: node, server: server))
+            } catch {
+                await node.crash()
+                throw error
+            }
+            await node.terminate()
+        }
+    }
+
+    private static func settings(_ format: String, _ port: Int) -> [String] {
+        [
+            "embeddings.url=http://127.0.0.1:\(port)/v1/", "embeddings.format=\(format)", "embeddings.token=secret",
+            "embeddings.models=textembedding-gecko@003=words", "embeddings.timeoutMs=700",
+            "embeddings.answerBytesMax=1MiB", "embeddings.textBytesMax=200",
+        ]
+    }
+
+    private static func found(_ name: String) -> JSONValue { ["places_v_similarity": [["name": .string(name)]]] }
+
+    @Test(arguments: ["openai", "vertex"]) func theNearestTextWins(_ format: String) async throws {
+        try await withNode({ Self.settings(format, $0) }) { running in
+            for (name, text) in [("Beach", "sand sun and the warm sea"), ("Peak", "snow ski and cold wind")] {
+                let added = try await running.add(name, text)
+                #expect(added.body["data"] == ["place_upsert": ["name": .string(name)]], "\(added)")
+            }
+            #expect(try await running.near("the sea").body["data"] == Self.found("Beach"))
+            #expect(try await running.near("ski in the snow").body["data"] == Self.found("Peak"))
+
+            // A follower gets the row that is nearer, and what is known is not asked for again.
+            let subscriber = try await Subscriber.connect(running.address)
+            subscriber.subscribe("Near", ["text": "the sea"])
+            subscriber.subscribe("Near", ["text": "a ski in the snow"], id: "2")
+            #expect(try await subscriber.data() == Self.found("Beach"))
+            #expect(try await subscriber.data(id: "2") == Self.found("Peak"))
+            let before = try await running.server.asked()
+            _ = try await running.add("Cliff", "the sea")
+            _ = try await subscriber.data { $0 == Self.found("Cliff") }
+            #expect(try await running.server.asked() == before)
+
+            // All texts of a mutation at once.
+            let all = try await API.mutate(running.address, "AddAll", ["text": "wood over deep water"])
+            #expect(all.body["data"]?["place_insertMany"] == [["name": "Hut"], ["name": "Pier"]], "\(all)")
+            #expect(try await running.server.asked().last == ["snow and a stove", "wood over deep water"])
+            #expect(try await running.near("deep water").body["data"] == Self.found("Pier"))
+        }
+    }
+
+    @Test func errorsNameTheModelAndAreAlone() async throws {
+        try await withNode({ Self.settings("openai", $0) }) { running in
+            _ = try await running.add("Beach", "sand and the sea")
+            let prefix = #"the embedding server for "textembedding-gecko@003""#
+            for (text, code, status, message) in [
+                ("broken", "RESOLVER_FAILED", 502, "\(prefix) answered with HTTP status 500"),
+                ("refused", "RESOLVER_FAILED", 502, "\(prefix) answered with HTTP status 400: a text is too long"),
+                ("busy", "LIMIT_EXCEEDED", 429, "\(prefix) answered with HTTP status 429"),
+                ("page", "RESOLVER_FAILED", 502, "\(prefix) answered with something that is not JSON"),
+                ("large", "RESOLVER_FAILED", 502, "\(prefix) answered with more than 1048576 bytes"),
+                ("short", "RESOLVER_FAILED", 502, "\(prefix) makes vectors of 3 numbers, but the column has 256"),
+                ("slow", "TIMEOUT", 504, "\(prefix) did not answer in 700 ms"),
+                ("ending", "UNAVAILABLE", 503, "\(prefix) broke the connection off"),
+                (
+                    String(repeating: "x", count: 201), "PAYLOAD_TOO_LARGE", 413,
+                    #"a text of more than 200 bytes is not given to "textembedding-gecko@003""#
+                ),
+            ] {
+                let answer = try await running.near(text)
+                let error = answer.body["errors"]?[0]
+                #expect(answer.status == status, "\(text): \(answer)")
+                #expect(error?["extensions"]?["code"]?.stringValue == code, "\(text): \(answer)")
+                #expect(error?["message"]?.stringValue == message, "\(text): \(answer)")
+                // Nothing of the mutation happens.
+                let added = try await running.add("Gone", text)
+                #expect(added.body["errors"]?[0]?["message"]?.stringValue == message, "\(text): \(added)")
+            }
+            let unknown = try JSONParser.parse(try await API.get(running.address, "Unknown", [:]).body)
+            #expect(
+                unknown["errors"]?[0]?["message"]?.stringValue
+                    == #"the embedding server for "other" answered with HTTP status 404: there is no model other"#)
+
+            // What is left out is not asked for.
+            let before = try await running.server.asked()
+            let without = try await API.get(running.address, "Perhaps", ["text": "broken", "near": false])
+            #expect(try JSONParser.parse(without.body)["data"] == ["places": [["name": "Beach"]]])
+            #expect(try await running.server.asked() == before)
+
+            // The server is gone: who has a result keeps getting new ones, since its vector is known.
+            let subscriber = try await Subscriber.connect(running.address)
+            subscriber.subscribe("Near", ["text": "the sea"])
+            #expect(try await subscriber.data() == Self.found("Beach"))
+            await running.server.process.crash()
+            #expect(try await running.near("not known yet").status == 503)
+            #expect(try await running.add("Gone", "not known yet").status == 503)
+            #expect(try await running.add("Quay", "the sea").status == 200)
+            _ = try await subscriber.data { $0 == Self.found("Quay") }
+            try await running.server.restart()
+            #expect(try await running.near("not known yet").status == 200)
+        }
+    }
+
+    @Test func withoutAServerOnlyThoseOperationsFail() async throws {
+        try await withNode({ _ in [] }) { running in
+            let line = try await running.node.line(containing: "embeddings.url is not set")
+            #expect(line.contains("movies/Add, movies/AddAll, movies/Near, movies/Perhaps, movies/Unknown"), "\(line)")
+            let near = try await running.near("the sea")
+            #expect(
+                near.body["errors"]?[0]?["message"]?.stringValue
+                    == "vectors of texts need an embedding server, and embeddings.url is not set", "\(near)")
+            #expect(near.status == 500)
+            let plain = try await API.get(running.address, "Perhaps", ["text": "x", "near": false])
+            #expect(try JSONParser.parse(plain.body)["data"] == ["places": []])
+        }
+    }
+}
