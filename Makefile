@@ -61,7 +61,7 @@ fuzz-parsers: ## libFuzzer on the GraphQL, CEL and JSON parsers; SECONDS_EACH=60
 
 fuzz-machines: ## Protocol machines, their encodings, streams of gRPC and JSON Patch against models; FACTOR=50 times as many seeds as in the tests
 	FRESHET_FUZZ_FACTOR=$(or $(FACTOR),50) swift test $(SWIFT_BUILD_FLAGS) --filter \
-		'randomSequencesKeepTheRules|damagedMessagesDoNoHarm|everyPatchAppliedIsTheFullResult|RandomStreamTests|GRPCRandomTests|anyCutGivesTheSame'
+		'everybodyIsToldOnce|randomSequencesKeepTheRules|damagedMessagesDoNoHarm|everyPatchAppliedIsTheFullResult|RandomStreamTests|GRPCRandomTests|anyCutGivesTheSame'
 
 fuzz-sessions: build ## libFuzzer on the protocol machines and what is read from headers; SECONDS_EACH=60
 	@Tests/Fuzz/machines.sh $(or $(SECONDS_EACH),60)

@@ -90,7 +90,7 @@ let package = Package(
             "Resolvers",
             [
                 "Catalog", "Embedder", "Execution", "LiveModel", nio, nioPosix, nioHTTP,
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"), logging, metrics,
             ]),
         module("Deployments", ["Catalog", "Execution", "LiveModel", "Postgres", logging, metrics]),
         module(
@@ -142,7 +142,8 @@ let package = Package(
         module(
             "Node",
             [
-                "APINode", "Admin", "Broker", "Catalog", "Deployments", "Directory", "Embedder", "Endpoint", "Execution",
+                "APINode", "Admin", "Broker", "Catalog", "Deployments", "Directory", "Embedder", "Endpoint",
+                "Execution",
                 "FanoutWorker", "GRPC", "Gateway", "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh",
                 "Resolvers", "Sessions", "Settings", "Sharding",
                 "Tokens",
@@ -215,7 +216,7 @@ let package = Package(
             ],
             exclude: ["Golden"]),
         tests("RefreshTests", ["CEL", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
-        tests("EmbedderTests", ["Catalog", "Embedder", "JSON", "LiveModel", "SeededRandom"]),
+        tests("EmbedderTests", ["Catalog", "Embedder", "JSON", "LiveModel", "SeededRandom", "TestSupport"]),
         tests("ExplanationTests", ["Catalog", "Explanation", "JSON", "LiveModel"]),
         tests("ShardingTests", ["JSON", "LiveModel", "Sharding"]),
         tests("SessionsTests", ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions", "TestSupport"]),

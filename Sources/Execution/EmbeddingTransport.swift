@@ -35,7 +35,8 @@ extension Optional where Wrapped == any EmbeddingTransport {
     private func embeddings(of texts: [EmbeddingText]) async -> Embeddings {
         guard !texts.isEmpty else { return .none }
         if let self { return await self.embeddings(of: texts) }
-        let error = RequestError(.internalError, "vectors of texts need an embedding server, and embeddings.url is not set")
+        let error = RequestError(
+            .internalError, "vectors of texts need an embedding server, and embeddings.url is not set")
         return Embeddings(Dictionary(uniqueKeysWithValues: texts.map { ($0, .failure(error)) }))
     }
 }

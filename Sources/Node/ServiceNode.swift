@@ -155,7 +155,7 @@ package final class ServiceNode: Sendable {
         let replicas = openReplicas(pool)
         let sender = HTTPSender(group: group)
         let resolvers = HTTPResolvers(resolverSettings, sender: sender)
-        let embeddings = embeddingEndpoint.map { HTTPEmbeddings($0, embeddingSettings, sender: sender) }
+        let embeddings = embeddingEndpoint.map { HTTPEmbeddings($0, embeddingSettings, sender: sender, logger: logger) }
         let queries = QueryExecutor(
             pool: pool, replicas: replicas, clock: clock, resolvers: resolvers, embeddings: embeddings)
         let directory = ClusterDirectory(broker: broker, shardCount: shardCount, nowMs: { [clock] in clock.nowMs() })

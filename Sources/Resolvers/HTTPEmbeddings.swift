@@ -2,10 +2,12 @@ package import Catalog
 package import Embedder
 internal import Execution
 internal import LiveModel
+package import Logging
+internal import Metrics
 internal import NIOCore
 internal import Synchronization
 
-/// Asks the embedding server for what `EmbeddingDesk` decides.
+/// Asks the embedding server for what `EmbeddingDesk` decides. `freshet_embedding_requests_total` counts by outcome.
 package final class HTTPEmbeddings: EmbeddingTransport {
     private typealias Desk = EmbeddingDesk<CheckedContinuation<Embeddings, Never>>
 
@@ -14,8 +16,14 @@ package final class HTTPEmbeddings: EmbeddingTransport {
     private let timeoutMs: Int
     private let answerBytesMax: Int
     private let desk: Mutex<Desk>
+    private let logger: Logger
+    /// Models whose last answer was an error. Bound: the models that operations name.
+    private let failing = Mutex<Set<String>>([])
 
-    package init(_ endpoint: EmbeddingEndpoint, _ settings: EmbeddingSettings, sender: HTTPSender) {
+    package init(
+        _ endpoint: EmbeddingEndpoint, _ settings: EmbeddingSettings, sender: HTTPSender, logger: Logger
+    ) {
+        self.logger = logger
         self.endpoint = endpoint
         self.sender = sender
         timeoutMs = Int(settings.timeoutMs)
@@ -42,6 +50,7 @@ package final class HTTPEmbeddings: EmbeddingTransport {
             case .send(let request):
                 Task {
                     let answer = await ask(request)
+                    report(answer, to: request)
                     perform(desk.withLock { $0.answered(request.id, answer, nowMs: Self.nowMs()) })
                 }
             }
@@ -64,6 +73,24 @@ package final class HTTPEmbeddings: EmbeddingTransport {
         case .failure(.broken): .failed(request.failure("broke the connection off", code: .unavailable))
         case .failure(.stopped): .failed(request.failure("is not asked: the node stops", code: .unavailable))
         }
+    }
+
+    /// Once when a model begins to fail, and once when it answers again.
+    private func report(_ answer: EmbeddingEndpoint.Answer, to request: EmbeddingRequest) {
+        let outcome: String
+        switch answer {
+        case .outcomes:
+            outcome = "answered"
+            guard failing.withLock({ $0.remove(request.model) }) != nil else { break }
+            logger.notice("the embedding server answers again", metadata: ["model": "\(request.model)"])
+        case .refused: outcome = "refused"
+        case .failed(let error):
+            outcome = "failed"
+            guard failing.withLock({ $0.insert(request.model).inserted }) else { break }
+            logger.warning(
+                "no vectors of texts", metadata: ["error": "\(error.message)", "cause": "\(error.cause ?? "")"])
+        }
+        Counter(label: "freshet_embedding_requests_total", dimensions: [("outcome", outcome)]).increment()
     }
 
     private static func nowMs() -> Int64 { Int64(NIODeadline.now().uptimeNanoseconds / 1_000_000) }

@@ -114,12 +114,12 @@ import Testing
 
     @Test(arguments: [
         (200, "<html>", "failed RESOLVER_FAILED \(prefix) something that is not JSON"),
-        (404, #"{"error":{"message":"model not found"}}"#, "failed RESOLVER_FAILED \(prefix) HTTP status 404: model not found"),
-        (400, #"{"error":"too long","error_type":"Validation"}"#, "refused RESOLVER_FAILED \(prefix) HTTP status 400: too long"),
+        (404, #"{"error":{"message":"no model"}}"#, "failed RESOLVER_FAILED \(prefix) HTTP status 404: no model"),
+        (400, #"{"error":"too long","code":1}"#, "refused RESOLVER_FAILED \(prefix) HTTP status 400: too long"),
         (413, #"{"message":"too large"}"#, "refused RESOLVER_FAILED \(prefix) HTTP status 413: too large"),
         (422, #"{"detail":"empty"}"#, "refused RESOLVER_FAILED \(prefix) HTTP status 422: empty"),
         // What is for the operator alone.
-        (401, #"{"error":{"message":"bad key sk-1"}}"#, "failed RESOLVER_FAILED \(prefix) HTTP status 401 (bad key sk-1)"),
+        (401, #"{"error":{"message":"bad key"}}"#, "failed RESOLVER_FAILED \(prefix) HTTP status 401 (bad key)"),
         (500, "oops", "failed RESOLVER_FAILED \(prefix) HTTP status 500"),
         (302, "", "failed RESOLVER_FAILED \(prefix) HTTP status 302"),
         (429, "{}", "failed LIMIT_EXCEEDED \(prefix) HTTP status 429"),

@@ -56,7 +56,8 @@ import Testing
             Project(
                 serviceID: "test",
                 schemaFiles: [
-                    SourceFile(path: "schema.gql", text: "type Doc @table { v: Vector @col(size: 3) w: Vector @col(size: 3) }")
+                    SourceFile(
+                        path: "schema.gql", text: "type Doc @table { v: Vector @col(size: 3) w: Vector @col(size: 3) }")
                 ],
                 connectors: [
                     ConnectorSource(

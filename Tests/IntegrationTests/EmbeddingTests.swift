@@ -10,41 +10,42 @@ import Testing
 struct EmbeddingTests {
     private static let project = [
         "dataconnect.yaml": """
-            specVersion: v1
-            serviceId: places
-            location: local
-            schema: {source: ./schema, datasource: {postgresql: {}}}
-            connectorDirs: [./connector]
-            """,
+        specVersion: v1
+        serviceId: places
+        location: local
+        schema: {source: ./schema, datasource: {postgresql: {}}}
+        connectorDirs: [./connector]
+        """,
         "connector/connector.yaml": "connectorId: movies\n",
         "schema/schema.gql": """
-            type Place @table(key: "name") {
-              name: String!
-              v: Vector @col(size: 256) @index(type: HNSW, vector_method: COSINE)
-            }
-            """,
+        type Place @table(key: "name") {
+          name: String!
+          v: Vector @col(size: 256) @index(type: HNSW, vector_method: COSINE)
+        }
+        """,
         "connector/operations.gql": """
-            query Near($text: String!) @auth(level: PUBLIC)
-              @refresh(onMutationExecuted: {operation: "Add"}) {
-              places_v_similarity(compare_embed: {model: "textembedding-gecko@003", text: $text}, method: COSINE, limit: 1) { name }
-            }
-            query Perhaps($text: String!, $near: Boolean!) @auth(level: PUBLIC) {
-              places(orderBy: {name: ASC}) { name }
-              places_v_similarity(compare_embed: {model: "textembedding-gecko@003", text: $text}) @include(if: $near) { name }
-            }
-            query Unknown @auth(level: PUBLIC) {
-              places_v_similarity(compare_embed: {model: "other", text: "sea"}) { name }
-            }
-            mutation Add($name: String!, $text: String!) @auth(level: PUBLIC) {
-              place_upsert(data: {name: $name, v_embed: {model: "textembedding-gecko@003", text: $text}})
-            }
-            mutation AddAll($text: String!) @auth(level: PUBLIC) @transaction {
-              place_insertMany(data: [
-                {name: "Hut", v_embed: {model: "textembedding-gecko@003", text: "snow and a stove"}}
-                {name: "Pier", v_embed: {model: "textembedding-gecko@003", text: $text}}
-              ])
-            }
-            """,
+        query Near($text: String!) @auth(level: PUBLIC)
+          @refresh(onMutationExecuted: {operation: "Add"}) @refresh(onMutationExecuted: {operation: "Remove"}) {
+          places_v_similarity(compare_embed: {model: "textembedding-gecko@003", text: $text}, method: COSINE, limit: 1) { name }
+        }
+        query Perhaps($text: String!, $near: Boolean!) @auth(level: PUBLIC) {
+          places(orderBy: {name: ASC}) { name }
+          places_v_similarity(compare_embed: {model: "textembedding-gecko@003", text: $text}) @include(if: $near) { name }
+        }
+        query Unknown @auth(level: PUBLIC) {
+          places_v_similarity(compare_embed: {model: "other", text: "sea"}) { name }
+        }
+        mutation Add($name: String!, $text: String!) @auth(level: PUBLIC) {
+          place_upsert(data: {name: $name, v_embed: {model: "textembedding-gecko@003", text: $text}})
+        }
+        mutation Remove($name: String!) @auth(level: PUBLIC) { place_delete(name: $name) }
+        mutation AddAll($text: String!) @auth(level: PUBLIC) @transaction {
+          place_insertMany(data: [
+            {name: "Hut", v_embed: {model: "textembedding-gecko@003", text: "snow and a stove"}}
+            {name: "Pier", v_embed: {model: "textembedding-gecko@003", text: $text}}
+          ])
+        }
+        """,
     ]
 
     private struct Running {
@@ -205,6 +206,25 @@ struct EmbeddingTests {
             _ = try await subscriber.data { $0 == Self.found("Quay") }
             try await running.server.restart()
             #expect(try await running.near("not known yet").status == 200)
+        }
+    }
+
+    /// Whoever has a result is not told of an outage and gets the new one after it, though nothing is kept of what was known.
+    @Test func aLiveQueryOutlastsTheServer() async throws {
+        try await withNode({ Self.settings("openai", $0) + ["embeddings.cacheEntriesMax=0"] }) { running in
+            _ = try await running.add("Beach", "the sea")
+            _ = try await running.add("Peak", "the snow")
+            let subscriber = try await Subscriber.connect(running.address)
+            subscriber.subscribe("Near", ["text": "the sea"])
+            #expect(try await subscriber.data() == Self.found("Beach"))
+            await running.server.process.crash()
+            let removed = try await API.mutate(running.address, "Remove", ["name": "Beach"])
+            #expect(removed.body["data"] == ["place_delete": ["name": "Beach"]], "\(removed)")
+            _ = try await running.node.line(containing: "no vectors of texts")
+            try await running.server.restart()
+            let next = try await subscriber.message { $0["id"]?.stringValue == "1" }
+            #expect(next["type"] == "next" && next["payload"]?["data"] == Self.found("Peak"), "\(next)")
+            _ = try await running.node.line(containing: "the embedding server answers again")
         }
     }
 

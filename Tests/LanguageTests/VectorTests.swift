@@ -110,7 +110,8 @@ extension Trait where Self == VectorServer {
                 #"!there is no model "letters""#),
             .init("query Q { doc(no: 4) { v } }", #"{"doc":{"v":[0,2,0]}}"#)),
         SchemaRow(
-            "embeddings of nested rows", doc("") + " type Note @table(key: \"no\") { no: Int! doc: Doc! w: Vector @col(size: 3) }",
+            "embeddings of nested rows",
+            doc("") + " type Note @table(key: \"no\") { no: Int! doc: Doc! w: Vector @col(size: 3) }",
             .init(
                 #"mutation M($t: String!) { doc_insert(data: {no: 1, v_embed: {model: "words", text: $t}, notes_on_doc: [{no: 7, w_embed: {model: "words", text: "ski"}}, {no: 8}]}) query { notes_w_similarity(compare_embed: {model: "words", text: $t}) { no w doc { v } } } }"#,
                 #"{"t": "sun"}"#,

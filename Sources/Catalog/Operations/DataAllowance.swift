@@ -162,8 +162,8 @@ extension OperationScope {
                         : name.hasSuffix("_expr")
                             ? "expressions cannot come from variables"
                             : name.hasSuffix("_embed")
-                            ? "what a vector is made of is written out, beside the variable's columns"
-                            : DidYouMean.help(name, among: plain + changes + relations.map(\.name)))
+                                ? "what a vector is made of is written out, beside the variable's columns"
+                                : DidYouMean.help(name, among: plain + changes + relations.map(\.name)))
             }
         }
         return allowance

@@ -101,7 +101,8 @@ extension Settings {
             found.append("embeddings.url must begin with http:// or https://")
         }
         if embeddings.serverModels == nil {
-            found.append("embeddings.models takes entries such as textembedding-gecko@003=nomic-embed-text, each model once")
+            found.append(
+                "embeddings.models takes entries such as textembedding-gecko@003=nomic-embed-text, each model once")
         }
         return found
     }

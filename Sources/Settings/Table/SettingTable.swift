@@ -299,7 +299,8 @@ extension SettingTable {
     private static let embeddings: [SettingKey] = [
         .string(
             "embeddings.url", "",
-            "Where /embeddings (format openai) or /models/NAME:predict (vertex) follows; empty: there is no such server."),
+            "Where /embeddings (format openai) or /models/NAME:predict (vertex) follows; empty: there is no such server."
+        ),
         .string(
             "embeddings.format", "openai", choices: ["openai", "vertex"],
             "openai: what Ollama, vLLM, text-embeddings-inference and LiteLLM speak; vertex: Vertex AI."),
@@ -311,7 +312,8 @@ extension SettingTable {
             "embeddings.timeoutMs", 10_000, in: 10...10 * minute,
             "Time for one request and its answer, and time that a text may wait before it."),
         .int("embeddings.inFlightMax", 16, in: 1...10_000, "Requests under way on this node; further texts wait."),
-        .int("embeddings.waitingTextsMax", 10_000, in: 1...1_000_000, "Texts that wait on this node; more are refused."),
+        .int(
+            "embeddings.waitingTextsMax", 10_000, in: 1...1_000_000, "Texts that wait on this node; more are refused."),
         .bytes("embeddings.answerBytesMax", 16 * mib, in: kib...64 * mib, "Size of one answer."),
         .int("embeddings.textsPerRequestMax", 32, in: 1...2048, "Texts of one request."),
         .bytes("embeddings.textBytesMax", 32 * kib, in: 1...mib, "Size of one text."),

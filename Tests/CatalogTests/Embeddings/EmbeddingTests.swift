@@ -72,7 +72,8 @@ import Testing
     }
 
     @Test func aTextThatIsNull() throws {
-        let query = #"query Q($q: String = "x") { docs_embedding_similarity(compare_embed: {model: "m", text: $q}) { id } }"#
+        let query =
+            #"query Q($q: String = "x") { docs_embedding_similarity(compare_embed: {model: "m", text: $q}) { id } }"#
         #expect(try texts(query) == ["m/2 x"])
         #expect(throws: RequestError(.invalidVariable, #"$q is null, and a vector of it by "m" is asked for"#)) {
             _ = try texts(query, #"{"q": null}"#)
