@@ -36,7 +36,7 @@ extension Optional where Wrapped == any EmbeddingTransport {
         guard !texts.isEmpty else { return .none }
         if let self { return await self.embeddings(of: texts) }
         let error = RequestError(
-            .internalError, "vectors of texts need an embedding server, and embeddings.url is not set")
+            .resolverFailed, "vectors of texts need an embedding server, and embeddings.url is not set")
         return Embeddings(Dictionary(uniqueKeysWithValues: texts.map { ($0, .failure(error)) }))
     }
 }

@@ -105,6 +105,13 @@ extension OperationScope {
         return result
     }
 
+    /// Why no variable brings a field that can be written out.
+    private static func neverAllowed(_ name: String) -> String? {
+        if name.hasSuffix("_expr") { return "expressions cannot come from variables" }
+        if name.hasSuffix("_embed") { return "what a vector is made of is written out, beside the variable's columns" }
+        return nil
+    }
+
     /// Names and braces; blanks and commas separate.
     private static func tokens(_ text: String) -> [String] {
         var tokens: [String] = []
@@ -159,11 +166,8 @@ extension OperationScope {
                     "allow", at: place, "\(table.typeName)_Data has no field \"\(name)\" that can be allowed",
                     help: filled.contains(name)
                         ? "a nested row has it from the row around"
-                        : name.hasSuffix("_expr")
-                            ? "expressions cannot come from variables"
-                            : name.hasSuffix("_embed")
-                                ? "what a vector is made of is written out, beside the variable's columns"
-                                : DidYouMean.help(name, among: plain + changes + relations.map(\.name)))
+                        : Self.neverAllowed(name)
+                            ?? DidYouMean.help(name, among: plain + changes + relations.map(\.name)))
             }
         }
         return allowance
