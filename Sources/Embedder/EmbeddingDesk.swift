@@ -1,6 +1,6 @@
 package import Catalog
 internal import DequeModule
-package import LiveModel
+internal import LiveModel
 
 /// Decides which texts are asked for and when, and who gets what becomes of them.
 ///

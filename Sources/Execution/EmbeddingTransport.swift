@@ -1,6 +1,6 @@
 package import Catalog
 internal import JSON
-package import LiveModel
+internal import LiveModel
 
 /// Reaches the embedding server.
 package protocol EmbeddingTransport: Sendable {
