@@ -29,8 +29,8 @@ struct Migrate: AsyncParsableCommand {
 
     @Flag(
         help: """
-            Change types, make columns required and replace indexes and foreign keys of another definition, too: \
-            rewrites tables, and may lose what a new type cannot hold.
+            Change types, make columns required and replace indexes, UNIQUE constraints of their names and foreign \
+            keys of another definition, too: rewrites tables, and may lose what a new type cannot hold.
             """)
     var force = false
 
