@@ -75,7 +75,8 @@ package final class MutationExecutor: Sendable {
         let call = try operation.mutationCall(
             variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings, makeUUID: makeUUID)
         if call.steps.isEmpty { return Outcome(body: Array("{}".utf8), errors: [], event: nil) }
-        if call.isTransaction || call.steps.count == 1 {
+        // A key that Postgres makes is known too late for an outbox row in the same flight.
+        if call.isTransaction || call.steps.count == 1, !call.steps.contains(where: \.returnsKey) {
             return try await runAtOnce(operation, call, envelope, makeEvent)
         }
         return try await runInSequence(operation, call, envelope, makeEvent)
@@ -129,8 +130,8 @@ package final class MutationExecutor: Sendable {
             isCommitted: false)
     }
 
-    /// Without `@transaction` the fields run one after the other and a failed one does not undo the others. They still
-    /// commit together, so that the event cannot be lost between two of them.
+    /// The fields run one after the other. Without `@transaction` a failed one does not undo the others; they still commit
+    /// together, so that the event cannot be lost between two of them.
     private func runInSequence(
         _ operation: StoredOperation, _ call: MutationCall, _ envelope: Envelope,
         _ makeEvent: @escaping @Sendable ([EntityKey]) -> MutationEvent
@@ -141,7 +142,7 @@ package final class MutationExecutor: Sendable {
                 var fields: [(String, [UInt8]?)] = []
                 var errors: [RequestError] = []
                 var keys: [EntityKey] = []
-                for step in call.steps {
+                for (index, step) in call.steps.enumerated() {
                     try await session.savepoint("field")
                     do {
                         let result = try await session.execute(
@@ -149,9 +150,14 @@ package final class MutationExecutor: Sendable {
                             step.parameters.map { Parameter($0) })
                         try await session.release("field")
                         fields.append((step.responseKey, Self.value(of: step, result)))
-                        keys += step.keysWritten
+                        keys += Self.keysWritten(by: step, result)
                     } catch let error as PostgresError {
                         guard case .server = error.code else { throw error }
+                        if call.isTransaction {
+                            try await session.rollback()
+                            return Self.rolledBack(
+                                call.steps.map(\.responseKey), failedStep: index, RequestError(error))
+                        }
                         try await session.rollback(to: "field")
                         var fieldError = RequestError(error)
                         fieldError.path = [.key(step.responseKey)]
@@ -185,6 +191,10 @@ package final class MutationExecutor: Sendable {
         case .json: result.rows.first?[0]
         case .affectedCount: Array(String(result.affectedRows).utf8)
         }
+    }
+
+    static func keysWritten(by step: MutationStep, _ result: ResultSet) -> [EntityKey] {
+        step.keysWritten(returned: step.returnsKey ? result.rows.first?[1] : nil)
     }
 
     /// `{"key":JSON,…}`; the fields' texts come from Postgres as they are.

@@ -3,8 +3,8 @@ internal import JSON
 internal import LiveModel
 internal import Postgres
 
-/// Runs a mutation field by field in one transaction: values may read what earlier fields gave, a failed `@check` ends it,
-/// and keys that Postgres made are told by the event. Source: SQL Connect language §5.1.
+/// Runs a mutation field by field in one transaction: values may read what earlier fields gave, and a failed `@check` ends
+/// it. Source: SQL Connect language §5.1.
 ///
 /// Without `@transaction` a field that fails is undone alone and the others stay; after a failed check the later ones do
 /// not run. With it the first failure undoes everything.
@@ -159,8 +159,7 @@ struct StepwiseMutation {
             let shown = try state.run.accept(index, MutationExecutor.value(of: step, result))
             try await session.release("field")
             if case .value(let json) = shown { state.fields.append((key, json)) }
-            let row = result.rows.first
-            state.keys += step.keysWritten(returned: row.flatMap { $0.count > 1 ? $0[1] : nil })
+            state.keys += MutationExecutor.keysWritten(by: step, result)
             state.succeededCount += 1
         } catch let error as PostgresError {
             guard case .server = error.code else { throw error }

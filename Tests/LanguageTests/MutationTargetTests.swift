@@ -70,6 +70,25 @@ extension Language {
                 data: #"{"ticket_update":null}"#, afterwards: ("SELECT number::text FROM ticket", "1"),
                 keys: ["ticket[9]"]),
             MutationRow(
+                "a transaction that moves a key and then fails",
+                #"mutation M @transaction { t: ticket_update(key: {number: 1}, data: {number_update: {inc: 1}}) { label } u: user_insert(data: {id: "ann"}) v: user_insert(data: {id: "v"}) }"#,
+                data: #"{"t":null,"u":null,"v":null}"#,
+                errors: [
+                    "t: CONSTRAINT_VIOLATION (rolled back)",
+                    "u: CONSTRAINT_VIOLATION a row with the same unique values already exists",
+                    "v: CONSTRAINT_VIOLATION (aborted)",
+                ], afterwards: ("SELECT number::text FROM ticket", "1"), keys: [], isCommitted: false),
+            MutationRow(
+                "a moved key beside a field that fails",
+                #"mutation M { u: user_insert(data: {id: "ann"}) t: ticket_update(key: {number: 1}, data: {number_update: {inc: 1}}) { label } }"#,
+                data: #"{"u":null,"t":{"label":"one"}}"#,
+                errors: ["u: CONSTRAINT_VIOLATION a row with the same unique values already exists"],
+                afterwards: ("SELECT number::text FROM ticket", "2"), keys: ["ticket[1]", "ticket[2]"]),
+            withoutFilter(
+                "a filter that asks nothing beside a moved key",
+                #"mutation M($x: String) { ticket_update(key: {number: 1}, data: {number_update: {inc: 1}}) { label } review_deleteMany(where: {text: {eq: $x}}) }"#,
+                "{}", of: "review_deleteMany"),
+            MutationRow(
                 "updateMany all", #"mutation M { review_updateMany(all: true, data: {stars_update: {inc: 1}}) }"#,
                 data: #"{"review_updateMany":4}"#,
                 afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "2 4 4 6"), keys: []),

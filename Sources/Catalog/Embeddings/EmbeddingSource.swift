@@ -75,7 +75,7 @@ extension MutationPlan {
         case .template(let plan):
             return try plan.template.embeddingTexts(of: plan.statement(invocation.variables).operands, invocation)
         case .insertMany(let plan): return try plan.embeddingTexts(invocation)
-        case .dynamic(let plans, _, _): return try plans.plan(for: invocation.variables).embeddingTexts(invocation)
+        case .dynamic(let plans, _): return try plans.plan(for: invocation.variables).embeddingTexts(invocation)
         case .remote, .tooManyRows: return []
         }
     }

@@ -250,11 +250,6 @@ extension OperationScope {
                 ChildRows(relation: child.relation, rows: [widest(name, child.level, inner)])
             }
         }
-        var given = sent(name, level.table, allowance)
-        for (field, assignment) in given {
-            guard allowance.changes.contains("\(field)_update") else { continue }
-            given[field] = Assignment(column: assignment.column, value: .late(nil), required: assignment.required)
-        }
-        return RowData(given: given, defaults: level.defaults, children: children)
+        return RowData(given: sent(name, level.table, allowance), defaults: level.defaults, children: children)
     }
 }

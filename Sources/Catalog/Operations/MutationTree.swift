@@ -102,8 +102,7 @@ struct Assignment: Sendable {
         /// `_update: [{inc: {days: 1}}]` of a date or time.
         case shift(isForward: Bool, [Shift])
         /// A variable brings the change; before the request is there, the column may be written, and no more is known.
-        /// Nil where the variable brings the whole row.
-        case late(LateChange?)
+        case late(LateChange)
     }
 
     /// So much of a unit; nothing when null or not sent.

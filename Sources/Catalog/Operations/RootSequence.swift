@@ -13,8 +13,8 @@ struct RootSequence: Sendable {
         let isNullable: Bool
         /// Never in the data.
         let isRedacted: Bool
-        /// A check stands on or below it.
-        let hasChecks: Bool
+        /// A check stands on or below it, and nothing of it is shown.
+        let isGuard: Bool
     }
 
     /// Without `__typename`, which says nothing of any row.
@@ -32,14 +32,15 @@ struct RootSequence: Sendable {
             return Field(
                 responseKey: field.responseKey, inclusion: field.inclusion, isNullable: isNullable,
                 isRedacted: field.policy.isRedacted,
-                hasChecks: ResponsePolicy.children(of: [field]).contains(where: \.hasChecks))
+                isGuard: (field.policy.isRedacted || field.kind.showsNothing)
+                    && ResponsePolicy.children(of: [field]).contains(where: \.hasChecks))
         }
     }
 
     /// A field that is there for its check alone, and one before it that is shown even when the check fails; nil when there
     /// is none.
     var lateGuard: (responseKey: String, unguarded: String)? {
-        for (index, field) in fields.enumerated() where field.isRedacted && field.hasChecks {
+        for (index, field) in fields.enumerated() where field.isGuard {
             guard let shown = fields[..<index].first(where: { !$0.isRedacted }), canBeWithheld(fields[index...]) else {
                 continue
             }
@@ -64,5 +65,15 @@ struct RootSequence: Sendable {
             + asked[(first + 1)...].map { field in
                 (field.responseKey, RequestError(.permissionDenied, "(aborted)", path: [.key(field.responseKey)]))
             }
+    }
+}
+
+extension RootField.Kind {
+    /// All that is selected of it is redacted.
+    fileprivate var showsNothing: Bool {
+        switch self {
+        case .lookup(let lookup): lookup.object.fields.allSatisfy(\.policy.isRedacted)
+        case .list, .native, .remote, .typeName: false
+        }
     }
 }

@@ -65,7 +65,7 @@ extension MutationPlan {
         switch body {
         case .template(let plan):
             plan.template.render(plan.template.shape(of: variables)) { "$\($0 + 1)::\($1.text)" }.text
-        case .dynamic(let plans, _, _): plans.plan(for: variables).sql(variables)
+        case .dynamic(let plans, _): plans.plan(for: variables).sql(variables)
         case .remote(let field): "POST \(field.endpoint.uri)   \(field.text)"
         case .tooManyRows: nil
         case .insertMany(let plan):

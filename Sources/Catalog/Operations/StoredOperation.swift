@@ -39,8 +39,8 @@ package final class StoredOperation: Sendable {
     private let policy: ResponsePolicy?
     let rootSequence: RootSequence
     private let entities: EntityTree
-    /// Whether the fields of a mutation must run one after the other, because a value reads what an earlier one gave, a
-    /// `@check` decides whether the next one runs, or its event tells a key that only Postgres knows.
+    /// Whether the fields of a mutation must run one after the other, because a value reads what an earlier one gave or
+    /// a `@check` decides whether the next one runs.
     package let isStepwise: Bool
 
     struct Parts {
@@ -90,8 +90,7 @@ package final class StoredOperation: Sendable {
         remoteFields = parts.remoteFields
         isStepwise =
             parts.kind == .mutation
-            && (parts.readsResponse || parts.policy != nil || parts.hasRemoteSteps
-                || parts.mutation.contains(where: \.mayReturnKey))
+            && (parts.readsResponse || parts.policy != nil || parts.hasRemoteSteps)
     }
 
     /// Whether the caller may run it: `@auth`. Nil for yes. `variables` are coerced.

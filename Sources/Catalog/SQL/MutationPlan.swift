@@ -34,6 +34,7 @@ package struct MutationStep: Sendable {
     package let keysWritten: [EntityKey]
     /// Its result has a second column, for `keysWritten(returned:)`.
     var returnedKey: ReturnedKey?
+    package var returnsKey: Bool { returnedKey != nil }
     package let resultKind: ResultKind
     package let kind: Kind
 
@@ -88,7 +89,7 @@ struct MutationPlan: Sendable {
         case template(TemplatePlan)
         case insertMany(InsertManyPlan)
         /// Variables hold filters, or rows.
-        case dynamic(DynamicPlans<MutationPlan>, tablesWrittenByKey: [String], mayReturnKey: Bool)
+        case dynamic(DynamicPlans<MutationPlan>, tablesWrittenByKey: [String])
         case remote(RemoteField)
         /// What the variables bring together is more than one statement may write.
         case tooManyRows
@@ -128,17 +129,8 @@ struct MutationPlan: Sendable {
         switch body {
         case .template(let plan): plan.keys.map(\.table)
         case .insertMany(let plan): [plan.insert.table.name]
-        case .dynamic(_, let tables, _): tables
+        case .dynamic(_, let tables): tables
         case .remote, .tooManyRows: []
-        }
-    }
-
-    /// Whether a key that it writes may be known only when it has run.
-    var mayReturnKey: Bool {
-        switch body {
-        case .template(let plan): plan.returnedKey != nil
-        case .dynamic(_, _, let mayReturnKey): mayReturnKey
-        case .insertMany, .remote, .tooManyRows: false
         }
     }
 
@@ -147,7 +139,7 @@ struct MutationPlan: Sendable {
         guard inclusion.isAlways || invocation.variables.satisfies(inclusion) else { return nil }
         switch body {
         case .template(let plan): return try step(plan, invocation)
-        case .dynamic(let plans, _, _): return try plans.plan(for: invocation.variables).step(invocation)
+        case .dynamic(let plans, _): return try plans.plan(for: invocation.variables).step(invocation)
         case .remote: throw RequestError(.internalError, "the field is no statement")
         case .tooManyRows:
             throw RequestError(
@@ -210,16 +202,14 @@ struct MutationPlan: Sendable {
 extension MutationPlan {
     init(_ field: MutationField, schema: Schema, dynamicVariables: [DynamicVariable] = [], bindings: Variables? = nil) {
         if !dynamicVariables.isEmpty, field.dependsOnVariables {
-            var widest: MutationPlan?
+            var tables: [String] = []
             if case .late(let late) = field.kind {
-                widest = MutationPlan(field.with(late.widest), schema: schema, bindings: bindings)
+                tables = MutationPlan(field.with(late.widest), schema: schema, bindings: bindings).tablesWrittenByKey
             }
             let plans = DynamicPlans(dynamicVariables) { MutationPlan(field, schema: schema, bindings: $0) }
             self.init(
                 responseKey: field.responseKey, inclusion: field.inclusion,
-                body: .dynamic(
-                    plans, tablesWrittenByKey: widest?.tablesWrittenByKey ?? [],
-                    mayReturnKey: widest?.mayReturnKey ?? false))
+                body: .dynamic(plans, tablesWrittenByKey: tables))
             return
         }
         var builder = TemplateBuilder(
@@ -361,7 +351,7 @@ extension MutationPlan {
         switch body {
         case .template(let plan): plan.cache.evictionCount
         case .insertMany(let plan): plan.cache.evictionCount
-        case .dynamic(let plans, _, _): plans.evictionCount
+        case .dynamic(let plans, _): plans.evictionCount
         case .remote, .tooManyRows: 0
         }
     }

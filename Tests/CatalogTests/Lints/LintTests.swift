@@ -33,6 +33,8 @@ import Testing
         ("a: movie(id: $id) @redact { id @check } b: movie(id: $id) @redact { title @check }", false),
         ("a: movie(id: $id) { id } b: movie(id: $id) @redact { title @check } movies { id }", false),
         ("a: movie(id: $id) { id } b: movies @redact { title @check }", true),
+        ("a: movie(id: $id) { id } b: movie(id: $id) { title @redact @check id @redact }", true),
+        ("a: movie(id: $id) { id } b: movie(id: $id) { title @redact @check id }", false),
     ])
     func aCheckThatStandsBehindWhatItIsToGuard(fields: String, isTold: Bool) throws {
         let found = try lints("query Q($id: UUID!) @auth(level: USER) { \(fields) }").filter {

@@ -1,8 +1,17 @@
+-- a moved key beside a field that fails
+WITH w AS (INSERT INTO "user" AS t1 ("id") VALUES ('ann'::text) RETURNING t1."id" AS "id") SELECT row_to_json(w.*)::text FROM w
+UPDATE "ticket" t1 SET "number" = t1."number" + '1'::integer WHERE t1."number" = '1'::integer RETURNING (SELECT row_to_json(w.*)::text FROM (SELECT t1."label" AS "label") w), json_build_array(t1."number")::text
+
 -- a null default counts as sent
 WITH w AS (DELETE FROM "review" t1 WHERE t1."text" IS NULL RETURNING 1) SELECT count(*)::text FROM w
 
 -- a null does not reach further
 WITH w AS (DELETE FROM "review" t1 WHERE (NULL::boolean AND EXISTS (SELECT 1 FROM "movie" t2 WHERE t1."movie_id" = t2."id" AND t2."genre" = 'NOIR'::"genre")) RETURNING 1) SELECT count(*)::text FROM w
+
+-- a transaction that moves a key and then fails
+UPDATE "ticket" t1 SET "number" = t1."number" + '1'::integer WHERE t1."number" = '1'::integer RETURNING (SELECT row_to_json(w.*)::text FROM (SELECT t1."label" AS "label") w), json_build_array(t1."number")::text
+WITH w AS (INSERT INTO "user" AS t1 ("id") VALUES ('ann'::text) RETURNING t1."id" AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "user" AS t1 ("id") VALUES ('v'::text) RETURNING t1."id" AS "id") SELECT row_to_json(w.*)::text FROM w
 
 -- changes from variables
 WITH w AS (UPDATE "movie" t1 SET "release_year" = t1."release_year" - $1::integer, "tags" = $2::text[] || coalesce(t1."tags", '{}'), "premiere" = (t1."premiere" + make_interval(days => coalesce($3::integer, 0), months => coalesce($4::integer, 0)))::date, "created_at" = ((t1."created_at" AT TIME ZONE 'UTC') + make_interval(mins => coalesce($5::integer, 0), hours => coalesce($6::integer, 0), days => coalesce($7::integer, 0), weeks => coalesce($8::integer, 0), months => coalesce($9::integer, 0), years => coalesce($10::integer, 0), secs => (coalesce($11::integer, 0) / 1000.0 + coalesce($12::integer, 0))::double precision)) AT TIME ZONE 'UTC' WHERE t1."id" = 'a0000000000040008000000000000001'::uuid RETURNING t1."release_year" AS "releaseYear", t1."tags" AS "tags") SELECT row_to_json(w.*)::text FROM w
@@ -165,8 +174,27 @@ WITH w AS (UPDATE "movie" t1 SET "tags" = coalesce(t1."tags", '{}') || '{"z"}'::
 WITH w AS (UPDATE "movie" t1 SET "tags" = '{"y"}'::text[] || coalesce(t1."tags", '{}') WHERE t1."id" = 'a0000000000040008000000000000002'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
 WITH w AS (UPDATE "movie" t1 SET "tags" = ARRAY(SELECT e FROM unnest(coalesce(t1."tags", '{}')) WITH ORDINALITY AS u(e, o) WHERE e <> ALL ('{"dark"}'::text[]) ORDER BY o) WHERE t1."id" = 'a0000000000040008000000000000004'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
 
+-- update that adds to the key
+UPDATE "ticket" t1 SET "number" = t1."number" + '4'::integer WHERE t1."number" = '1'::integer RETURNING (SELECT row_to_json(w.*)::text FROM (SELECT t1."label" AS "label") w), json_build_array(t1."number")::text
+
+-- update that leaves the key as it is
+UPDATE "slot" t1 SET "day" = t1."day" WHERE t1."day" = $1::date AND t1."at" = $2::timestamp with time zone AND t1."price" = $3::double precision AND t1."number" = $4::bigint RETURNING (SELECT row_to_json(w.*)::text FROM (SELECT t1."price" AS "price") w), json_build_array(t1."day", to_char(t1."at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), t1."price", t1."number"::text)::text
+
+-- update that moves the key of no row
+UPDATE "ticket" t1 SET "number" = t1."number" + '1'::integer WHERE t1."number" = '9'::integer RETURNING (SELECT row_to_json(w.*)::text FROM (SELECT t1."label" AS "label") w), json_build_array(t1."number")::text
+
+-- update that moves times and numbers of the key
+UPDATE "slot" t1 SET "day" = (t1."day" + make_interval(months => coalesce('1'::integer, 0)))::date, "at" = ((t1."at" AT TIME ZONE 'UTC') - make_interval(hours => coalesce('13'::integer, 0))) AT TIME ZONE 'UTC', "price" = t1."price" + '0.25'::double precision, "number" = t1."number" + $1::bigint, "note" = 'moved'::text WHERE t1."day" = $2::date AND t1."at" = $3::timestamp with time zone AND t1."price" = $4::double precision AND t1."number" = $5::bigint RETURNING (SELECT row_to_json(w.*)::text FROM (SELECT t1."note" AS "note", t1."day" AS "day") w), json_build_array(t1."day", to_char(t1."at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), t1."price", t1."number"::text)::text
+
+-- update that takes from the key by a variable
+UPDATE "ticket" t1 SET "number" = t1."number" - $1::integer WHERE t1."number" = $2::integer RETURNING (SELECT row_to_json(w.*)::text FROM (SELECT t1."label" AS "label") w), json_build_array(t1."number")::text
+
 -- update times
 WITH w AS (UPDATE "movie" t1 SET "premiere" = (t1."premiere" - make_interval(days => coalesce('1'::integer, 0), years => coalesce($1::integer, 0)))::date, "created_at" = ((t1."created_at" AT TIME ZONE 'UTC') + make_interval(months => coalesce('1'::integer, 0), mins => coalesce('30'::integer, 0), secs => (coalesce('1'::integer, 0) + coalesce('500'::integer, 0) / 1000.0)::double precision)) AT TIME ZONE 'UTC' WHERE t1."id" = 'a0000000000040008000000000000001'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+
+-- update whose data moves a part of the key
+WITH w AS (UPDATE "ticket" t1 SET "label" = 'two'::text WHERE t1."number" = '1'::integer RETURNING t1."label" AS "label") SELECT row_to_json(w.*)::text FROM w
+UPDATE "slot" t1 SET "day" = (t1."day" + make_interval(years => coalesce($1::integer, 0)))::date, "number" = $2::bigint WHERE t1."day" = $3::date AND t1."at" = $4::timestamp with time zone AND t1."price" = $5::double precision AND t1."number" = $6::bigint RETURNING (SELECT row_to_json(w.*)::text FROM (SELECT t1."number"::text AS "number") w), json_build_array(t1."day", to_char(t1."at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), t1."price", t1."number"::text)::text
 
 -- update with changes
 WITH w AS (UPDATE "movie" t1 SET "release_year" = t1."release_year" + $1::integer, "rating" = t1."rating" + '0.5'::double precision, "views" = t1."views" - '3'::bigint, "tags" = coalesce(t1."tags", '{}') || ARRAY(SELECT e FROM unnest('{"rain","new"}'::text[]) WITH ORDINALITY AS u(e, o) WHERE e <> ALL (coalesce(t1."tags", '{}')) ORDER BY o) WHERE t1."id" = 'a0000000000040008000000000000001'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
