@@ -41,7 +41,10 @@ package struct PostgresConfiguration: Sendable {
     package var reconnectBackoffMaxMs = 2_000
 
     /// Set on every connection and again after each session; `statement_timeout` and the like are added to it.
-    package var sessionSettings: [String: String] = ["TimeZone": "UTC", "DateStyle": "ISO, MDY"]
+    ///
+    /// Statements here take milliseconds. Postgres estimates those for many live queries, and those that ask the catalog,
+    /// so high that it would compile them at each run, for up to seconds.
+    package var sessionSettings: [String: String] = ["TimeZone": "UTC", "DateStyle": "ISO, MDY", "jit": "off"]
     /// Seen in `pg_stat_activity`, followed by the connection's role.
     package var applicationName = "freshet"
 

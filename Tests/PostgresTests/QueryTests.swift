@@ -27,6 +27,7 @@ extension OneServer {
                 #expect(try await pool.query("SELECT 1 WHERE false").rows.isEmpty)
                 #expect(try await pool.query("").rows.isEmpty)
                 #expect(try await pool.query("SHOW timezone").rows[0].string(0) == "UTC")
+                #expect(try await pool.query("SHOW jit").rows[0].string(0) == "off")
             }
         }
 

@@ -67,6 +67,7 @@ extension OneServer {
                     #expect(try await session.execute("SHOW work_mem").rows[0].string(0) != "123kB")
                     #expect(try await session.execute("SELECT to_regclass('s_temp')").rows[0].isNull(0))
                     #expect(try await session.execute("SHOW timezone").rows[0].string(0) == "UTC")
+                    #expect(try await session.execute("SHOW jit").rows[0].string(0) == "off")
                     #expect(try await session.execute("SELECT count(*) FROM s_left").rows[0].int(0) == 0)
                     let locks = try await session.execute(
                         "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 7")

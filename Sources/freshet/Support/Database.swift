@@ -33,9 +33,9 @@ struct Database: Sendable {
     }
 
     /// As long as an index of a large table takes, or counting its rows; what is cut off half-way would be cut off the
-    /// next time, too. What asks the catalog is short, and Postgres would compile it first, for seconds.
+    /// next time, too.
     private static func allowLongSteps(_ session: PostgresSession) async throws {
-        try await session.script("SET statement_timeout = \(stepTimeoutMs); SET jit = off")
+        try await session.script("SET statement_timeout = \(stepTimeoutMs)")
     }
 
     private static func losses(of plan: MigrationPlan, _ session: PostgresSession) async throws -> [String] {

@@ -22,7 +22,6 @@ enum IndexBuilds {
                 let rows = try await session.execute(Statement(build.stateSQL(model: model))).rows
                 return try IndexState(parsing: rows.first?.string(0) ?? "")
             }
-            try await session.script("SET jit = off")
             try await session.begin()
             try await session.script(build.modelSQL)
             let model = try await session.execute(Statement(build.modelDefinitionSQL)).rows.first?.string(0) ?? ""
