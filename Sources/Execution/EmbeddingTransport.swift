@@ -14,6 +14,7 @@ extension Optional where Wrapped == any EmbeddingTransport {
     /// The vectors for one run.
     /// - Throws: why there is not every one of them.
     func embeddings(for operation: StoredOperation, _ variables: JSONObject) async throws(RequestError) -> Embeddings {
+        guard operation.hasEmbeddings else { return .none }
         let texts = try operation.embeddingTexts(variables: variables)
         let embeddings = await embeddings(of: texts)
         for text in texts { _ = try embeddings.vector(of: text) }

@@ -134,7 +134,11 @@ struct PartyLimitTests {
         try await Cluster.with { cluster in
             let node = try await cluster.start(
                 roles: "api,worker,gateway,admin",
-                settings: ["auth.mode=hs256", "auth.hs256Secret=\(Self.secret)", "\(setting)=2"])
+                settings: [
+                    "auth.mode=hs256", "auth.hs256Secret=\(Self.secret)", "\(setting)=2",
+                    // Nothing but the end of the lock ends a mutation, however slow the machine is.
+                    "postgres.statementTimeoutMs=120000",
+                ])
             let movies = try JSONParser.parse(try await API.get(node.address, "TopRatedMovies", [:]).body)
             let change: JSONObject = [
                 "id": try #require(movies["data"]?["movies"]?[0]?["id"]), "genre": "Drama", "description": "lost",
