@@ -36,6 +36,7 @@ extension StoredOperation {
         return QueryRules(
             triggers: triggers, lookupKeys: self.lookupKeys(variables: query.variables, auth: auth),
             everyMs: refresh.everyMs.map(Int64.init),
-            request: RefreshRules.requestValue(variables: query.variables, projectedAuth: query.auth))
+            request: RefreshRules.requestValue(variables: query.variables, projectedAuth: query.auth),
+            asksOtherServers: hasRemoteFields || hasEmbeddings)
     }
 }

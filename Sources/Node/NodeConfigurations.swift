@@ -83,6 +83,7 @@ extension ServiceNode {
         worker.refresh.pacedStatementsMax = settings.worker.pacedStatementsMax
         worker.refresh.historyMax = settings.worker.historyMax
         worker.refresh.historyBytesMax = settings.worker.historyBytesMax
+        worker.refresh.remoteRunsMax = settings.worker.remoteRunsMax
         worker.refresh.replayMax = settings.worker.replayMax
         worker.lease.ttlMs = Int64(settings.cluster.leaseTtlMs)
         worker.lease.renewMs = Int64(settings.cluster.leaseRenewMs)

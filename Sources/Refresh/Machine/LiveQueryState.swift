@@ -51,6 +51,7 @@ struct LiveQueryState: Sendable {
     let query: LiveQuery
     let shard: ShardID
     let everyMs: Int64?
+    let lane: RunLane.Name
     var subscribers: [NodeID: Subscriber] = [:]
     var phase = Phase.idle
     var cause: Cause?
@@ -71,10 +72,11 @@ struct LiveQueryState: Sendable {
     var retryDueMs: Int64?
     var runs: UInt64 = 0
 
-    init(query: LiveQuery, shard: ShardID, everyMs: Int64?) {
+    init(query: LiveQuery, shard: ShardID, everyMs: Int64?, lane: RunLane.Name) {
         self.query = query
         self.shard = shard
         self.everyMs = everyMs
+        self.lane = lane
     }
 
     /// What the gateway holds, if that is the result as of all events that are applied.

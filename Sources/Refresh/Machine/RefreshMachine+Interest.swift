@@ -117,7 +117,9 @@ extension RefreshMachine {
         let slot = takeSlot()
         slots[slotKey] = slot
         shards[shard]?.slots.insert(slot)
-        var state = LiveQueryState(query: query, shard: shard, everyMs: queryRules.everyMs)
+        var state = LiveQueryState(
+            query: query, shard: shard, everyMs: queryRules.everyMs,
+            lane: queryRules.asksOtherServers ? .remote : .local)
         state.subscribers[gateway] = subscriber
         shards[shard]?.interest.insert(query.key, of: gateway)
         states[slot] = state

@@ -3,8 +3,8 @@ package import LiveModel
 /// What operators see.
 extension RefreshMachine {
     package var liveQueryCount: Int { states.count }
-    package var runsInFlightCount: Int { runsInFlight }
-    package var dueCount: Int { due.count }
+    package var runsInFlightCount: Int { lanes.reduce(0) { $0 + $1.runsInFlight } }
+    package var dueCount: Int { lanes.reduce(0) { $0 + $1.due.count } }
     package var ownedShards: [ShardID] { shards.keys.sorted() }
     package var conditionErrorCounts: [Trigger.ID: UInt64] { conditionErrors }
 

@@ -3,8 +3,13 @@ package import LiveModel
 /// Runs and their outcomes: at most one in flight for a live query, many in one statement.
 extension RefreshMachine {
     mutating func dispatch(nowMs: Int64) -> [RefreshAction] {
+        RunLane.Name.allCases.flatMap { dispatch($0, nowMs: nowMs) }
+    }
+
+    private mutating func dispatch(_ name: RunLane.Name, nowMs: Int64) -> [RefreshAction] {
+        let lane = name.rawValue
         var actions: [RefreshAction] = []
-        while runsInFlight < settings.runsMax, let (turn, isPaced) = nextTurn(nowMs: nowMs) {
+        while lanes[lane].runsInFlight < lanes[lane].runsMax, let (turn, isPaced) = nextTurn(in: name, nowMs: nowMs) {
             nextBatch += 1
             var items: [RunBatch.Item] = []
             for slot in turn.slots {
@@ -26,35 +31,39 @@ extension RefreshMachine {
                         position: position, traceID: state.cause?.traceID ?? ""))
             }
             if items.isEmpty { continue }
-            runsInFlight += 1
+            lanes[lane].runsInFlight += 1
             if isPaced {
                 pace.take(items.count)
-                pacedBatches.insert(nextBatch)
+                lanes[lane].pacedBatches.insert(nextBatch)
             }
             actions.append(
                 .run(
                     RunBatch(
-                        id: nextBatch, operation: turn.group.operation, version: turn.group.version, items: items)))
+                        id: nextBatch, operation: turn.group.operation, version: turn.group.version, items: items,
+                        lane: name)))
         }
         return actions
     }
 
     /// What has a cause goes first, but one statement may always be of those that have none: they must come to an end.
-    mutating func nextTurn(
-        nowMs: Int64
+    private mutating func nextTurn(
+        in name: RunLane.Name, nowMs: Int64
     ) -> (turn: (group: DueQueue.Group, slots: [Int32]), isPaced: Bool)? {
-        let allowed =
-            paced.count > 0 && pacedBatches.count < settings.pacedStatementsMax ? pace.available(nowMs: nowMs) : 0
-        let pacedFirst = allowed > 0 && pacedBatches.isEmpty
-        if !pacedFirst, let turn = due.next(limit: settings.batchMax) { return (turn, false) }
-        if allowed > 0, let turn = paced.next(limit: min(allowed, settings.batchMax)) { return (turn, true) }
-        return due.next(limit: settings.batchMax).map { ($0, false) }
+        let lane = name.rawValue
+        let mayRunPaced = lanes[lane].mayRunPaced(statementsMax: settings.pacedStatementsMax)
+        let allowed = mayRunPaced ? pace.available(nowMs: nowMs) : 0
+        let pacedFirst = allowed > 0 && lanes[lane].pacedBatches.isEmpty
+        if !pacedFirst, let turn = lanes[lane].due.next(limit: settings.batchMax) { return (turn, false) }
+        if allowed > 0, let turn = lanes[lane].paced.next(limit: min(allowed, settings.batchMax)) {
+            return (turn, true)
+        }
+        return lanes[lane].due.next(limit: settings.batchMax).map { ($0, false) }
     }
 
     /// A batch ended. `outcomes` are in the order of its items.
     package mutating func runFinished(_ batch: RunBatch, _ outcomes: [RunOutcome], nowMs: Int64) -> [RefreshAction] {
-        runsInFlight -= 1
-        pacedBatches.remove(batch.id)
+        lanes[batch.lane.rawValue].runsInFlight -= 1
+        lanes[batch.lane.rawValue].pacedBatches.remove(batch.id)
         var actions: [RefreshAction] = []
         for (item, outcome) in zip(batch.items, outcomes) {
             guard let state = states[item.slot], case .running(batch.id, let again) = state.phase else { continue }

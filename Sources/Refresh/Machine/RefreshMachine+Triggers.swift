@@ -43,21 +43,24 @@ extension RefreshMachine {
     }
 
     mutating func enqueue(_ slot: Int32) {
-        guard let query = states[slot]?.query else { return }
+        guard let state = states[slot] else { return }
         enter(.queued, slot)
-        due.append(slot, to: .init(operation: query.operation, version: query.version))
+        lanes[state.lane.rawValue].due.append(
+            slot, to: .init(operation: state.query.operation, version: state.query.version))
     }
 
     mutating func enqueuePaced(_ slot: Int32) {
         guard let state = states[slot] else { return }
         // Those that an event took out of turn still stand there.
-        if paced.count > 2 * states.count + Self.leftoversMax {
+        let lane = state.lane.rawValue
+        if lanes[lane].paced.count > 2 * states.count + Self.leftoversMax {
             let living = states
-            paced.keep { if case .paced = living[$0]?.phase { true } else { false } }
+            lanes[lane].paced.keep { if case .paced = living[$0]?.phase { true } else { false } }
         }
         enter(.paced, slot)
         shards[state.shard]?.takeOver.rerun += 1
-        paced.append(slot, to: .init(operation: state.query.operation, version: state.query.version))
+        lanes[lane].paced.append(
+            slot, to: .init(operation: state.query.operation, version: state.query.version))
     }
 
     mutating func wait(_ slot: Int32, untilMs: Int64) {
@@ -74,8 +77,9 @@ extension RefreshMachine {
 
     /// When `timeReached` should be called next; nil when nothing waits for a time.
     package var nextDeadlineMs: Int64? {
-        let mayRunPaced =
-            paced.count > 0 && runsInFlight < settings.runsMax && pacedBatches.count < settings.pacedStatementsMax
+        let mayRunPaced = lanes.contains {
+            $0.runsInFlight < $0.runsMax && $0.mayRunPaced(statementsMax: settings.pacedStatementsMax)
+        }
         return [timers.earliestMs, replayStartsMs.values.min(), mayRunPaced ? pace.nextMs : nil].compactMap { $0 }.min()
     }
 

@@ -20,10 +20,9 @@ package struct RefreshMachine: Sendable {
     var states: [Int32: LiveQueryState] = [:]
     /// A live query may stand at two shards of one worker while its operation's splits change.
     var slots: [SlotKey: Int32] = [:]
-    var due = DueQueue()
-    var paced = DueQueue()
+    /// By `RunLane.Name`.
+    var lanes: [RunLane]
     var pace: Pace
-    var pacedBatches: Set<UInt64> = []
     /// Of shards that are gone, too.
     var formerTakeOver = TakeOverCounts()
     var timers = TimerHeap()
@@ -32,7 +31,6 @@ package struct RefreshMachine: Sendable {
     var lastReplay: UInt64 = 0
     var nextSlot: Int32 = 0
     var nextBatch: UInt64 = 0
-    var runsInFlight = 0
     var conditionErrors: [Trigger.ID: UInt64] = [:]
     /// Gateways with interest that the last node list did not name.
     var unlistedGateways: Set<NodeID> = []
@@ -49,6 +47,12 @@ package struct RefreshMachine: Sendable {
     package init(settings: RefreshSettings, rules: @escaping RulesProvider) {
         self.settings = settings
         self.rules = rules
+        lanes = RunLane.Name.allCases.map { name in
+            switch name {
+            case .local: RunLane(runsMax: settings.runsMax)
+            case .remote: RunLane(runsMax: settings.remoteRunsMax)
+            }
+        }
         self.pace = Pace(
             perSecond: settings.pacedRunsPerSecond, burst: min(settings.batchMax, settings.pacedRunsPerSecond))
     }
@@ -101,8 +105,11 @@ package struct RefreshMachine: Sendable {
         // What stands in the queue and the heap for live queries that are gone goes when it outnumbers the living:
         // else comings and goings would fill them while runs are stuck or intervals are long.
         let living = states
-        if due.count > living.count + Self.leftoversMax { due.keep { living[$0] != nil } }
-        if paced.count > living.count + Self.leftoversMax { paced.keep { living[$0] != nil } }
+        let countMax = living.count + Self.leftoversMax
+        for lane in lanes.indices {
+            if lanes[lane].due.count > countMax { lanes[lane].due.keep { living[$0] != nil } }
+            if lanes[lane].paced.count > countMax { lanes[lane].paced.keep { living[$0] != nil } }
+        }
         if timers.count > 3 * living.count + Self.leftoversMax { timers.keep { living[$0] != nil } }
     }
 

@@ -4,11 +4,13 @@ package struct RefreshSettings: Sendable {
     package var coalesceGapMs: Int64 = 20
     /// Statements in flight at once.
     package var runsMax = 8
+    /// Besides those: runs in flight that wait for custom resolvers or the embedding server.
+    package var remoteRunsMax = 4
     /// Live queries in one multiplexed statement.
     package var batchMax = 256
     /// Runs per second that no event and no new subscriber caused: after a take-over, a move or a loss of events.
     package var pacedRunsPerSecond = 5_000
-    /// Statements of such runs in flight at once.
+    /// Statements of such runs in flight at once, of those that wait for other servers and of all others.
     package var pacedStatementsMax = 2
     /// Live queries of this worker; further announcements are refused.
     package var liveQueriesMax = 1_000_000

@@ -11,12 +11,17 @@ package struct QueryRules: Sendable {
     package var everyMs: Int64?
     /// CEL's `request`: `{variables, auth}`.
     package var request: Value
+    /// A run waits for custom resolvers or the embedding server.
+    package var asksOtherServers: Bool
 
-    package init(triggers: [Trigger], lookupKeys: [EntityKey], everyMs: Int64?, request: Value) {
+    package init(
+        triggers: [Trigger], lookupKeys: [EntityKey], everyMs: Int64?, request: Value, asksOtherServers: Bool = false
+    ) {
         self.triggers = triggers
         self.lookupKeys = lookupKeys
         self.everyMs = everyMs
         self.request = request
+        self.asksOtherServers = asksOtherServers
     }
 }
 

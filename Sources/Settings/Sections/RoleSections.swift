@@ -3,6 +3,7 @@ extension Settings {
     package struct Worker: Sendable, Hashable {
         package var coalesceGapMs: Int
         package var runsMax: Int
+        package var remoteRunsMax: Int
         package var batchMax: Int
         package var liveQueriesMax: Int
         package var checkpointMs: Int
@@ -16,6 +17,7 @@ extension Settings {
         init(_ values: SettingValues) {
             coalesceGapMs = values.int("worker.coalesceGapMs")
             runsMax = values.int("worker.runsMax")
+            remoteRunsMax = values.int("worker.remoteRunsMax")
             batchMax = values.int("worker.batchMax")
             liveQueriesMax = values.int("worker.liveQueriesMax")
             checkpointMs = values.int("worker.checkpointMs")

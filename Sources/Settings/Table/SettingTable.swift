@@ -155,6 +155,9 @@ extension SettingTable {
     private static let worker: [SettingKey] = [
         .duration("worker.coalesceGapMs", 20, in: 0...minute, "Least gap between two runs of one live query."),
         .int("worker.runsMax", 8, in: 1...1024, "Statements in flight for re-runs."),
+        .int(
+            "worker.remoteRunsMax", 4, in: 1...1024,
+            "Besides those: runs in flight of queries that wait for custom resolvers or the embedding server."),
         .int("worker.batchMax", 256, in: 1...10_000, "Live queries in one multiplexed statement."),
         .int("worker.liveQueriesMax", 1_000_000, in: 1...100_000_000, "Live queries on this node; more are refused."),
         .duration("worker.checkpointMs", 1000, in: 10...10 * minute, "Interval at which stream positions are stored."),
@@ -162,7 +165,9 @@ extension SettingTable {
         .int(
             "worker.pacedRunsPerSecond", 5000, in: 1...10_000_000,
             "Re-runs per second that no event caused: after a take-over, a move or a loss of events."),
-        .int("worker.pacedStatementsMax", 2, in: 1...1024, "Statements in flight for such re-runs."),
+        .int(
+            "worker.pacedStatementsMax", 2, in: 1...1024,
+            "Statements in flight for such re-runs, apart for those that count for remoteRunsMax."),
         .int(
             "worker.historyMax", 1024, in: 1...100_000,
             "Events of each shard that are remembered, to judge whether what a gateway holds is still the result."),

@@ -1,7 +1,8 @@
 import JSON
 import LiveModel
-import Refresh
 import Testing
+
+@testable import Refresh
 
 /// Runs that fail, shards that go, and what is left afterwards.
 @Suite struct FailureTests {
@@ -126,7 +127,11 @@ import Testing
         #expect(bench.machine.shardReports.map(\.liveQueries) == [0])
         bench.machine.shardLost(Bench.shard)
         // Counts of errors are per rule, not per live query: they stay.
-        #expect(leftovers(in: bench.machine, except: ["conditionErrors"]).isEmpty)
+        #expect(leftovers(in: bench.machine, except: ["conditionErrors", "lanes"]).isEmpty)
+        for lane in bench.machine.lanes {
+            #expect(leftovers(in: lane).isEmpty)
+            #expect(leftovers(in: lane.due).isEmpty && leftovers(in: lane.paced).isEmpty)
+        }
     }
 
     @Test func comingAndGoingDoesNotFillQueueOrTimersWhileRunsAreStuck() throws {
