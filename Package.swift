@@ -90,7 +90,8 @@ let package = Package(
             "Resolvers",
             [
                 "Catalog", "Embedder", "Execution", "LiveModel", nio, nioPosix, nioHTTP,
-                .product(name: "AsyncHTTPClient", package: "async-http-client"), logging, metrics,
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"), logging, metrics,
             ]),
         module("Deployments", ["Catalog", "Execution", "LiveModel", "Postgres", logging, metrics]),
         module(
@@ -217,6 +218,9 @@ let package = Package(
             exclude: ["Golden"]),
         tests("RefreshTests", ["CEL", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
         tests("EmbedderTests", ["Catalog", "Embedder", "JSON", "LiveModel", "SeededRandom", "TestSupport"]),
+        tests(
+            "ResolversTests",
+            ["Catalog", "Embedder", "LiveModel", "Resolvers", nio, nioPosix, logging]),
         tests("ExplanationTests", ["Catalog", "Explanation", "JSON", "LiveModel"]),
         tests("ShardingTests", ["JSON", "LiveModel", "Sharding"]),
         tests("SessionsTests", ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions", "TestSupport"]),

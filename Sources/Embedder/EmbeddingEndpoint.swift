@@ -33,6 +33,8 @@ package struct EmbeddingEndpoint: Sendable {
         case outcomes([Embeddings.Outcome])
         /// One of the texts may be to blame.
         case refused(RequestError)
+        /// There was none in time.
+        case late
         case failed(RequestError)
     }
 
@@ -72,8 +74,11 @@ package struct EmbeddingEndpoint: Sendable {
     /// - Parameter status: of HTTP.
     package func answer(to request: EmbeddingRequest, status: Int, body: [UInt8]) -> Answer {
         let json = try? JSONParser.parse(body, limits: JSONLimits(bytesMax: body.count))
-        guard status == 200 else { return Self.refusal(of: request, status, json) }
-        guard let json else { return .failed(request.failure("answered with something that is not JSON")) }
+        guard status == 200 else { return refusal(of: request, status, json) }
+        // A proxy's page, half an answer: that will pass.
+        guard let json else {
+            return .failed(request.failure("answered with something that is not JSON", code: .unavailable))
+        }
         let lists: [JSONValue]
         switch format {
         case .openai:
@@ -124,24 +129,21 @@ package struct EmbeddingEndpoint: Sendable {
         return .success(EmbeddingVector(numbers))
     }
 
-    private static func refusal(of request: EmbeddingRequest, _ status: Int, _ json: JSONValue?) -> Answer {
-        let said = json.flatMap(message).map { String($0.prefix(500)) }
-        let code: ErrorCode =
-            switch status {
-            case 429: .limitExceeded
-            case 408, 502, 503, 504: .unavailable
-            default: .resolverFailed
-            }
-        var error = request.failure("answered with HTTP status \(status)", code: code)
-        // What is said of the request is for who sent it: of several texts each comes alone at last. All else, such as a
-        // token that is refused, is for the log.
-        let isAboutTheText = [400, 413, 422].contains(status)
-        if let said, status == 404 || (isAboutTheText && request.texts.count == 1) {
-            error.message += ": \(said)"
-        } else {
-            error.cause = said
+    private func refusal(of request: EmbeddingRequest, _ status: Int, _ json: JSONValue?) -> Answer {
+        // Not for clients: servers name hosts, projects and keys, and the texts of others.
+        var said = json.flatMap(Self.message).map { ": \($0.prefix(500))" } ?? ""
+        // Nor is the token for the log.
+        if let token { said = said.replacing(token, with: "…") }
+        let cause = "HTTP status \(status)\(said)"
+        return switch status {
+        case 400, 413, 422: .refused(request.failure("refused the text", cause: cause))
+        case 404: .failed(request.failure("does not know the model", cause: cause))
+        case 429: .failed(request.failure("is asked too often", code: .limitExceeded, cause: cause))
+        // A token that is refused is the operator's to mend, as a server that is ill: who follows keeps the result.
+        case 401, 403, 408, 500...599:
+            .failed(request.failure("answered with HTTP status \(status)", code: .unavailable, cause: cause))
+        default: .failed(request.failure("answered with HTTP status \(status)", cause: cause))
         }
-        return isAboutTheText ? .refused(error) : .failed(error)
     }
 
     /// `{error: {message}}`, `{error: "…"}`, `{message}`, `{detail: "…"}`.

@@ -105,7 +105,9 @@ package final class QueryExecutor: Sendable {
         } catch {
             // Nothing is changed by reading: it can be asked again.
             guard error.code == .outcomeUnknown else { throw error }
-            throw RequestError(.unavailable, error.message, path: error.path)
+            var unavailable = RequestError(.unavailable, error.message, path: error.path)
+            unavailable.cause = error.cause
+            throw unavailable
         }
         let body = StoredOperation.merge(result.answer.body, values)
         return Result(body: body, digest: Digest(of: body))

@@ -52,15 +52,21 @@ extension ServiceNode {
         }
     }
 
+    /// To custom resolvers and the embedding server.
+    var connectionsPerHostMax: Int { max(32, settings.embeddings.inFlightMax) }
+
     var embeddingSettings: EmbeddingSettings {
         var embeddings = EmbeddingSettings()
         embeddings.inFlightMax = settings.embeddings.inFlightMax
+        embeddings.waitersMax = settings.embeddings.waitersMax
         embeddings.waitingTextsMax = settings.embeddings.waitingTextsMax
+        embeddings.waitingBytesMax = settings.embeddings.waitingBytesMax
         embeddings.timeoutMs = Int64(settings.embeddings.timeoutMs)
         embeddings.answerBytesMax = settings.embeddings.answerBytesMax
         embeddings.textsPerRequestMax = settings.embeddings.textsPerRequestMax
         embeddings.textBytesMax = settings.embeddings.textBytesMax
         embeddings.cacheEntriesMax = settings.embeddings.cacheEntriesMax
+        embeddings.cacheBytesMax = settings.embeddings.cacheBytesMax
         return embeddings
     }
 
@@ -77,13 +83,13 @@ extension ServiceNode {
         var worker = FanoutWorker.Settings()
         worker.refresh.coalesceGapMs = Int64(settings.worker.coalesceGapMs)
         worker.refresh.runsMax = settings.worker.runsMax
+        worker.refresh.remoteRunsMax = settings.worker.remoteRunsMax
         worker.refresh.batchMax = settings.worker.batchMax
         worker.refresh.liveQueriesMax = settings.worker.liveQueriesMax
         worker.refresh.pacedRunsPerSecond = settings.worker.pacedRunsPerSecond
         worker.refresh.pacedStatementsMax = settings.worker.pacedStatementsMax
         worker.refresh.historyMax = settings.worker.historyMax
         worker.refresh.historyBytesMax = settings.worker.historyBytesMax
-        worker.refresh.remoteRunsMax = settings.worker.remoteRunsMax
         worker.refresh.replayMax = settings.worker.replayMax
         worker.lease.ttlMs = Int64(settings.cluster.leaseTtlMs)
         worker.lease.renewMs = Int64(settings.cluster.leaseRenewMs)

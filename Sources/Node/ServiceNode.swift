@@ -153,7 +153,7 @@ package final class ServiceNode: Sendable {
         let loops = settings.http.eventLoops > 0 ? settings.http.eventLoops : System.coreCount
         let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
         let replicas = openReplicas(pool)
-        let sender = HTTPSender(group: group)
+        let sender = HTTPSender(group: group, connectionsPerHostMax: connectionsPerHostMax)
         let resolvers = HTTPResolvers(resolverSettings, sender: sender)
         let embeddings = embeddingEndpoint.map { HTTPEmbeddings($0, embeddingSettings, sender: sender, logger: logger) }
         let queries = QueryExecutor(

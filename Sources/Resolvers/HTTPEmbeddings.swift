@@ -7,18 +7,32 @@ internal import Metrics
 internal import NIOCore
 internal import Synchronization
 
-/// Asks the embedding server for what `EmbeddingDesk` decides. `freshet_embedding_requests_total` counts by outcome.
+/// Asks the embedding server for what `EmbeddingDesk` decides.
+///
+/// | metric | is |
+/// | --- | --- |
+/// | `freshet_embedding_requests_total` | requests by `outcome`: answered, refused, late, failed |
+/// | `freshet_embedding_texts_total` | texts that were wanted, by `cache`: hit, miss |
 package final class HTTPEmbeddings: EmbeddingTransport {
     private typealias Desk = EmbeddingDesk<CheckedContinuation<Embeddings, Never>>
 
     private let endpoint: EmbeddingEndpoint
     private let sender: HTTPSender
-    private let timeoutMs: Int
+    private let timeoutMs: Int64
     private let answerBytesMax: Int
     private let desk: Mutex<Desk>
     private let logger: Logger
-    /// Models whose last answer was an error. Bound: the models that operations name.
-    private let failing = Mutex<Set<String>>([])
+    private let told = Mutex(Told())
+    private let hits = Counter(label: "freshet_embedding_texts_total", dimensions: [("cache", "hit")])
+    private let misses = Counter(label: "freshet_embedding_texts_total", dimensions: [("cache", "miss")])
+
+    /// What the log has. Bound: the models that operations name, and the few messages there are.
+    private struct Told {
+        /// Of models whose last answer was an error: the messages since.
+        var failures: [String: Set<String>] = [:]
+        /// Models of which several texts were refused.
+        var refusing: Set<String> = []
+    }
 
     package init(
         _ endpoint: EmbeddingEndpoint, _ settings: EmbeddingSettings, sender: HTTPSender, logger: Logger
@@ -26,14 +40,21 @@ package final class HTTPEmbeddings: EmbeddingTransport {
         self.logger = logger
         self.endpoint = endpoint
         self.sender = sender
-        timeoutMs = Int(settings.timeoutMs)
+        timeoutMs = settings.timeoutMs
         answerBytesMax = settings.answerBytesMax
         desk = Mutex(Desk(settings))
     }
 
     package func embeddings(of texts: [EmbeddingText]) async -> Embeddings {
         await withCheckedContinuation { continuation in
-            perform(desk.withLock { $0.want(texts, by: continuation, nowMs: Self.nowMs()) })
+            let (actions, known, unknown) = desk.withLock { desk in
+                let before = desk.counts
+                let actions = desk.want(texts, by: continuation, nowMs: Self.nowMs())
+                return (actions, desk.counts.known - before.known, desk.counts.unknown - before.unknown)
+            }
+            hits.increment(by: known)
+            misses.increment(by: unknown)
+            perform(actions)
         }
     }
 
@@ -63,34 +84,59 @@ package final class HTTPEmbeddings: EmbeddingTransport {
         let outcome = await sender.post(
             HTTPSender.Request(
                 url: endpoint.uri(of: request), headers: headers, body: endpoint.body(of: request),
-                timeoutMs: timeoutMs, answerBytesMax: answerBytesMax))
+                timeoutMs: Int(request.timeoutMs), answerBytesMax: answerBytesMax))
         return switch outcome {
         case .success(let answer): endpoint.answer(to: request, status: answer.status, body: answer.body)
-        case .failure(.late): .failed(request.failure("did not answer in \(timeoutMs) ms", code: .timeout))
-        case .failure(.answerTooLarge): .failed(request.failure("answered with more than \(answerBytesMax) bytes"))
-        case .failure(.unreachable): .failed(request.failure("cannot be reached", code: .unavailable))
+        case .failure(.late): .late
+        // That of fewer texts is smaller.
+        case .failure(.answerTooLarge): .refused(request.failure("answered with more than \(answerBytesMax) bytes"))
+        case .failure(.unreachable(let cause)):
+            .failed(request.failure("cannot be reached", code: .unavailable, cause: cause))
         // Nothing is changed by asking: it can be done again.
-        case .failure(.broken): .failed(request.failure("broke the connection off", code: .unavailable))
+        case .failure(.broken(let cause)):
+            .failed(request.failure("broke the connection off", code: .unavailable, cause: cause))
         case .failure(.stopped): .failed(request.failure("is not asked: the node stops", code: .unavailable))
         }
     }
 
-    /// Once when a model begins to fail, and once when it answers again.
+    /// Each fault of a model once, until it answers again; that it refuses several texts once.
     private func report(_ answer: EmbeddingEndpoint.Answer, to request: EmbeddingRequest) {
         let outcome: String
         switch answer {
         case .outcomes:
             outcome = "answered"
-            guard failing.withLock({ $0.remove(request.model) }) != nil else { break }
+            guard told.withLock({ $0.failures.removeValue(forKey: request.model) }) != nil else { break }
             logger.notice("the embedding server answers again", metadata: ["model": "\(request.model)"])
-        case .refused: outcome = "refused"
+        case .refused(let error):
+            outcome = "refused"
+            // Of one text: whoever sent it is told.
+            guard request.texts.count > 1, told.withLock({ $0.refusing.insert(request.model).inserted }) else { break }
+            logger.warning(
+                """
+                the embedding server refused several texts at once; they are asked for in halves. If that goes on, lower \
+                embeddings.textsPerRequestMax
+                """,
+                metadata: Self.metadata(of: error, ["texts": "\(request.texts.count)"]))
+        case .late:
+            outcome = "late"
+            tell(request, request.failure("did not answer in \(timeoutMs) ms"))
         case .failed(let error):
             outcome = "failed"
-            guard failing.withLock({ $0.insert(request.model).inserted }) else { break }
-            logger.warning(
-                "no vectors of texts", metadata: ["error": "\(error.message)", "cause": "\(error.cause ?? "")"])
+            tell(request, error)
         }
         Counter(label: "freshet_embedding_requests_total", dimensions: [("outcome", outcome)]).increment()
+    }
+
+    private func tell(_ request: EmbeddingRequest, _ error: RequestError) {
+        let isNew = told.withLock { $0.failures[request.model, default: []].insert(error.message).inserted }
+        if isNew { logger.warning("no vectors of texts", metadata: Self.metadata(of: error)) }
+    }
+
+    private static func metadata(of error: RequestError, _ more: Logger.Metadata = [:]) -> Logger.Metadata {
+        var metadata = more
+        metadata["error"] = "\(error.message)"
+        if let cause = error.cause { metadata["cause"] = "\(cause)" }
+        return metadata
     }
 
     private static func nowMs() -> Int64 { Int64(NIODeadline.now().uptimeNanoseconds / 1_000_000) }

@@ -39,8 +39,10 @@ package final class HTTPResolvers: ResolverTransport {
         case .failure(.late): throw call.failure("did not answer in \(call.endpoint.timeoutMs) ms", code: .timeout)
         case .failure(.answerTooLarge):
             throw call.failure("answered with more than \(settings.answerBytesMax) bytes")
-        case .failure(.unreachable): throw call.failure("cannot be reached", code: .unavailable)
-        case .failure(.broken): throw call.failure("broke the connection off", code: .outcomeUnknown)
+        case .failure(.unreachable(let cause)):
+            throw call.failure("cannot be reached", code: .unavailable, cause: cause)
+        case .failure(.broken(let cause)):
+            throw call.failure("broke the connection off", code: .outcomeUnknown, cause: cause)
         case .failure(.stopped): throw call.failure("is not asked: the node stops", code: .unavailable)
         }
     }

@@ -1,7 +1,9 @@
 internal import AsyncHTTPClient
+internal import Glibc
 internal import NIOCore
 internal import NIOHTTP1
 package import NIOPosix
+internal import NIOSSL
 internal import Synchronization
 
 /// Sends requests over HTTP and collects their answers. Connections are kept and shared, redirects are not followed, and
@@ -25,10 +27,10 @@ package final class HTTPSender: Sendable {
     enum Failure: Error {
         case late
         case answerTooLarge
-        /// Nothing was sent.
-        case unreachable
+        /// Nothing was sent. The cause holds nothing of the request.
+        case unreachable(cause: String)
         /// Something may have been sent.
-        case broken
+        case broken(cause: String)
         /// After `stop`; nothing was sent.
         case stopped
     }
@@ -41,10 +43,14 @@ package final class HTTPSender: Sendable {
 
     private let state = Mutex(State())
     private let group: MultiThreadedEventLoopGroup
+    private let connectionsPerHostMax: Int
 
-    /// - Parameter group: whose loops do the work; outlives this.
-    package init(group: MultiThreadedEventLoopGroup) {
+    /// - Parameters:
+    ///   - group: whose loops do the work; outlives this.
+    ///   - connectionsPerHostMax: of HTTP/1.1; further requests wait for one within their time-out.
+    package init(group: MultiThreadedEventLoopGroup, connectionsPerHostMax: Int) {
         self.group = group
+        self.connectionsPerHostMax = connectionsPerHostMax
     }
 
     /// Nil after `stop`.
@@ -52,15 +58,15 @@ package final class HTTPSender: Sendable {
         state.withLock { state in
             if let client = state.client { return client }
             if state.isStopped { return nil }
-            let client = Self.client(group)
+            let client = makeClient()
             state.client = client
             return client
         }
     }
 
-    private static func client(_ group: MultiThreadedEventLoopGroup) -> HTTPClient {
+    private func makeClient() -> HTTPClient {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 32
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connectionsPerHostMax
         configuration.connectionPool.retryConnectionEstablishment = false
         return HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
     }
@@ -103,21 +109,36 @@ package final class HTTPSender: Sendable {
             return .failure(.late)
         } catch is NIOTooManyBytesError {
             return .failure(.answerTooLarge)
-        } catch is NIOConnectionError {
-            return .failure(.unreachable)
-        } catch let error as HTTPClientError where isUnsent(error) {
-            return .failure(.unreachable)
+        } catch let error as HTTPClientError {
+            // Not its description: that of a header's value that cannot be sent holds the value, which may be a token.
+            let cause = error.shortDescription
+            return .failure(isUnsent(error) ? .unreachable(cause: cause) : .broken(cause: cause))
+        } catch let error where isUnsent(error) {
+            return .failure(.unreachable(cause: cause(of: error)))
         } catch {
-            return .failure(.broken)
+            return .failure(.broken(cause: cause(of: error)))
+        }
+    }
+
+    private static func cause(of error: any Error) -> String { String("\(error)".prefix(300)) }
+
+    /// Of a connection or of its TLS, before any request.
+    private static func isUnsent(_ error: any Error) -> Bool {
+        switch error {
+        case is NIOConnectionError, is NIOSSLExtraError, NIOSSLError.handshakeFailed: true
+        // Of an address in place of a name.
+        case let error as IOError: error.errnoCode == ECONNREFUSED
+        default: false
         }
     }
 
     /// Errors that come before anything of a request is sent.
     private static func isUnsent(_ error: HTTPClientError) -> Bool {
         let errors: [HTTPClientError] = [
-            .connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout, .emptyHost,
+            .connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout, .invalidURL, .emptyScheme, .emptyHost,
+            .unsupportedScheme(""), .invalidHeaderFieldNames([]), .invalidHeaderFieldValues([]),
         ]
-        return errors.contains(error)
+        return errors.contains { $0.shortDescription == error.shortDescription }
     }
 
     private static func isTimeout(_ error: HTTPClientError) -> Bool {

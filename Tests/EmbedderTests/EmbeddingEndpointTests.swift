@@ -13,7 +13,8 @@ import Testing
 
     private static func request(_ texts: String..., model: String = "gecko@003", size: Int? = 2) -> EmbeddingRequest {
         EmbeddingRequest(
-            id: 1, model: model, texts: texts.map { EmbeddingText(model: model, text: $0, size: size) })
+            id: 1, model: model, texts: texts.map { EmbeddingText(model: model, text: $0, size: size) },
+            timeoutMs: 10)
     }
 
     private func sent(_ endpoint: EmbeddingEndpoint, _ request: EmbeddingRequest) -> String {
@@ -51,6 +52,7 @@ import Testing
                 }
             }
         case .refused(let error): return ["refused", said(error)]
+        case .late: return ["late"]
         case .failed(let error): return ["failed", said(error)]
         }
     }
@@ -110,30 +112,50 @@ import Testing
             ])
     }
 
-    private static let prefix = #"the embedding server for "gecko@003" answered with"#
+    private static let server = #"the embedding server for "gecko@003""#
 
+    /// Of what the server says nothing is for clients: it names hosts, projects, keys, or the text of somebody else.
     @Test(arguments: [
-        (200, "<html>", "failed RESOLVER_FAILED \(prefix) something that is not JSON"),
-        (404, #"{"error":{"message":"no model"}}"#, "failed RESOLVER_FAILED \(prefix) HTTP status 404: no model"),
-        (400, #"{"error":"too long","code":1}"#, "refused RESOLVER_FAILED \(prefix) HTTP status 400: too long"),
-        (413, #"{"message":"too large"}"#, "refused RESOLVER_FAILED \(prefix) HTTP status 413: too large"),
-        (422, #"{"detail":"empty"}"#, "refused RESOLVER_FAILED \(prefix) HTTP status 422: empty"),
-        // What is for the operator alone.
-        (401, #"{"error":{"message":"bad key"}}"#, "failed RESOLVER_FAILED \(prefix) HTTP status 401 (bad key)"),
-        (500, "oops", "failed RESOLVER_FAILED \(prefix) HTTP status 500"),
-        (302, "", "failed RESOLVER_FAILED \(prefix) HTTP status 302"),
-        (429, "{}", "failed LIMIT_EXCEEDED \(prefix) HTTP status 429"),
-        (503, #"{"error":"loading"}"#, "failed UNAVAILABLE \(prefix) HTTP status 503 (loading)"),
-        (504, "", "failed UNAVAILABLE \(prefix) HTTP status 504"),
+        (200, "<html>", "failed UNAVAILABLE \(server) answered with something that is not JSON"),
+        (
+            404, #"{"error":{"message":"no model"}}"#,
+            "failed RESOLVER_FAILED \(server) does not know the model (HTTP status 404: no model)"
+        ),
+        (
+            400, #"{"error":"too long","code":1}"#,
+            "refused RESOLVER_FAILED \(server) refused the text (HTTP status 400: too long)"
+        ),
+        (
+            413, #"{"message":"too large"}"#,
+            "refused RESOLVER_FAILED \(server) refused the text (HTTP status 413: too large)"
+        ),
+        (422, #"{"detail":"empty"}"#, "refused RESOLVER_FAILED \(server) refused the text (HTTP status 422: empty)"),
+        (400, "no", "refused RESOLVER_FAILED \(server) refused the text (HTTP status 400)"),
+        // An operator's to mend: who follows keeps the result until then.
+        (
+            401, #"{"error":{"message":"bad key"}}"#,
+            "failed UNAVAILABLE \(server) answered with HTTP status 401 (HTTP status 401: bad key)"
+        ),
+        (403, "", "failed UNAVAILABLE \(server) answered with HTTP status 403 (HTTP status 403)"),
+        (408, "", "failed UNAVAILABLE \(server) answered with HTTP status 408 (HTTP status 408)"),
+        (500, "oops", "failed UNAVAILABLE \(server) answered with HTTP status 500 (HTTP status 500)"),
+        (302, "", "failed RESOLVER_FAILED \(server) answered with HTTP status 302 (HTTP status 302)"),
+        (429, "{}", "failed LIMIT_EXCEEDED \(server) is asked too often (HTTP status 429)"),
+        (
+            503, #"{"error":"loading"}"#,
+            "failed UNAVAILABLE \(server) answered with HTTP status 503 (HTTP status 503: loading)"
+        ),
+        (529, "", "failed UNAVAILABLE \(server) answered with HTTP status 529 (HTTP status 529)"),
     ])
     func refusals(_ status: Int, _ body: String, _ expected: String) {
         #expect(read(Self.openai, Self.request("a"), status: status, body).joined(separator: " ") == expected)
     }
 
-    /// It may repeat the text of somebody else.
-    @Test func whatIsSaidOfSeveralTextsIsForTheLog() {
+    @Test func theTokenIsNotInTheCause() {
+        let endpoint = EmbeddingEndpoint(url: "http://a", format: .openai, token: "sk-1")
         #expect(
-            read(Self.openai, Self.request("a", "b"), status: 400, #"{"error":"\"b\" is too long"}"#)
-                == ["refused", "RESOLVER_FAILED \(Self.prefix) HTTP status 400 (\"b\" is too long)"])
+            read(endpoint, Self.request("a"), status: 401, #"{"error":{"message":"bad key sk-1."}}"#) == [
+                "failed", "UNAVAILABLE \(Self.server) answered with HTTP status 401 (HTTP status 401: bad key ….)",
+            ])
     }
 }

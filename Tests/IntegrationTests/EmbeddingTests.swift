@@ -32,6 +32,7 @@ struct EmbeddingTests {
           places(orderBy: {name: ASC}) { name }
           places_v_similarity(compare_embed: {model: "textembedding-gecko@003", text: $text}) @include(if: $near) { name }
         }
+        query All @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Remove"}) { places { name } }
         query Unknown @auth(level: PUBLIC) {
           places_v_similarity(compare_embed: {model: "other", text: "sea"}) { name }
         }
@@ -73,14 +74,19 @@ struct EmbeddingTests {
             port = try #require(Int(try await process.line(containing: "listening").split(separator: " ").last ?? ""))
         }
 
-        func restart() async throws {
-            process = try await PythonClients.start("embedding_server.py", ["secret", "\(port)"])
+        func restart(token: String = "secret") async throws {
+            process = try await PythonClients.start("embedding_server.py", [token, "\(port)"])
             _ = try await process.line(containing: "listening")
         }
 
+        /// Answers what hangs.
+        func go() async throws { _ = try await get("/go") }
+
         /// The texts of each request.
-        func asked() async throws -> [[String]] {
-            let response = try await HTTPCall.send(.GET, try ServerAddress("http://127.0.0.1:\(port)"), path: "/asked")
+        func asked() async throws -> [[String]] { try await get("/asked") }
+
+        private func get(_ path: String) async throws -> [[String]] {
+            let response = try await HTTPCall.send(.GET, try ServerAddress("http://127.0.0.1:\(port)"), path: path)
             return try JSONParser.parse(response.body).arrayValue?.map {
                 $0.arrayValue?.compactMap(\.stringValue) ?? []
             } ?? []
@@ -162,10 +168,10 @@ struct EmbeddingTests {
             _ = try await running.add("Beach", "sand and the sea")
             let prefix = #"the embedding server for "textembedding-gecko@003""#
             for (text, code, status, message) in [
-                ("broken", "RESOLVER_FAILED", 502, "\(prefix) answered with HTTP status 500"),
-                ("refused", "RESOLVER_FAILED", 502, "\(prefix) answered with HTTP status 400: a text is too long"),
-                ("busy", "LIMIT_EXCEEDED", 429, "\(prefix) answered with HTTP status 429"),
-                ("page", "RESOLVER_FAILED", 502, "\(prefix) answered with something that is not JSON"),
+                ("broken", "UNAVAILABLE", 503, "\(prefix) answered with HTTP status 500"),
+                ("refused", "RESOLVER_FAILED", 502, "\(prefix) refused the text"),
+                ("busy", "LIMIT_EXCEEDED", 429, "\(prefix) is asked too often"),
+                ("page", "UNAVAILABLE", 503, "\(prefix) answered with something that is not JSON"),
                 ("large", "RESOLVER_FAILED", 502, "\(prefix) answered with more than 1048576 bytes"),
                 ("short", "RESOLVER_FAILED", 502, "\(prefix) makes vectors of 3 numbers, but the column has 256"),
                 ("slow", "TIMEOUT", 504, "\(prefix) did not answer in 700 ms"),
@@ -187,7 +193,18 @@ struct EmbeddingTests {
             let unknown = try JSONParser.parse(try await API.get(running.address, "Unknown", [:]).body)
             #expect(
                 unknown["errors"]?[0]?["message"]?.stringValue
-                    == #"the embedding server for "other" answered with HTTP status 404: there is no model other"#)
+                    == #"the embedding server for "other" does not know the model"#)
+            _ = try await running.node.line(containing: "HTTP status 404: there is no model other")
+
+            // One of two texts is refused: it alone is to blame, and the log tells what may be done.
+            let both = try await API.mutate(running.address, "AddAll", ["text": "refused"])
+            #expect(both.body["errors"]?[0]?["message"]?.stringValue == "\(prefix) refused the text", "\(both)")
+            _ = try await running.node.line(containing: "lower embeddings.textsPerRequestMax")
+            #expect(
+                try await Set(running.server.asked().suffix(3)) == [
+                    ["snow and a stove", "refused"], ["snow and a stove"], ["refused"],
+                ])
+            #expect(try await running.near("snow and a stove").status == 200)
 
             // What is left out is not asked for.
             let before = try await running.server.asked()
@@ -214,6 +231,13 @@ struct EmbeddingTests {
         try await withNode({ Self.settings("openai", $0) + ["embeddings.cacheEntriesMax=0"] }) { running in
             _ = try await running.add("Beach", "the sea")
             _ = try await running.add("Peak", "the snow")
+            // An answer that is too large is one of fewer texts when it is asked for again.
+            let large = try await API.mutate(running.address, "AddAll", ["text": "large"])
+            #expect("\(large.body)".contains("answered with more than 1048576 bytes"), "\(large)")
+            #expect(
+                try await Set(running.server.asked().suffix(3)) == [
+                    ["snow and a stove", "large"], ["snow and a stove"], ["large"],
+                ])
             let subscriber = try await Subscriber.connect(running.address)
             subscriber.subscribe("Near", ["text": "the sea"])
             #expect(try await subscriber.data() == Self.found("Beach"))
@@ -221,10 +245,50 @@ struct EmbeddingTests {
             let removed = try await API.mutate(running.address, "Remove", ["name": "Beach"])
             #expect(removed.body["data"] == ["place_delete": ["name": "Beach"]], "\(removed)")
             _ = try await running.node.line(containing: "no vectors of texts")
+            // Nor of a token that it refuses until somebody mends it.
+            try await running.server.restart(token: "other")
+            _ = try await running.node.line(containing: "answered with HTTP status 401")
+            await running.server.process.crash()
             try await running.server.restart()
             let next = try await subscriber.message { $0["id"]?.stringValue == "1" }
             #expect(next["type"] == "next" && next["payload"]?["data"] == Self.found("Peak"), "\(next)")
             _ = try await running.node.line(containing: "the embedding server answers again")
+        }
+    }
+
+    @Test func aHangHoldsNothingElse() async throws {
+        let adminPort = try #require(Addresses.freeLoopbackPort())
+        let changes = [
+            "worker.runsMax=1", "worker.remoteRunsMax=1", "embeddings.waitersMax=1", "embeddings.timeoutMs=1m",
+            "admin.port=\(adminPort)",
+        ]
+        try await withNode({ Self.settings("openai", $0) + changes }) { running in
+            _ = try await running.add("Beach", "the sea")
+            let subscriber = try await Subscriber.connect(running.address)
+            subscriber.subscribe("Near", ["text": "hang"])
+            while try await running.server.asked().last != ["hang"] { await Task.yield() }
+            // The worker's run waits. All other live queries go on,
+            subscriber.subscribe("All", [:], id: "2")
+            #expect(try await subscriber.data(id: "2") == ["places": [["name": "Beach"]]])
+            _ = try await API.mutate(running.address, "Remove", ["name": "Beach"])
+            #expect(try await subscriber.data(id: "2") == ["places": []])
+            // and there is room for one that waits.
+            let refused = try await running.near("snow")
+            #expect(refused.status == 429, "\(refused)")
+            #expect(try await running.near("the sea").status == 200, "it is known")
+            try await running.server.go()
+            #expect(try await subscriber.data() == ["places_v_similarity": []])
+
+            let admin = try ServerAddress("http://127.0.0.1:\(adminPort)")
+            let metrics = String(
+                decoding: try await HTTPCall.send(.GET, admin, path: "/metrics").body, as: UTF8.self)
+            for line in [
+                // The text that was known once, and perhaps in the re-run that the mutation caused.
+                #"freshet_embedding_requests_total{outcome="answered"} 2"#,
+                #"freshet_embedding_texts_total{cache="miss"} 3"#, #"freshet_embedding_texts_total{cache="hit"} "#,
+            ] {
+                #expect(metrics.contains("\n\(line)"), "\(line)")
+            }
         }
     }
 

@@ -198,6 +198,11 @@ struct SettingsLoadTests {
         #expect(Settings(profile: .dev).worker.everyMinimumMs < Settings(profile: .serve).worker.everyMinimumMs)
     }
 
+    private static let badEmbeddingURL =
+        "embeddings.url must be a URL without user, query and fragment: paths are added to it"
+    private static let badEmbeddingToken =
+        "embeddings.token takes visible ASCII characters, no spaces and line breaks"
+
     @Test(
         "settings that contradict each other",
         arguments: [
@@ -227,6 +232,13 @@ struct SettingsLoadTests {
             (["redis.tls.caFile=c"], "redis.tls is set, but redis.url does not begin with rediss://"),
             (["postgres.reconnectMinMs=9s"], "postgres.reconnectMaxMs is less than postgres.reconnectMinMs"),
             (["embeddings.url=localhost:11434"], "embeddings.url must begin with http:// or https://"),
+            (["embeddings.url=http://"], badEmbeddingURL),
+            (["embeddings.url=https://a b/v1"], badEmbeddingURL),
+            (["embeddings.url=https://a/v1?key=x"], badEmbeddingURL),
+            (["embeddings.url=https://me:word@a/v1"], badEmbeddingURL),
+            (["embeddings.url=http://a:11434/v1", "embeddings.token=a b"], badEmbeddingToken),
+            (["embeddings.url=http://a:11434/v1/", "embeddings.token=ab\n"], badEmbeddingToken),
+            (["embeddings.token=schlüssel"], badEmbeddingToken),
             (
                 ["embeddings.models=a=b,c"],
                 "embeddings.models takes entries such as textembedding-gecko@003=nomic-embed-text, each model once"

@@ -37,9 +37,14 @@ package struct RemoteCall: Sendable {
         return JSONWriter.compact(value)
     }
 
-    /// - Parameter what: `did not answer in 5000 ms`, to follow the resolver's name.
-    package func failure(_ what: String, code: ErrorCode = .resolverFailed) -> RequestError {
-        RequestError(code, "the custom resolver \"\(endpoint.id)\" \(what)", path: [.key(responseKey)])
+    /// - Parameters:
+    ///   - what: `did not answer in 5000 ms`, to follow the resolver's name.
+    ///   - cause: what clients are not told.
+    package func failure(_ what: String, code: ErrorCode = .resolverFailed, cause: String? = nil) -> RequestError {
+        var error = RequestError(
+            code, "the custom resolver \"\(endpoint.id)\" \(what)", path: [.key(responseKey)])
+        error.cause = cause
+        return error
     }
 }
 

@@ -235,11 +235,14 @@ extension Settings {
         package var models: [String]
         package var timeoutMs: Int
         package var inFlightMax: Int
+        package var waitersMax: Int
         package var waitingTextsMax: Int
+        package var waitingBytesMax: Int
         package var answerBytesMax: Int
         package var textsPerRequestMax: Int
         package var textBytesMax: Int
         package var cacheEntriesMax: Int
+        package var cacheBytesMax: Int
 
         /// What the server calls the models of operations, by what these call them. Nil when an entry is none.
         package var serverModels: [String: String]? {
@@ -261,11 +264,14 @@ extension Settings {
             models = values.list("embeddings.models")
             timeoutMs = values.int("embeddings.timeoutMs")
             inFlightMax = values.int("embeddings.inFlightMax")
+            waitersMax = values.int("embeddings.waitersMax")
             waitingTextsMax = values.int("embeddings.waitingTextsMax")
+            waitingBytesMax = values.int("embeddings.waitingBytesMax")
             answerBytesMax = values.int("embeddings.answerBytesMax")
             textsPerRequestMax = values.int("embeddings.textsPerRequestMax")
             textBytesMax = values.int("embeddings.textBytesMax")
             cacheEntriesMax = values.int("embeddings.cacheEntriesMax")
+            cacheBytesMax = values.int("embeddings.cacheBytesMax")
         }
     }
 }

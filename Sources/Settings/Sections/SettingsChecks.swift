@@ -1,3 +1,5 @@
+internal import FoundationEssentials
+
 /// Relations between settings that no single range can express.
 extension Settings {
     /// One line for each that does not hold.
@@ -97,14 +99,29 @@ extension Settings {
 
     private func embeddingContradictions() -> [String] {
         var found: [String] = []
-        if let url = embeddings.url, !url.hasPrefix("http://"), !url.hasPrefix("https://") {
-            found.append("embeddings.url must begin with http:// or https://")
+        if let url = embeddings.url {
+            if !url.hasPrefix("http://"), !url.hasPrefix("https://") {
+                found.append("embeddings.url must begin with http:// or https://")
+            } else if !Self.takesPaths(url) {
+                found.append("embeddings.url must be a URL without user, query and fragment: paths are added to it")
+            }
+        }
+        // RFC 9110 §5.5: what a header cannot carry, a line break above all, would fail each request.
+        if let token = embeddings.token, !token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) {
+            found.append("embeddings.token takes visible ASCII characters, no spaces and line breaks")
         }
         if embeddings.serverModels == nil {
             found.append(
                 "embeddings.models takes entries such as textembedding-gecko@003=nomic-embed-text, each model once")
         }
         return found
+    }
+
+    private static func takesPaths(_ url: String) -> Bool {
+        guard let url = URL(string: url, encodingInvalidCharacters: false), url.host()?.isEmpty == false else {
+            return false
+        }
+        return url.user() == nil && url.query() == nil && url.fragment() == nil
     }
 
     private func flowContradictions() -> [String] {

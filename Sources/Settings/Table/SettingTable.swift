@@ -315,16 +315,23 @@ extension SettingTable {
             "What the server calls models that operations call otherwise: textembedding-gecko@003=nomic-embed-text."),
         .duration(
             "embeddings.timeoutMs", 10_000, in: 10...10 * minute,
-            "Time for one request and its answer, and time that a text may wait before it."),
-        .int("embeddings.inFlightMax", 16, in: 1...10_000, "Requests under way on this node; further texts wait."),
+            "Time in which a text must have its vector: what it waits and all that is asked for it."),
+        .int("embeddings.inFlightMax", 4, in: 1...256, "Requests under way on this node; further texts wait."),
+        .int(
+            "embeddings.waitersMax", 256, in: 1...1_000_000,
+            "Requests and re-runs that wait for vectors; more are refused. Keep it below api.requestsInFlightMax."),
         .int(
             "embeddings.waitingTextsMax", 10_000, in: 1...1_000_000, "Texts that wait on this node; more are refused."),
+        .bytes("embeddings.waitingBytesMax", 16 * mib, in: 2 * mib...4096 * mib, "Size of those texts."),
         .bytes("embeddings.answerBytesMax", 16 * mib, in: kib...64 * mib, "Size of one answer."),
-        .int("embeddings.textsPerRequestMax", 32, in: 1...2048, "Texts of one request."),
+        .int("embeddings.textsPerRequestMax", 16, in: 1...2048, "Texts of one request."),
         .bytes("embeddings.textBytesMax", 32 * kib, in: 1...mib, "Size of one text."),
         .int(
-            "embeddings.cacheEntriesMax", 2000, in: 0...1_000_000,
-            "Vectors that a node keeps, those used last; one of 768 numbers takes about 10 KB."),
+            "embeddings.cacheEntriesMax", 10_000, in: 0...1_000_000,
+            "Vectors that a node keeps, those used last: more than its live queries have texts."),
+        .bytes(
+            "embeddings.cacheBytesMax", 64 * mib, in: 0...65_536 * mib,
+            "Size of those and their texts; 768 numbers take about 10 KB."),
     ]
 
     private static let deploy: [SettingKey] = [

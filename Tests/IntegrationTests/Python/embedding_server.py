@@ -2,7 +2,8 @@
 /v1/models/NAME:predict.
 
 Prints its port. A vector counts the words of a text, each at a place that its digest gives, and has length 1: texts that
-share words are near each other. GET /asked tells what was asked for. Words decide what goes wrong: "slow" takes two
+share words are near each other. GET /asked tells what was asked for. Texts with "hang" are not answered until GET /go.
+Words decide what goes wrong: "slow" takes two
 seconds, "broken" answers with status 500, "busy" with 429, "page" with a page, "large" with two megabytes, "short" with a
 vector of three numbers, "ending" with half of what its head says; a request that has a text with "refused" is refused as
 a whole. The only model is "words".
@@ -12,12 +13,14 @@ import hashlib
 import json
 import math
 import sys
+import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SIZE = 256
 token = sys.argv[1]
 asked = []
+go = threading.Event()
 
 
 def vector(text):
@@ -32,6 +35,8 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
+        if self.path == "/go":
+            go.set()
         self.answer(200, json.dumps(asked).encode())
 
     def do_POST(self):
@@ -57,6 +62,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(200, b"<h1>hello</h1>")
         if "large" in words:
             return self.answer(200, b" " * 2_000_000)
+        if "hang" in words:
+            go.wait()
         if "slow" in words:
             time.sleep(2)
         vectors = [vector(text) for text in texts]
