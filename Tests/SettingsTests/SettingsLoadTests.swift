@@ -240,6 +240,10 @@ struct SettingsLoadTests {
             (["embeddings.url=http://a:11434/v1/", "embeddings.token=ab\n"], badEmbeddingToken),
             (["embeddings.token=schlüssel"], badEmbeddingToken),
             (
+                ["embeddings.url=http://a", "api.requestsInFlightMax=256"],
+                "embeddings.waitersMax must be less than api.requestsInFlightMax"
+            ),
+            (
                 ["embeddings.models=a=b,c"],
                 "embeddings.models takes entries such as textembedding-gecko@003=nomic-embed-text, each model once"
             ),

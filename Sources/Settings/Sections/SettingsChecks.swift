@@ -105,6 +105,10 @@ extension Settings {
             } else if !Self.takesPaths(url) {
                 found.append("embeddings.url must be a URL without user, query and fragment: paths are added to it")
             }
+            // Else a server that hangs takes the room of every other request.
+            if embeddings.waitersMax >= api.requestsInFlightMax {
+                found.append("embeddings.waitersMax must be less than api.requestsInFlightMax")
+            }
         }
         // RFC 9110 §5.5: what a header cannot carry, a line break above all, would fail each request.
         if let token = embeddings.token, !token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) {

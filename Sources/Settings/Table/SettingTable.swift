@@ -319,7 +319,7 @@ extension SettingTable {
         .int("embeddings.inFlightMax", 4, in: 1...256, "Requests under way on this node; further texts wait."),
         .int(
             "embeddings.waitersMax", 256, in: 1...1_000_000,
-            "Requests and re-runs that wait for vectors; more are refused. Keep it below api.requestsInFlightMax."),
+            "Requests and re-runs that wait for vectors; more are refused. Less than api.requestsInFlightMax."),
         .int(
             "embeddings.waitingTextsMax", 10_000, in: 1...1_000_000, "Texts that wait on this node; more are refused."),
         .bytes("embeddings.waitingBytesMax", 16 * mib, in: 2 * mib...4096 * mib, "Size of those texts."),
