@@ -212,6 +212,14 @@ struct ToolTests: SampleProjectTests {
                 #expect(try await migrate(["--concurrently"]).contains("add foreign key"))
                 #expect(try await migrate().contains("nothing to do"))
 
+                // Rows that are there are checked by themselves.
+                let key = try await psql(
+                    "SELECT conname FROM pg_constraint WHERE conrelid = 'note'::regclass AND contype = 'f'")
+                _ = try await psql("ALTER TABLE note DROP CONSTRAINT \(key)")
+                #expect(try await migrate(["--concurrently", "--dry-run"]).contains(" NOT VALID;"))
+                #expect(try await migrate(["--concurrently"]).contains("add foreign key \(key)"))
+                #expect(try await psql("SELECT convalidated FROM pg_constraint WHERE conname = '\(key)'") == "t")
+
                 // Twice at once: the second waits for the first, and finds nothing to do.
                 try append("\ntype Memo @table { text: String @index }", to: schema)
                 async let first = migrate()

@@ -51,6 +51,13 @@ package struct DatabaseDescription: Sendable {
         package var targetColumns: [String]
         /// `CASCADE`, `SET NULL`, `NO ACTION`, `RESTRICT`, `SET DEFAULT`.
         package var deleteRule: String
+        /// One of the same.
+        package var updateRule = "NO ACTION"
+        package var isFullMatch = false
+        package var isDeferrable = false
+        package var isDeferred = false
+        /// `NOT VALID`: rows from before it may refer to what does not exist.
+        package var isUnchecked = false
     }
 
     package struct Table: Sendable, Hashable {
@@ -152,7 +159,10 @@ package struct DatabaseDescription: Sendable {
                 ForeignKey(
                     name: try text(key, "name", path), columns: try texts(key, "columns", path),
                     targetTable: try text(key, "target", path),
-                    targetColumns: try texts(key, "targetColumns", path), deleteRule: try text(key, "onDelete", path)))
+                    targetColumns: try texts(key, "targetColumns", path), deleteRule: try text(key, "onDelete", path),
+                    updateRule: try text(key, "onUpdate", path), isFullMatch: try flag(key, "fullMatch", path),
+                    isDeferrable: try flag(key, "deferrable", path), isDeferred: try flag(key, "deferred", path),
+                    isUnchecked: try flag(key, "unchecked", path)))
         }
         table.expressionIndexes = (json["expressionIndexes"]?.arrayValue ?? []).compactMap(\.stringValue)
         table.invalidIndexes = (json["invalidIndexes"]?.arrayValue ?? []).compactMap(\.stringValue)

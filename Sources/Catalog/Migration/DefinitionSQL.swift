@@ -207,38 +207,8 @@ struct DefinitionSQL {
         SQLStatement("CREATE EXTENSION IF NOT EXISTS vector", summary: "create extension vector")
     }
 
-    /// Nil when the target table did not compile.
-    func addForeignKey(_ reference: Reference, of table: Table) -> SQLStatement? {
-        guard let definition = foreignKeyDefinition(reference, of: table) else { return nil }
-        let exists =
-            "SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid"
-            + " JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace"
-            + " WHERE n.nspname = \(SQLName.literal(namespace)) AND r.relname = \(SQLName.literal(table.name))"
-            + " AND c.conname = \(SQLName.literal(reference.constraintName))"
-        return SQLStatement(
-            guarded(exists, then: "ALTER TABLE \(qualified(table.name)) ADD \(definition)"),
-            summary: "add foreign key \(reference.constraintName)")
-    }
-
-    func foreignKeyDefinition(_ reference: Reference, of table: Table) -> String? {
-        guard let target = schema.table(ofType: reference.targetType) else { return nil }
-        var rule = reference.deleteRule.rawValue
-        if reference.deleteRule == .setNull {
-            let local = reference.localFields.compactMap { table.column(ofField: $0) }
-            let nullable = local.filter(\.isNullable)
-            // Only what may be null, say the parent but not the tenant.
-            if nullable.count < local.count {
-                rule += " (\(nullable.map { SQLName.quoted($0.name) }.joined(separator: ", ")))"
-            }
-        }
-        return "CONSTRAINT \(SQLName.quoted(reference.constraintName))"
-            + " FOREIGN KEY (\(columnList(reference.localFields, of: table)))"
-            + " REFERENCES \(qualified(target.name)) (\(columnList(reference.targetFields, of: target)))"
-            + " ON DELETE \(rule)"
-    }
-
     /// A statement without an `IF NOT EXISTS` of its own.
-    private func guarded(_ exists: String, then statement: String) -> String {
+    func guarded(_ exists: String, then statement: String) -> String {
         let body = "BEGIN\n    IF NOT EXISTS (\(exists)) THEN\n        \(statement);\n    END IF;\nEND"
         var tag = "$freshet$"
         while body.contains(tag) { tag = "$f" + tag.dropFirst() }

@@ -62,7 +62,12 @@ extension Migration {
                     JOIN pg_catalog.pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = k.number),
                   'onDelete', CASE f.confdeltype
                     WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' WHEN 'r' THEN 'RESTRICT'
-                    WHEN 'd' THEN 'SET DEFAULT' ELSE 'NO ACTION' END
+                    WHEN 'd' THEN 'SET DEFAULT' ELSE 'NO ACTION' END,
+                  'onUpdate', CASE f.confupdtype
+                    WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' WHEN 'r' THEN 'RESTRICT'
+                    WHEN 'd' THEN 'SET DEFAULT' ELSE 'NO ACTION' END,
+                  'fullMatch', f.confmatchtype = 'f', 'deferrable', f.condeferrable, 'deferred', f.condeferred,
+                  'unchecked', NOT f.convalidated AND pg_catalog.to_jsonb(f) ->> 'conenforced' IS DISTINCT FROM 'false'
                 ) ORDER BY f.conname)
                 FROM pg_catalog.pg_constraint f
                 JOIN pg_catalog.pg_class g ON g.oid = f.confrelid

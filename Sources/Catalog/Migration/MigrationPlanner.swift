@@ -9,7 +9,9 @@
 /// | optional column | NOT NULL | loosened |
 /// | required column | nullable | refused: old rows may hold null |
 /// | another type, another key | | refused |
-/// | index or constraint | one of that name, defined otherwise | refused |
+/// | foreign key | one of its name that differs in `ON DELETE` only | changed |
+/// | foreign key | one of another name that differs in `ON DELETE` only | created beside it, listed as drift |
+/// | index or constraint | otherwise one of that name, defined differently | refused |
 /// | nothing | anything | left alone, listed as drift |
 ///
 /// What is refused is done with `Permissions.rewrites`, but for keys and sequences; what is left alone is dropped with
@@ -237,44 +239,6 @@ struct MigrationPlanner {
         refuse(
             table.name, nil,
             "the key is (\(found.key.joined(separator: ", "))), the schema wants (\(wanted.joined(separator: ", ")))")
-    }
-
-    private mutating func compareForeignKeys(_ table: Table, _ found: DatabaseDescription.Table?) {
-        for reference in table.references where isUsable(reference.localFields, of: table) {
-            guard let target = schema.table(ofType: reference.targetType),
-                isUsable(reference.targetFields, of: target), let statement = sql.addForeignKey(reference, of: table),
-                let definition = sql.foreignKeyDefinition(reference, of: table)
-            else { continue }
-            let wanted = Dictionary(
-                zip(sql.names(reference.localFields, of: table), sql.names(reference.targetFields, of: target)),
-                uniquingKeysWith: { first, _ in first })
-            let same = (found?.foreignKeys ?? []).filter {
-                $0.targetTable == target.name
-                    && Dictionary(zip($0.columns, $0.targetColumns), uniquingKeysWith: { first, _ in first }) == wanted
-            }
-            if same.contains(where: { $0.deleteRule == reference.deleteRule.rawValue }) { continue }
-            if let other = same.first(where: { $0.name == reference.constraintName }) {
-                // No row changes: only what happens when a target is deleted.
-                let alter = "ALTER TABLE \(sql.qualified(table.name))"
-                result.steps.append(
-                    SQLStatement(
-                        "\(alter) DROP CONSTRAINT IF EXISTS \(SQLName.quoted(other.name)), ADD \(definition)",
-                        summary: "change foreign key \(other.name) to ON DELETE \(reference.deleteRule.rawValue)"))
-            } else if (found?.foreignKeys ?? []).contains(where: { $0.name == reference.constraintName }) {
-                let name = reference.constraintName
-                let replace = SQLStatement(
-                    "ALTER TABLE \(sql.qualified(table.name)) DROP CONSTRAINT IF EXISTS \(SQLName.quoted(name)),"
-                        + " ADD \(definition)", summary: "replace foreign key \(name)")
-                let loss = MigrationPlan.Loss(
-                    object: "\(table.name).\(name)",
-                    message: "nothing is lost; it fails while rows refer to what does not exist", countSQL: nil)
-                if allow(.rewrites, [replace], loss) { continue }
-                refuse(
-                    table.name, name, "constraint \"\(name)\" exists with another definition", permission: .rewrites)
-            } else {
-                result.steps.append(statement)
-            }
-        }
     }
 
     func isUsable(_ fields: [String], of table: Table) -> Bool {

@@ -1,10 +1,12 @@
 /// One statement of a migration.
 package struct SQLStatement: Sendable, Hashable {
-    /// Of an index: the same without holding up writers.
+    /// Of an index or a foreign key: the same without holding up writers.
     package enum Concurrent: Sendable, Hashable {
         case build(ConcurrentBuild)
         /// One statement that does not run in a transaction.
         case alone(String)
+        /// One after the other, each a transaction: the first needs a table's lock for a moment only.
+        case apart([String])
     }
 
     /// Without a semicolon at its end; no parameters.
@@ -30,11 +32,12 @@ package struct SQLStatement: Sendable, Hashable {
         if case .build(let build) = concurrent { build.notes } else { [] }
     }
 
-    /// For people: what runs where indexes are built concurrently, as far as that can be told ahead.
+    /// For people: what runs where others write meanwhile, as far as that can be told ahead.
     package var concurrentSQL: [String] {
         switch concurrent {
         case nil: [sql]
         case .alone(let sql): [sql]
+        case .apart(let statements): statements
         case .build(let build): build.planned
         }
     }

@@ -22,8 +22,8 @@ struct Migrate: AsyncParsableCommand {
     @Flag(
         help: """
             Build indexes while others write (CREATE INDEX CONCURRENTLY; of a partitioned table, partition by \
-            partition): slower, and not all or nothing. What needs a table's lock gives way to writers \
-            and tries again (settings `migrate`).
+            partition), and check the rows of new foreign keys (VALIDATE CONSTRAINT): slower, and not all or \
+            nothing. What needs a table's lock gives way to writers and tries again (settings `migrate`).
             """)
     var concurrently = false
 

@@ -56,8 +56,8 @@ struct Database: Sendable {
     /// - Returns: what was done, one line each.
     /// - Parameters:
     ///   - patience: with the locks of tables, and with another migration that is under way.
-    ///   - concurrently: indexes are built while others write, each by itself; the rest is then two transactions, one
-    ///     before and one after them.
+    ///   - concurrently: indexes are built, and foreign keys checked, while others write, each by itself; of the rest,
+    ///     what stands together is a transaction.
     ///   - permissions: what else than additions may be done.
     ///   - tell: is given what that may lose, before anything is changed.
     /// - Throws: `MigrationRefused` when something cannot be done, `MigrationUnderWay`; then nothing was changed.
@@ -81,9 +81,11 @@ struct Database: Sendable {
                 if !others.isEmpty { try await patience.run(others.map(\.sql), session) }
                 return plan.steps.map(\.summary)
             }
-            for part in Self.aroundIndexes(others) {
+            for part in Self.together(others) {
                 switch part.first?.concurrent {
                 case nil: try await patience.run(part.map(\.sql), session)
+                case .apart(let statements)?:
+                    for sql in statements { try await patience.run([sql], session) }
                 case .alone(let sql)?:
                     try await patience.attempt { try await session.script(sql, timeoutMs: Self.stepTimeoutMs) }
                 case .build(let build)?:
@@ -98,8 +100,8 @@ struct Database: Sendable {
     /// Of one statement that changes the schema.
     static let stepTimeoutMs = 24 * 3_600_000
 
-    /// Runs of steps that share a transaction, and between them each index by itself.
-    private static func aroundIndexes(_ steps: [SQLStatement]) -> [[SQLStatement]] {
+    /// Runs of steps that share a transaction, and between them by itself each that has a way of its own.
+    private static func together(_ steps: [SQLStatement]) -> [[SQLStatement]] {
         var parts: [[SQLStatement]] = []
         for step in steps {
             if step.concurrent == nil, let last = parts.last, last.first?.concurrent == nil {

@@ -320,7 +320,8 @@ struct MigrationDescriptionTests {
             parsing: """
                 {"tables": [{"name": "t", "columns": [{"name": "a", "type": "text", "nullable": true, "default": null}],
                   "key": ["a"], "indexes": [{"name": "i", "columns": ["a"], "descending": [true], "method": "btree", "unique": true}],
-                  "foreignKeys": [{"name": "f", "columns": ["a"], "target": "u", "targetColumns": ["b"], "onDelete": "CASCADE"}]}],
+                  "foreignKeys": [{"name": "f", "columns": ["a"], "target": "u", "targetColumns": ["b"], "onDelete": "CASCADE",
+                    "onUpdate": "NO ACTION", "fullMatch": false, "deferrable": true, "deferred": true, "unchecked": false}]}],
                  "enums": [{"name": "e", "values": ["A", "B"]}]}
                 """)
         #expect(
@@ -329,6 +330,7 @@ struct MigrationDescriptionTests {
             ])
         #expect(description.table(named: "t")?.indexes.first?.descending == [true])
         #expect(description.table(named: "t")?.foreignKeys.first?.targetColumns == ["b"])
+        #expect(description.table(named: "t")?.foreignKeys.first?.isDeferred == true)
         #expect(description.enums == ["e": ["A", "B"]])
     }
 
