@@ -15,18 +15,8 @@ extension Language {
             INSERT INTO visit VALUES (1, now(), 'a'), (2, now(), 'b')
             """
 
-        private static func schema(_ sdl: String) throws -> Schema {
-            try Catalog.compile(
-                Project(
-                    serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: sdl)],
-                    connectors: [
-                        ConnectorSource(id: "main", files: [SourceFile(path: "q.gql", text: "query Q { __typename }")])
-                    ])
-            ).schema
-        }
-
         private static func visitSchema(_ further: String = "") throws -> Schema {
-            try schema(
+            try MigrationOf.schema(
                 """
                 type Visit @table(key: ["site", "at"]) \(further) {
                   site: Int!
@@ -156,7 +146,7 @@ extension Language {
         /// The former unique index is there until the new one is; a run that broke off before the exchange goes on with
         /// what it built.
         @Test(arguments: [false, true]) func uniqueIndexesAreReplacedWithoutAGap(isDivided: Bool) async throws {
-            let schema = try Self.schema(
+            let schema = try MigrationOf.schema(
                 #"type Seat @table(key: ["row", "place"]) @unique(fields: ["row", "guest"]) { row: Int! place: Int! guest: String }"#
             )
             let tables = """
@@ -212,7 +202,7 @@ extension Language {
 
         /// Ascending and descending are one to Postgres where it looks for parts, and another definition to the schema.
         @Test func anotherOrderIsAnotherDefinition() async throws {
-            let schema = try Self.schema(
+            let schema = try MigrationOf.schema(
                 #"type Note @table @index(name: "note_a_b_idx", fields: ["a", "b"], order: [ASC, DESC]) { a: Int b: Int }"#
             )
             let tables = """

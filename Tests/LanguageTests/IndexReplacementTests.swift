@@ -6,24 +6,6 @@ import Testing
 extension Language {
     /// What stands in the way of an index, and what builds of replacements left behind, on a real Postgres.
     @Suite struct IndexReplacements {
-        private static func schema(_ type: String) throws -> Schema {
-            try Catalog.compile(
-                Project(
-                    serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: type)],
-                    connectors: [
-                        ConnectorSource(id: "main", files: [SourceFile(path: "q.gql", text: "query Q { __typename }")])
-                    ])
-            ).schema
-        }
-
-        private static func plan(
-            _ schema: Schema, _ pool: PostgresPool, _ permissions: Migration.Permissions = []
-        ) async throws -> MigrationPlan {
-            return Migration.plan(
-                schema, existing: try await pool.databaseDescription(),
-                allowing: permissions)
-        }
-
         private static func names(_ pool: PostgresPool, _ condition: String) async throws -> [String] {
             let sql = "SELECT relname FROM pg_class c WHERE relkind IN ('i', 'I') AND \(condition) ORDER BY 1"
             return try await pool.query(Statement(sql)).rows.map { $0.string(0) ?? "" }
@@ -43,14 +25,14 @@ extension Language {
 
         /// Postgres drops the index of a UNIQUE constraint with the constraint only.
         @Test(arguments: [false, true]) func uniqueConstraintsMakeRoom(isConcurrent: Bool) async throws {
-            let schema = try Self.schema(Self.seat)
+            let schema = try MigrationOf.schema(Self.seat)
             let tables = Self.seats("UNIQUE (row, guest)")
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
-                let refused = try #require(try await Self.plan(schema, pool).refused.first)
+                let refused = try #require(try await MigrationOf.plan(schema, pool).refused.first)
                 #expect(refused.message == "UNIQUE constraint \"seat_row_uidx\" exists with another definition")
                 #expect(refused.suggestion?.hasSuffix("DROP CONSTRAINT \"seat_row_uidx\"") == true)
                 #expect(refused.permission == .rewrites)
-                let forced = try await Self.plan(schema, pool, .rewrites)
+                let forced = try await MigrationOf.plan(schema, pool, .rewrites)
                 #expect(forced.steps.map(\.summary) == ["replace unique index seat_row_uidx"])
                 #expect(forced.losses.first?.message.contains("the UNIQUE constraint of that name is dropped") == true)
                 if isConcurrent {
@@ -63,7 +45,7 @@ extension Language {
                 } else {
                     try await pool.script(forced.steps[0].sql)
                 }
-                #expect(try await Self.plan(schema, pool).isUpToDate)
+                #expect(try await MigrationOf.plan(schema, pool).isUpToDate)
                 #expect(try await Self.names(pool, "relname ~ '^seat'") == ["seat_pkey", "seat_row_uidx"])
                 let left = try await pool.query(
                     "SELECT count(*)::text FROM pg_constraint WHERE conrelid = 'seat'::regclass")
@@ -82,30 +64,30 @@ extension Language {
             ("EXCLUDE USING btree (guest WITH =)", "", "it is that of an EXCLUDE constraint"),
         ])
         func whatIndexesServeIsToldBefore(constraint: String, further: String, reason: String) async throws {
-            let schema = try Self.schema(Self.seat)
+            let schema = try MigrationOf.schema(Self.seat)
             let tables = Self.seats(constraint, further: further)
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
                 for permissions in [Migration.Permissions.rewrites, []] {
-                    let plan = try await Self.plan(schema, pool, permissions)
+                    let plan = try await MigrationOf.plan(schema, pool, permissions)
                     #expect(plan.steps.isEmpty && plan.refused.count == 1, "\(plan)")
                     #expect(plan.refused[0].message.hasSuffix("and cannot be replaced: \(reason)"), "\(plan.refused)")
                     #expect(plan.refused[0].permission.isEmpty)
                 }
                 // As it advises.
                 try await pool.script("ALTER INDEX public.seat_row_uidx RENAME TO former")
-                for step in try await Self.plan(schema, pool).steps { try await IndexBuilds.run(step, pool) }
-                #expect(try await Self.plan(schema, pool).isUpToDate)
+                for step in try await MigrationOf.plan(schema, pool).steps { try await IndexBuilds.run(step, pool) }
+                #expect(try await MigrationOf.plan(schema, pool).isUpToDate)
             }
         }
 
         @Test func primaryKeysAreKept() async throws {
-            let schema = try Self.schema(Self.seat)
+            let schema = try MigrationOf.schema(Self.seat)
             let tables = """
                 CREATE TABLE seat (id uuid DEFAULT gen_random_uuid(), row int NOT NULL, guest text,
                   CONSTRAINT seat_row_uidx PRIMARY KEY (id))
                 """
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
-                let plan = try await Self.plan(schema, pool, .rewrites)
+                let plan = try await MigrationOf.plan(schema, pool, .rewrites)
                 #expect(plan.steps.isEmpty && plan.refused.count == 1, "\(plan)")
                 #expect(plan.refused[0].message.hasSuffix("it is that of the primary key"))
             }
@@ -113,33 +95,35 @@ extension Language {
 
         /// What a run with `--force` built and did not exchange waits for the next one, as long as somebody wants it.
         @Test func finishedReplacementsWait() async throws {
-            let schema = try Self.schema(Self.seat)
+            let schema = try MigrationOf.schema(Self.seat)
             let tables = Self.seats("UNIQUE (row, guest)")
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
                 struct BrokenOff: Error {}
-                let step = try #require(try await Self.plan(schema, pool, .rewrites).steps.first)
+                let step = try #require(try await MigrationOf.plan(schema, pool, .rewrites).steps.first)
                 await #expect(throws: BrokenOff.self) {
                     try await IndexBuilds.run(step, pool) { if case .together = $0 { throw BrokenOff() } }
                 }
-                let plain = try await Self.plan(schema, pool)
+                let plain = try await MigrationOf.plan(schema, pool)
                 #expect(plain.steps.isEmpty && plain.refused.count == 1, "\(plain)")
                 #expect(
                     plain.refused[0].message.hasSuffix(
-                        "; the index that is to replace it is built and waits for migrate --force"))
+                        "; the index that is to replace it is built and waits for migrate --force --concurrently"))
+                #expect(plain.refused[0].isBuilt)
                 // Of another definition than the schema wants by now.
-                let other = try await Self.plan(
-                    try Self.schema("type Seat @table { row: Int! @index(name: \"seat_row_uidx\") guest: String }"),
+                let other = try await MigrationOf.plan(
+                    try MigrationOf.schema(
+                        "type Seat @table { row: Int! @index(name: \"seat_row_uidx\") guest: String }"),
                     pool)
                 #expect(
                     other.steps.map(\.summary) == ["drop index seat_row_uidx_freshet_new, which was left unfinished"])
-                let forced = try #require(try await Self.plan(schema, pool, .rewrites).steps.first)
+                let forced = try #require(try await MigrationOf.plan(schema, pool, .rewrites).steps.first)
                 #expect(!forced.concurrentSQL.contains { $0.contains("CONCURRENTLY") }, "\(forced.concurrentSQL)")
                 #expect(
                     forced.concurrentNotes == [
                         #"index "seat_row_uidx_freshet_new" of "public"."seat" is taken as it stands"#
                     ])
                 #expect(try await IndexBuilds.run(forced, pool) == forced.concurrentSQL)
-                #expect(try await Self.plan(schema, pool).isUpToDate)
+                #expect(try await MigrationOf.plan(schema, pool).isUpToDate)
             }
         }
 
@@ -154,7 +138,8 @@ extension Language {
             """
 
         private static func visit(_ page: String) throws -> Schema {
-            try schema("type Visit @table(key: [\"site\", \"at\"]) { site: Int! at: Timestamp! page: String \(page) }")
+            try MigrationOf.schema(
+                "type Visit @table(key: [\"site\", \"at\"]) { site: Int! at: Timestamp! page: String \(page) }")
         }
 
         /// Also those that are parts of an index of a partition, and whatever their names.
@@ -165,7 +150,7 @@ extension Language {
                 CREATE INDEX partial ON "visit Old" (page) WHERE page > 'b'
                 """
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(Self.visits + own) }) { pool in
-                let step = try #require(try await Self.plan(schema, pool).steps.first)
+                let step = try #require(try await MigrationOf.plan(schema, pool).steps.first)
                 #expect(
                     step.concurrentNotes == [
                         #"index "own_page" of "public"."visit_one" is taken as it stands"#,
@@ -183,26 +168,28 @@ extension Language {
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(Self.visits + former) }) { pool in
                 let parts = "relname ~ 'freshet_new.*_part$'"
                 struct BrokenOff: Error {}
-                let step = try #require(try await Self.plan(wanted, pool, .rewrites).steps.first)
+                let step = try #require(try await MigrationOf.plan(wanted, pool, .rewrites).steps.first)
                 await #expect(throws: BrokenOff.self) {
                     try await IndexBuilds.run(step, pool) { if case .together = $0 { throw BrokenOff() } }
                 }
                 let built = try await Self.names(pool, parts)
                 #expect(built == ["visit_idx_freshet_new_visit Old_part", "visit_idx_freshet_new_visit_one_part"])
-                #expect(try await Self.plan(wanted, pool).steps.isEmpty)
-                #expect(try await Self.plan(wanted, pool, .rewrites).steps[0].concurrentNotes.count == 2)
+                #expect(try await MigrationOf.plan(wanted, pool).steps.isEmpty)
+                #expect(try await MigrationOf.plan(wanted, pool, .rewrites).steps[0].concurrentNotes.count == 2)
 
                 // The schema went back, or has no index of the name any more.
-                let back = try Self.schema(
+                let back = try MigrationOf.schema(
                     "type Visit @table(key: [\"site\", \"at\"]) { site: Int! at: Timestamp! @index(name: \"visit_idx\") page: String }"
                 )
                 for schema in [back, try Self.visit("@index(name: \"visit_else\")")] {
-                    let drops = try await Self.plan(schema, pool).steps.map(\.summary).filter { $0.hasPrefix("drop") }
+                    let drops = try await MigrationOf.plan(schema, pool).steps.map(\.summary).filter {
+                        $0.hasPrefix("drop")
+                    }
                     #expect(drops.sorted() == built.map { "drop index \($0), which was left unfinished" })
                 }
-                for step in try await Self.plan(back, pool).steps { try await IndexBuilds.run(step, pool) }
+                for step in try await MigrationOf.plan(back, pool).steps { try await IndexBuilds.run(step, pool) }
                 #expect(try await Self.names(pool, parts).isEmpty)
-                #expect(try await Self.plan(back, pool).isUpToDate)
+                #expect(try await MigrationOf.plan(back, pool).isUpToDate)
             }
         }
 
@@ -214,10 +201,10 @@ extension Language {
                 CREATE INDEX one ON visit_one (page); ALTER INDEX visit_page_idx ATTACH PARTITION one
                 """
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(Self.visits) }) { pool in
-                let step = try #require(try await Self.plan(schema, pool).steps.first)
+                let step = try #require(try await MigrationOf.plan(schema, pool).steps.first)
                 try await pool.script(hand)
                 for permissions in [Migration.Permissions.rewrites, []] {
-                    let plan = try await Self.plan(schema, pool, permissions)
+                    let plan = try await MigrationOf.plan(schema, pool, permissions)
                     #expect(plan.steps.isEmpty && plan.refused.map(\.part) == ["visit_page_idx"], "\(plan)")
                     #expect(plan.refused[0].message.contains("put together by hand"))
                     #expect(plan.refused[0].suggestion?.contains("ATTACH PARTITION") == true)
@@ -228,12 +215,12 @@ extension Language {
                 try await pool.script(
                     "CREATE INDEX rest ON attic.visit_rest (page); ALTER INDEX visit_page_idx ATTACH PARTITION attic.rest"
                 )
-                #expect(try await Self.plan(schema, pool).isUpToDate)
+                #expect(try await MigrationOf.plan(schema, pool).isUpToDate)
 
                 // A replacement has a name that nobody else gives.
                 try await pool.script("CREATE INDEX visit_page_idx_freshet_new ON ONLY visit (at)")
                 #expect(
-                    try await Self.plan(schema, pool).steps.map(\.summary) == [
+                    try await MigrationOf.plan(schema, pool).steps.map(\.summary) == [
                         "drop index visit_page_idx_freshet_new, which was left unfinished"
                     ])
             }

@@ -1,3 +1,4 @@
+import Catalog
 import Foundation
 import LocalServers
 import Postgres
@@ -127,6 +128,28 @@ extension Trait where Self == VectorServer {
                 #"query Q($t: String!, $more: Boolean!) { docs_v_similarity(compare_embed: {model: "words", text: $t}, method: COSINE, where: {no: {lt: 3}}) { no } not: docs_v_similarity(compare_embed: {model: "letters", text: $t}) @include(if: $more) { no } }"#,
                 #"{"t": "sea sea sun", "more": false}"#, #"{"docs_v_similarity":[{"no":2},{"no":1}]}"#)),
     ]
+
+    /// An index of another measure serves no search of this one.
+    @Test(arguments: [false, true]) func anotherMeasureIsAnotherIndex(isConcurrent: Bool) async throws {
+        func schema(_ index: String) throws -> Schema { try MigrationOf.schema(Self.doc(index)) }
+        try await LanguageServer.withOwnDatabase(
+            fill: { pool in
+                let l2 = try schema("@index(type: HNSW, vector_method: L2)")
+                for step in Migration.create(l2) { try await pool.script(step.sql) }
+                #expect(try await MigrationOf.plan(l2, pool).isUpToDate)
+            },
+            { pool in
+                let wanted = try schema("@index(type: HNSW, vector_method: COSINE)")
+                let plan = try await MigrationOf.plan(wanted, pool)
+                #expect(plan.steps.map(\.summary) == ["replace index doc_v_idx"] && plan.losses.isEmpty, "\(plan)")
+                for step in plan.steps {
+                    if isConcurrent { try await IndexBuilds.run(step, pool) } else { try await pool.script(step.sql) }
+                }
+                let found = try await pool.query("SELECT pg_get_indexdef('doc_v_idx'::regclass)")
+                #expect(found.rows.first?.string(0)?.contains("(v vector_cosine_ops)") == true)
+                #expect(try await MigrationOf.plan(wanted, pool).isUpToDate)
+            })
+    }
 
     @Test(arguments: rows) func row(_ row: SchemaRow) async throws { try await row.check(in: "vectors") }
 }

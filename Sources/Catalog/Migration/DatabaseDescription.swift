@@ -11,22 +11,6 @@ package struct DatabaseDescription: Sendable {
         package var defaultSQL: String?
     }
 
-    package struct Index: Sendable, Hashable {
-        package var name: String
-        /// None of an index over expressions.
-        package var columns: [String]
-        package var descending: [Bool]
-        package var method: String
-        package var isUnique: Bool
-
-        /// Whether it is of the definition of `wanted`, name aside.
-        /// - Parameter asPart: is to become a part of it, for which ascending and descending are one to Postgres.
-        func fits(_ wanted: Index, asPart: Bool = false) -> Bool {
-            columns == wanted.columns && method == wanted.method && isUnique == wanted.isUnique
-                && (asPart || columns.isEmpty || method != "btree" || descending == wanted.descending)
-        }
-    }
-
     /// A constraint that an index serves: Postgres does not drop the one without the other.
     package struct IndexConstraint: Sendable, Hashable {
         /// `contype` of `pg_constraint`.
@@ -64,13 +48,11 @@ package struct DatabaseDescription: Sendable {
         package var name: String
         package var columns: [Column]
         package var key: [String]
-        /// Neither partial nor over expressions, valid, the key's not among them.
+        /// Valid ones, the key's not among them.
         package var indexes: [Index]
         package var foreignKeys: [ForeignKey]
         /// By the name of the index.
         package var indexConstraints: [String: [IndexConstraint]] = [:]
-        /// Names of indexes over expressions.
-        package var expressionIndexes: [String] = []
         /// Left behind by a `CREATE INDEX CONCURRENTLY` that did not end: names that are taken and serve nothing.
         package var invalidIndexes: [String] = []
         /// Invalid as yet, and the process that is building each.
@@ -164,7 +146,6 @@ package struct DatabaseDescription: Sendable {
                     isDeferrable: try flag(key, "deferrable", path), isDeferred: try flag(key, "deferred", path),
                     isUnchecked: try flag(key, "unchecked", path)))
         }
-        table.expressionIndexes = (json["expressionIndexes"]?.arrayValue ?? []).compactMap(\.stringValue)
         table.invalidIndexes = (json["invalidIndexes"]?.arrayValue ?? []).compactMap(\.stringValue)
         for entry in json["indexBuilders"]?.objectValue?.entries ?? [] {
             table.indexBuilders[entry.key] = entry.value.stringValue.flatMap { Int($0) }
@@ -183,7 +164,12 @@ package struct DatabaseDescription: Sendable {
                 Index(
                     name: try text(index, "name", path), columns: try texts(index, "columns", path),
                     descending: try array(index, "descending", path).map { $0.boolValue ?? false },
-                    method: try text(index, "method", path), isUnique: try flag(index, "unique", path)))
+                    method: try text(index, "method", path), isUnique: try flag(index, "unique", path),
+                    operatorClasses: try texts(index, "operatorClasses", path),
+                    expression: index["expression"]?.stringValue,
+                    predicate: index["predicate"]?.stringValue,
+                    isReplicaIdentity: try flag(index, "replicaIdentity", path),
+                    isClustered: try flag(index, "clustered", path)))
         }
         return indexes
     }

@@ -125,14 +125,21 @@ struct DefinitionSQL {
         return DatabaseDescription.Index(
             name: index.name, columns: columns,
             descending: columns.indices.map { index.order.indices.contains($0) && index.order[$0] == .descending },
-            method: index.method, isUnique: false)
+            method: index.method, isUnique: false, operatorClasses: index.operatorClass.map { [$0] } ?? [])
+    }
+
+    /// All indexes that the schema gives a table, its key's aside.
+    func wantedIndexes(of table: Table) -> [DatabaseDescription.Index] {
+        table.uniques.map { wanted($0, of: table) } + table.indexes.map { wanted($0, of: table) }
+            + [wantedSearchIndex(of: table)].compactMap { $0 }
     }
 
     /// Nil of a table without `@searchable` fields.
     func wantedSearchIndex(of table: Table) -> DatabaseDescription.Index? {
         guard table.columns.contains(where: { $0.searchLanguage != nil }) else { return nil }
         return DatabaseDescription.Index(
-            name: SearchSQL.indexName(table), columns: [], descending: [], method: "gin", isUnique: false)
+            name: SearchSQL.indexName(table), columns: [], descending: [], method: "gin", isUnique: false,
+            expression: SearchSQL.document(table, nil))
     }
 
     /// - Parameter found: the table as it is; nil for one that is to be created.
@@ -181,11 +188,7 @@ struct DefinitionSQL {
         var present: [QualifiedName: String] = [:]
         if let former, found?.replacement(former, fits: wanted) == true { present[whole] = former }
         for partition in found?.partitioning?.partitions ?? [] {
-            let own = ConcurrentBuild.partName(former ?? wanted.name, of: partition.name).name
-            // Which expression an index holds is not compared.
-            let part = partition.indexes.first {
-                $0.fits(wanted, asPart: true) && (!$0.columns.isEmpty || $0.name == own)
-            }
+            let part = partition.indexes.first { $0.fits(wanted, asPart: true) }
             if let part { present[partition.name] = part.name }
         }
         let create =

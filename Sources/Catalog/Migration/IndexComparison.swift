@@ -2,39 +2,46 @@
 extension MigrationPlanner {
     mutating func compareSearchIndex(_ table: Table, _ found: DatabaseDescription.Table?) {
         guard let wanted = sql.wantedSearchIndex(of: table),
-            found?.expressionIndexes.contains(wanted.name) != true,
+            !kept(table, found).contains(where: { $0.serves(wanted) }),
             isUsable(table.columns.filter { $0.searchLanguage != nil }.map(\.field), of: table),
-            let place = place(for: wanted, table, found),
-            let statement = sql.createSearchIndex(of: table, found, replaces: place.former)
+            let place = place(for: wanted, table, found)
         else { return }
-        result.steps.append(statement)
+        sql.createSearchIndex(of: table, found, replaces: place.former).map { add($0, place) }
     }
 
     mutating func compareIndexes(_ table: Table, _ found: DatabaseDescription.Table?) {
-        // What is about to take the place of another one is not there yet.
-        let present = (found?.indexes ?? []).filter { !ConcurrentBuild.isTemporary($0.name) }
-        let uniques = [found?.key ?? []] + present.filter(\.isUnique).map(\.columns)
+        let kept = kept(table, found)
         for unique in table.uniques where isUsable(unique.fields, of: table) {
-            let columns = Set(sql.names(unique.fields, of: table))
-            if uniques.contains(where: { Set($0) == columns }) { continue }
+            let wanted = sql.wanted(unique, of: table)
+            let columns = Set(wanted.columns)
+            if Set(found?.key ?? []) == columns || kept.contains(where: { $0.serves(wanted) }) { continue }
             if let reason = found?.partitioning?.refusal(ofUnique: columns) {
                 refuse(table.name, unique.name, "the table cannot have the unique index \"\(unique.name)\": \(reason)")
                 continue
             }
-            guard let place = place(for: sql.wanted(unique, of: table), table, found) else { continue }
-            result.steps.append(sql.createUnique(unique, of: table, found, replaces: place.former))
+            guard let place = place(for: wanted, table, found) else { continue }
+            add(sql.createUnique(unique, of: table, found, replaces: place.former), place)
         }
         for index in table.indexes where isUsable(index.fields, of: table) {
             let wanted = sql.wanted(index, of: table)
-            if present.contains(where: {
-                $0.columns == wanted.columns && $0.method == wanted.method
-                    && (wanted.method != "btree" || $0.descending.elementsEqual(wanted.descending))
-            }) {
-                continue
-            }
+            if kept.contains(where: { $0.serves(wanted) }) { continue }
             guard let place = place(for: wanted, table, found) else { continue }
-            result.steps.append(sql.createIndex(index, of: table, found, replaces: place.former))
+            add(sql.createIndex(index, of: table, found, replaces: place.former), place)
         }
+    }
+
+    /// What serves the schema now and goes on to: neither what is to make room for another index of its name, nor what
+    /// is to take the place of another one and does not have it yet.
+    private func kept(_ table: Table, _ found: DatabaseDescription.Table?) -> [DatabaseDescription.Index] {
+        let wanted = sql.wantedIndexes(of: table)
+        return (found?.indexes ?? []).filter { index in
+            !ConcurrentBuild.isTemporary(index.name)
+                && wanted.allSatisfy { $0.name != index.name || index.serves($0) }
+        }
+    }
+
+    private mutating func add(_ step: SQLStatement, _ place: Place) {
+        if place.former == nil { result.steps.append(step) } else { exchanges.append(step) }
     }
 
     /// Of replacements that nobody wants any more; to be called when all indexes are compared.
@@ -89,9 +96,10 @@ extension MigrationPlanner {
         _ wanted: DatabaseDescription.Index, _ table: Table, _ found: DatabaseDescription.Table?
     ) -> Place? {
         let name = wanted.name
+        let index = found?.indexes.first { $0.name == name }
         let constraints = found?.indexConstraints[name] ?? []
-        // Postgres would say so when the new one is built already.
-        if let reason = Self.obstacle(constraints, to: name) {
+        // Postgres would say so when the new one is built already, or not at all.
+        if let reason = Self.obstacle(constraints, index) {
             replacements[name] = IndexReplacement(wanted: wanted)
             // Of a constraint, too: the two have one name.
             refuse(
@@ -100,11 +108,17 @@ extension MigrationPlanner {
             return nil
         }
         let former: ConcurrentBuild.Former = constraints.isEmpty ? .index : .constraint
+        if index?.isFormerForm(of: wanted) == true {
+            replacements[name] = IndexReplacement(wanted: wanted, isPlanned: true)
+            return Place(former: former)
+        }
+        let lost = index.flatMap { lostUniqueness(of: $0, table, found) }
+        let what =
+            former == .index
+            ? "the index is built anew"
+            : "the UNIQUE constraint of that name is dropped, and the index takes its place"
         let loss = MigrationPlan.Loss(
-            object: "\(table.name).\(name)",
-            message: former == .index
-                ? "nothing is lost; the index is built anew"
-                : "no row is lost; the UNIQUE constraint of that name is dropped, and the index takes its place",
+            object: "\(table.name).\(name)", message: (lost ?? "no row and no rule is lost") + "; " + what,
             countSQL: nil)
         if allow(.rewrites, [], loss) {
             replacements[name] = IndexReplacement(wanted: wanted, isPlanned: true)
@@ -115,18 +129,35 @@ extension MigrationPlanner {
         refuse(
             table.name, name,
             (former == .index ? "index" : "UNIQUE constraint") + " \"\(name)\" exists with another definition"
-                + (isBuilt ? "; the index that is to replace it is built and waits for migrate --force" : ""),
+                + (isBuilt
+                    ? "; the index that is to replace it is built and waits for migrate --force --concurrently" : ""),
             suggestion: former == .index
                 ? "DROP INDEX \(sql.qualified(name))"
                 : "ALTER TABLE \(sql.qualified(table.name)) DROP CONSTRAINT \(SQLName.quoted(name))",
-            permission: .rewrites)
+            permission: .rewrites, isBuilt: isBuilt)
         return nil
+    }
+
+    /// What nothing else will keep unique once an index is replaced, for the operator.
+    private func lostUniqueness(
+        of index: DatabaseDescription.Index, _ table: Table, _ found: DatabaseDescription.Table?
+    ) -> String? {
+        guard index.isUnique else { return nil }
+        let rules = [found?.key ?? []] + (kept(table, found) + sql.wantedIndexes(of: table)).compactMap(\.keepsUnique)
+        // What is unique by fewer columns is unique by more.
+        if rules.contains(where: { !$0.isEmpty && Set($0).isSubset(of: index.columns) }) { return nil }
+        let by = index.expression ?? index.columns.map(SQLName.quoted).joined(separator: ", ")
+        return "rows are no longer kept unique by (\(by))" + (index.predicate.map { " where \($0)" } ?? "")
     }
 
     /// Why an index must stay; nil where it may go, together with a UNIQUE constraint of its name.
     private static func obstacle(
-        _ constraints: [DatabaseDescription.IndexConstraint], to index: String
+        _ constraints: [DatabaseDescription.IndexConstraint], _ index: DatabaseDescription.Index?
     ) -> String? {
+        if index?.isReplicaIdentity == true {
+            return "it is the replica identity, without which updates of a published table fail"
+        }
+        if index?.isClustered == true { return "it is the one that CLUSTER goes by" }
         let foreignKeys = constraints.filter { $0.kind == .foreignKey }.map { "\"\($0.name)\" of \"\($0.table)\"" }
         if !foreignKeys.isEmpty {
             return "foreign key \(foreignKeys.joined(separator: ", ")) depends on it"

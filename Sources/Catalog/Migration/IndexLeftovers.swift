@@ -79,16 +79,15 @@ extension DefinitionSQL {
 extension DatabaseDescription.Table {
     /// Names of finished indexes that were built to take the place of others.
     var replacements: [String] {
-        (indexes.map(\.name) + expressionIndexes).filter(ConcurrentBuild.isTemporary).sorted()
+        indexes.map(\.name).filter(ConcurrentBuild.isTemporary).sorted()
     }
 
     func isWhole(_ index: String) -> Bool {
-        indexes.contains { $0.name == index } || expressionIndexes.contains(index)
+        indexes.contains { $0.name == index }
     }
 
-    /// Whether a finished replacement is of the definition; which expression an index holds is not compared.
+    /// Whether a finished replacement is of the definition.
     func replacement(_ name: String, fits wanted: DatabaseDescription.Index) -> Bool {
-        wanted.columns.isEmpty
-            ? expressionIndexes.contains(name) : indexes.contains { $0.name == name && $0.fits(wanted) }
+        indexes.contains { $0.name == name && $0.fits(wanted) }
     }
 }

@@ -31,14 +31,13 @@ extension Migration {
                 FROM pg_catalog.pg_index i
                 CROSS JOIN LATERAL pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(number, position)
                 JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid AND a.attnum = k.number
-                WHERE i.indrelid = r.oid AND i.indisprimary), '[]'::json),
+                WHERE i.indrelid = r.oid AND i.indisprimary AND k.position <= i.indnkeyatts), '[]'::json),
               'indexes', coalesce((
                 SELECT pg_catalog.json_agg(\(indexSQL) ORDER BY c.relname)
                 FROM pg_catalog.pg_index i
                 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
                 JOIN pg_catalog.pg_am m ON m.oid = c.relam
-                WHERE i.indrelid = r.oid AND NOT i.indisprimary AND i.indisvalid
-                  AND i.indpred IS NULL AND i.indexprs IS NULL), '[]'::json),
+                WHERE i.indrelid = r.oid AND NOT i.indisprimary AND i.indisvalid), '[]'::json),
               'indexConstraints', coalesce((
                 SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
                   'index', c.relname, 'kind', o.contype, 'name', o.conname, 'table', t.relname
@@ -72,11 +71,6 @@ extension Migration {
                 FROM pg_catalog.pg_constraint f
                 JOIN pg_catalog.pg_class g ON g.oid = f.confrelid
                 WHERE f.conrelid = r.oid AND f.contype = 'f'), '[]'::json),
-              'expressionIndexes', coalesce((
-                SELECT pg_catalog.json_agg(c.relname ORDER BY c.relname)
-                FROM pg_catalog.pg_index i
-                JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
-                WHERE i.indrelid = r.oid AND i.indisvalid AND i.indexprs IS NOT NULL), '[]'::json),
               'invalidIndexes', coalesce((
                 SELECT pg_catalog.json_agg(c.relname ORDER BY c.relname)
                 FROM pg_catalog.pg_index i
@@ -166,7 +160,19 @@ extension Migration {
           'descending', (
             SELECT pg_catalog.json_agg(o.option & 1 = 1 ORDER BY o.position)
             FROM pg_catalog.unnest(i.indoption) WITH ORDINALITY AS o(option, position)),
+          'operatorClasses', (
+            SELECT pg_catalog.json_agg(o.opcname ORDER BY k.position)
+            FROM pg_catalog.unnest(i.indclass::oid[]) WITH ORDINALITY AS k(class, position)
+            JOIN pg_catalog.pg_opclass o ON o.oid = k.class),
           'method', m.amname,
-          'unique', i.indisunique)
+          'unique', i.indisunique,
+          'expression', CASE WHEN i.indexprs IS NOT NULL THEN (
+            SELECT pg_catalog.string_agg(pg_catalog.pg_get_indexdef(i.indexrelid, k, false), ', ' ORDER BY k)
+            FROM pg_catalog.generate_series(1, i.indnkeyatts::int) k) END,
+          'predicate', pg_catalog.pg_get_expr(i.indpred, i.indrelid),
+          'replicaIdentity', i.indisreplident OR c.relkind = 'I' AND EXISTS (
+            SELECT FROM pg_catalog.pg_partition_tree(c.oid) b
+            JOIN pg_catalog.pg_index p ON p.indexrelid = b.relid WHERE p.indisreplident),
+          'clustered', i.indisclustered)
         """
 }

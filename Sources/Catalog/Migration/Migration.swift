@@ -1,8 +1,8 @@
 /// From a schema to DDL.
 ///
 /// `create` builds everything on an empty database and does nothing on one that has it. `plan` compares with what a
-/// database has and by itself only ever adds: what would lose or reinterpret data is refused and explained, what the
-/// database has beyond the schema is left alone and listed. Both are done where the caller allows them, and the plan says
+/// database has and by itself only ever adds, and renews what no data hangs on: what would lose or reinterpret data is
+/// refused and explained, what the database has beyond the schema is left alone and listed. Both are done where the caller allows them, and the plan says
 /// what may be lost.
 ///
 /// Concurrency is the caller's: hold one advisory lock from reading the description to the last statement.
@@ -66,6 +66,8 @@ package struct MigrationPlan: Sendable {
         package var isHarmful = false
         /// It is done when it is allowed.
         package var permission: Migration.Permissions = []
+        /// The index that it waits for is there already; what is done concurrently takes it.
+        package var isBuilt = false
     }
 
     /// What a step that had to be allowed may lose.

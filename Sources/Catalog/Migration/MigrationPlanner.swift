@@ -11,6 +11,7 @@
 /// | another type, another key | | refused |
 /// | foreign key | one of its name that differs in `ON DELETE` only | changed |
 /// | foreign key | one of another name that differs in `ON DELETE` only | created beside it, listed as drift |
+/// | search index, or index of vectors | one of that name, of other fields or another measure | built anew |
 /// | index or constraint | otherwise one of that name, defined differently | refused |
 /// | nothing | anything | left alone, listed as drift |
 ///
@@ -26,6 +27,8 @@ struct MigrationPlanner {
     private var unusable: Set<String> = []
     /// By the name of the index.
     var replacements: [String: IndexReplacement] = [:]
+    /// Indexes that take the place of others: after all others, so that what they end goes on in those.
+    var exchanges: [SQLStatement] = []
 
     init(
         schema: Schema, existing: DatabaseDescription, namespace: String, permissions: Migration.Permissions = []
@@ -61,6 +64,7 @@ struct MigrationPlanner {
         let tables = schema.tables.filter { !existing.views.contains($0.name) }
         for table in tables { compareIndexes(table, existing.table(named: table.name)) }
         for table in tables { compareSearchIndex(table, existing.table(named: table.name)) }
+        result.steps += exchanges
         for table in tables { existing.table(named: table.name).map { dropReplacements(of: table, $0) } }
         for table in tables { compareForeignKeys(table, existing.table(named: table.name)) }
         listExtras()
@@ -267,11 +271,12 @@ struct MigrationPlanner {
 
     mutating func refuse(
         _ object: String, _ part: String?, _ message: String, suggestion: String? = nil,
-        permission: Migration.Permissions = []
+        permission: Migration.Permissions = [], isBuilt: Bool = false
     ) {
         result.refused.append(
             MigrationPlan.Finding(
-                object: object, part: part, message: message, suggestion: suggestion, permission: permission))
+                object: object, part: part, message: message, suggestion: suggestion, permission: permission,
+                isBuilt: isBuilt))
     }
 
     mutating func drift(

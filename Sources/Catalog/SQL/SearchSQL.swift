@@ -26,6 +26,11 @@ enum SearchSQL {
         .text("ts_rank(\(document(table, alias)), ") + query + .text(")::double precision")
     }
 
+    /// Whether an expression of an index is the document of some fields.
+    static func isDocument(_ expression: String) -> Bool {
+        ExpressionText.reduced(expression).hasPrefix("to_tsvector'")
+    }
+
     static func indexName(_ table: Table) -> String {
         SQLName.generated([table.name], suffix: "search_idx")
     }

@@ -159,9 +159,10 @@ struct MigrationRefused: Error, CustomStringConvertible {
     var description: String {
         let forceable = findings.count { $0.permission.contains(.rewrites) }
         let help = forceable == findings.count ? "all of them" : "\(forceable) of \(findings.count)"
+        let command = findings.contains(where: \.isBuilt) ? "--force --concurrently" : "--force"
         return "the database was not brought to the schema:\n"
             + findings.map { "  " + $0.text }.joined(separator: "\n")
             + (forceable == 0
-                ? "" : "\nfreshet migrate --force makes \(help); --force --dry-run says what may be lost")
+                ? "" : "\nfreshet migrate \(command) makes \(help); with --dry-run, too, it says what may be lost")
     }
 }

@@ -205,7 +205,7 @@ struct MigrationPlanTests {
             forced.steps.map(\.summary) == [
                 "change type of movie.title from text to integer", "make column movie.mood required",
                 "add column movie.need", "add column movie.other_id", "create unique index movie_need_uidx",
-                "replace index taken", "create index movie_other_id_idx",
+                "create index movie_other_id_idx", "replace index taken",
                 "replace foreign key movie_studio_id_fkey",
             ])
         #expect(
@@ -319,7 +319,9 @@ struct MigrationDescriptionTests {
         let description = try DatabaseDescription(
             parsing: """
                 {"tables": [{"name": "t", "columns": [{"name": "a", "type": "text", "nullable": true, "default": null}],
-                  "key": ["a"], "indexes": [{"name": "i", "columns": ["a"], "descending": [true], "method": "btree", "unique": true}],
+                  "key": ["a"], "indexes": [{"name": "i", "columns": ["a"], "descending": [true], "method": "btree", "unique": true,
+                    "operatorClasses": ["text_ops"], "expression": null, "predicate": "(a > 'b')", "replicaIdentity": false,
+                    "clustered": true}],
                   "foreignKeys": [{"name": "f", "columns": ["a"], "target": "u", "targetColumns": ["b"], "onDelete": "CASCADE",
                     "onUpdate": "NO ACTION", "fullMatch": false, "deferrable": true, "deferred": true, "unchecked": false}]}],
                  "enums": [{"name": "e", "values": ["A", "B"]}]}
@@ -329,6 +331,8 @@ struct MigrationDescriptionTests {
                 .init(name: "a", type: "text", isNullable: true, defaultSQL: nil)
             ])
         #expect(description.table(named: "t")?.indexes.first?.descending == [true])
+        #expect(description.table(named: "t")?.indexes.first?.operatorClasses == ["text_ops"])
+        #expect(description.table(named: "t")?.indexes.first?.predicate == "(a > 'b')")
         #expect(description.table(named: "t")?.foreignKeys.first?.targetColumns == ["b"])
         #expect(description.table(named: "t")?.foreignKeys.first?.isDeferred == true)
         #expect(description.enums == ["e": ["A", "B"]])

@@ -1,0 +1,213 @@
+import Catalog
+import Execution
+import Postgres
+import Testing
+
+extension Language {
+    /// What an index stands for besides its speed, and what of the schema only shows in its definition, on a real
+    /// Postgres.
+    @Suite struct IndexRules {
+        private static let post =
+            "CREATE TABLE post (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), slug text, author text);"
+
+        private static func run(_ plan: MigrationPlan, _ pool: PostgresPool, isConcurrent: Bool) async throws {
+            for step in plan.steps {
+                if isConcurrent { try await IndexBuilds.run(step, pool) } else { try await pool.script(step.sql) }
+            }
+        }
+
+        /// The index that kept a column unique gets other columns: the one that is to keep it so from now on comes first.
+        @Test(
+            arguments: [
+                "CREATE UNIQUE INDEX post_idx ON post (slug)", "ALTER TABLE post ADD CONSTRAINT post_idx UNIQUE (slug)",
+            ], [false, true])
+        func whatIsReplacedKeepsNothingUnique(former: String, isConcurrent: Bool) async throws {
+            let schema = try MigrationOf.schema(
+                """
+                type Post @table @unique(fields: ["slug"], indexName: "post_slug_uidx")
+                  @index(name: "post_idx", fields: ["slug", "author"]) { slug: String author: String }
+                """)
+            let tables = Self.post + "INSERT INTO post (slug, author) VALUES ('a', 'b');" + former
+            try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
+                #expect(try await MigrationOf.plan(schema, pool).refused.map(\.part) == ["post_idx"])
+                let forced = try await MigrationOf.plan(schema, pool, .rewrites)
+                #expect(
+                    forced.steps.map(\.summary) == ["create unique index post_slug_uidx", "replace index post_idx"])
+                #expect(forced.losses.map(\.message).allSatisfy { $0.hasPrefix("no row and no rule is lost; ") })
+                try await Self.run(forced, pool, isConcurrent: isConcurrent)
+                #expect(try await MigrationOf.plan(schema, pool).isUpToDate)
+                let twice = "INSERT INTO post (slug, author) VALUES ('a', 'c')"
+                await #expect(throws: PostgresError.self) { try await pool.script(twice) }
+            }
+        }
+
+        /// Two that want each other's columns come in one run, too.
+        @Test func indexesAreNotLostForARun() async throws {
+            let schema = try MigrationOf.schema(
+                """
+                type Post @table @index(name: "post_a", fields: ["author"]) @index(name: "post_b", fields: ["slug"])
+                  @index(name: "post_c", fields: ["author", "slug"]) { slug: String author: String }
+                """)
+            let tables = Self.post + "CREATE INDEX post_a ON post (slug); CREATE INDEX post_c ON post (author)"
+            try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
+                let forced = try await MigrationOf.plan(schema, pool, .rewrites)
+                #expect(
+                    forced.steps.map(\.summary) == [
+                        "create index post_b", "replace index post_a", "replace index post_c",
+                    ])
+                try await Self.run(forced, pool, isConcurrent: true)
+                #expect(try await MigrationOf.plan(schema, pool).isUpToDate)
+            }
+        }
+
+        @Test(arguments: [
+            (
+                "CREATE UNIQUE INDEX post_idx ON post (slug)",
+                #"rows are no longer kept unique by ("slug"); the index is built anew"#
+            ),
+            (
+                "CREATE UNIQUE INDEX post_idx ON post (slug) WHERE author IS NOT NULL",
+                #"rows are no longer kept unique by ("slug") where (author IS NOT NULL); the index is built anew"#
+            ),
+            (
+                "CREATE UNIQUE INDEX post_idx ON post (lower(slug), author)",
+                "rows are no longer kept unique by (lower(slug), author); the index is built anew"
+            ),
+            (
+                "ALTER TABLE post ADD CONSTRAINT post_idx UNIQUE (author)",
+                #"rows are no longer kept unique by ("author"); the UNIQUE constraint of that name is dropped, and the index takes its place"#
+            ),
+            ("CREATE INDEX post_idx ON post (slug)", "no row and no rule is lost; the index is built anew"),
+            // The key keeps them so.
+            ("CREATE UNIQUE INDEX post_idx ON post (slug, id)", "no row and no rule is lost; the index is built anew"),
+        ])
+        func rulesThatAreLostAreSaid(former: String, message: String) async throws {
+            let schema = try MigrationOf.schema(
+                "type Post @table @index(name: \"post_idx\", fields: [\"slug\", \"author\"]) { slug: String author: String }"
+            )
+            try await LanguageServer.withOwnDatabase(fill: { try await $0.script(Self.post + former) }) { pool in
+                let losses = try await MigrationOf.plan(schema, pool, .rewrites).losses
+                #expect(losses.map(\.message) == [message])
+            }
+        }
+
+        /// Updates of a published table would fail from then on.
+        @Test(arguments: [
+            ("ALTER TABLE post REPLICA IDENTITY USING INDEX post_idx", "updates of a published table fail"),
+            ("CLUSTER post USING post_idx", "it is the one that CLUSTER goes by"),
+        ])
+        func whatOthersGoByIsKept(further: String, reason: String) async throws {
+            let schema = try MigrationOf.schema(
+                "type Post @table { slug: String! @unique(indexName: \"post_idx\") author: String! }")
+            let tables =
+                Self.post + """
+                    ALTER TABLE post ALTER slug SET NOT NULL, ALTER author SET NOT NULL;
+                    CREATE UNIQUE INDEX post_idx ON post (slug, author);
+                    \(further)
+                    """
+            try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
+                let plan = try await MigrationOf.plan(schema, pool, .rewrites)
+                #expect(plan.steps.isEmpty && plan.refused.count == 1, "\(plan)")
+                #expect(plan.refused[0].message.hasSuffix(reason) && plan.refused[0].permission.isEmpty)
+                // As it advises.
+                try await pool.script("ALTER INDEX public.post_idx RENAME TO former")
+                try await Self.run(try await MigrationOf.plan(schema, pool), pool, isConcurrent: true)
+                #expect(try await MigrationOf.plan(schema, pool).isUpToDate)
+            }
+        }
+
+        /// The index of a partition goes with that of its table.
+        @Test func replicaIdentitiesOfPartitionsAreKept() async throws {
+            let schema = try MigrationOf.schema(
+                #"type Visit @table(key: "site") @unique(fields: ["site", "page"], indexName: "visit_idx") { site: Int! page: Int! at: Int! }"#
+            )
+            let tables = """
+                CREATE TABLE visit (site int PRIMARY KEY, page int NOT NULL, at int NOT NULL) PARTITION BY LIST (site);
+                CREATE TABLE visit_rest PARTITION OF visit DEFAULT;
+                CREATE UNIQUE INDEX visit_idx ON visit (site, at);
+                ALTER TABLE visit_rest REPLICA IDENTITY USING INDEX visit_rest_site_at_idx
+                """
+            try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
+                let plan = try await MigrationOf.plan(schema, pool, .rewrites)
+                #expect(plan.steps.isEmpty && plan.refused.map(\.part) == ["visit_idx"], "\(plan)")
+                #expect(plan.refused.first?.message.contains("it is the replica identity") == true)
+            }
+        }
+
+        /// What the index of the key only carries along is no part of the key.
+        @Test func keysMayIncludeColumns() async throws {
+            let schema = try MigrationOf.schema("type Post @table { slug: String author: String }")
+            let tables =
+                "CREATE TABLE post (id uuid DEFAULT gen_random_uuid(), slug text, author text, PRIMARY KEY (id) INCLUDE (slug))"
+            try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
+                let plan = try await MigrationOf.plan(schema, pool)
+                #expect(plan.isUpToDate && plan.drift.isEmpty, "\(plan)")
+            }
+        }
+
+        /// Searches find their index by its very expression; nothing but its name was the same.
+        @Test(arguments: [false, true]) func searchesOfOtherFields(isConcurrent: Bool) async throws {
+            func schema(_ slug: String, _ author: String) throws -> Schema {
+                try MigrationOf.schema(
+                    """
+                    type Post @table {
+                      slug: String \(slug)
+                      author: String @col(name: "The \\"Author\\"", dataType: "varchar(40)") \(author)
+                    }
+                    """)
+            }
+            let both = try schema("@searchable", "@searchable")
+            try await LanguageServer.withOwnDatabase(
+                fill: { pool in
+                    for step in Migration.create(try schema("@searchable", "")) { try await pool.script(step.sql) }
+                },
+                { pool in
+                    for wanted in [
+                        both, try schema("", "@searchable"),
+                        try schema(#"@searchable(language: "german")"#, #"@searchable(language: "german")"#),
+                    ] {
+                        let plan = try await MigrationOf.plan(wanted, pool)
+                        #expect(plan.steps.map(\.summary) == ["replace search index post_search_idx"], "\(plan)")
+                        #expect(plan.losses.isEmpty && plan.refused.isEmpty)
+                        try await Self.run(plan, pool, isConcurrent: isConcurrent)
+                        let after = try await MigrationOf.plan(wanted, pool)
+                        #expect(after.isUpToDate && after.drift.isEmpty, "\(after)")
+                    }
+                    // What somebody made of his own is not thrown away unasked.
+                    try await pool.script(
+                        "DROP INDEX post_search_idx; CREATE INDEX post_search_idx ON post (lower(slug))")
+                    #expect(try await MigrationOf.plan(both, pool).refused.map(\.part) == ["post_search_idx"])
+                    let forced = try await MigrationOf.plan(both, pool, .rewrites)
+                    #expect(forced.steps.map(\.summary) == ["replace search index post_search_idx"])
+                })
+        }
+
+        /// Partition by partition, and what a run that broke off has built is known by its expression.
+        @Test func searchesOfTablesWithPartitions() async throws {
+            func schema(_ language: String) throws -> Schema {
+                try MigrationOf.schema(
+                    "type Visit @table(key: \"site\") { site: Int! page: String @searchable(language: \"\(language)\") }"
+                )
+            }
+            let tables = """
+                CREATE TABLE visit (site int PRIMARY KEY, page text) PARTITION BY LIST (site);
+                CREATE TABLE visit_one PARTITION OF visit FOR VALUES IN (1);
+                CREATE TABLE visit_rest PARTITION OF visit DEFAULT
+                """
+            try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
+                let former = try await MigrationOf.plan(try schema("english"), pool)
+                try await Self.run(former, pool, isConcurrent: true)
+                let wanted = try schema("french")
+                let first = try #require(try await MigrationOf.plan(wanted, pool).steps.first)
+                #expect(first.summary == "replace search index visit_search_idx" && first.concurrentSQL.count == 5)
+                try await pool.script(first.concurrentSQL[0])
+                let other = try #require(try await MigrationOf.plan(try schema("german"), pool).steps.first)
+                #expect(other.concurrentNotes.isEmpty, "\(other.concurrentNotes)")
+                let second = try #require(try await MigrationOf.plan(wanted, pool).steps.first)
+                #expect(second.concurrentNotes.count == 1 && second.concurrentSQL.count == 4)
+                #expect(try await IndexBuilds.run(second, pool) == second.concurrentSQL)
+                #expect(try await MigrationOf.plan(wanted, pool).isUpToDate)
+            }
+        }
+    }
+}
