@@ -113,7 +113,9 @@ package struct EmbeddingDesk<Waiter: Sendable>: Sendable {
             for text in request.texts where sinceMs(text) == oldestMs {
                 tell(text, .failure(lateness(of: text)), &actions)
             }
-            askAgain(request.texts.filter { wanted[$0] != nil }, atOnce: size(of: request.model))
+            askAgain(
+                request.texts.filter { wanted[$0] != nil }, atOnce: size(of: request.model),
+                behindOlder: true)
         case .late:
             for text in request.texts { tell(text, .failure(lateness(of: text)), &actions) }
         case .refused(let error), .failed(let error):
@@ -182,11 +184,13 @@ package struct EmbeddingDesk<Waiter: Sendable>: Sendable {
         waitingBytes -= texts.reduce(0) { $0 + $1.byteCount }
     }
 
-    /// Before all others, in parts.
-    private mutating func askAgain(_ texts: [EmbeddingText], atOnce: Int) {
+    /// Before all others, or before those that came later; in parts.
+    private mutating func askAgain(_ texts: [EmbeddingText], atOnce: Int, behindOlder: Bool = false) {
+        guard let sinceMs = texts.map(sinceMs).min() else { return }
+        let place = behindOlder ? line.firstIndex { self.sinceMs($0.texts[0]) > sinceMs } ?? line.endIndex : 0
         for start in stride(from: 0, to: texts.count, by: atOnce).reversed() {
             let part = Array(texts[start..<min(start + atOnce, texts.count)])
-            line.prepend(Line(texts: part, isPart: true))
+            line.insert(Line(texts: part, isPart: true), at: place)
             enter(part)
         }
     }
@@ -196,7 +200,9 @@ package struct EmbeddingDesk<Waiter: Sendable>: Sendable {
         var actions: [Action] = []
         while underWay.count < settings.inFlightMax, let first = line.popFirst() {
             leave(first.texts)
-            for text in first.texts where leftMs(text, nowMs) <= 0 {
+            // What was late once is not asked for again with next to no time.
+            let neededMs = first.isPart ? settings.timeoutMs / 50 : 0
+            for text in first.texts where leftMs(text, nowMs) <= neededMs {
                 tell(text, .failure(lateness(of: text, wasAsked: first.isPart)), &actions)
             }
             var texts = first.texts.filter { wanted[$0] != nil }
@@ -232,8 +238,10 @@ package struct EmbeddingDesk<Waiter: Sendable>: Sendable {
 
     private func size(of model: String) -> Int { sizes[model] ?? settings.textsPerRequestMax }
 
-    /// Half as many at once after a time-out: else a slow server would never come to an end of any request.
+    /// Half as many at once after a time-out: else a slow server would never come to an end of any request. A request that
+    /// had little of the time says nothing of that.
     private mutating func takeFewer(after request: EmbeddingRequest) {
+        guard request.timeoutMs * 2 >= settings.timeoutMs else { return }
         sizes[request.model] = min(size(of: request.model), request.texts.count / 2)
     }
 

@@ -131,10 +131,10 @@ package struct EmbeddingEndpoint: Sendable {
 
     private func refusal(of request: EmbeddingRequest, _ status: Int, _ json: JSONValue?) -> Answer {
         // Not for clients: servers name hosts, projects and keys, and the texts of others.
-        var said = json.flatMap(Self.message).map { ": \($0.prefix(500))" } ?? ""
+        var said = json.flatMap(Self.message).map { ": \($0)" } ?? ""
         // Nor is the token for the log.
         if let token { said = said.replacing(token, with: "…") }
-        let cause = "HTTP status \(status)\(said)"
+        let cause = "HTTP status \(status)\(said.prefix(500))"
         return switch status {
         case 400, 413, 422: .refused(request.failure("refused the text", cause: cause))
         case 404: .failed(request.failure("does not know the model", cause: cause))

@@ -114,27 +114,34 @@ package final class QueryExecutor: Sendable {
     }
 
     private func complete(_ outcomes: [Outcome], _ operation: StoredOperation, _ items: [Item]) async -> [Outcome] {
-        await withTaskGroup(of: (Int, Outcome).self) { group in
+        await withTaskGroup(of: (index: Int, outcome: Outcome, lateness: RequestError?).self) { group in
             var outcomes = outcomes
             var next = 0
-            func start(_ group: inout TaskGroup<(Int, Outcome)>) {
+            func start(_ group: inout TaskGroup<(index: Int, outcome: Outcome, lateness: RequestError?)>) {
                 let index = next
                 next += 1
                 let outcome = outcomes[index]
                 let item = items[index]
                 group.addTask {
-                    guard case .result(let result) = outcome else { return (index, outcome) }
+                    guard case .result(let result) = outcome else { return (index, outcome, nil) }
                     do throws(RequestError) {
                         let complete = try await self.complete(result, operation, item.variables)
-                        return (index, complete.digest == item.knownDigest ? .unchanged : .result(complete))
+                        return (index, complete.digest == item.knownDigest ? .unchanged : .result(complete), nil)
                     } catch {
-                        return (index, .failed(error))
+                        return (index, .failed(error), error.code == .timeout ? error : nil)
                     }
                 }
             }
             while next < min(items.count, Self.remoteItemsMax) { start(&group) }
-            while let (index, outcome) = await group.next() {
-                outcomes[index] = outcome
+            while let ended = await group.next() {
+                outcomes[ended.index] = ended.outcome
+                if let lateness = ended.lateness {
+                    // A batch waits for one time-out, not for one after the other. The rest is tried again.
+                    for index in next..<items.count {
+                        if case .result = outcomes[index] { outcomes[index] = .failed(lateness) }
+                    }
+                    next = items.count
+                }
                 if next < items.count { start(&group) }
             }
             return outcomes

@@ -223,6 +223,7 @@ import Testing
         var desk = desk { ($0.inFlightMax, $0.timeoutMs, $0.textsPerRequestMax) = (1, 100, 8) }
         var nowMs: Int64 = 0
         var sizes: [Int] = []
+        var last: EmbeddingText?
         // It takes 30 ms for each text. Who is told of a time-out comes again.
         for round in 0..<8 {
             let texts = (0..<8).map { Self.text("\(round) \($0)") }
@@ -231,15 +232,49 @@ import Testing
                 sizes.append(request.texts.count)
                 let tookMs = Int64(request.texts.count) * 30
                 nowMs += min(tookMs, request.timeoutMs)
+                if tookMs <= request.timeoutMs { last = request.texts.last }
                 open += requests(
                     desk.answered(request.id, tookMs > request.timeoutMs ? .late : Self.good(request), nowMs: nowMs))
             }
         }
         #expect(Array(sizes.prefix(4)) == [8, 4, 2, 3], "halves until it answers, then one more at a time")
         #expect(sizes.dropFirst(2).allSatisfy { $0 <= 4 }, "\(sizes)")
-        let (before, last) = (desk.counts, Self.text("7 0"))
-        #expect(told(desk.want([last], by: "w", nowMs: nowMs), "7 0") == ["w [3.0]"], "kept: the next need not ask")
+        let (before, known) = (desk.counts, try #require(last))
+        #expect(
+            told(desk.want([known], by: "w", nowMs: nowMs), known.text) == ["w [3.0]"], "kept: the next need not ask")
         #expect(desk.counts == (before.known + 1, before.unknown))
+    }
+
+    @Test func aRequestThatHadLittleTimeSaysNothingOfTheServer() throws {
+        var desk = desk { ($0.inFlightMax, $0.timeoutMs, $0.textsPerRequestMax) = (1, 100, 4) }
+        let block = requests(desk.want([Self.text("-")], by: "0", nowMs: 0))[0]
+        for nowMs in 1...4 as ClosedRange<Int64> {
+            _ = desk.want([Self.text("\(nowMs)")], by: "\(nowMs)", nowMs: nowMs)
+        }
+        let four = requests(desk.answered(block.id, Self.good(block), nowMs: 60))[0]
+        #expect(four.timeoutMs == 41)
+        let late = desk.answered(four.id, .late, nowMs: 101)
+        #expect(told(late, "1").first == "1 \(Self.late)")
+        // One and two milliseconds are no time to answer in.
+        #expect(sent(late) == [["4"]])
+        #expect(told(late, "2", "3").count == 3)
+        _ = desk.answered(requests(late)[0].id, .late, nowMs: 104)
+        let texts = (5..<9).map { Self.text("\($0)") }
+        #expect(requests(desk.want(texts, by: "w", nowMs: 110)).map(\.texts.count) == [4])
+    }
+
+    @Test func whatWasLateWaitsBehindOlderTexts() throws {
+        var desk = desk { ($0.inFlightMax, $0.timeoutMs) = (1, 100) }
+        let block = requests(desk.want([Self.text("-")], by: "0", nowMs: 0))[0]
+        _ = desk.want([Self.text("a")], by: "ann", nowMs: 10)
+        _ = desk.want([Self.text("o", model: "other")], by: "otto", nowMs: 50)
+        _ = desk.want([Self.text("b")], by: "bob", nowMs: 90)
+        let both = requests(desk.answered(block.id, Self.good(block), nowMs: 95))[0]
+        #expect(both.texts.map(\.text) == ["a", "b"])
+        let late = desk.answered(both.id, .late, nowMs: 110)
+        #expect(told(late, "a") == ["ann \(Self.late)"])
+        #expect(sent(late) == [["o"]])
+        #expect(sent(desk.answered(requests(late)[0].id, Self.good(requests(late)[0]), nowMs: 111)) == [["b"]])
     }
 
     @Test func aLoneTextThatIsLateSaysNothingOfOthers() throws {
@@ -278,7 +313,8 @@ import Testing
         }
         #expect([isKnown("a"), isKnown("b"), isKnown("a"), isKnown("c")] == [false, false, true, false])
         #expect([isKnown("a"), isKnown("c"), isKnown("b"), isKnown("a")] == [true, true, false, false])
-        // Other models and sizes are other vectors.
+        // Other models and sizes are other vectors, and so are other bytes of the same characters.
+        #expect([isKnown("\u{e9}"), isKnown("e\u{301}"), isKnown("\u{e9}")] == [false, false, true])
         #expect(sent(desk.want([Self.text("a", model: "n")], by: "x", nowMs: 0)) == [["a"]])
         #expect(sent(desk.want([EmbeddingText(model: "m", text: "a", size: 2)], by: "y", nowMs: 0)) == [["a"]])
     }

@@ -157,5 +157,10 @@ import Testing
             read(endpoint, Self.request("a"), status: 401, #"{"error":{"message":"bad key sk-1."}}"#) == [
                 "failed", "UNAVAILABLE \(Self.server) answered with HTTP status 401 (HTTP status 401: bad key ….)",
             ])
+        // Nor a part of it, where the words are cut.
+        for length in 470..<490 {
+            let long = #"{"error":{"message":"\#(String(repeating: "x", count: length))sk-1"}}"#
+            #expect(!read(endpoint, Self.request("a"), status: 401, long).joined().contains("xs"))
+        }
     }
 }

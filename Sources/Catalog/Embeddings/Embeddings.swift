@@ -13,6 +13,17 @@ package struct EmbeddingText: Hashable, Sendable {
         self.text = text
         self.size = size
     }
+
+    /// Byte by byte: to a model two forms of a character (Unicode §3.11) are two texts.
+    package static func == (one: EmbeddingText, other: EmbeddingText) -> Bool {
+        one.size == other.size && one.model == other.model && one.text.utf8.elementsEqual(other.text.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        hasher.combine(model)
+    }
 }
 
 /// A vector as pgvector reads it, in single precision.

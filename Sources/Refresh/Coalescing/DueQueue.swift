@@ -10,6 +10,8 @@ struct DueQueue: Sendable {
     struct Group: Hashable, Sendable {
         let operation: OperationReference
         let version: Digest
+        /// What failed at another server goes apart: those that do well there do not wait for it.
+        var hasFailed = false
     }
 
     private var waiting: [Group: Deque<Int32>] = [:]

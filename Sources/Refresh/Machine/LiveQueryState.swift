@@ -79,6 +79,11 @@ struct LiveQueryState: Sendable {
         self.lane = lane
     }
 
+    var group: DueQueue.Group {
+        DueQueue.Group(
+            operation: query.operation, version: query.version, hasFailed: lane == .remote && failures > 0)
+    }
+
     /// What the gateway holds, if that is the result as of all events that are applied.
     func settledDigest(of gateway: NodeID) -> Digest? {
         guard case .idle = phase, failures == 0, let digest, let subscriber = subscribers[gateway],

@@ -3,7 +3,8 @@ package import LiveModel
 /// Runs and their outcomes: at most one in flight for a live query, many in one statement.
 extension RefreshMachine {
     mutating func dispatch(nowMs: Int64) -> [RefreshAction] {
-        RunLane.Name.allCases.flatMap { dispatch($0, nowMs: nowMs) }
+        // The lanes share the pace; what waits for others takes little of it.
+        RunLane.Name.allCases.reversed().flatMap { dispatch($0, nowMs: nowMs) }
     }
 
     private mutating func dispatch(_ name: RunLane.Name, nowMs: Int64) -> [RefreshAction] {

@@ -45,8 +45,7 @@ extension RefreshMachine {
     mutating func enqueue(_ slot: Int32) {
         guard let state = states[slot] else { return }
         enter(.queued, slot)
-        lanes[state.lane.rawValue].due.append(
-            slot, to: .init(operation: state.query.operation, version: state.query.version))
+        lanes[state.lane.rawValue].due.append(slot, to: state.group)
     }
 
     mutating func enqueuePaced(_ slot: Int32) {
@@ -59,8 +58,7 @@ extension RefreshMachine {
         }
         enter(.paced, slot)
         shards[state.shard]?.takeOver.rerun += 1
-        lanes[lane].paced.append(
-            slot, to: .init(operation: state.query.operation, version: state.query.version))
+        lanes[lane].paced.append(slot, to: state.group)
     }
 
     mutating func wait(_ slot: Int32, untilMs: Int64) {

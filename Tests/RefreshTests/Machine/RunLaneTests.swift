@@ -58,6 +58,26 @@ import Testing
         #expect(bench.machine.dueCount == 6, "no run of the others ended")
     }
 
+    @Test func whatFailedThereIsTriedAgainApart() throws {
+        var bench = try bench { $0.remoteRunsMax = 1 }
+        let ill = bench.announce(query("Near", 0)).runs[0]
+        _ = bench.announce(query("Near", 1))
+        _ = bench.announce(query("Near", 2))
+        let well = bench.finish(ill, .failed(RequestError(.timeout, "slow"))).runs
+        #expect(well.map { $0.items.map(\.query) } == [[query("Near", 1), query("Near", 2)]])
+        // All three are due when that has ended.
+        _ = bench.advance(60_000)
+        _ = bench.event()
+        let apart = bench.finish(well[0], Fixture.result(1)).runs
+        #expect(apart.map { $0.items.map(\.query) } == [[query("Near", 0)]])
+        let next = bench.finish(apart[0], Fixture.result(1)).runs
+        #expect(next.map(\.items.count) == [2])
+        // It is one of them again.
+        _ = bench.finish(next[0], Fixture.result(2))
+        _ = bench.advance(1_000)
+        #expect(bench.event().runs.map(\.items.count) == [3])
+    }
+
     @Test func withoutACauseLikewise() throws {
         var bench = try bench { $0.pacedStatementsMax = 1 }
         let known = KnownResult(digest: Fixture.digest(7), position: nil)
