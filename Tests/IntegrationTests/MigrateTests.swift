@@ -73,6 +73,37 @@ struct MigrateTests: SampleProjectTests {
         }
     }
 
+    /// What a plain run leaves alone it tells; what it takes to mend a row is said where one is in the way.
+    @Test func rowsInTheWayOfAForeignKeyAreForTheOperator() async throws {
+        try await withProject { project, _ in
+            try await Cluster.with { cluster in
+                let url = cluster.servers.postgres.connectionString
+                let pool = try await pool(url)
+                defer { Task { await pool.stop() } }
+                let arguments = ["migrate", project, "--set", "postgres.url=\(url)"]
+                _ = try await output(arguments)
+                try await pool.script(
+                    """
+                    CREATE TABLE visit (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), movie_id uuid);
+                    INSERT INTO visit (movie_id) VALUES (gen_random_uuid())
+                    """)
+                try append("\ntype Visit @table { movie: Movie }", to: project + "/schema/schema.gql")
+                for _ in 1...2 {
+                    let refused = try await output(arguments + ["--concurrently"], code: 1)
+                    #expect(
+                        refused.contains(
+                            "foreign key visit_movie_id_fkey is there and holds for new rows; mend the rows"),
+                        "\(refused)")
+                }
+                let told = try await output(arguments)
+                #expect(
+                    told.contains("nothing to do") && told.contains("is not checked for rows from before"), "\(told)")
+                try await pool.script("DELETE FROM visit")
+                #expect(try await output(arguments + ["--concurrently"]).contains("1 changes made"))
+            }
+        }
+    }
+
     @Test func aDryRunNamesWhatIsTakenAsItStands() async throws {
         try await withProject { project, _ in
             try await Cluster.with { cluster in

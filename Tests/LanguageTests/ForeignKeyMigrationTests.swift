@@ -52,22 +52,27 @@ extension Language {
         }
 
         /// A second one beside it does not end what the first one says.
-        @Test func othersOfTheSameColumnsAreTold() async throws {
+        @Test(arguments: [("RESTRICT", "deletes fail"), ("NO ACTION", "deletes may fail")])
+        func othersOfTheSameColumnsAreTold(rule: String, effect: String) async throws {
             let key =
-                "ALTER TABLE post ADD CONSTRAINT old_key FOREIGN KEY (author_id) REFERENCES author ON DELETE RESTRICT"
+                "ALTER TABLE post ADD CONSTRAINT old_key FOREIGN KEY (author_id) REFERENCES author ON DELETE \(rule)"
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(Self.tables + key) }) { pool in
                 for steps in [["add foreign key post_author_id_fkey"], []] {
                     let plan = try await MigrationOf.plan(try Self.schema(), pool)
                     #expect(plan.steps.map(\.summary) == steps && plan.drift.map(\.part) == ["old_key"], "\(plan)")
                     #expect(
-                        plan.drift.first?.message.contains("is ON DELETE RESTRICT, the schema wants SET NULL") == true)
-                    #expect(plan.drift.first?.isHarmful == true)
+                        plan.drift.first?.message.hasSuffix(
+                            "is ON DELETE \(rule), the schema wants SET NULL; both hold, so \(effect)") == true)
+                    // It was so before: no reason to refuse a deployment.
+                    #expect(plan.drift.first?.isHarmful == false)
                     for step in plan.steps { try await pool.script(step.sql) }
                 }
                 let delete = "DELETE FROM author"
                 try await pool.script(
                     "INSERT INTO author (name) VALUES ('a'); INSERT INTO post (author_id) SELECT id FROM author")
-                await #expect(throws: PostgresError.self) { try await pool.script(delete) }
+                if rule == "RESTRICT" {
+                    await #expect(throws: PostgresError.self) { try await pool.script(delete) }
+                }
                 // As it advises.
                 try await pool.script("ALTER TABLE \"public\".\"post\" DROP CONSTRAINT \"old_key\"")
                 try await pool.script(delete)
@@ -89,8 +94,19 @@ extension Language {
                 let stray = "INSERT INTO post (author_id) VALUES (gen_random_uuid())"
                 await #expect(throws: PostgresError.self) { try await pool.script(stray) }
 
+                // Somebody may have left them on purpose: nothing that runs unasked fails on them.
+                let plain = try await MigrationOf.plan(schema, pool)
+                #expect(plain.isUpToDate && plain.told.map(\.part) == ["post_author_id_fkey"], "\(plain)")
+                #expect(plain.drift.first?.message.contains("is not checked for rows from before") == true)
+                // When all else is done.
+                let further = try MigrationOf.schema(
+                    "type Author @table { name: String }\ntype Post @table { author: Author editor: Author }")
+                #expect(
+                    try await MigrationOf.plan(further, pool, .concurrent).steps.last?.summary
+                        == "validate foreign key post_author_id_fkey")
+
                 try await pool.script("UPDATE post SET author_id = NULL")
-                let plan = try await MigrationOf.plan(schema, pool)
+                let plan = try await MigrationOf.plan(schema, pool, .concurrent)
                 #expect(plan.steps.map(\.summary) == ["validate foreign key post_author_id_fkey"], "\(plan)")
                 try await pool.withSession { writer in
                     try await writer.begin()
@@ -103,6 +119,53 @@ extension Language {
                 }
                 #expect(try await Self.definitions(pool).contains { $0.contains("NOT VALID") } == false)
                 #expect(try await MigrationOf.plan(schema, pool).isUpToDate)
+            }
+        }
+
+        /// The former one holds until it is known that the new one does.
+        @Test func foreignKeysAreReplacedWithoutAGap() async throws {
+            let tables =
+                Self.tables + """
+                    CREATE TABLE writer (id uuid PRIMARY KEY);
+                    INSERT INTO writer VALUES (gen_random_uuid()); INSERT INTO post (author_id) SELECT id FROM writer;
+                    ALTER TABLE post ADD CONSTRAINT post_author_id_fkey FOREIGN KEY (author_id) REFERENCES writer
+                    """
+            try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
+                let schema = try Self.schema()
+                let before = try await Self.definitions(pool)
+                let replace = try #require(
+                    try await MigrationOf.plan(schema, pool, [.rewrites, .concurrent]).steps.first)
+                let broken = await #expect(throws: PostgresError.self) { try await IndexBuilds.run(replace, pool) }
+                #expect(broken?.sqlState == "23503")
+                let both = try await Self.definitions(pool)
+                #expect(both.count == 2 && both.contains(before[0]), "\(both)")
+
+                // The next run takes away what is left, and by itself does no more.
+                try await pool.script("INSERT INTO author (id) SELECT id FROM writer")
+                let drop = "drop foreign key post_author_id_fkey_freshet_new, which was left unfinished"
+                let plain = try await MigrationOf.plan(schema, pool)
+                #expect(plain.steps.map(\.summary) == [drop] && plain.refused.map(\.part) == ["post_author_id_fkey"])
+                let plan = try await MigrationOf.plan(schema, pool, [.rewrites, .concurrent])
+                #expect(plan.steps.map(\.summary) == [drop, "replace foreign key post_author_id_fkey"], "\(plan)")
+                for step in plan.steps { try await IndexBuilds.run(step, pool) }
+                let after = try await MigrationOf.plan(schema, pool)
+                #expect(try await Self.definitions(pool).count == 1 && after.isUpToDate, "\(after)")
+            }
+        }
+
+        /// Another delete rule is no reason to check the rows that somebody left.
+        @Test func uncheckedForeignKeysGoOnUnchecked() async throws {
+            let key =
+                """
+                INSERT INTO post (author_id) VALUES (gen_random_uuid());
+                ALTER TABLE post ADD CONSTRAINT post_author_id_fkey FOREIGN KEY (author_id) REFERENCES author NOT VALID
+                """
+            try await LanguageServer.withOwnDatabase(fill: { try await $0.script(Self.tables + key) }) { pool in
+                let plan = try await MigrationOf.plan(try Self.schema(), pool)
+                #expect(plan.steps.count == 1 && plan.told.map(\.part) == ["post_author_id_fkey"], "\(plan)")
+                try await pool.script(plan.steps[0].sql)
+                let next = try await MigrationOf.plan(try Self.schema(), pool)
+                #expect(next.isUpToDate && next.told.map(\.part) == ["post_author_id_fkey"], "\(next)")
             }
         }
 

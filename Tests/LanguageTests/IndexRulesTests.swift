@@ -60,6 +60,102 @@ extension Language {
             }
         }
 
+        /// Of what takes the lock that readers wait for, only the exchange is left when it does.
+        @Test func readersGoOnWhileAnIndexIsBuiltAnew() async throws {
+            let schema = try MigrationOf.schema(
+                #"type Post @table @index(name: "post_idx", fields: ["slug", "author"]) { slug: String author: String }"#
+            )
+            let tables = Self.post + "CREATE INDEX post_idx ON post (slug)"
+            try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
+                let step = try #require(try await MigrationOf.plan(schema, pool, .rewrites).steps.first)
+                let statements = step.sql.split(separator: ";\n").map(String.init)
+                #expect(statements.count == 4 && statements[2].hasPrefix("DROP INDEX"), "\(statements)")
+                try await pool.withSession { session in
+                    try await session.begin()
+                    for sql in statements.prefix(2) { try await session.script(sql) }
+                    try await pool.script("SET LOCAL lock_timeout = '5s'; SELECT FROM post WHERE slug = 'a'")
+                    for sql in statements.suffix(2) { try await session.script(sql) }
+                    try await session.commit()
+                }
+                #expect(try await MigrationOf.plan(schema, pool).isUpToDate)
+            }
+        }
+
+        /// Each serves what the other is called after: there is nothing to replace.
+        @Test func namesMayBeTheOtherWayRound() async throws {
+            let schema = try MigrationOf.schema(
+                """
+                type Post @table @index(name: "post_a", fields: ["author"]) @index(name: "post_b", fields: ["slug"]) {
+                  slug: String
+                  author: String
+                }
+                """)
+            let tables =
+                Self.post + "CREATE INDEX post_a ON post (slug); CREATE INDEX post_b ON post (author)"
+            try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
+                let plan = try await MigrationOf.plan(schema, pool)
+                #expect(plan.isUpToDate, "\(plan)")
+            }
+        }
+
+        /// Postgres drops an index with every column that it holds or speaks of.
+        @Test(arguments: [
+            ("CREATE UNIQUE INDEX post_uidx ON post (slug) INCLUDE (old)", [String](), ""),
+            ("ALTER TABLE post ADD CONSTRAINT post_uidx UNIQUE (slug) INCLUDE (old)", [], ""),
+            ("CREATE UNIQUE INDEX own ON post (slug) INCLUDE (old)", ["create unique index post_uidx"], ""),
+            (
+                "CREATE UNIQUE INDEX own ON post (author, old)", ["create unique index post_uidx"],
+                #", and rows are no longer kept unique by ("author", "old")"#
+            ),
+            (
+                "CREATE UNIQUE INDEX own ON post (author) WHERE old > 'a'", ["create unique index post_uidx"],
+                #", and rows are no longer kept unique by ("author") where (old > 'a'::text)"#
+            ),
+        ])
+        func indexesThatGoWithAColumnAreSaid(former: String, created: [String], lost: String) async throws {
+            let schema = try MigrationOf.schema(
+                #"type Post @table @unique(fields: ["slug"], indexName: "post_uidx") { slug: String author: String }"#)
+            let tables =
+                Self.post + "ALTER TABLE post ADD old text; INSERT INTO post (slug) VALUES ('a');" + former
+            let name = former.contains("own") ? "own" : "post_uidx"
+            for isConcurrent in [false, true] {
+                try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
+                    let plan = try await MigrationOf.plan(
+                        schema, pool, isConcurrent ? [.drops, .concurrent] : .drops)
+                    #expect(plan.refused.isEmpty, "\(plan)")
+                    #expect(
+                        plan.steps.map(\.summary)
+                            == (created.isEmpty ? ["replace unique index post_uidx"] : created)
+                            + ["drop column post.old"])
+                    #expect(
+                        plan.losses.map(\.message) == [
+                            "the column is dropped with all its values; index \"\(name)\" goes with it\(lost)"
+                        ])
+                    try await Self.run(plan, pool, isConcurrent: isConcurrent)
+                    let after = try await MigrationOf.plan(schema, pool)
+                    #expect(after.isUpToDate && after.drift.isEmpty, "\(after)")
+                    let twice = "INSERT INTO post (slug) VALUES ('a')"
+                    await #expect(throws: PostgresError.self) { try await pool.script(twice) }
+                }
+            }
+        }
+
+        @Test func keysAreNotDroppedWithAColumn() async throws {
+            let schema = try MigrationOf.schema("type Post @table { slug: String }")
+            let tables =
+                "CREATE TABLE post (id uuid DEFAULT gen_random_uuid(), slug text, old text, PRIMARY KEY (id) INCLUDE (old))"
+            try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
+                #expect(try await MigrationOf.plan(schema, pool).drift.map(\.part) == ["old"])
+                let plan = try await MigrationOf.plan(schema, pool, [.drops, .rewrites])
+                #expect(plan.steps.isEmpty && plan.refused.map(\.part) == ["old"], "\(plan)")
+                let advice = try #require(plan.refused.first?.suggestion)
+                try await pool.script(advice)
+                try await Self.run(try await MigrationOf.plan(schema, pool, .drops), pool, isConcurrent: false)
+                let after = try await MigrationOf.plan(schema, pool)
+                #expect(after.isUpToDate && after.drift.isEmpty, "\(after)")
+            }
+        }
+
         @Test(arguments: [
             (
                 "CREATE UNIQUE INDEX post_idx ON post (slug)",
@@ -166,7 +262,10 @@ extension Language {
                         both, try schema("", "@searchable"),
                         try schema(#"@searchable(language: "german")"#, #"@searchable(language: "german")"#),
                     ] {
-                        let plan = try await MigrationOf.plan(wanted, pool)
+                        let plain = try await MigrationOf.plan(wanted, pool)
+                        #expect(plain.isUpToDate && plain.told.map(\.part) == ["post_search_idx"], "\(plain)")
+                        #expect(plain.drift.allSatisfy { !$0.isHarmful })
+                        let plan = try await MigrationOf.plan(wanted, pool, isConcurrent ? .concurrent : .rewrites)
                         #expect(plan.steps.map(\.summary) == ["replace search index post_search_idx"], "\(plan)")
                         #expect(plan.losses.isEmpty && plan.refused.isEmpty)
                         try await Self.run(plan, pool, isConcurrent: isConcurrent)
@@ -198,12 +297,14 @@ extension Language {
                 let former = try await MigrationOf.plan(try schema("english"), pool)
                 try await Self.run(former, pool, isConcurrent: true)
                 let wanted = try schema("french")
-                let first = try #require(try await MigrationOf.plan(wanted, pool).steps.first)
+                let first = try #require(try await MigrationOf.plan(wanted, pool, .concurrent).steps.first)
                 #expect(first.summary == "replace search index visit_search_idx" && first.concurrentSQL.count == 5)
                 try await pool.script(first.concurrentSQL[0])
-                let other = try #require(try await MigrationOf.plan(try schema("german"), pool).steps.first)
+                let other = try #require(
+                    try await MigrationOf.plan(try schema("german"), pool, .concurrent).steps.first)
                 #expect(other.concurrentNotes.isEmpty, "\(other.concurrentNotes)")
-                let second = try #require(try await MigrationOf.plan(wanted, pool).steps.first)
+                #expect(try await MigrationOf.plan(wanted, pool).steps.isEmpty)
+                let second = try #require(try await MigrationOf.plan(wanted, pool, .concurrent).steps.first)
                 #expect(second.concurrentNotes.count == 1 && second.concurrentSQL.count == 4)
                 #expect(try await IndexBuilds.run(second, pool) == second.concurrentSQL)
                 #expect(try await MigrationOf.plan(wanted, pool).isUpToDate)

@@ -176,6 +176,9 @@ package struct ConcurrentBuild: Sendable, Hashable {
         }
     }
 
+    /// In one transaction, of an index that takes the place of another one: readers wait for the exchange at its end only.
+    var atOnce: [String] { ["DROP INDEX IF EXISTS \(built.quoted)", createWhole] + swap }
+
     private var createWhole: String { "CREATE \(what) \(SQLName.quoted(built.name)) ON \(table.quoted)\(definition)" }
 
     private var swap: [String] {
@@ -187,7 +190,7 @@ package struct ConcurrentBuild: Sendable, Hashable {
     }
 
     /// Nil where the name is free.
-    var dropFormer: String? {
+    private var dropFormer: String? {
         switch replaces {
         case nil: nil
         case .index: "DROP INDEX IF EXISTS \(index.quoted)"

@@ -48,6 +48,8 @@ package struct DatabaseDescription: Sendable {
         package var name: String
         package var columns: [Column]
         package var key: [String]
+        /// Columns that the index of the key only carries along.
+        package var keyIncludes: [String] = []
         /// Valid ones, the key's not among them.
         package var indexes: [Index]
         package var foreignKeys: [ForeignKey]
@@ -146,6 +148,7 @@ package struct DatabaseDescription: Sendable {
                     isDeferrable: try flag(key, "deferrable", path), isDeferred: try flag(key, "deferred", path),
                     isUnchecked: try flag(key, "unchecked", path)))
         }
+        table.keyIncludes = (json["keyIncludes"]?.arrayValue ?? []).compactMap(\.stringValue)
         table.invalidIndexes = (json["invalidIndexes"]?.arrayValue ?? []).compactMap(\.stringValue)
         for entry in json["indexBuilders"]?.objectValue?.entries ?? [] {
             table.indexBuilders[entry.key] = entry.value.stringValue.flatMap { Int($0) }
@@ -167,7 +170,7 @@ package struct DatabaseDescription: Sendable {
                     method: try text(index, "method", path), isUnique: try flag(index, "unique", path),
                     operatorClasses: try texts(index, "operatorClasses", path),
                     expression: index["expression"]?.stringValue,
-                    predicate: index["predicate"]?.stringValue,
+                    predicate: index["predicate"]?.stringValue, uses: try texts(index, "uses", path),
                     isReplicaIdentity: try flag(index, "replicaIdentity", path),
                     isClustered: try flag(index, "clustered", path)))
         }

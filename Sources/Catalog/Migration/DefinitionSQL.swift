@@ -197,12 +197,9 @@ struct DefinitionSQL {
             what: what, index: QualifiedName(namespace: namespace, name: wanted.name), table: whole,
             definition: definition, replaces: replaces, partitions: found?.partitioning?.partitions ?? [],
             present: present)
-        guard let dropFormer = build.dropFormer else {
-            return SQLStatement(create, summary: "create \(summary)", concurrent: .build(build))
-        }
+        if replaces == nil { return SQLStatement(create, summary: "create \(summary)", concurrent: .build(build)) }
         return SQLStatement(
-            "\(dropFormer);\nDROP INDEX IF EXISTS \(build.built.quoted);\n\(create)",
-            summary: "replace \(summary)", concurrent: .build(build))
+            build.atOnce.joined(separator: ";\n"), summary: "replace \(summary)", concurrent: .build(build))
     }
 
     /// The extension that columns of type Vector need.

@@ -10,9 +10,12 @@ extension DefinitionSQL {
             + " JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace"
             + " WHERE n.nspname = \(SQLName.literal(namespace)) AND r.relname = \(SQLName.literal(table.name))"
             + " AND c.conname = \(SQLName.literal(reference.constraintName))"
-        return foreignKey(reference, of: table, found, summary: "add foreign key \(reference.constraintName)") {
-            guarded(exists, then: "ALTER TABLE \(qualified(table.name)) ADD \(definition)\($0)")
-        }
+        let name = reference.constraintName
+        let add = "ALTER TABLE \(qualified(table.name)) ADD CONSTRAINT \(SQLName.quoted(name)) \(definition)"
+        let apart = SQLStatement.Concurrent.apart(
+            [guarded(exists, then: add + " NOT VALID"), validate(reference, of: table)], unfit: unfit(reference))
+        return SQLStatement(
+            guarded(exists, then: add), summary: "add foreign key \(name)", concurrent: isApart(found) ? apart : nil)
     }
 
     /// - Parameter former: has the name and the columns, and what the schema does not speak of is as it has it.
@@ -21,35 +24,54 @@ extension DefinitionSQL {
         keeping former: DatabaseDescription.ForeignKey? = nil, summary: String
     ) -> SQLStatement? {
         guard let definition = foreignKeyDefinition(reference, of: table, keeping: former) else { return nil }
-        return foreignKey(reference, of: table, found, summary: summary) {
-            "ALTER TABLE \(qualified(table.name)) DROP CONSTRAINT IF EXISTS"
-                + " \(SQLName.quoted(reference.constraintName)), ADD \(definition)\($0)"
-        }
+        let alter = "ALTER TABLE \(qualified(table.name))"
+        let name = SQLName.quoted(reference.constraintName)
+        let replace = "\(alter) DROP CONSTRAINT IF EXISTS \(name), ADD CONSTRAINT \(name) \(definition)"
+        // It goes on without a check.
+        if former?.isUnchecked == true { return SQLStatement(replace + " NOT VALID", summary: summary) }
+        // The former one holds until it is known that the new one does.
+        let temporary = SQLName.quoted(ConcurrentBuild.temporaryName(reference.constraintName))
+        let apart = SQLStatement.Concurrent.apart(
+            [
+                "\(alter) ADD CONSTRAINT \(temporary) \(definition) NOT VALID",
+                "\(alter) VALIDATE CONSTRAINT \(temporary)",
+                "\(alter) DROP CONSTRAINT IF EXISTS \(name);\n\(alter) RENAME CONSTRAINT \(temporary) TO \(name)",
+            ],
+            unfit:
+                "foreign key \(reference.constraintName) is as it was, and the one that is to take its place is there,"
+                + " too, and holds for new rows; \(Self.mending)")
+        return SQLStatement(replace, summary: summary, concurrent: isApart(found) ? apart : nil)
     }
 
     /// Checks the rows from before a foreign key, for which nobody waits who writes.
     func validateForeignKey(_ reference: Reference, of table: Table) -> SQLStatement {
         let sql = validate(reference, of: table)
         return SQLStatement(
-            sql, summary: "validate foreign key \(reference.constraintName)", concurrent: .apart([sql]))
+            sql, summary: "validate foreign key \(reference.constraintName)",
+            concurrent: .apart([sql], unfit: unfit(reference)))
+    }
+
+    /// Of one that was to take the place of another one.
+    func dropLeftover(_ key: DatabaseDescription.ForeignKey, of table: Table) -> SQLStatement {
+        SQLStatement(
+            "ALTER TABLE \(qualified(table.name)) DROP CONSTRAINT IF EXISTS \(SQLName.quoted(key.name))",
+            summary: "drop foreign key \(key.name), which was left unfinished")
     }
 
     private func validate(_ reference: Reference, of table: Table) -> String {
         "ALTER TABLE \(qualified(table.name)) VALIDATE CONSTRAINT \(SQLName.quoted(reference.constraintName))"
     }
 
-    /// - Parameter text: what ends in the definition of the foreign key, and the parameter.
-    private func foreignKey(
-        _ reference: Reference, of table: Table, _ found: DatabaseDescription.Table?, summary: String,
-        _ text: (String) -> String
-    ) -> SQLStatement {
-        // A new table has no rows to be checked; one with partitions has no NOT VALID before PostgreSQL 18.
-        let isApart = found.map { $0.partitioning == nil } ?? false
-        return SQLStatement(
-            text(""), summary: summary,
-            concurrent: isApart ? .apart([text(" NOT VALID"), validate(reference, of: table)]) : nil)
+    private static let mending = "mend the rows that Postgres names and run it again"
+
+    private func unfit(_ reference: Reference) -> String {
+        "foreign key \(reference.constraintName) is there and holds for new rows; \(Self.mending)"
     }
 
+    /// A new table has no rows to be checked; one with partitions has no NOT VALID before PostgreSQL 18.
+    private func isApart(_ found: DatabaseDescription.Table?) -> Bool { found.map { $0.partitioning == nil } ?? false }
+
+    /// What follows the name.
     private func foreignKeyDefinition(
         _ reference: Reference, of table: Table, keeping former: DatabaseDescription.ForeignKey? = nil
     ) -> String? {
@@ -64,8 +86,7 @@ extension DefinitionSQL {
             }
         }
         var text =
-            "CONSTRAINT \(SQLName.quoted(reference.constraintName))"
-            + " FOREIGN KEY (\(columnList(reference.localFields, of: table)))"
+            "FOREIGN KEY (\(columnList(reference.localFields, of: table)))"
             + " REFERENCES \(qualified(target.name)) (\(columnList(reference.targetFields, of: target)))"
         if former?.isFullMatch == true { text += " MATCH FULL" }
         text += " ON DELETE \(rule)"

@@ -33,11 +33,55 @@ extension MigrationPlanner {
     /// What serves the schema now and goes on to: neither what is to make room for another index of its name, nor what
     /// is to take the place of another one and does not have it yet.
     private func kept(_ table: Table, _ found: DatabaseDescription.Table?) -> [DatabaseDescription.Index] {
+        guard let found else { return [] }
         let wanted = sql.wantedIndexes(of: table)
-        return (found?.indexes ?? []).filter { index in
-            !ConcurrentBuild.isTemporary(index.name)
-                && wanted.allSatisfy { $0.name != index.name || index.serves($0) }
+        var kept = found.indexes.filter { !ConcurrentBuild.isTemporary($0.name) && !goesWithColumn($0, table, found) }
+        // One that goes may leave another one unserved, which then takes its own place.
+        while true {
+            let unserved = wanted.filter { index in
+                !(index.isUnique && Set(found.key) == Set(index.columns)) && !kept.contains { $0.serves(index) }
+            }.map(\.name)
+            let rest = kept.filter { !unserved.contains($0.name) }
+            if rest.count == kept.count { return kept }
+            kept = rest
         }
+    }
+
+    /// Whether Postgres drops an index with a column that the plan drops.
+    private func goesWithColumn(
+        _ index: DatabaseDescription.Index, _ table: Table, _ found: DatabaseDescription.Table
+    ) -> Bool {
+        guard permissions.contains(.drops) else { return false }
+        let columns = Set(table.columns.map(\.name))
+        return index.uses.contains { !columns.contains($0) }
+    }
+
+    /// For the operator, after what is said of the column.
+    func lostIndexes(
+        by column: DatabaseDescription.Column, _ table: Table, _ found: DatabaseDescription.Table
+    ) -> String {
+        found.indexes.filter { $0.uses.contains(column.name) }.map { index in
+            "; index \"\(index.name)\" goes with it"
+                + (lostUniqueness(of: index, table, found).map { ", and \($0)" } ?? "")
+        }.joined()
+    }
+
+    /// Postgres drops the key of a table without a word with a column that it only includes.
+    /// - Returns: whether that was refused.
+    mutating func keepForKey(
+        _ column: DatabaseDescription.Column, _ table: Table, _ found: DatabaseDescription.Table
+    ) -> Bool {
+        guard permissions.contains(.drops), found.keyIncludes.contains(column.name) else { return false }
+        let key = found.indexConstraints.values.joined().first { $0.kind == .primaryKey }
+        let columns = found.key.map(SQLName.quoted).joined(separator: ", ")
+        refuse(
+            table.name, column.name,
+            "column \"\(column.name)\" is not in the schema, and the primary key includes it and would be dropped with it",
+            suggestion: key.map {
+                "ALTER TABLE \(sql.qualified(table.name)) DROP CONSTRAINT \(SQLName.quoted($0.name)),"
+                    + " ADD CONSTRAINT \(SQLName.quoted($0.name)) PRIMARY KEY (\(columns))"
+            })
+        return true
     }
 
     private mutating func add(_ step: SQLStatement, _ place: Place) {
@@ -108,7 +152,22 @@ extension MigrationPlanner {
             return nil
         }
         let former: ConcurrentBuild.Former = constraints.isEmpty ? .index : .constraint
-        if index?.isFormerForm(of: wanted) == true {
+        if let index, index.isFormerForm(of: wanted) {
+            let isPlanned = !permissions.isDisjoint(with: [.rewrites, .concurrent])
+            replacements[name] = IndexReplacement(wanted: wanted, isPlanned: isPlanned)
+            if isPlanned { return Place(former: former) }
+            drift(
+                table.name, name,
+                "index \"\(name)\" is "
+                    + (wanted.expression == nil
+                        ? "of another measure than the schema's"
+                        : "of other searchable fields than the schema's, or in another language")
+                    + ": searches scan the table; freshet migrate --concurrently builds it anew",
+                permission: .concurrent)
+            return nil
+        }
+        if let index, let found, goesWithColumn(index, table, found) {
+            // Said of the column.
             replacements[name] = IndexReplacement(wanted: wanted, isPlanned: true)
             return Place(former: former)
         }

@@ -13,6 +13,9 @@ extension DatabaseDescription {
         package var expression: String?
         /// Of a partial index, as `pg_get_expr` prints it.
         package var predicate: String?
+        /// Columns without which Postgres drops it: those that it includes, and of its expressions and its predicate, too.
+        /// Of a wanted index none.
+        package var uses: [String] = []
         /// Updates and deletes of a published table tell rows by it; of a table with partitions also where one of its
         /// parts is.
         package var isReplicaIdentity = false

@@ -32,6 +32,12 @@ extension Migration {
                 CROSS JOIN LATERAL pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(number, position)
                 JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid AND a.attnum = k.number
                 WHERE i.indrelid = r.oid AND i.indisprimary AND k.position <= i.indnkeyatts), '[]'::json),
+              'keyIncludes', coalesce((
+                SELECT pg_catalog.json_agg(a.attname ORDER BY k.position)
+                FROM pg_catalog.pg_index i
+                CROSS JOIN LATERAL pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(number, position)
+                JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid AND a.attnum = k.number
+                WHERE i.indrelid = r.oid AND i.indisprimary AND k.position > i.indnkeyatts), '[]'::json),
               'indexes', coalesce((
                 SELECT pg_catalog.json_agg(\(indexSQL) ORDER BY c.relname)
                 FROM pg_catalog.pg_index i
@@ -170,6 +176,14 @@ extension Migration {
             SELECT pg_catalog.string_agg(pg_catalog.pg_get_indexdef(i.indexrelid, k, false), ', ' ORDER BY k)
             FROM pg_catalog.generate_series(1, i.indnkeyatts::int) k) END,
           'predicate', pg_catalog.pg_get_expr(i.indpred, i.indrelid),
+          'uses', coalesce((
+            SELECT pg_catalog.json_agg(a.attname ORDER BY a.attnum)
+            FROM pg_catalog.pg_attribute a
+            WHERE a.attrelid = i.indrelid AND a.attnum > 0 AND (a.attnum = ANY (i.indkey::int2[]) OR EXISTS (
+              SELECT FROM pg_catalog.pg_depend d
+              WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = i.indexrelid
+                AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = i.indrelid
+                AND d.refobjsubid = a.attnum))), '[]'::json),
           'replicaIdentity', i.indisreplident OR c.relkind = 'I' AND EXISTS (
             SELECT FROM pg_catalog.pg_partition_tree(c.oid) b
             JOIN pg_catalog.pg_index p ON p.indexrelid = b.relid WHERE p.indisreplident),

@@ -1,9 +1,9 @@
 /// From a schema to DDL.
 ///
 /// `create` builds everything on an empty database and does nothing on one that has it. `plan` compares with what a
-/// database has and by itself only ever adds, and renews what no data hangs on: what would lose or reinterpret data is
-/// refused and explained, what the database has beyond the schema is left alone and listed. Both are done where the caller allows them, and the plan says
-/// what may be lost.
+/// database has and by itself only ever adds: what would lose or reinterpret data is refused and explained, what the
+/// database has beyond the schema is left alone and listed. Both are done where the caller allows them, and the plan
+/// says what may be lost.
 ///
 /// Concurrency is the caller's: hold one advisory lock from reading the description to the last statement.
 package enum Migration {
@@ -37,6 +37,9 @@ package enum Migration {
         package static let rewrites = Permissions(rawValue: 1)
         /// Dropping tables, columns and enums that the schema does not have.
         package static let drops = Permissions(rawValue: 2)
+        /// The steps are run as `SQLStatement.concurrent` says, and what no operation waits for is done, too: it would
+        /// hold up others, or fail on rows that were left on purpose.
+        package static let concurrent = Permissions(rawValue: 4)
     }
 
     /// What is to be done so that a database serves the schema.
@@ -92,6 +95,11 @@ package struct MigrationPlan: Sendable {
     /// What operations of the schema read and the database does not have: `table "movie"`. They fail until it is there,
     /// while everything else that is found lets most of them work.
     package var missing: [String] = []
+
+    /// For whoever migrates: drift by which operations fail, or which `--concurrently` mends.
+    package var told: [Finding] {
+        drift.filter { $0.isHarmful || $0.permission.contains(.concurrent) }
+    }
 
     /// The database is exactly as the schema wants it, extras aside.
     package var isUpToDate: Bool { steps.isEmpty && refused.isEmpty }

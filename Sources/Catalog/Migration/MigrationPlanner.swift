@@ -11,7 +11,8 @@
 /// | another type, another key | | refused |
 /// | foreign key | one of its name that differs in `ON DELETE` only | changed |
 /// | foreign key | one of another name that differs in `ON DELETE` only | created beside it, listed as drift |
-/// | search index, or index of vectors | one of that name, of other fields or another measure | built anew |
+/// | search index, or index of vectors | one of that name, of other fields or another measure | listed as drift; built anew concurrently |
+/// | foreign key | the same, NOT VALID | listed as drift; validated concurrently |
 /// | index or constraint | otherwise one of that name, defined differently | refused |
 /// | nothing | anything | left alone, listed as drift |
 ///
@@ -21,7 +22,7 @@ struct MigrationPlanner {
     let schema: Schema
     let existing: DatabaseDescription
     let sql: DefinitionSQL
-    private let permissions: Migration.Permissions
+    let permissions: Migration.Permissions
     var result = MigrationPlan()
     /// `table.column` of what is absent or of another type: nothing can be built on it.
     private var unusable: Set<String> = []
@@ -29,6 +30,10 @@ struct MigrationPlanner {
     var replacements: [String: IndexReplacement] = [:]
     /// Indexes that take the place of others: after all others, so that what they end goes on in those.
     var exchanges: [SQLStatement] = []
+    /// After the indexes that go on with what theirs kept unique.
+    private var columnDrops: [SQLStatement] = []
+    /// Of foreign keys: they may fail on rows that were left on purpose, when all else is done.
+    var checks: [SQLStatement] = []
 
     init(
         schema: Schema, existing: DatabaseDescription, namespace: String, permissions: Migration.Permissions = []
@@ -67,7 +72,9 @@ struct MigrationPlanner {
         result.steps += exchanges
         for table in tables { existing.table(named: table.name).map { dropReplacements(of: table, $0) } }
         for table in tables { compareForeignKeys(table, existing.table(named: table.name)) }
+        result.steps += columnDrops
         listExtras()
+        result.steps += checks
         return result
     }
 
@@ -116,15 +123,20 @@ struct MigrationPlanner {
         }
         let names = Set(table.columns.map(\.name))
         for extra in found.columns where !names.contains(extra.name) {
+            if keepForKey(extra, table, found) { continue }
             let blocks = !extra.isNullable && extra.defaultSQL == nil
             let alter = "ALTER TABLE \(sql.qualified(table.name))"
             let drop = SQLStatement(
                 "\(alter) DROP COLUMN IF EXISTS \(SQLName.quoted(extra.name))",
                 summary: "drop column \(table.name).\(extra.name)")
             let loss = MigrationPlan.Loss(
-                object: "\(table.name).\(extra.name)", message: "the column is dropped with all its values",
+                object: "\(table.name).\(extra.name)",
+                message: "the column is dropped with all its values" + lostIndexes(by: extra, table, found),
                 countSQL: count(table, "\(SQLName.quoted(extra.name)) IS NOT NULL"))
-            if allow(.drops, [drop], loss) { continue }
+            if allow(.drops, [], loss) {
+                columnDrops.append(drop)
+                continue
+            }
             drift(
                 table.name, extra.name,
                 "column \"\(extra.name)\" is not in the schema"
@@ -280,10 +292,12 @@ struct MigrationPlanner {
     }
 
     mutating func drift(
-        _ object: String, _ part: String?, _ message: String, suggestion: String? = nil, isHarmful: Bool = false
+        _ object: String, _ part: String?, _ message: String, suggestion: String? = nil, isHarmful: Bool = false,
+        permission: Migration.Permissions = []
     ) {
         result.drift.append(
             MigrationPlan.Finding(
-                object: object, part: part, message: message, suggestion: suggestion, isHarmful: isHarmful))
+                object: object, part: part, message: message, suggestion: suggestion, isHarmful: isHarmful,
+                permission: permission))
     }
 }

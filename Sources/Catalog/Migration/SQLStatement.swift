@@ -5,8 +5,9 @@ package struct SQLStatement: Sendable, Hashable {
         case build(ConcurrentBuild)
         /// One statement that does not run in a transaction.
         case alone(String)
-        /// One after the other, each a transaction: the first needs a table's lock for a moment only.
-        case apart([String])
+        /// One after the other, each a transaction: none needs a table's lock for more than a moment. Where one fails on
+        /// rows that are there, `unfit` says how things stand.
+        case apart([String], unfit: String)
     }
 
     /// Without a semicolon at its end; no parameters.
@@ -37,7 +38,7 @@ package struct SQLStatement: Sendable, Hashable {
         switch concurrent {
         case nil: [sql]
         case .alone(let sql): [sql]
-        case .apart(let statements): statements
+        case .apart(let statements, _): statements
         case .build(let build): build.planned
         }
     }

@@ -22,8 +22,8 @@ struct Migrate: AsyncParsableCommand {
     @Flag(
         help: """
             Build indexes while others write (CREATE INDEX CONCURRENTLY; of a partitioned table, partition by \
-            partition), and check the rows of new foreign keys (VALIDATE CONSTRAINT): slower, and not all or \
-            nothing. What needs a table's lock gives way to writers and tries again (settings `migrate`).
+            partition), those of searches of another definition anew, and check the rows of foreign keys (VALIDATE \
+            CONSTRAINT): slower, and not all or nothing. What needs a table's lock gives way to writers and tries again (settings `migrate`).
             """)
     var concurrently = false
 
@@ -53,24 +53,29 @@ struct Migrate: AsyncParsableCommand {
         var permissions: Migration.Permissions = []
         if force { permissions.insert(.rewrites) }
         if dropExtras { permissions.insert(.drops) }
+        if concurrently { permissions.insert(.concurrent) }
         do {
             try await database.pool.start()
             if dryRun {
                 let plan = try await database.plan(catalog.schema, allowing: permissions)
-                Self.tell(try await database.losses(of: plan))
+                Self.tell(losses: try await database.losses(of: plan))
                 for step in plan.steps {
                     let sql = concurrently ? step.concurrentSQL : [step.sql]
                     let notes = concurrently ? step.concurrentNotes.map { "-- \($0)\n" }.joined() : ""
                     Terminal.out("\(step.summary)\n\(notes)\(sql.joined(separator: ";\n"));\n")
                 }
-                for finding in plan.drift { Terminal.error("drift: \(finding.object): \(finding.message)") }
+                Self.tell(drift: plan.drift)
                 if plan.isUpToDate { Terminal.out("nothing to do") }
                 guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
             } else {
                 let done = try await database.migrate(
                     catalog.schema,
                     patience: concurrently ? .givingWay(settings.migrate) : .insisting(settings.migrate),
-                    concurrently: concurrently, allowing: permissions, tell: Self.tell)
+                    allowing: permissions
+                ) { plan, losses in
+                    Self.tell(losses: losses)
+                    Self.tell(drift: plan.told)
+                }
                 for line in done { Terminal.out(line) }
                 try await database.pool.script(ServiceSchema.sql)
                 if seed, let sql = project.seedSQL, try await database.isEmpty(catalog.schema) {
@@ -86,7 +91,11 @@ struct Migrate: AsyncParsableCommand {
         await database.pool.stop()
     }
 
-    private static func tell(_ losses: [String]) {
+    private static func tell(losses: [String]) {
         for loss in losses { Terminal.error("may lose: \(loss)") }
+    }
+
+    private static func tell(drift: [MigrationPlan.Finding]) {
+        for finding in drift { Terminal.error("drift: \(finding.object): \(finding.message)") }
     }
 }

@@ -56,36 +56,40 @@ struct Database: Sendable {
     /// - Returns: what was done, one line each.
     /// - Parameters:
     ///   - patience: with the locks of tables, and with another migration that is under way.
-    ///   - concurrently: indexes are built, and foreign keys checked, while others write, each by itself; of the rest,
-    ///     what stands together is a transaction.
-    ///   - permissions: what else than additions may be done.
-    ///   - tell: is given what that may lose, before anything is changed.
+    ///   - permissions: what else than additions may be done. With `.concurrent` indexes are built, and foreign keys
+    ///     checked, while others write, each by itself; of the rest, what stands together is a transaction.
+    ///   - tell: is given the plan and what that may lose, before anything is changed.
     /// - Throws: `MigrationRefused` when something cannot be done, `MigrationUnderWay`; then nothing was changed.
-    ///   `TableNotFree`, `IndexUnfinished` where a step could not be made.
+    ///   `TableNotFree`, `IndexUnfinished`, `RowsUnfit` where a step could not be made.
     func migrate(
-        _ schema: Schema, patience: MigrationPatience = .ownServer, concurrently: Bool = false,
-        allowing permissions: Migration.Permissions = [], tell: @Sendable ([String]) -> Void = { _ in }
+        _ schema: Schema, patience: MigrationPatience = .ownServer,
+        allowing permissions: Migration.Permissions = [],
+        tell: @Sendable (MigrationPlan, [String]) -> Void = { _, _ in }
     ) async throws -> [String] {
         try await pool.withSession { session in
             try await MigrationLock.take(session, waitMs: patience.waitMs)
             try await Self.allowLongSteps(session)
             let plan = try await self.plan(schema, allowing: permissions)
             guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
-            tell(try await Self.losses(of: plan, session))
+            tell(plan, try await Self.losses(of: plan, session))
             // Steps that cannot share a transaction (a new enum value) go alone; the others are all or nothing.
             for step in plan.steps where step.needsOwnTransaction {
                 try await patience.run([step.sql], session)
             }
             let others = plan.steps.filter { !$0.needsOwnTransaction }
-            guard concurrently else {
+            guard permissions.contains(.concurrent) else {
                 if !others.isEmpty { try await patience.run(others.map(\.sql), session) }
                 return plan.steps.map(\.summary)
             }
             for part in Self.together(others) {
                 switch part.first?.concurrent {
                 case nil: try await patience.run(part.map(\.sql), session)
-                case .apart(let statements)?:
-                    for sql in statements { try await patience.run([sql], session) }
+                case .apart(let statements, let unfit)?:
+                    do {
+                        for sql in statements { try await patience.run([sql], session) }
+                    } catch let error as PostgresError where error.sqlState == "23503" {
+                        throw RowsUnfit(cause: error, state: unfit)
+                    }
                 case .alone(let sql)?:
                     try await patience.attempt { try await session.script(sql, timeoutMs: Self.stepTimeoutMs) }
                 case .build(let build)?:
@@ -150,6 +154,15 @@ struct Database: Sendable {
         }
         return true
     }
+}
+
+/// Rows that are there refer to what does not exist.
+struct RowsUnfit: Error, CustomStringConvertible {
+    let cause: PostgresError
+    /// How things stand.
+    let state: String
+
+    var description: String { "\(cause.sentence): \(state)" }
 }
 
 /// What would lose or reinterpret data, or what Postgres cannot have as things are.

@@ -137,7 +137,7 @@ struct Rollout {
         let plan = try await database.plan(candidate.catalog.schema)
         guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
         let harmful = plan.drift.filter(\.isHarmful)
-        for finding in harmful { Terminal.error("database: \(finding.text)") }
+        for finding in plan.told { Terminal.error("database: \(finding.text)") }
         guard harmful.isEmpty || allowsBreaking else {
             throw RolloutRefused(
                 description: "operations would fail on the database as it is; nothing was changed. "

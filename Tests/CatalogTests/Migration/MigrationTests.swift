@@ -320,8 +320,8 @@ struct MigrationDescriptionTests {
             parsing: """
                 {"tables": [{"name": "t", "columns": [{"name": "a", "type": "text", "nullable": true, "default": null}],
                   "key": ["a"], "indexes": [{"name": "i", "columns": ["a"], "descending": [true], "method": "btree", "unique": true,
-                    "operatorClasses": ["text_ops"], "expression": null, "predicate": "(a > 'b')", "replicaIdentity": false,
-                    "clustered": true}],
+                    "operatorClasses": ["text_ops"], "expression": null, "predicate": "(a > 'b')", "uses": ["a", "b"],
+                    "replicaIdentity": false, "clustered": true}],
                   "foreignKeys": [{"name": "f", "columns": ["a"], "target": "u", "targetColumns": ["b"], "onDelete": "CASCADE",
                     "onUpdate": "NO ACTION", "fullMatch": false, "deferrable": true, "deferred": true, "unchecked": false}]}],
                  "enums": [{"name": "e", "values": ["A", "B"]}]}
