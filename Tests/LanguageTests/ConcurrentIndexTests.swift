@@ -182,7 +182,7 @@ extension Language {
                 try await pool.script(
                     "DROP INDEX seat_row_guest_uidx; CREATE UNIQUE INDEX seat_row_guest_uidx ON seat (row) WHERE false;"
                         + "CREATE UNIQUE INDEX seat_row_guest_uidx_freshet_new ON seat (row, guest)")
-                try await pool.script(try await replace().sql)
+                try await IndexBuilds.runTogether([try await replace()], pool)
                 #expect(try await Self.plan(schema, pool).isUpToDate)
                 let left = "SELECT to_regclass('seat_row_guest_uidx_freshet_new')::text"
                 #expect(try await Self.texts(left, pool) == ["null"])

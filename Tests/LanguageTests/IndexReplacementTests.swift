@@ -43,7 +43,7 @@ extension Language {
                     }
                     #expect(run.count == 3, "\(run)")
                 } else {
-                    try await pool.script(forced.steps[0].sql)
+                    try await IndexBuilds.runTogether(forced.steps, pool)
                 }
                 #expect(try await MigrationOf.plan(schema, pool).isUpToDate)
                 #expect(try await Self.names(pool, "relname ~ '^seat'") == ["seat_pkey", "seat_row_uidx"])

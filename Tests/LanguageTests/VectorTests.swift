@@ -147,7 +147,11 @@ extension Trait where Self == VectorServer {
                 let plan = try await MigrationOf.plan(wanted, pool, isConcurrent ? .concurrent : .rewrites)
                 #expect(plan.steps.map(\.summary) == ["replace index doc_v_idx"] && plan.losses.isEmpty, "\(plan)")
                 for step in plan.steps {
-                    if isConcurrent { try await IndexBuilds.run(step, pool) } else { try await pool.script(step.sql) }
+                    if isConcurrent {
+                        try await IndexBuilds.run(step, pool)
+                    } else {
+                        try await IndexBuilds.runTogether([step], pool)
+                    }
                 }
                 let found = try await pool.query("SELECT pg_get_indexdef('doc_v_idx'::regclass)")
                 #expect(found.rows.first?.string(0)?.contains("(v vector_cosine_ops)") == true)

@@ -176,12 +176,12 @@ package struct ConcurrentBuild: Sendable, Hashable {
         }
     }
 
-    /// In one transaction, of an index that takes the place of another one: readers wait for the exchange at its end only.
-    var atOnce: [String] { ["DROP INDEX IF EXISTS \(built.quoted)", createWhole] + swap }
+    /// In one transaction with `swap`, of an index that takes the place of another one: only writers wait.
+    var atOnce: [String] { ["DROP INDEX IF EXISTS \(built.quoted)", createWhole] }
 
     private var createWhole: String { "CREATE \(what) \(SQLName.quoted(built.name)) ON \(table.quoted)\(definition)" }
 
-    private var swap: [String] {
+    var swap: [String] {
         guard let dropFormer else { return [] }
         return [
             dropFormer,

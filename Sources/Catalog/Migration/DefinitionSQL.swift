@@ -199,7 +199,8 @@ struct DefinitionSQL {
             present: present)
         if replaces == nil { return SQLStatement(create, summary: "create \(summary)", concurrent: .build(build)) }
         return SQLStatement(
-            build.atOnce.joined(separator: ";\n"), summary: "replace \(summary)", concurrent: .build(build))
+            build.atOnce.joined(separator: ";\n"), exchangeSQL: build.swap.joined(separator: ";\n"),
+            summary: "replace \(summary)", concurrent: .build(build))
     }
 
     /// The extension that columns of type Vector need.

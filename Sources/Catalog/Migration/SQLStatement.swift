@@ -12,6 +12,8 @@ package struct SQLStatement: Sendable, Hashable {
 
     /// Without a semicolon at its end; no parameters.
     package let sql: String
+    /// In the same transaction when all others are run: takes the lock of a table that readers wait for, too.
+    package let exchangeSQL: String?
     /// What it does, for the operator: `add column movie.tagline`.
     package let summary: String
     /// Must be committed before the statements after it run: Postgres does not let a transaction use an enum value that
@@ -20,12 +22,19 @@ package struct SQLStatement: Sendable, Hashable {
     package let concurrent: Concurrent?
 
     package init(
-        _ sql: String, summary: String, needsOwnTransaction: Bool = false, concurrent: Concurrent? = nil
+        _ sql: String, exchangeSQL: String? = nil, summary: String, needsOwnTransaction: Bool = false,
+        concurrent: Concurrent? = nil
     ) {
+        self.exchangeSQL = exchangeSQL
         self.concurrent = concurrent
         self.sql = sql
         self.summary = summary
         self.needsOwnTransaction = needsOwnTransaction
+    }
+
+    /// Of steps that share a transaction.
+    package static func together(_ steps: [SQLStatement]) -> [String] {
+        steps.map(\.sql) + steps.compactMap(\.exchangeSQL)
     }
 
     /// For people: what is not built because it is there.
@@ -36,7 +45,7 @@ package struct SQLStatement: Sendable, Hashable {
     /// For people: what runs where others write meanwhile, as far as that can be told ahead.
     package var concurrentSQL: [String] {
         switch concurrent {
-        case nil: [sql]
+        case nil: Self.together([self])
         case .alone(let sql): [sql]
         case .apart(let statements, _): statements
         case .build(let build): build.planned

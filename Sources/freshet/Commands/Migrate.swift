@@ -60,11 +60,11 @@ struct Migrate: AsyncParsableCommand {
                 let plan = try await database.plan(catalog.schema, allowing: permissions)
                 Self.tell(losses: try await database.losses(of: plan))
                 for step in plan.steps {
-                    let sql = concurrently ? step.concurrentSQL : [step.sql]
+                    let sql = concurrently ? step.concurrentSQL : SQLStatement.together([step])
                     let notes = concurrently ? step.concurrentNotes.map { "-- \($0)\n" }.joined() : ""
                     Terminal.out("\(step.summary)\n\(notes)\(sql.joined(separator: ";\n"));\n")
                 }
-                Self.tell(drift: plan.drift)
+                for finding in plan.drift { Terminal.error("drift: \(finding.object): \(finding.message)") }
                 if plan.isUpToDate { Terminal.out("nothing to do") }
                 guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
             } else {
@@ -74,7 +74,7 @@ struct Migrate: AsyncParsableCommand {
                     allowing: permissions
                 ) { plan, losses in
                     Self.tell(losses: losses)
-                    Self.tell(drift: plan.told)
+                    Database.tell(of: plan)
                 }
                 for line in done { Terminal.out(line) }
                 try await database.pool.script(ServiceSchema.sql)
@@ -93,9 +93,5 @@ struct Migrate: AsyncParsableCommand {
 
     private static func tell(losses: [String]) {
         for loss in losses { Terminal.error("may lose: \(loss)") }
-    }
-
-    private static func tell(drift: [MigrationPlan.Finding]) {
-        for finding in drift { Terminal.error("drift: \(finding.object): \(finding.message)") }
     }
 }

@@ -64,7 +64,7 @@ struct Database: Sendable {
     func migrate(
         _ schema: Schema, patience: MigrationPatience = .ownServer,
         allowing permissions: Migration.Permissions = [],
-        tell: @Sendable (MigrationPlan, [String]) -> Void = { _, _ in }
+        tell: @Sendable (MigrationPlan, [String]) -> Void = { plan, _ in tell(of: plan) }
     ) async throws -> [String] {
         try await pool.withSession { session in
             try await MigrationLock.take(session, waitMs: patience.waitMs)
@@ -78,12 +78,12 @@ struct Database: Sendable {
             }
             let others = plan.steps.filter { !$0.needsOwnTransaction }
             guard permissions.contains(.concurrent) else {
-                if !others.isEmpty { try await patience.run(others.map(\.sql), session) }
+                if !others.isEmpty { try await patience.run(SQLStatement.together(others), session) }
                 return plan.steps.map(\.summary)
             }
             for part in Self.together(others) {
                 switch part.first?.concurrent {
-                case nil: try await patience.run(part.map(\.sql), session)
+                case nil: try await patience.run(SQLStatement.together(part), session)
                 case .apart(let statements, let unfit)?:
                     do {
                         for sql in statements { try await patience.run([sql], session) }
@@ -99,6 +99,11 @@ struct Database: Sendable {
             }
             return plan.steps.map(\.summary)
         }
+    }
+
+    /// What operators ought to know of the database.
+    static func tell(of plan: MigrationPlan) {
+        for finding in plan.told { Terminal.error("database: \(finding.text)") }
     }
 
     /// Of one statement that changes the schema.

@@ -137,7 +137,7 @@ struct Rollout {
         let plan = try await database.plan(candidate.catalog.schema)
         guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
         let harmful = plan.drift.filter(\.isHarmful)
-        for finding in plan.told { Terminal.error("database: \(finding.text)") }
+        Database.tell(of: plan)
         guard harmful.isEmpty || allowsBreaking else {
             throw RolloutRefused(
                 description: "operations would fail on the database as it is; nothing was changed. "
@@ -213,7 +213,9 @@ struct Rollout {
 
     private func migrate(_ schema: Schema) async throws {
         do {
-            _ = try await database.migrate(schema, patience: .deploying(settings.deploy, settings.migrate))
+            // Told already.
+            _ = try await database.migrate(
+                schema, patience: .deploying(settings.deploy, settings.migrate), tell: { _, _ in })
         } catch let error as TableNotFree {
             throw RolloutRefused(description: "\(error); nothing was deployed")
         } catch let error as PostgresError {

@@ -7,6 +7,11 @@ enum IndexBuilds {
         let reason: String
     }
 
+    /// In one transaction, the way `freshet migrate` does it.
+    static func runTogether(_ steps: [SQLStatement], _ pool: PostgresPool) async throws {
+        try await pool.script(SQLStatement.together(steps).joined(separator: ";\n"))
+    }
+
     /// - Parameter before: is called before each action, outside of any transaction.
     /// - Returns: the statements that were run.
     @discardableResult
