@@ -140,6 +140,28 @@ extension Language {
             }
         }
 
+        /// Searches go on: Postgres drops their index with a field of theirs.
+        @Test func searchesOutliveTheirColumns() async throws {
+            func schema(_ further: String) throws -> Schema {
+                try MigrationOf.schema("type Post @table { slug: String @searchable \(further) }")
+            }
+            try await LanguageServer.withOwnDatabase(
+                fill: { pool in
+                    for step in Migration.create(try schema("old: String @searchable")) {
+                        try await pool.script(step.sql)
+                    }
+                },
+                { pool in
+                    let wanted = try schema("")
+                    let plan = try await MigrationOf.plan(wanted, pool, .drops)
+                    #expect(
+                        plan.steps.map(\.summary) == ["replace search index post_search_idx", "drop column post.old"])
+                    try await Self.run(plan, pool, isConcurrent: false)
+                    let after = try await MigrationOf.plan(wanted, pool)
+                    #expect(after.isUpToDate && after.drift.isEmpty, "\(after)")
+                })
+        }
+
         @Test func keysAreNotDroppedWithAColumn() async throws {
             let schema = try MigrationOf.schema("type Post @table { slug: String }")
             let tables =

@@ -152,6 +152,11 @@ extension MigrationPlanner {
             return nil
         }
         let former: ConcurrentBuild.Former = constraints.isEmpty ? .index : .constraint
+        if let index, let found, goesWithColumn(index, table, found) {
+            // Said of the column.
+            replacements[name] = IndexReplacement(wanted: wanted, isPlanned: true)
+            return Place(former: former)
+        }
         if let index, index.isFormerForm(of: wanted) {
             let isPlanned = !permissions.isDisjoint(with: [.rewrites, .concurrent])
             replacements[name] = IndexReplacement(wanted: wanted, isPlanned: isPlanned)
@@ -165,11 +170,6 @@ extension MigrationPlanner {
                     + ": searches scan the table; freshet migrate --concurrently builds it anew",
                 permission: .concurrent)
             return nil
-        }
-        if let index, let found, goesWithColumn(index, table, found) {
-            // Said of the column.
-            replacements[name] = IndexReplacement(wanted: wanted, isPlanned: true)
-            return Place(former: former)
         }
         let lost = index.flatMap { lostUniqueness(of: $0, table, found) }
         let what =
