@@ -2,6 +2,7 @@ package import Catalog
 package import JSON
 package import LiveModel
 package import Postgres
+internal import Synchronization
 
 /// Runs stored queries: one by one for requests, many variable sets in one statement for refreshes.
 package final class QueryExecutor: Sendable {
@@ -49,6 +50,9 @@ package final class QueryExecutor: Sendable {
     private let resolvers: (any ResolverTransport)?
     private let embeddings: (any EmbeddingTransport)?
     private let statements = StatementCache()
+    /// Where the next batch begins to ask custom resolvers: where one is late the rest of a batch is not asked, and that
+    /// must not be the same rest each time.
+    private let remoteStart = Atomic<Int>(0)
 
     /// Live queries of one batch that ask custom resolvers at a time.
     private static let remoteItemsMax = 16
@@ -116,9 +120,11 @@ package final class QueryExecutor: Sendable {
     private func complete(_ outcomes: [Outcome], _ operation: StoredOperation, _ items: [Item]) async -> [Outcome] {
         await withTaskGroup(of: (index: Int, outcome: Outcome, lateness: RequestError?).self) { group in
             var outcomes = outcomes
+            let first = remoteStart.add(Self.remoteItemsMax, ordering: .relaxed).oldValue % max(1, items.count)
+            let order = Array(first..<items.count) + Array(0..<first)
             var next = 0
             func start(_ group: inout TaskGroup<(index: Int, outcome: Outcome, lateness: RequestError?)>) {
-                let index = next
+                let index = order[next]
                 next += 1
                 let outcome = outcomes[index]
                 let item = items[index]
@@ -137,7 +143,7 @@ package final class QueryExecutor: Sendable {
                 outcomes[ended.index] = ended.outcome
                 if let lateness = ended.lateness {
                     // A batch waits for one time-out, not for one after the other. The rest is tried again.
-                    for index in next..<items.count {
+                    for index in order[next...] {
                         if case .result = outcomes[index] { outcomes[index] = .failed(lateness) }
                     }
                     next = items.count

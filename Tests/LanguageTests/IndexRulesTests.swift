@@ -140,6 +140,38 @@ extension Language {
             }
         }
 
+        @Test func foreignKeysThatGoWithAColumnAreSaid() async throws {
+            let schema = try MigrationOf.schema("type Post @table { slug: String author: String }")
+            let tables =
+                Self.post + "ALTER TABLE post ADD old uuid CONSTRAINT older REFERENCES post ON DELETE SET NULL"
+            try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
+                let plan = try await MigrationOf.plan(schema, pool, .drops)
+                #expect(
+                    plan.losses.map(\.message) == [
+                        #"the column is dropped with all its values; foreign key "older" goes with it"#
+                    ], "\(plan)")
+            }
+        }
+
+        /// What a foreign key refers to is what is unique when all is done.
+        @Test func foreignKeysComeAfterTheExchange() async throws {
+            let schema = try MigrationOf.schema(
+                """
+                type Post @table @unique(fields: ["author"], indexName: "post_uidx") @unique(fields: ["slug"], indexName: "slug_uidx") {
+                  slug: String
+                  author: String
+                }
+                type Note @table { post: Post @ref(fields: "postSlug", references: "slug") postSlug: String }
+                """)
+            let tables = Self.post + "CREATE UNIQUE INDEX post_uidx ON post (slug)"
+            try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
+                let plan = try await MigrationOf.plan(schema, pool, .rewrites)
+                try await Self.run(plan, pool, isConcurrent: false)
+                let after = try await MigrationOf.plan(schema, pool)
+                #expect(after.isUpToDate, "\(after)")
+            }
+        }
+
         /// Searches go on: Postgres drops their index with a field of theirs.
         @Test func searchesOutliveTheirColumns() async throws {
             func schema(_ further: String) throws -> Schema {

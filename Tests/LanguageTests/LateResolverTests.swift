@@ -8,24 +8,27 @@ import Testing
 extension Language {
     /// A batch of live queries that waits for a custom resolver.
     @Suite struct LateResolvers {
-        /// Is late for one name and answers all others.
+        /// Is late for some names and answers all others.
         private final class Resolver: ResolverTransport {
             let asked = Mutex(0)
-            let late: String
+            let isLate: @Sendable (String) -> Bool
 
-            init(late: String) { self.late = late }
+            init(isLate: @escaping @Sendable (String) -> Bool) { self.isLate = isLate }
 
             func call(_ call: RemoteCall) async throws(RequestError) -> [UInt8] {
                 asked.withLock { $0 += 1 }
                 let variables = (try? JSONParser.parse(call.body))?["variables"]
-                if late.isEmpty || variables?["a0"]?.stringValue == late {
+                if isLate(variables?["a0"]?.stringValue ?? "") {
                     throw RequestError(.timeout, "late", path: [.key(call.responseKey)])
                 }
                 return Array(#""well""#.utf8)
             }
         }
 
-        private func run(late: String, count: Int) async throws -> (outcomes: [QueryExecutor.Outcome], asked: Int) {
+        /// - Returns: what each round of a batch gave, and how often the resolver was asked in all.
+        private func run(
+            count: Int, rounds: Int = 1, isLate: @escaping @Sendable (String) -> Bool
+        ) async throws -> (outcomes: [[QueryExecutor.Outcome]], asked: Int) {
             let catalog = try Catalog.compile(
                 Project(
                     serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: LanguageSchema.sdl)],
@@ -46,20 +49,22 @@ extension Language {
                             ])
                     ]))
             let operation = try #require(catalog.connectors["main"]?.operations.values.first)
-            let resolver = Resolver(late: late)
+            let resolver = Resolver(isLate: isLate)
             let executor = QueryExecutor(
                 pool: try #require(LanguageServer.current).pool, clock: fixedClock, resolvers: resolver)
             let items = (0..<count).map {
                 QueryExecutor.Item(variables: ["n": .string("\($0)")], auth: nil, knownDigest: nil)
             }
-            return (await executor.run(operation, items: items), resolver.asked.withLock { $0 })
+            var outcomes: [[QueryExecutor.Outcome]] = []
+            for _ in 0..<rounds { outcomes.append(await executor.run(operation, items: items)) }
+            return (outcomes, resolver.asked.withLock { $0 })
         }
 
         /// The run ends with one time-out, not with one after the other.
         @Test func whatWasNotAskedForFailsWithWhatWasLate() async throws {
-            let (outcomes, asked) = try await run(late: "", count: 64)
+            let (outcomes, asked) = try await run(count: 64) { _ in true }
             #expect((1..<64).contains(asked), "\(asked)")
-            for outcome in outcomes {
+            for outcome in outcomes[0] {
                 guard case .failed(let error) = outcome else {
                     Issue.record("\(outcome)")
                     continue
@@ -69,9 +74,9 @@ extension Language {
         }
 
         @Test func whatWasAskedForBeforeIsKept() async throws {
-            let (outcomes, asked) = try await run(late: "63", count: 64)
+            let (outcomes, asked) = try await run(count: 64) { $0 == "63" }
             #expect(asked == 64)
-            for (number, outcome) in outcomes.enumerated() {
+            for (number, outcome) in outcomes[0].enumerated() {
                 switch outcome {
                 case .result(let result) where number < 63:
                     #expect(
@@ -80,6 +85,15 @@ extension Language {
                 case .failed(let error) where number == 63: #expect(error.code == .timeout)
                 default: Issue.record("\(number): \(outcome)")
                 }
+            }
+        }
+
+        /// As many as are asked at a time are always late: the others still get their turn.
+        @Test func thoseBehindTheLateOnesGetTheirTurn() async throws {
+            let (outcomes, _) = try await run(count: 64, rounds: 4) { (Int($0) ?? 0) < 16 }
+            for number in 16..<64 {
+                let isAnswered = outcomes.contains { if case .result = $0[number] { true } else { false } }
+                #expect(isAnswered, "\(number)")
             }
         }
     }

@@ -64,6 +64,9 @@ extension MigrationPlanner {
             "; index \"\(index.name)\" goes with it"
                 + (lostUniqueness(of: index, table, found).map { ", and \($0)" } ?? "")
         }.joined()
+            + found.foreignKeys.filter { $0.columns.contains(column.name) }.map {
+                "; foreign key \"\($0.name)\" goes with it"
+            }.joined()
     }
 
     /// Postgres drops the key of a table without a word with a column that it only includes.

@@ -12,7 +12,7 @@ package struct SQLStatement: Sendable, Hashable {
 
     /// Without a semicolon at its end; no parameters.
     package let sql: String
-    /// In the same transaction when all others are run: takes the lock of a table that readers wait for, too.
+    /// In the same transaction when all indexes are built: takes the lock of a table that readers wait for, too.
     package let exchangeSQL: String?
     /// What it does, for the operator: `add column movie.tagline`.
     package let summary: String
@@ -32,9 +32,10 @@ package struct SQLStatement: Sendable, Hashable {
         self.needsOwnTransaction = needsOwnTransaction
     }
 
-    /// Of steps that share a transaction.
+    /// Of steps that share a transaction. Foreign keys come after the exchanges: what they refer to is what stays.
     package static func together(_ steps: [SQLStatement]) -> [String] {
-        steps.map(\.sql) + steps.compactMap(\.exchangeSQL)
+        let built = (steps.lastIndex { $0.exchangeSQL != nil } ?? -1) + 1
+        return steps[..<built].map(\.sql) + steps.compactMap(\.exchangeSQL) + steps[built...].map(\.sql)
     }
 
     /// For people: what is not built because it is there.
