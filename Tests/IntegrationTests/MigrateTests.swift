@@ -16,6 +16,20 @@ struct MigrateTests: SampleProjectTests {
         return pool
     }
 
+    /// A copy of the sample beside an empty database.
+    private func withDatabase(
+        _ body: (_ project: String, _ url: String, _ pool: PostgresPool) async throws -> Void
+    ) async throws {
+        try await withProject { project, _ in
+            try await Cluster.with { cluster in
+                let url = cluster.servers.postgres.connectionString
+                let pool = try await pool(url)
+                defer { Task { await pool.stop() } }
+                try await body(project, url, pool)
+            }
+        }
+    }
+
     /// Until a query of one boolean says yes.
     private func wait(_ pool: PostgresPool, until condition: Statement) async throws {
         let end = ContinuousClock.now + .seconds(60)
@@ -27,197 +41,167 @@ struct MigrateTests: SampleProjectTests {
 
     /// What a concurrent migration needs a lock for waits for it in small steps: others that write go on meanwhile.
     @Test func concurrentMigrationsGiveWayToWriters() async throws {
-        try await withProject { project, _ in
-            try await Cluster.with { cluster in
-                let url = cluster.servers.postgres.connectionString
-                let pool = try await pool(url)
-                defer { Task { await pool.stop() } }
-                try await pool.script(
-                    """
-                    CREATE TABLE visit (id uuid PRIMARY KEY, page text) PARTITION BY HASH (id);
-                    CREATE TABLE visit_all PARTITION OF visit FOR VALUES WITH (MODULUS 1, REMAINDER 0)
-                    """)
-                try append("\ntype Visit @table { page: String @index }", to: project + "/schema/schema.gql")
-                let insert: Statement = "INSERT INTO visit VALUES (gen_random_uuid(), 'a')"
-                try await pool.withSession { writer in
-                    // Of the whole table only: an index of the partition by itself is not in its way.
-                    try await writer.begin()
-                    try await writer.execute("LOCK TABLE ONLY visit IN ROW EXCLUSIVE MODE")
-                    let arguments = ["migrate", project, "--concurrently", "--set", "postgres.url=\(url)"]
-                    let hasty = ["migrate.lockTimeoutMs=50ms", "migrate.lockTotalMs=0ms"].flatMap { ["--set", $0] }
-                    let refused = try await output(arguments + hasty, code: 1)
-                    #expect(refused.contains("a table was not free in 0 ms (migrate.lockTotalMs)"), "\(refused)")
-                    #expect(refused.contains("run it once more: it does the rest"), "\(refused)")
-                    async let migrated = output(arguments)
-                    let waits: Statement =
-                        "SELECT count(*) > 0 FROM pg_locks WHERE relation = 'visit'::regclass AND NOT granted"
-                    let end = ContinuousClock.now + .seconds(60)
-                    while try await pool.query(waits).rows.first?.bool(0) != true {
-                        try #require(ContinuousClock.now < end, "the migration waits for no lock")
-                        await Task.yield()
-                    }
-                    try await pool.withSession { other in
-                        try await other.script("SET lock_timeout = '60s'")
-                        for _ in 1...3 { _ = try await other.execute(insert) }
-                    }
-                    // It has not gone round the lock.
-                    let built: Statement = "SELECT to_regclass('visit_page_idx') IS NOT NULL"
-                    #expect(try await pool.query(built).rows.first?.bool(0) == false)
-                    try await writer.commit()
-                    #expect(try await migrated.contains("create index visit_page_idx"))
-                    let valid: Statement =
-                        "SELECT bool_and(indisvalid) AND count(*) = 2 FROM pg_index WHERE indexrelid::regclass::text ~ '^visit_page_idx'"
-                    #expect(try await pool.query(valid).rows.first?.bool(0) == true)
+        try await withDatabase { project, url, pool in
+            try await pool.script(
+                """
+                CREATE TABLE visit (id uuid PRIMARY KEY, page text) PARTITION BY HASH (id);
+                CREATE TABLE visit_all PARTITION OF visit FOR VALUES WITH (MODULUS 1, REMAINDER 0)
+                """)
+            try append("\ntype Visit @table { page: String @index }", to: project + "/schema/schema.gql")
+            let insert: Statement = "INSERT INTO visit VALUES (gen_random_uuid(), 'a')"
+            try await pool.withSession { writer in
+                // Of the whole table only: an index of the partition by itself is not in its way.
+                try await writer.begin()
+                try await writer.execute("LOCK TABLE ONLY visit IN ROW EXCLUSIVE MODE")
+                let arguments = ["migrate", project, "--concurrently", "--set", "postgres.url=\(url)"]
+                let hasty = ["migrate.lockTimeoutMs=50ms", "migrate.lockTotalMs=0ms"].flatMap { ["--set", $0] }
+                let refused = try await output(arguments + hasty, code: 1)
+                #expect(refused.contains("a table was not free in 0 ms (migrate.lockTotalMs)"), "\(refused)")
+                #expect(refused.contains("run it once more: it does the rest"), "\(refused)")
+                async let migrated = output(arguments)
+                let waits: Statement =
+                    "SELECT count(*) > 0 FROM pg_locks WHERE relation = 'visit'::regclass AND NOT granted"
+                let end = ContinuousClock.now + .seconds(60)
+                while try await pool.query(waits).rows.first?.bool(0) != true {
+                    try #require(ContinuousClock.now < end, "the migration waits for no lock")
+                    await Task.yield()
                 }
+                try await pool.withSession { other in
+                    try await other.script("SET lock_timeout = '60s'")
+                    for _ in 1...3 { _ = try await other.execute(insert) }
+                }
+                // It has not gone round the lock.
+                let built: Statement = "SELECT to_regclass('visit_page_idx') IS NOT NULL"
+                #expect(try await pool.query(built).rows.first?.bool(0) == false)
+                try await writer.commit()
+                #expect(try await migrated.contains("create index visit_page_idx"))
+                let valid: Statement =
+                    "SELECT bool_and(indisvalid) AND count(*) = 2 FROM pg_index WHERE indexrelid::regclass::text ~ '^visit_page_idx'"
+                #expect(try await pool.query(valid).rows.first?.bool(0) == true)
             }
         }
     }
 
     /// What a plain run leaves alone it tells; what it takes to mend a row is said where one is in the way.
     @Test func rowsInTheWayOfAForeignKeyAreForTheOperator() async throws {
-        try await withProject { project, _ in
-            try await Cluster.with { cluster in
-                let url = cluster.servers.postgres.connectionString
-                let pool = try await pool(url)
-                defer { Task { await pool.stop() } }
-                let arguments = ["migrate", project, "--set", "postgres.url=\(url)"]
-                _ = try await output(arguments)
-                try await pool.script(
-                    """
-                    CREATE TABLE visit (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), movie_id uuid);
-                    INSERT INTO visit (movie_id) VALUES (gen_random_uuid())
-                    """)
-                try append("\ntype Visit @table { movie: Movie }", to: project + "/schema/schema.gql")
-                for _ in 1...2 {
-                    let refused = try await output(arguments + ["--concurrently"], code: 1)
-                    #expect(
-                        refused.contains(
-                            "foreign key visit_movie_id_fkey is there and holds for new rows; mend the rows"),
-                        "\(refused)")
-                }
-                let told = try await output(arguments)
+        try await withDatabase { project, url, pool in
+            let arguments = ["migrate", project, "--set", "postgres.url=\(url)"]
+            _ = try await output(arguments)
+            try await pool.script(
+                """
+                CREATE TABLE visit (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), movie_id uuid);
+                INSERT INTO visit (movie_id) VALUES (gen_random_uuid())
+                """)
+            try append("\ntype Visit @table { movie: Movie }", to: project + "/schema/schema.gql")
+            for _ in 1...2 {
+                let refused = try await output(arguments + ["--concurrently"], code: 1)
                 #expect(
-                    told.contains("nothing to do") && told.contains("is not checked for rows from before"), "\(told)")
-                try await pool.script("DELETE FROM visit")
-                #expect(try await output(arguments + ["--concurrently"]).contains("1 changes made"))
+                    refused.contains(
+                        "foreign key visit_movie_id_fkey is there and holds for new rows; mend the rows"),
+                    "\(refused)")
             }
+            let told = try await output(arguments)
+            #expect(
+                told.contains("nothing to do") && told.contains("is not checked for rows from before"), "\(told)")
+            try await pool.script("DELETE FROM visit")
+            #expect(try await output(arguments + ["--concurrently"]).contains("1 changes made"))
         }
     }
 
     @Test func aDryRunNamesWhatIsTakenAsItStands() async throws {
-        try await withProject { project, _ in
-            try await Cluster.with { cluster in
-                let url = cluster.servers.postgres.connectionString
-                let pool = try await pool(url)
-                defer { Task { await pool.stop() } }
-                try await pool.script(
-                    """
-                    CREATE TABLE visit (id uuid PRIMARY KEY, page text) PARTITION BY HASH (id);
-                    CREATE TABLE visit_all PARTITION OF visit FOR VALUES WITH (MODULUS 1, REMAINDER 0);
-                    CREATE INDEX own ON visit_all (page)
-                    """)
-                try append("\ntype Visit @table { page: String @index }", to: project + "/schema/schema.gql")
-                let told = try await output(
-                    ["migrate", project, "--concurrently", "--dry-run", "--set", "postgres.url=\(url)"])
-                let taken = #"-- index "own" of "public"."visit_all" is taken as it stands"#
-                #expect(told.contains(taken) && !told.contains("CREATE INDEX CONCURRENTLY"), "\(told)")
-            }
+        try await withDatabase { project, url, pool in
+            try await pool.script(
+                """
+                CREATE TABLE visit (id uuid PRIMARY KEY, page text) PARTITION BY HASH (id);
+                CREATE TABLE visit_all PARTITION OF visit FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+                CREATE INDEX own ON visit_all (page)
+                """)
+            try append("\ntype Visit @table { page: String @index }", to: project + "/schema/schema.gql")
+            let told = try await output(
+                ["migrate", project, "--concurrently", "--dry-run", "--set", "postgres.url=\(url)"])
+            let taken = #"-- index "own" of "public"."visit_all" is taken as it stands"#
+            #expect(told.contains(taken) && !told.contains("CREATE INDEX CONCURRENTLY"), "\(told)")
         }
     }
 
     /// A transaction of changes that Postgres breaks off in a deadlock is made once more.
     @Test func deadlocksAreTriedAgain() async throws {
-        try await withProject { project, _ in
-            try await Cluster.with { cluster in
-                let url = cluster.servers.postgres.connectionString
-                let pool = try await pool(url)
-                defer { Task { await pool.stop() } }
-                // The migration looks for a deadlock after a while, in which there is one; the writer never does.
-                try await pool.script(
-                    """
-                    CREATE TABLE early (id uuid PRIMARY KEY DEFAULT gen_random_uuid());
-                    CREATE TABLE late (id uuid PRIMARY KEY DEFAULT gen_random_uuid());
-                    ALTER ROLE CURRENT_USER SET deadlock_timeout = '4s'
-                    """)
-                try append(
-                    "\ntype Early @table { text: String }\ntype Late @table { text: String }",
-                    to: project + "/schema/schema.gql")
-                try await pool.withSession { writer in
-                    try await writer.script("SET deadlock_timeout = '100s'")
-                    try await writer.begin()
-                    try await writer.execute("LOCK TABLE late IN ROW EXCLUSIVE MODE")
-                    async let migrated = output(["migrate", project, "--set", "postgres.url=\(url)"])
-                    try await wait(
-                        pool,
-                        until:
-                            "SELECT count(*) > 0 FROM pg_locks WHERE relation = 'late'::regclass AND NOT granted")
-                    // Granted when the migration has lost.
-                    try await writer.execute("LOCK TABLE early IN ROW EXCLUSIVE MODE")
-                    let deadlocks: Statement =
-                        "SELECT count(*) = 0 FROM information_schema.columns WHERE table_name = 'early' AND column_name = 'text'"
-                    #expect(try await pool.query(deadlocks).rows.first?.bool(0) == true)
-                    try await writer.commit()
-                    #expect(try await migrated.contains("2 changes made"))
-                }
+        try await withDatabase { project, url, pool in
+            // The migration looks for a deadlock after a while, in which there is one; the writer never does.
+            try await pool.script(
+                """
+                CREATE TABLE early (id uuid PRIMARY KEY DEFAULT gen_random_uuid());
+                CREATE TABLE late (id uuid PRIMARY KEY DEFAULT gen_random_uuid());
+                ALTER ROLE CURRENT_USER SET deadlock_timeout = '4s'
+                """)
+            try append(
+                "\ntype Early @table { text: String }\ntype Late @table { text: String }",
+                to: project + "/schema/schema.gql")
+            try await pool.withSession { writer in
+                try await writer.script("SET deadlock_timeout = '100s'")
+                try await writer.begin()
+                try await writer.execute("LOCK TABLE late IN ROW EXCLUSIVE MODE")
+                async let migrated = output(["migrate", project, "--set", "postgres.url=\(url)"])
+                try await wait(
+                    pool,
+                    until:
+                        "SELECT count(*) > 0 FROM pg_locks WHERE relation = 'late'::regclass AND NOT granted")
+                // Granted when the migration has lost.
+                try await writer.execute("LOCK TABLE early IN ROW EXCLUSIVE MODE")
+                let deadlocks: Statement =
+                    "SELECT count(*) = 0 FROM information_schema.columns WHERE table_name = 'early' AND column_name = 'text'"
+                #expect(try await pool.query(deadlocks).rows.first?.bool(0) == true)
+                try await writer.commit()
+                #expect(try await migrated.contains("2 changes made"))
             }
         }
     }
 
     /// An index that somebody is building is neither dropped nor built beside.
     @Test func indexesUnderWayAreLeftAlone() async throws {
-        try await withProject { project, _ in
-            try await Cluster.with { cluster in
-                let url = cluster.servers.postgres.connectionString
-                let pool = try await pool(url)
-                defer { Task { await pool.stop() } }
-                try await pool.script(
-                    "CREATE TABLE early (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), text text)")
-                try append("\ntype Early @table { text: String @index }", to: project + "/schema/schema.gql")
-                let arguments = ["migrate", project, "--set", "postgres.url=\(url)"]
-                try await pool.withSession { writer in
-                    // For which the build waits.
-                    try await writer.begin()
-                    try await writer.execute("INSERT INTO early (text) VALUES ('a')")
-                    async let built: Void = pool.withSession {
-                        try await $0.script("CREATE INDEX CONCURRENTLY early_text_idx ON early (text)")
-                    }
-                    try await wait(
-                        pool,
-                        until:
-                            "SELECT count(*) > 0 FROM pg_index WHERE indexrelid = to_regclass('early_text_idx') AND NOT indisvalid"
-                    )
-                    for further in [[], ["--concurrently"], ["--concurrently", "--force"]] {
-                        let refused = try await output(arguments + further, code: 1)
-                        #expect(
-                            refused.contains(
-                                "index \"early_text_idx\" is just being built by another session (pid "),
-                            "\(refused)")
-                    }
-                    try await writer.commit()
-                    try await built
+        try await withDatabase { project, url, pool in
+            try await pool.script(
+                "CREATE TABLE early (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), text text)")
+            try append("\ntype Early @table { text: String @index }", to: project + "/schema/schema.gql")
+            let arguments = ["migrate", project, "--set", "postgres.url=\(url)"]
+            try await pool.withSession { writer in
+                // For which the build waits.
+                try await writer.begin()
+                try await writer.execute("INSERT INTO early (text) VALUES ('a')")
+                async let built: Void = pool.withSession {
+                    try await $0.script("CREATE INDEX CONCURRENTLY early_text_idx ON early (text)")
                 }
-                #expect(try await output(arguments + ["--concurrently"]).contains("nothing to do"))
+                try await wait(
+                    pool,
+                    until:
+                        "SELECT count(*) > 0 FROM pg_index WHERE indexrelid = to_regclass('early_text_idx') AND NOT indisvalid"
+                )
+                for further in [[], ["--concurrently"], ["--concurrently", "--force"]] {
+                    let refused = try await output(arguments + further, code: 1)
+                    #expect(
+                        refused.contains(
+                            "index \"early_text_idx\" is just being built by another session (pid "),
+                        "\(refused)")
+                }
+                try await writer.commit()
+                try await built
             }
+            #expect(try await output(arguments + ["--concurrently"]).contains("nothing to do"))
         }
     }
 
     @Test func anotherMigrationIsWaitedForWithABound() async throws {
-        try await withProject { project, _ in
-            try await Cluster.with { cluster in
-                let url = cluster.servers.postgres.connectionString
-                let pool = try await pool(url)
-                defer { Task { await pool.stop() } }
-                try await pool.withSession { other in
-                    let pid = try await other.execute(
-                        "SELECT pg_backend_pid()::text, pg_advisory_lock(hashtextextended('freshet.migration', 0))")
-                    let refused = try await output(
-                        ["migrate", project, "--set", "postgres.url=\(url)", "--set", "migrate.waitMs=0"], code: 1)
-                    #expect(
-                        refused.contains(
-                            "another migration was under way for 0 ms (migrate.waitMs): pid \(pid.rows.first?.string(0) ?? ""), freshet-"
-                        ), "\(refused)")
-                    #expect(refused.contains("nothing was changed"))
-                }
+        try await withDatabase { project, url, pool in
+            try await pool.withSession { other in
+                let pid = try await other.execute(
+                    "SELECT pg_backend_pid()::text, pg_advisory_lock(hashtextextended('freshet.migration', 0))")
+                let refused = try await output(
+                    ["migrate", project, "--set", "postgres.url=\(url)", "--set", "migrate.waitMs=0"], code: 1)
+                #expect(
+                    refused.contains(
+                        "another migration was under way for 0 ms (migrate.waitMs): pid \(pid.rows.first?.string(0) ?? ""), freshet-"
+                    ), "\(refused)")
+                #expect(refused.contains("nothing was changed"))
             }
         }
     }
