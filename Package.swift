@@ -22,8 +22,24 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
-func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+/// The folders below `Sources`. A module imports only modules of its own folder and of those above it.
+enum Folder: String {
+    case languages = "Languages"
+    case core = "Core"
+    case servers = "Servers"
+    case roles = "Roles"
+    case tools = "Tools"
+    case verification = "Verification"
+
+    func path(of module: String) -> String { "Sources/\(rawValue)/\(module)" }
+}
+
+func module(_ folder: Folder, _ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: folder.path(of: name), swiftSettings: settings)
+}
+
+func program(_ folder: Folder, _ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, path: folder.path(of: name), swiftSettings: settings)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -54,153 +70,163 @@ let package = Package(
     ],
     targets: [
         // System libraries
-        .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
-        .systemLibrary(name: "CLinux"),
-        .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(
+            name: "CHiredis", path: Folder.servers.path(of: "CHiredis"), providers: [.apt(["libhiredis-dev"])]),
+        .systemLibrary(name: "CLinux", path: Folder.servers.path(of: "CLinux")),
+        .systemLibrary(
+            name: "CLibpq", path: Folder.servers.path(of: "CLibpq"), pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev"])]),
 
         // Pure: no sockets, clocks, tasks or await
-        module("CEL"),
-        module("GraphQLLanguage"),
-        module("JSON"),
-        module("JSONPatch", ["JSON"]),
-        module("SeededRandom"),
-        module("LiveModel", ["CEL", "JSON", crypto]),
-        module("Catalog", ["CEL", "GraphQLLanguage", "JSON", "LiveModel"]),
-        module("Refresh", ["CEL", "JSON", "LiveModel", deque, heap]),
-        module("Embedder", ["Catalog", "JSON", "LiveModel", deque]),
-        module("Explanation", ["Catalog", "JSON", "LiveModel", "Refresh"]),
-        module("Sharding", ["LiveModel"]),
-        module("Sessions", ["JSON", "JSONPatch", "LiveModel", heap]),
+        module(.languages, "CEL"),
+        module(.languages, "GraphQLLanguage"),
+        module(.languages, "JSON"),
+        module(.languages, "JSONPatch", ["JSON"]),
+        module(.verification, "SeededRandom"),
+        module(.core, "LiveModel", ["CEL", "JSON", crypto]),
+        module(.core, "Catalog", ["CEL", "GraphQLLanguage", "JSON", "LiveModel"]),
+        module(.core, "Refresh", ["CEL", "JSON", "LiveModel", deque, heap]),
+        module(.core, "Embeddings", ["Catalog", "JSON", "LiveModel", deque]),
+        module(.tools, "Explanation", ["Catalog", "JSON", "LiveModel", "Refresh"]),
+        module(.core, "Streams", ["LiveModel"]),
+        module(.core, "Sharding", ["LiveModel"]),
+        module(.core, "Sessions", ["JSON", "JSONPatch", "LiveModel", heap]),
 
         // Shells
-        module("ProjectFolder", ["Catalog", "GraphQLLanguage", yams]),
-        module("OwnThread", ["CLinux"]),
-        module("LocalServers", ["CLibpq", "OwnThread"]),
-        module("Postgres", ["CLibpq", "OwnThread", deque, logging]),
+        module(.tools, "ProjectFolder", ["Catalog", "GraphQLLanguage", yams]),
+        module(.servers, "Threads", ["CLinux"]),
+        module(.tools, "LocalServers", ["CLibpq", "Threads"]),
+        module(.servers, "Postgres", ["CLibpq", "Threads", deque, logging]),
         module(
-            "Broker",
+            .servers, "Broker",
             [
-                "CHiredis", "LiveModel", "OwnThread", nio, nioPosix,
+                "CHiredis", "LiveModel", "Streams", "Threads", nio, nioPosix,
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), logging,
             ]),
-        module("Execution", ["Catalog", "GraphQLLanguage", "JSON", "LiveModel", "Postgres"]),
+        module(.roles, "Execution", ["Catalog", "GraphQLLanguage", "JSON", "LiveModel", "Postgres"]),
         module(
-            "Resolvers",
+            .servers, "OutboundHTTP",
             [
-                "Catalog", "Embedder", "Execution", "LiveModel", nio, nioPosix, nioHTTP,
+                "Catalog", "Embeddings", "Execution", "LiveModel", nio, nioPosix, nioHTTP,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), logging, metrics,
             ]),
-        module("Deployments", ["Catalog", "Execution", "LiveModel", "Postgres", logging, metrics]),
+        module(.roles, "Deployments", ["Catalog", "Execution", "LiveModel", "Postgres", logging, metrics]),
         module(
-            "HTTPServer",
+            .servers, "HTTPServer",
             [nio, nioPosix, nioHTTP, nioWebSocket, .product(name: "NIOSSL", package: "swift-nio-ssl"), logging]),
-        module("GRPC", ["HTTPServer", nio, nioHTTP2, nioHPACK]),
-        module("Observability", ["CLinux", logging, metrics]),
-        module("Settings", [.product(name: "Configuration", package: "swift-configuration"), yams]),
+        module(.servers, "GRPC", ["HTTPServer", nio, nioHTTP2, nioHPACK]),
+        module(.servers, "Observability", ["CLinux", logging, metrics]),
+        module(.servers, "Settings", [.product(name: "Configuration", package: "swift-configuration"), yams]),
         module(
-            "Tokens",
+            .servers, "Tokens",
             [
                 "JSON", "LiveModel", "Settings", nio, nioPosix, nioHTTP,
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "JWTKit", package: "jwt-kit"),
             ]),
-        module("Directory", ["Broker", "LiveModel", "Sharding"]),
+        module(.roles, "Cluster", ["Broker", "Streams", "LiveModel", "Sharding"]),
         module(
-            "APINode",
+            .roles, "APINode",
             [
-                "Broker", "Catalog", "Directory", "Execution", "JSON", "LiveModel", "Postgres", "Sharding", logging,
+                "Broker", "Streams", "Catalog", "Cluster", "Execution", "JSON", "LiveModel", "Postgres", "Sharding",
+                logging,
                 metrics,
             ]),
         module(
-            "FanoutWorker",
+            .roles, "FanoutWorker",
             [
-                "Broker", "Catalog", "Execution", "JSON", "LiveModel", "OwnThread", "Postgres", "Refresh", "Sharding",
+                "Broker", "Streams", "Catalog", "Execution", "JSON", "LiveModel", "Threads", "Postgres", "Refresh",
+                "Sharding",
                 logging, metrics,
             ]),
         module(
-            "Gateway",
+            .roles, "Gateway",
             [
-                "Broker", "Catalog", "Execution", "GRPC", "GraphQLLanguage", "HTTPServer", "JSON", "LiveModel",
+                "Broker", "Streams", "Catalog", "Execution", "GRPC", "GraphQLLanguage", "HTTPServer", "JSON",
+                "LiveModel",
                 "Sessions", nio,
                 nioPosix,
                 nioHTTP, logging, metrics,
             ]),
         module(
-            "Endpoint",
+            .roles, "PublicAPI",
             [
                 "APINode", "Catalog", "Execution", "GRPC", "GraphQLLanguage", "Gateway", "HTTPServer", "JSON",
                 "LiveModel", "Observability", "Sessions", nio, nioHTTP, nioHPACK, logging, metrics,
             ]),
         module(
-            "Admin",
+            .roles, "Admin",
             [
-                "APINode", "Broker", "Catalog", "Directory", "Endpoint", "Execution", "FanoutWorker", "Gateway",
+                "APINode", "Broker", "Streams", "Catalog", "Cluster", "PublicAPI", "Execution", "FanoutWorker",
+                "Gateway",
                 "HTTPServer", "JSON", "LiveModel", "Observability", "Refresh", "Sharding", crypto, nio, nioHTTP,
                 logging,
             ]),
         module(
-            "Node",
+            .roles, "Node",
             [
-                "APINode", "Admin", "Broker", "Catalog", "Deployments", "Directory", "Embedder", "Endpoint",
+                "APINode", "Admin", "Broker", "Streams", "Catalog", "Deployments", "Cluster", "Embeddings", "PublicAPI",
                 "Execution",
                 "FanoutWorker", "GRPC", "Gateway", "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh",
-                "Resolvers", "Sessions", "Settings", "Sharding",
+                "OutboundHTTP", "Sessions", "Settings", "Sharding",
                 "Tokens",
                 nio, nioPosix, logging,
             ]),
         module(
-            "FreshetClient",
+            .tools, "FreshetClient",
             [
                 "JSON", "LiveModel", nio, nioPosix, nioHTTP, nioWebSocket,
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
         module(
-            "LoadDriver",
+            .tools, "LoadDriver",
             [
                 "FreshetClient", "JSON", "SeededRandom", .product(name: "Histogram", package: "hdrhistogram-swift"),
                 yams, deque, nio, nioPosix, nioHTTP,
             ]),
-        .executableTarget(
-            name: "freshet",
-            dependencies: [
-                "Broker", "Catalog", "Deployments", "Execution", "Explanation", "FreshetClient", "JSON", "LiveModel",
+        program(
+            .tools, "freshet",
+            [
+                "Broker", "Streams", "Catalog", "Deployments", "Execution", "Explanation", "FreshetClient", "JSON",
+                "LiveModel",
                 "LoadDriver", "LocalServers", "Node", "Observability", "Postgres",
                 "ProjectFolder", "Settings", arguments, logging, metrics, nioHTTP,
-            ],
-            swiftSettings: settings),
+            ]),
         // Benchmarks: `make bench`
-        .target(name: "CBroadcaster"),
-        .target(name: "CBenchmarks", dependencies: ["CHiredis", "CLibpq"]),
+        .target(name: "CBroadcaster", path: Folder.verification.path(of: "CBroadcaster")),
+        .target(
+            name: "CBenchmarks", dependencies: ["CHiredis", "CLibpq"], path: Folder.verification.path(of: "CBenchmarks")
+        ),
         module(
-            "Benchmarks",
+            .verification, "Benchmarks",
             [
-                "APINode", "Broker", "CBenchmarks", "CBroadcaster", "CEL", "Catalog", "Directory", "Execution",
+                "APINode", "Broker", "Streams", "CBenchmarks", "CBroadcaster", "CEL", "Catalog", "Cluster", "Execution",
                 "FreshetClient",
-                "HTTPServer", "JSON", "LiveModel", "LocalServers", "Node", "Observability", "OwnThread", "Postgres",
+                "HTTPServer", "JSON", "LiveModel", "LocalServers", "Node", "Observability", "Threads", "Postgres",
                 "ProjectFolder", "Refresh", "SeededRandom", "Settings", "Sharding", nio, nioPosix, nioHTTP, logging,
                 metrics,
             ]),
-        .executableTarget(name: "freshet-bench", dependencies: ["Benchmarks", arguments], swiftSettings: settings),
+        program(.verification, "freshet-bench", ["Benchmarks", arguments]),
         // Simulation: `make simulate`
         module(
-            "Simulation",
+            .verification, "Simulation",
             [
-                "APINode", "Broker", "CEL", "FanoutWorker", "JSON", "LiveModel", "Refresh", "SeededRandom", "Sessions",
+                "APINode", "Broker", "Streams", "CEL", "FanoutWorker", "JSON", "LiveModel", "Refresh", "SeededRandom",
+                "Sessions",
                 "Sharding",
             ]),
-        .executableTarget(name: "freshet-simulate", dependencies: ["Simulation", arguments], swiftSettings: settings),
+        program(.verification, "freshet-simulate", ["Simulation", arguments]),
         // Faults of real processes: `make chaos`
-        .target(name: "CWrongClock"),
+        .target(name: "CWrongClock", path: Folder.verification.path(of: "CWrongClock")),
         module(
-            "Chaos",
+            .verification, "Chaos",
             [
                 "FreshetClient", "JSON", "LoadDriver", "LocalServers", "Postgres", "SeededRandom", deque, nio, nioPosix,
                 nioHTTP, logging,
             ]),
-        .executableTarget(
-            name: "freshet-chaos", dependencies: ["Chaos", "freshet", arguments], swiftSettings: settings),
+        program(.verification, "freshet-chaos", ["Chaos", "freshet", arguments]),
         // Tests mirror Sources
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         tests("CELTests", ["CEL"]),
@@ -217,23 +243,24 @@ let package = Package(
             ],
             exclude: ["Golden"]),
         tests("RefreshTests", ["CEL", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
-        tests("EmbedderTests", ["Catalog", "Embedder", "JSON", "LiveModel", "SeededRandom", "TestSupport"]),
+        tests("EmbeddingsTests", ["Catalog", "Embeddings", "JSON", "LiveModel", "SeededRandom", "TestSupport"]),
         tests(
-            "ResolversTests",
-            ["Catalog", "Embedder", "LiveModel", "Resolvers", nio, nioPosix, logging]),
+            "OutboundHTTPTests",
+            ["Catalog", "Embeddings", "LiveModel", "OutboundHTTP", nio, nioPosix, logging]),
         tests("ExplanationTests", ["Catalog", "Explanation", "JSON", "LiveModel"]),
         tests("ShardingTests", ["JSON", "LiveModel", "Sharding"]),
         tests("SessionsTests", ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions", "TestSupport"]),
         tests("ConformanceTests", ["CEL", "Catalog", "FanoutWorker", "JSON", "LiveModel", "Refresh"]),
-        tests("FanoutWorkerTests", ["Broker", "FanoutWorker", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
+        tests(
+            "FanoutWorkerTests", ["Broker", "Streams", "FanoutWorker", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
         tests("SimulationTests", ["Simulation"]),
         tests("APINodeTests", ["APINode", "LiveModel", "Sharding"]),
         tests("ProjectFolderTests", ["Catalog", "ProjectFolder"]),
-        tests("OwnThreadTests", ["OwnThread"]),
+        tests("ThreadsTests", ["Threads"]),
         tests("LocalServersTests", ["CLibpq", "LocalServers"]),
         tests("PostgresTests", ["LocalServers", "Postgres", "TestSupport", logging]),
-        tests("BrokerTests", ["Broker", "LiveModel", "SeededRandom", "TestSupport", logging]),
-        tests("DirectoryTests", ["Broker", "Directory", "JSON", "LiveModel"]),
+        tests("BrokerTests", ["Broker", "Streams", "LiveModel", "SeededRandom", "TestSupport", logging]),
+        tests("ClusterTests", ["Broker", "Streams", "Cluster", "JSON", "LiveModel"]),
         tests("HTTPServerTests", ["HTTPServer", "LiveModel", nio, nioPosix, nioHTTP, nioWebSocket, logging]),
         tests(
             "GRPCTests",
@@ -252,8 +279,11 @@ let package = Package(
             ]),
         tests(
             "GatewayTests",
-            ["Broker", "Execution", "Gateway", "HTTPServer", "LiveModel", "Sessions", nio, nioPosix, logging]),
-        tests("EndpointTests", ["Endpoint", "Gateway", "JSON", "LiveModel", nio, nioPosix]),
+            [
+                "Broker", "Streams", "Execution", "Gateway", "HTTPServer", "LiveModel", "Sessions", nio, nioPosix,
+                logging,
+            ]),
+        tests("PublicAPITests", ["PublicAPI", "Gateway", "JSON", "LiveModel", nio, nioPosix]),
         tests("AdminTests", ["Admin"]),
         tests("NodeTests", ["Node", "Settings"]),
         tests("FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
@@ -264,7 +294,8 @@ let package = Package(
         tests(
             "IntegrationTests",
             [
-                "APINode", "Broker", "Catalog", "Chaos", "Directory", "Execution", "FreshetClient", "JSON", "LiveModel",
+                "APINode", "Broker", "Streams", "Catalog", "Chaos", "Cluster", "Execution", "FreshetClient", "JSON",
+                "LiveModel",
                 "LocalServers", "Postgres", "ProjectFolder", "Sharding", "TestSupport", "freshet", crypto, nio,
                 nioPosix,
                 nioHTTP, logging,

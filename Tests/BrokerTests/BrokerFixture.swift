@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import Broker
+import Streams
 
 /// The implementations, and the ways to run Redis, that must pass the same suite.
 enum BrokerKind: String, CaseIterable, Sendable, CustomTestStringConvertible {

@@ -2,6 +2,7 @@ import LiveModel
 import Testing
 
 @testable import Broker
+import Streams
 
 @Suite("Broker parts")
 struct BrokerPartsTests {

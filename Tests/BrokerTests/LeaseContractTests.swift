@@ -2,6 +2,7 @@ import LiveModel
 import Testing
 
 @testable import Broker
+import Streams
 
 /// What every broker guarantees for leases, nodes and the cluster's facts.
 @Suite("Broker contract: leases, nodes, meta", .timeLimit(.minutes(1)))

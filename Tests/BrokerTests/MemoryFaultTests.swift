@@ -2,6 +2,7 @@ import LiveModel
 import Testing
 
 @testable import Broker
+import Streams
 
 /// The faults a simulation plays on the in-memory broker.
 @Suite("Memory broker faults", .timeLimit(.minutes(1)))

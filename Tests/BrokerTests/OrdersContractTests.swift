@@ -2,6 +2,7 @@ import LiveModel
 import Testing
 
 @testable import Broker
+import Streams
 
 /// What every broker guarantees for what operators order.
 @Suite("Broker contract: orders", .timeLimit(.minutes(1)))

@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import Broker
+import Streams
 
 /// What every broker guarantees for readers.
 @Suite("Broker contract: readers", .timeLimit(.minutes(1)))

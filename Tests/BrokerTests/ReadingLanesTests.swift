@@ -3,6 +3,7 @@ import SeededRandom
 import Testing
 
 @testable import Broker
+import Streams
 
 /// A reader with its two reads against a model of the server, in random order.
 @Suite("Reading lanes")

@@ -3,6 +3,7 @@ import LiveModel
 import Testing
 
 @testable import Broker
+import Streams
 
 /// What only a Redis Cluster can show: each test has one of its own.
 @Suite("Redis Cluster", .timeLimit(.minutes(2)))

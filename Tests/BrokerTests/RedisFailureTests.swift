@@ -3,6 +3,7 @@ import LiveModel
 import Testing
 
 @testable import Broker
+import Streams
 
 /// Redis killed, stopped, emptied, refusing: each test has a server of its own.
 @Suite("Redis failures", .timeLimit(.minutes(2)))

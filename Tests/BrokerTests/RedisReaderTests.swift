@@ -3,6 +3,7 @@ import SeededRandom
 import Testing
 
 @testable import Broker
+import Streams
 
 /// What only Redis can show of readers and checkpoints.
 @Suite("Redis readers", .timeLimit(.minutes(1)))

@@ -2,6 +2,7 @@ import LiveModel
 import Testing
 
 @testable import Broker
+import Streams
 
 /// Identity over TLS; that everything else works over it, the contract suites show.
 @Suite("Redis over TLS", .timeLimit(.minutes(1)))

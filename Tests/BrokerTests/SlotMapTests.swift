@@ -2,6 +2,7 @@ import Logging
 import Testing
 
 @testable import Broker
+import Streams
 
 @Suite("Redis Cluster: slots and redirections")
 struct SlotMapTests {
@@ -60,7 +61,7 @@ struct SlotMapTests {
     func refusedReader() throws {
         let configuration = RedisConfiguration(endpoint: asked)
         let map = try ClusterMap(configuration, seeds: [asked], name: "test", logger: Logger(label: "test"))
-        let place = SlotPlace(slot: 7, configuration: configuration, map: map)
+        let place = SlotEndpoint(slot: 7, configuration: configuration, map: map)
         let (source, target) = (Endpoint.tcp(host: "a", port: 1), Endpoint.tcp(host: "b", port: 2))
         map.moved(7, to: source)
         let version = place.version

@@ -2,6 +2,7 @@ import LiveModel
 import Testing
 
 @testable import Broker
+import Streams
 
 /// What every broker guarantees for streams.
 @Suite("Broker contract: streams", .timeLimit(.minutes(1)))

@@ -2,6 +2,7 @@ import Glibc
 import Synchronization
 
 @testable import Broker
+import Streams
 
 /// A private Redis Cluster of three primaries without replicas on free ports of 127.0.0.1, quick to notice failures.
 final class TestCluster: Sendable {

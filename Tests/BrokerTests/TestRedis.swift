@@ -5,6 +5,7 @@ import Synchronization
 import TestSupport
 
 @testable import Broker
+import Streams
 
 /// A private redis-server on a Unix socket in a temporary folder, or on a free port of 127.0.0.1. A shell holds it by a
 /// pipe: when this process ends, however, the pipe closes and the server is killed.

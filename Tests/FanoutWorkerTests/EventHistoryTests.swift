@@ -1,4 +1,5 @@
 import Broker
+import Streams
 import FanoutWorker
 import JSON
 import LiveModel

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzzes the protocol machines of Sources/Sessions, and what is read from headers, on bytes with libFuzzer. Usage:
+# Fuzzes the protocol machines of Sources/Core/Sessions, and what is read from headers, on bytes with libFuzzer. Usage:
 #   machines.sh [seconds, 60]
 # The machines and JSON are compiled with coverage; what they stand on comes from the debug build (`make build`). Inputs
 # that find something new go to .freshet/fuzz/machines; one that breaks a rule ends the run and is left in .freshet/fuzz.

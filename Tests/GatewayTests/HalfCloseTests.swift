@@ -1,4 +1,5 @@
 import Broker
+import Streams
 import Execution
 import HTTPServer
 import LiveModel
@@ -32,9 +33,9 @@ import Testing
         func close(code: UInt16, reason: String) { closes.append(code) }
     }
 
-    private final class Services: SessionServices {
+    private final class Services: SessionRequestExecutor {
         let clock = ServiceClock { 0 }
-        let parties = Parties()
+        let parties = QuotaGate()
         func resolve(
             _ request: OperationRequest, auth: Auth?, checking check: OperationCheck
         ) throws(RequestError) -> ResolvedOperation { throw RequestError(.operationNotFound, "there is none") }
@@ -51,7 +52,7 @@ import Testing
         let service = GatewayService(
             node: NodeID("g"), broker: MemoryBroker(keys: try Keys(namespace: "t"), now: { 0 }),
             group: .singleton, settings: InterestMachine.Settings(), controlLengthMax: 1_000,
-            placeOf: { _ in ShardPlace(ShardID(0)) }, clock: ServiceClock { 0 }, logger: Logger(label: "test"))
+            placeOf: { _ in ShardRoute(ShardID(0)) }, clock: ServiceClock { 0 }, logger: Logger(label: "test"))
         let hub = try #require(service.hub(of: eventLoop))
         let (closes, ends) = try await eventLoop.submit {
             let connection = Connection(eventLoop)

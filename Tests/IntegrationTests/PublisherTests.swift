@@ -1,7 +1,8 @@
 import APINode
 import Broker
+import Streams
 import Catalog
-import Directory
+import Cluster
 import Execution
 import Foundation
 import JSON
@@ -66,9 +67,10 @@ struct PublisherTests {
 
         /// As another node does it: this one is not told.
         func split(to count: Int) async throws -> Set<ShardID> {
-            let change = Orders().settingSplits(of: PublisherTests.hot, to: count, nowMs: 0)
+            let change = ClusterOverrides().settingSplits(of: PublisherTests.hot, to: count, nowMs: 0)
             try await broker.changeOrders([(field: change.field, value: change.value)])
-            return Set(ShardMap.shards(of: PublisherTests.hot, splits: count, shardCount: PublisherTests.shardCount))
+            return Set(
+                ShardRouting.shards(of: PublisherTests.hot, splits: count, shardCount: PublisherTests.shardCount))
         }
 
         func heard() async throws -> [ShardID: Int] {

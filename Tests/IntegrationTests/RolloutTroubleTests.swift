@@ -20,7 +20,9 @@ struct RolloutTroubleTests {
     /// A query that UpdateMovie refreshes, on a shard that hears of no UpdateMovie by the sample's own rules.
     private static func hiddenQuery() throws -> String {
         let mutation = OperationReference(connector: "movies", operation: "UpdateMovie")
-        func shards(_ query: OperationReference) -> [ShardID] { ShardMap.shards(of: query, splits: 1, shardCount: 16) }
+        func shards(_ query: OperationReference) -> [ShardID] {
+            ShardRouting.shards(of: query, splits: 1, shardCount: 16)
+        }
         let catalog = try Catalog.compile(try ProjectFolder.load(Paths.movies))
         let told = Set(catalog.queriesRefreshed(by: mutation).flatMap(shards))
         let name = (0..<1_000).lazy.map { "Fresh\($0)" }.first {

@@ -154,13 +154,13 @@ import Testing
     }
 
     @Test func figures() {
-        #expect(Figures.text(12.345, decimals: 1) == "12.3")
-        #expect(Figures.text(0.05, decimals: 2) == "0.05")
-        #expect(Figures.text(-1.5, decimals: 1) == "-1.5")
-        #expect(Figures.text(2.6, decimals: 0) == "3")
-        #expect(Figures.milliseconds(1_234) == "1.23")
-        #expect(Figures.milliseconds(12_345) == "12.3")
-        #expect(Figures.milliseconds(123_456) == "123")
+        #expect(ReportFormat.text(12.345, decimals: 1) == "12.3")
+        #expect(ReportFormat.text(0.05, decimals: 2) == "0.05")
+        #expect(ReportFormat.text(-1.5, decimals: 1) == "-1.5")
+        #expect(ReportFormat.text(2.6, decimals: 0) == "3")
+        #expect(ReportFormat.milliseconds(1_234) == "1.23")
+        #expect(ReportFormat.milliseconds(12_345) == "12.3")
+        #expect(ReportFormat.milliseconds(123_456) == "123")
     }
 
     @Test func theReportTellsTheVerdict() {

@@ -1,7 +1,7 @@
-internal import Foundation
-internal import Logging
-internal import Synchronization
-internal import Testing
+import Foundation
+import Logging
+import Synchronization
+import Testing
 
 @testable internal import Observability
 

@@ -1,5 +1,5 @@
-internal import Metrics
-internal import Testing
+import Metrics
+import Testing
 
 @testable internal import Observability
 

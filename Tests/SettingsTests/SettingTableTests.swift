@@ -1,6 +1,6 @@
-internal import FoundationEssentials
-internal import Synchronization
-internal import Testing
+import FoundationEssentials
+import Synchronization
+import Testing
 
 @testable internal import Settings
 

@@ -1,5 +1,5 @@
-internal import FoundationEssentials
-internal import Testing
+import FoundationEssentials
+import Testing
 
 @testable internal import Settings
 

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// A private certificate authority (`ca.crt`) in a folder of the test's, with certificates that it signed (`server.crt`,
 /// `server.key`), and an authority that signed none of them (`other.crt`). Made with `openssl`.

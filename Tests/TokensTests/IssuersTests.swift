@@ -1,12 +1,12 @@
-internal import CryptoExtras
-internal import Foundation
-internal import JSON
-internal import LiveModel
-internal import NIOCore
-internal import NIOHTTP1
-internal import NIOPosix
-internal import Settings
-internal import Testing
+import CryptoExtras
+import Foundation
+import JSON
+import LiveModel
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Settings
+import Testing
 
 @testable internal import Tokens
 

@@ -1,9 +1,9 @@
-internal import Foundation
-internal import JSON
-internal import LiveModel
-internal import Settings
-internal import Synchronization
-internal import Testing
+import Foundation
+import JSON
+import LiveModel
+import Settings
+import Synchronization
+import Testing
 
 @testable internal import Tokens
 

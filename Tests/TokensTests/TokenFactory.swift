@@ -1,10 +1,10 @@
-internal import Crypto
-internal import CryptoExtras
-internal import Foundation
-internal import JSON
-internal import LiveModel
-internal import Synchronization
-internal import Testing
+import Crypto
+import CryptoExtras
+import Foundation
+import JSON
+import LiveModel
+import Synchronization
+import Testing
 
 @testable internal import Tokens
 

@@ -1,9 +1,9 @@
-internal import JSON
-internal import LiveModel
-internal import NIOCore
-internal import NIOEmbedded
-internal import NIOHTTP1
-internal import Testing
+import JSON
+import LiveModel
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import Testing
 
 @testable internal import Tokens
 

@@ -1,6 +1,6 @@
-internal import JSON
-internal import LiveModel
-internal import Testing
+import JSON
+import LiveModel
+import Testing
 
 @testable internal import Tokens
 

@@ -60,8 +60,9 @@ import Testing
         .announce(
             gateway: NodeID("g"), query: Fixture.query(auth: ["uid": "u"]),
             known: KnownResult(digest: Fixture.digest, position: Fixture.position),
-            ask: Ask(number: 1_732_000_000_000 << 10, isFresh: true)),
-        .announce(gateway: NodeID("g"), query: Fixture.query(), known: nil, ask: Ask(number: 1, wantsTicks: true)),
+            ask: AnnouncementID(number: 1_732_000_000_000 << 10, isFresh: true)),
+        .announce(
+            gateway: NodeID("g"), query: Fixture.query(), known: nil, ask: AnnouncementID(number: 1, wantsTicks: true)),
         .withdraw(gateway: NodeID("g"), key: Fixture.query().key), .leave(gateway: NodeID("")),
         .summary(gateway: NodeID("g"), count: 3, fingerprint: .max),
         .summary(gateway: NodeID("g"), count: 0, fingerprint: 0, settled: StreamID(ms: 5, sequence: 6)),

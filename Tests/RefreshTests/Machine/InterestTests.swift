@@ -31,7 +31,8 @@ import Testing
         // While an operation's splits change, a live query may stand at two shards of one worker.
         bench.machine.shardAcquired(other, epoch: 3, lastEventID: bench.lastID, history: [], nowMs: bench.nowMs)
         #expect(!bench.machine.hasLiveQueries(other))
-        let message = ControlMessage.announce(gateway: NodeID("g2"), query: Fixture.query(), known: nil, ask: Ask())
+        let message = ControlMessage.announce(
+            gateway: NodeID("g2"), query: Fixture.query(), known: nil, ask: AnnouncementID())
         let first = Asked(bench.machine.controlArrived(other, message, nowMs: bench.nowMs))
         #expect(first.runs.map(\.items.count) == [1] && bench.machine.hasLiveQueries(other))
         _ = bench.finish(first.runs[0], Fixture.result(1))

@@ -16,7 +16,7 @@ import Testing
     @Test func aFreshAnnouncementRunsAlthoughTheOwnerHasTheSame() throws {
         var bench = Bench.settled(try onM())
         #expect(bench.announce(from: "g2", known: known(1)).summary == ["g2:unchanged"])
-        let asked = bench.announce(from: "g3", known: known(1), ask: Ask(number: 4, isFresh: true))
+        let asked = bench.announce(from: "g3", known: known(1), ask: AnnouncementID(number: 4, isFresh: true))
         #expect(asked.sent.isEmpty)
         let runs = asked.runs + bench.advance(20).runs
         #expect(runs.count == 1)
@@ -29,9 +29,9 @@ import Testing
         var bench = Bench.settled(try onM())
         _ = bench.advance(1_000)
         let run = bench.event().runs[0]
-        #expect(bench.announce(from: "g2", known: known(5), ask: Ask(number: 8, isFresh: true)).isNothing)
+        #expect(bench.announce(from: "g2", known: known(5), ask: AnnouncementID(number: 8, isFresh: true)).isNothing)
         // A plain announcement of the same gateway, repeated, takes nothing back.
-        #expect(bench.announce(from: "g2", known: known(5), ask: Ask(number: 9)).isNothing)
+        #expect(bench.announce(from: "g2", known: known(5), ask: AnnouncementID(number: 9)).isNothing)
         let finished = bench.finish(run, Fixture.result(2))
         #expect(finished.summary == [#"g:result {"v":2}"#], "g2 may hold something newer")
         let again = finished.runs + bench.advance(20).runs
@@ -48,7 +48,7 @@ import Testing
         let position = Position(epoch: 5, run: 1, id: Fixture.id(95))
         let held = KnownResult(digest: Fixture.digest(1), position: position)
         #expect(bench.announce(known: held).summary == ["g:unchanged"])
-        #expect(bench.announce(query(1), known: held, ask: Ask(number: 1, isFresh: true)).runs.count == 1)
+        #expect(bench.announce(query(1), known: held, ask: AnnouncementID(number: 1, isFresh: true)).runs.count == 1)
     }
 
     // MARK: Two shards
@@ -63,7 +63,8 @@ import Testing
         }
         let asked = tell(
             .announce(
-                gateway: NodeID("old"), query: Fixture.query(), known: known(1), ask: Ask(number: 2, isFresh: true)))
+                gateway: NodeID("old"), query: Fixture.query(), known: known(1),
+                ask: AnnouncementID(number: 2, isFresh: true)))
         #expect(asked.runs.count == 1 && bench.machine.liveQueryCount == 2)
         let answer = bench.finish(asked.runs[0], .unchanged)
         #expect(answer.positions.map(\.epoch) == [3])

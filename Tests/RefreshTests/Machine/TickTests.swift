@@ -8,7 +8,7 @@ import Testing
 
     private func bench(wantsTicks: Bool) -> Bench {
         var bench = Bench(["Q": Fixture.rules(everyMs: Self.everyMs)])
-        let first = bench.announce(ask: Ask(number: 1, wantsTicks: wantsTicks))
+        let first = bench.announce(ask: AnnouncementID(number: 1, wantsTicks: wantsTicks))
         #expect(bench.finish(first.runs[0], Fixture.result(1)).summary == [#"g:result {"v":1}"#])
         return bench
     }
@@ -29,7 +29,7 @@ import Testing
     @Test func nobodyElseHearsOfIt() throws {
         var bench = bench(wantsTicks: false)
         bench.nowMs += 1_000
-        let second = bench.announce(from: "h", ask: Ask(number: 1, wantsTicks: true))
+        let second = bench.announce(from: "h", ask: AnnouncementID(number: 1, wantsTicks: true))
         _ = bench.finish(try #require(second.runs.first), Fixture.result(1))
         let runs = tick(&bench)
         #expect(bench.finish(try #require(runs.first), .unchanged).summary == ["h:ticked"])
@@ -45,7 +45,7 @@ import Testing
         var bench = Bench([
             "Q": Fixture.rules([try Fixture.trigger(nil)], everyMs: 1_000_000)
         ])
-        let first = bench.announce(ask: Ask(number: 1, wantsTicks: true))
+        let first = bench.announce(ask: AnnouncementID(number: 1, wantsTicks: true))
         _ = bench.finish(first.runs[0], Fixture.result(1))
         bench.nowMs += 5_000
         let caused = bench.event()

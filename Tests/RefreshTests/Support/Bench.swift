@@ -31,7 +31,7 @@ struct Bench {
 
     mutating func announce(
         _ query: LiveQuery = Fixture.query(), from gateway: String = "g", known: KnownResult? = nil,
-        ask: Ask = Ask()
+        ask: AnnouncementID = AnnouncementID()
     ) -> Asked {
         tell(.announce(gateway: NodeID(gateway), query: query, known: known, ask: ask))
     }

@@ -8,10 +8,10 @@ import Testing
     private let key = Fixture.query().key
 
     private func machine() -> InterestMachine {
-        InterestMachine(gateway: NodeID("g"), settings: .init()) { _ in ShardPlace(Fixture.shard) }
+        InterestMachine(gateway: NodeID("g"), settings: .init()) { _ in ShardRoute(Fixture.shard) }
     }
 
-    private func asks(_ actions: [InterestMachine.Action]) -> [Ask] {
+    private func asks(_ actions: [InterestMachine.Action]) -> [AnnouncementID] {
         actions.compactMap { if case .tell(_, .announce(_, _, _, let ask)) = $0 { ask } else { nil } }
     }
 
@@ -34,7 +34,7 @@ import Testing
         _ = machine.inboxArrived(Fixture.result(1, 1), nowMs: 1)
         let rerun = machine.rerun(key, nowMs: 2)
         let (ask, actions) = try #require(rerun)
-        #expect(asks(actions) == [Ask(number: ask, isFresh: true)])
+        #expect(asks(actions) == [AnnouncementID(number: ask, isFresh: true)])
         #expect(machine.awaitingCount == 1)
         // What answers an earlier announcement does not count.
         _ = machine.inboxArrived(unchanged(2, answers: ask - 1), nowMs: 3)

@@ -8,7 +8,7 @@ import Testing
     private let through = StreamID(ms: 90, sequence: 1)
 
     private func holding(_ results: [(query: Int, result: Int)]) throws -> InterestMachine {
-        var machine = InterestMachine(gateway: NodeID("g"), settings: .init()) { _ in ShardPlace(Fixture.shard) }
+        var machine = InterestMachine(gateway: NodeID("g"), settings: .init()) { _ in ShardRoute(Fixture.shard) }
         for (query, result) in results {
             _ = try machine.subscribed(hub: 0, Fixture.query(query), known: nil, nowMs: 0)
             _ = machine.inboxArrived(Fixture.result(result, 5, query: Fixture.query(query)), nowMs: 1)

@@ -250,7 +250,7 @@ import Testing
     @Test func aShardThatMovesIsReleased() throws {
         var machine = holding()
         let others = (0..<50).map { NodeID("other-\($0)") }
-        let thief = try #require(others.first { Placement.owner(of: zero, among: [me, $0]) == $0 })
+        let thief = try #require(others.first { ShardAssignment.owner(of: zero, among: [me, $0]) == $0 })
         #expect(machine.workersChanged([me, thief], nowMs: 1_100) == [.release(zero, epoch: 5)])
         #expect(machine.tick(nowMs: 60_000).isEmpty)
     }

@@ -1,0 +1,134 @@
+import GraphQLLanguage
+import JSON
+package import LiveModel
+
+/// A project as one text, as it is stored with a deployment, and the digest that names it.
+///
+///     {"connectors":[{"entityIds":false,"files":[{"path":…,"text":…}],"id":…}],"location":…,"schema":[…],"serviceId":…}
+///
+/// Paths are relative to the folder that all files share: the same files are the same version wherever they lie.
+/// Seed rows and warnings are no part of it.
+package struct ProjectArchive: Sendable {
+    /// Bytes of `text`.
+    package static let bytesMax = 16 << 20
+
+    package struct Failure: Error, Sendable, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// With paths as they are archived.
+    package let project: Project
+    /// Canonical JSON.
+    package let text: String
+    package let version: Digest
+
+    package init(_ project: Project) {
+        var project = project
+        let files =
+            project.schemaFiles + project.resolvers.flatMap(\.files) + project.connectors.flatMap(\.files)
+        let prefix = Self.sharedFolder(files.map(\.path))
+        func shortened(_ file: SourceFile) -> SourceFile {
+            SourceFile(path: String(file.path.dropFirst(prefix.count)), bytes: file.source.bytes)
+        }
+        project.schemaFiles = project.schemaFiles.map(shortened)
+        project.resolvers = project.resolvers.map {
+            ResolverSource(endpoint: $0.endpoint, files: $0.files.map(shortened))
+        }
+        project.connectors = project.connectors.map {
+            .init(id: $0.id, files: $0.files.map(shortened), includesEntityIDs: $0.includesEntityIDs)
+        }
+        project.seedSQL = nil
+        project.warnings = []
+        let bytes = Self.json(project).canonicalBytes
+        self.project = project
+        self.text = String(decoding: bytes, as: UTF8.self)
+        self.version = Digest(of: bytes)
+    }
+
+    /// - Throws: when the text is not what this type writes.
+    package init(parsing text: String) throws(Failure) {
+        let value: JSONValue
+        do {
+            value = try JSONParser.parse(Array(text.utf8))
+        } catch {
+            throw Failure(description: "the stored project is not JSON: \(error)")
+        }
+        guard let serviceID = value["serviceId"]?.stringValue, let location = value["location"]?.stringValue,
+            let schema = Self.files(value["schema"]), let connectors = value["connectors"]?.arrayValue
+        else { throw Failure(description: "the stored project has another format") }
+        var sources: [ConnectorSource] = []
+        for connector in connectors {
+            guard let id = connector["id"]?.stringValue, let files = Self.files(connector["files"]) else {
+                throw Failure(description: "the stored project has a connector of another format")
+            }
+            let includesEntityIDs = connector["entityIds"]?.boolValue ?? false
+            sources.append(ConnectorSource(id: id, files: files, includesEntityIDs: includesEntityIDs))
+        }
+        let resolvers = try (value["resolvers"]?.arrayValue ?? []).map { item throws(Failure) in
+            guard let resolver = Self.resolver(item) else {
+                throw Failure(description: "the stored project has a custom resolver of another format")
+            }
+            return resolver
+        }
+        self.init(
+            Project(
+                serviceID: serviceID, location: location, schemaFiles: schema, resolvers: resolvers,
+                connectors: sources))
+    }
+
+    private static func json(_ project: Project) -> JSONValue {
+        func files(_ files: [SourceFile]) -> JSONValue {
+            .array(files.map { ["path": .string($0.path), "text": .string($0.text)] })
+        }
+        var object: JSONObject = [
+            "serviceId": .string(project.serviceID), "location": .string(project.location),
+            "schema": files(project.schemaFiles),
+            "connectors": .array(
+                project.connectors.sorted { $0.id < $1.id }.map {
+                    [
+                        "id": .string($0.id), "files": files($0.files), "entityIds": .bool($0.includesEntityIDs),
+                    ]
+                }),
+        ]
+        // Absent without any, so that versions from before there were some are still the same.
+        if !project.resolvers.isEmpty {
+            object["resolvers"] = .array(
+                project.resolvers.map {
+                    [
+                        "id": .string($0.endpoint.id), "uri": .string($0.endpoint.uri),
+                        "timeoutMs": .int(Int64($0.endpoint.timeoutMs)), "files": files($0.files),
+                    ]
+                })
+        }
+        return .object(object)
+    }
+
+    private static func resolver(_ value: JSONValue) -> ResolverSource? {
+        guard let id = value["id"]?.stringValue, let uri = value["uri"]?.stringValue,
+            let timeoutMs = value["timeoutMs"]?.intValue, let files = files(value["files"])
+        else { return nil }
+        return ResolverSource(
+            endpoint: ResolverEndpoint(id: id, uri: uri, timeoutMs: Int(timeoutMs)), files: files)
+    }
+
+    private static func files(_ value: JSONValue?) -> [SourceFile]? {
+        guard let elements = value?.arrayValue else { return nil }
+        var files: [SourceFile] = []
+        for element in elements {
+            guard let path = element["path"]?.stringValue, let text = element["text"]?.stringValue else { return nil }
+            files.append(SourceFile(path: path, text: text))
+        }
+        return files
+    }
+
+    /// With its slash; empty when the files share none.
+    private static func sharedFolder(_ paths: [String]) -> String {
+        guard var shared = paths.first.map({ $0.split(separator: "/", omittingEmptySubsequences: false).dropLast() })
+        else { return "" }
+        for path in paths.dropFirst() {
+            let folders = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+            shared = shared.prefix(zip(shared, folders).prefix { $0 == $1 }.count)
+        }
+        return shared.isEmpty ? "" : shared.joined(separator: "/") + "/"
+    }
+}

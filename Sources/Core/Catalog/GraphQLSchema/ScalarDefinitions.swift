@@ -1,0 +1,60 @@
+import GraphQLLanguage
+
+/// Inputs that come once for each type of a column: filters, changes, expressions of lists. Source: SQL Connect language
+/// §5.5 and §5.6.
+struct ScalarDefinitions {
+    let schema: Schema
+
+    /// Enums in the order of their names; SDL order is not kept by `Schema`.
+    var enums: [Definition] {
+        schema.enums.values.sorted { $0.typeName < $1.typeName }.flatMap { type -> [Definition] in
+            [
+                .enum(
+                    EnumTypeDefinition(
+                        name: Name(type.typeName), values: type.values.map { EnumValueDefinition(name: Name($0)) })),
+                .scalar("\(type.typeName)_Expr"),
+            ]
+        }
+    }
+
+    var inputs: [Definition] {
+        types.flatMap { type -> [Definition] in
+            var definitions: [Definition] = []
+            if type.isList { definitions.append(.scalar(type.expressionName)) }
+            definitions.append(.input(type.filterName, operators(of: type)))
+            let changes = type.changes
+            if !changes.isEmpty {
+                definitions.append(
+                    .input(
+                        type.updateName, changes.map { InputValueDefinition($0.name, $0.type) }, "Exactly one of them.")
+                )
+            }
+            return definitions
+        }
+    }
+
+    /// Every type a column can have, those used in no column included, so that a schema that grows changes little.
+    private var types: [ColumnType] {
+        let scalars: [ScalarType] =
+            [.string, .uuid, .int, .int64, .float, .boolean, .date, .timestamp, .any, .vector]
+            + schema.enums.keys.sorted().map(ScalarType.enumeration)
+        return scalars.flatMap { scalar -> [ColumnType] in
+            scalar == .vector ? [ColumnType(scalar)] : [ColumnType(scalar), ColumnType(scalar, isList: true)]
+        }
+    }
+
+    private func operators(of type: ColumnType) -> [InputValueDefinition] {
+        let element = type.elementText
+        return FilterOperators.names(of: type).map { name in
+            switch name {
+            case "isNull": InputValueDefinition(name, "Boolean")
+            case "in", "nin", "includesAll", "excludesAll": InputValueDefinition(name, "[\(element)!]")
+            case "pattern": InputValueDefinition(name, "String_Pattern")
+            case _ where name.hasSuffix("_expr"): InputValueDefinition(name, "\(element)_Expr")
+            case _ where name.hasSuffix("_date"): InputValueDefinition(name, "Date_Relative")
+            case _ where name.hasSuffix("_time"): InputValueDefinition(name, "Timestamp_Relative")
+            default: InputValueDefinition(name, element)
+            }
+        }
+    }
+}

@@ -1,0 +1,360 @@
+import JSON
+
+// What a query means, every name bound to the schema: the outcome of resolution, the input of rendering.
+
+/// A node that takes part under a condition.
+struct RootField: Sendable {
+    let responseKey: String
+    let inclusion: Inclusion
+    let kind: Kind
+    var policy = FieldPolicy()
+
+    enum Kind: Sendable {
+        case lookup(Lookup)
+        case list(RowList)
+        case native(NativeSQL)
+        /// What a custom resolver answers.
+        case remote(RemoteField)
+        /// `__typename`
+        case typeName(String)
+    }
+}
+
+/// `movie(id:)`, `movie(key:)`, `movie(first:)`: one row or null.
+struct Lookup: Sendable {
+    let table: Table
+    let target: RowTarget
+    let object: ObjectSelection
+}
+
+/// Which single row.
+enum RowTarget: Sendable {
+    /// In the order of the table's key.
+    case key([Operand])
+    case first(Filter, [OrderTerm])
+    /// `first: $first`: what a variable of a type `Movie_FirstRow` says, when the request is there.
+    case variable(String)
+}
+
+/// `movies(…)`, `reviews_on_movie(…)`, `actors_via_MovieActor(…)`, `movies_search(…)`.
+struct RowList: Sendable {
+    let source: RowSource
+    let arguments: ListArguments
+    let content: Content
+
+    enum Content: Sendable {
+        case rows(ObjectSelection)
+        /// One object for each group of rows with the same plain fields; without plain fields one for all rows.
+        case groups([GroupField])
+    }
+}
+
+/// Where the rows of a list come from.
+enum RowSource: Sendable {
+    case table(Table)
+    /// Those that refer to the row around.
+    case inverse(InverseRelation)
+    /// Those that a join table leads to; its rows are filtered and ordered.
+    case manyToMany(ManyToManyRelation)
+    case search(Table, TextSearch)
+    case similarity(Table, Similarity)
+
+    /// The rows that are shown.
+    var table: Table {
+        switch self {
+        case .table(let table), .search(let table, _), .similarity(let table, _): table
+        case .inverse(let relation): relation.child
+        case .manyToMany(let relation): relation.target
+        }
+    }
+
+    /// The rows that arguments are about.
+    var argumentTable: Table {
+        if case .manyToMany(let relation) = self { relation.join } else { table }
+    }
+}
+
+struct ListArguments: Sendable {
+    var filter: Filter = .all([])
+    /// Conditions on groups.
+    var having: Filter = .all([])
+    var order: [OrderTerm] = []
+    var limit: Bound = .constant(ListArguments.limitDefault)
+    var offset: Bound = .constant(0)
+    var isDistinct = Flag.constant(false)
+
+    /// Rows of a list without `limit`. Source: SQL Connect language §5.4.
+    static let limitDefault: Int64 = 100
+}
+
+/// A Boolean argument.
+enum Flag: Sendable {
+    case constant(Bool)
+    /// False when null or not sent.
+    case variable(String)
+}
+
+enum Bound: Sendable {
+    case constant(Int64)
+    /// A variable; `whenAbsent` if it is null or was not sent.
+    case operand(Operand, whenAbsent: Int64)
+}
+
+enum OrderTerm: Sendable {
+    case key(OrderKey, Direction)
+    /// `orderBy: $order`: what a variable of a type `Movie_Order` or a list of it says, when the request is there.
+    case variable(String)
+
+    enum Direction: Sendable {
+        case constant(SortOrder)
+        /// `ASC` when null or not sent.
+        case variable(String)
+    }
+}
+
+/// What rows are ordered by.
+indirect enum OrderKey: Sendable {
+    case column(Column)
+    /// Something of the row that a reference points to.
+    case referenced(Reference, Table, OrderKey)
+    /// Something of the one row that refers to this one.
+    case single(InverseRelation, OrderKey)
+    case aggregate(Aggregate)
+}
+
+struct ObjectSelection: Sendable {
+    let table: Table
+    let fields: [ObjectField]
+    /// Each row comes with its entity id, see `EntityIDs`.
+    var hasEntityID = false
+}
+
+struct ObjectField: Sendable {
+    let responseKey: String
+    let inclusion: Inclusion
+    let kind: Kind
+    var policy = FieldPolicy()
+
+    indirect enum Kind: Sendable {
+        case column(Column)
+        case typeName(String)
+        case reference(Reference, ObjectSelection)
+        /// A list, or for a one-to-one relation the row or null.
+        case list(RowList)
+        case single(InverseRelation, ObjectSelection)
+        /// `_id`
+        case globalID
+        /// `_metadata`
+        case metadata([MetadataField])
+    }
+}
+
+/// A field of `_metadata`.
+struct MetadataField: Sendable {
+    let responseKey: String
+    let inclusion: Inclusion
+    let kind: Kind
+
+    enum Kind: String, Sendable, CaseIterable {
+        /// From the vector compared with; null outside of `_similarity`.
+        case distance
+        /// To the words searched; null outside of `_search`.
+        case relevance
+        case typeName = "__typename"
+    }
+}
+
+/// A field of a list that has aggregates.
+struct GroupField: Sendable {
+    let responseKey: String
+    let inclusion: Inclusion
+    let kind: Kind
+    var policy = FieldPolicy()
+
+    enum Kind: Sendable {
+        /// A plain column or a reference: rows are grouped by it.
+        case plain(ObjectField.Kind)
+        case aggregate(Aggregate)
+    }
+}
+
+enum Aggregate: Sendable {
+    case countRows
+    case function(Function, Column, distinct: Bool)
+
+    enum Function: String, Sendable, CaseIterable {
+        case count, sum, avg, min, max
+
+        var takesDistinct: Bool { [.count, .sum, .avg].contains(self) }
+    }
+
+    /// The same over different values, where that is something else.
+    func distinct(_ isDistinct: Bool) -> Aggregate {
+        guard isDistinct, case .function(let function, let column, _) = self else { return self }
+        return .function(function, column, distinct: function.takesDistinct)
+    }
+
+    /// The type of the value, for comparisons.
+    var type: ColumnType {
+        switch self {
+        case .countRows, .function(.count, _, _): ColumnType(.int)
+        case .function(.avg, _, _): ColumnType(.float)
+        case .function(_, let column, _): column.type
+        }
+    }
+}
+
+/// `movies_search(query:queryFormat:relevanceThreshold:)`.
+struct TextSearch: Sendable {
+    let query: Operand
+    let format: Format
+    let relevanceMin: Operand?
+
+    enum Format: String, Sendable, CaseIterable {
+        case query = "QUERY"
+        case plain = "PLAIN"
+        case phrase = "PHRASE"
+        case advanced = "ADVANCED"
+    }
+}
+
+/// `movies_embedding_similarity(compare:method:within:)`.
+struct Similarity: Sendable {
+    let column: Column
+    let vector: Operand
+    let method: Method
+    let distanceMax: Operand?
+
+    enum Method: String, Sendable, CaseIterable {
+        case l2 = "L2"
+        case cosine = "COSINE"
+        case innerProduct = "INNER_PRODUCT"
+
+        /// Of indexes and of what they are for.
+        static let usual = Method.innerProduct
+
+        /// Of pgvector.
+        var symbol: String {
+            switch self {
+            case .l2: "<->"
+            case .cosine: "<=>"
+            case .innerProduct: "<#>"
+            }
+        }
+
+        var operatorClass: String {
+            switch self {
+            case .l2: "vector_l2_ops"
+            case .cosine: "vector_cosine_ops"
+            case .innerProduct: "vector_ip_ops"
+            }
+        }
+    }
+}
+
+/// A condition on rows. A test whose variable was not sent is no test, nor in queries one whose variable is null, see
+/// `TemplateBuilder.NullOperands`; what has no test left is left out.
+indirect enum Filter: Sendable {
+    case all([Filter])
+    case any([Filter])
+    case not(Filter)
+    case column(Column, ColumnTest)
+    /// The row that a reference points to.
+    case referenced(Reference, Table, Filter)
+    /// At least one row that refers to this one.
+    case exists(RelatedRows, Filter)
+    /// How many rows match; at least one when no test is left.
+    case count(RelatedRows, Filter, [ColumnTest])
+    /// Of a group, in `having`.
+    case aggregate(Aggregate, ColumnTest)
+    /// What a variable says, when the request is there.
+    case variable(FilterVariable)
+}
+
+/// `where: $filter`, `having: $having`, `_or: $filters`.
+struct FilterVariable: Sendable {
+    enum Subject: Sendable {
+        case rows(Table)
+        case groups(Table)
+        case related(RelatedRows)
+
+        var input: InputTypeRef {
+            switch self {
+            case .rows(let table): .filter(table.typeName)
+            case .groups(let table): .having(table.typeName)
+            case .related(let rows): .listFilter(rows.table.typeName)
+            }
+        }
+    }
+
+    enum Junction: Sendable {
+        case all, any
+    }
+
+    let name: String
+    let subject: Subject
+    /// Of the filter inside the variable.
+    var path: [String] = []
+    /// Of a variable that is a list.
+    var junction: Junction?
+}
+
+/// Rows on the other side of a generated relation.
+enum RelatedRows: Sendable {
+    case inverse(InverseRelation)
+    case manyToMany(ManyToManyRelation)
+
+    /// The rows that are filtered and counted: for many-to-many those of the join table.
+    var table: Table {
+        switch self {
+        case .inverse(let relation): relation.child
+        case .manyToMany(let relation): relation.join
+        }
+    }
+
+    var reference: Reference {
+        switch self {
+        case .inverse(let relation): relation.reference
+        case .manyToMany(let relation): relation.near
+        }
+    }
+}
+
+enum ColumnTest: Sendable {
+    case isNull(NullTest)
+    /// `=`, `<>`, `<`, … with a single value.
+    case compare(String, Operand)
+    /// `in` and `nin` with a list.
+    case member(Operand, isNegated: Bool)
+    /// `LIKE`, `ILIKE`, `~`, `~*`
+    case match(String, Operand, isNegated: Bool)
+    /// `@>` and `&&` between lists.
+    case list(String, Operand, isNegated: Bool)
+    /// What can match nothing: a variable of such a type says null for another operator than `eq` and `ne`.
+    case null
+    /// What a variable of a type `String_Filter` or `String_Pattern` asks.
+    case variable(String, InputTypeRef)
+
+    enum NullTest: Sendable {
+        case constant(Bool)
+        case variable(String)
+        /// `eq`, or `ne`, with a null that a variable of a filter's type brought.
+        case sent(Bool)
+    }
+}
+
+/// `_select`, `_execute` and their kin: the developer's own SQL.
+struct NativeSQL: Sendable {
+    enum Part: Sendable {
+        case text(String)
+        case operand(Operand)
+    }
+
+    enum Result: Sendable {
+        /// A list of objects, the first object or null, or how many rows were touched.
+        case rows, firstRow, affectedCount
+    }
+
+    let parts: [Part]
+    let result: Result
+}

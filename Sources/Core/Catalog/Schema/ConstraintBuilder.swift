@@ -1,0 +1,169 @@
+import GraphQLLanguage
+
+/// The third stage: `@unique` and `@index`, and what follows from them: which references are one-to-one, and the
+/// indexes that foreign keys need to be followed backwards.
+struct ConstraintBuilder {
+    private let type: DeclaredType
+    private var table: Table
+
+    static func build(
+        _ table: Table, of type: DeclaredType, resolver: inout RelationResolver, sink: inout DiagnosticSink
+    ) -> Table {
+        var builder = ConstraintBuilder(type: type, table: table)
+        for use in type.directives { builder.addComposite(use, &resolver, &sink) }
+        for field in type.fields {
+            for use in field.directives { builder.add(use, of: field, &sink) }
+        }
+        builder.markUniqueReferences()
+        if !type.isView { builder.addReferenceIndexes() }
+        return builder.table
+    }
+
+    private init(type: DeclaredType, table: Table) {
+        self.type = type
+        self.table = table
+    }
+
+    private mutating func addComposite(
+        _ use: DirectiveUse, _ resolver: inout RelationResolver, _ sink: inout DiagnosticSink
+    ) {
+        guard use.name == "unique" || use.name == "index" else { return }
+        guard let names = use.names("fields") else {
+            report("missing-fields", at: use.place, &sink, "@\(use.name) on a type needs \"fields\"")
+            return
+        }
+        var fields: [String] = []
+        var order: [SortOrder] = []
+        let given = sortOrder(use)
+        if !given.isEmpty, given.count != names.count {
+            report(
+                "index-order", at: use.place(of: "order"), &sink,
+                "\"order\" has \(given.count) entries for \(names.count) fields")
+        }
+        for (position, name) in names.enumerated() {
+            guard let shapes = resolver.columns(named: name, in: type, from: use.place.file, sink: &sink) else {
+                return
+            }
+            for shape in shapes {
+                if fields.contains(shape.field) {
+                    report(
+                        "repeated-field", at: FileRange(range: name.range, file: use.place.file), &sink,
+                        "\"\(shape.field)\" is named more than once")
+                    return
+                }
+                fields.append(shape.field)
+                if given.indices.contains(position) { order.append(given[position]) }
+            }
+        }
+        addConstraint(use, fields: fields, order: given.isEmpty ? [] : order, &sink)
+    }
+
+    private mutating func add(_ use: DirectiveUse, of field: DeclaredField, _ sink: inout DiagnosticSink) {
+        guard use.name == "unique" || use.name == "index" else { return }
+        for argument in ["fields", "order"] where use.value(argument) != nil {
+            report(
+                "fields-on-field", at: use.place(of: argument), &sink,
+                "\"\(argument)\" is for @\(use.name) on a type; here it is about \"\(field.name)\"")
+            return
+        }
+        switch field.kind {
+        case .column: addConstraint(use, fields: [field.name], order: [], &sink)
+        case .reference:
+            // Without the reference, its problem has been reported.
+            guard let reference = table.reference(ofField: field.name) else { return }
+            addConstraint(use, fields: reference.localFields, order: [], &sink)
+        }
+    }
+
+    private mutating func addConstraint(
+        _ use: DirectiveUse, fields: [String], order: [SortOrder], _ sink: inout DiagnosticSink
+    ) {
+        let columns = fields.compactMap { table.column(ofField: $0) }
+        guard columns.count == fields.count else { return }
+        let names = [table.name] + columns.map(\.name)
+        if use.name == "unique" {
+            if let column = columns.first(where: { [.any, .vector].contains($0.type.scalar) }) {
+                report(
+                    "unique-type", at: use.place, &sink,
+                    "\"\(column.field)\" of type \(column.type.scalar.typeName) cannot be unique")
+                return
+            }
+            if isUnique(exactly: fields) {
+                sink.report(
+                    .warning, rule: "redundant-unique", at: use.place,
+                    "\(fields.joined(separator: ", ")) is unique already")
+                return
+            }
+            let name = givenName("indexName", use, &sink) ?? SQLName.generated(names, suffix: "uidx")
+            table.uniques.append(UniqueConstraint(name: name, fields: fields))
+            return
+        }
+        guard let index = IndexMethod.read(use, columns, sink: &sink) else { return }
+        if index.method != "btree", !order.isEmpty {
+            report("index-order", at: use.place(of: "order"), &sink, "only a BTREE index has an order")
+            return
+        }
+        // The order is part of the generated name of a composite index: `review_movie_id_stars_ad_idx`.
+        let letters =
+            fields.count > 1
+            ? [fields.indices.map { order.indices.contains($0) && order[$0] == .descending ? "d" : "a" }.joined()] : []
+        let name = givenName("name", use, &sink) ?? SQLName.generated(names + letters, suffix: "idx")
+        table.indexes.append(
+            TableIndex(
+                name: name, fields: fields, order: order, method: index.method, operatorClass: index.operatorClass))
+    }
+
+    private func sortOrder(_ use: DirectiveUse) -> [SortOrder] {
+        (use.enumerations("order") ?? []).map { $0 == "DESC" ? .descending : .ascending }
+    }
+
+    private func givenName(_ argument: String, _ use: DirectiveUse, _ sink: inout DiagnosticSink) -> String? {
+        guard let name = use.string(argument) else { return nil }
+        guard name.utf8.count <= SQLName.bytesMax, !name.utf8.contains(0) else {
+            report(
+                "name-too-long", at: use.place(of: argument), &sink,
+                "a name in Postgres has \(SQLName.bytesMax) bytes at most")
+            return nil
+        }
+        return name
+    }
+
+    /// Whether exactly these fields, in whatever order, are the key or unique already.
+    private func isUnique(exactly fields: [String]) -> Bool {
+        let fields = Set(fields)
+        return Set(table.key) == fields || table.uniques.contains { Set($0.fields) == fields }
+    }
+
+    /// One-to-one: the columns of the reference hold a key or something unique.
+    private mutating func markUniqueReferences() {
+        for index in table.references.indices {
+            let local = Set(table.references[index].localFields)
+            table.references[index].isUnique =
+                (!table.key.isEmpty && local.isSuperset(of: table.key))
+                || table.uniques.contains { local.isSuperset(of: $0.fields) }
+        }
+    }
+
+    /// Postgres does not index foreign keys by itself; without one, deleting a movie reads all reviews.
+    private mutating func addReferenceIndexes() {
+        for reference in table.references {
+            let local = Set(reference.localFields)
+            let leading =
+                [table.key] + table.uniques.map(\.fields)
+                + table.indexes.filter { $0.method == "btree" }.map(\.fields)
+            guard !leading.contains(where: { Set($0.prefix(local.count)) == local }) else { continue }
+            let names = reference.localFields.compactMap { table.column(ofField: $0)?.name }
+            let letters = names.count > 1 ? [String(repeating: "a", count: names.count)] : []
+            table.indexes.append(
+                TableIndex(
+                    name: SQLName.generated([table.name] + names + letters, suffix: "idx"),
+                    fields: reference.localFields))
+        }
+    }
+
+    private func report(
+        _ rule: String, at place: FileRange, _ sink: inout DiagnosticSink, _ message: String, help: String? = nil
+    ) {
+        sink.report(.error, rule: rule, at: place, message, help: help)
+    }
+}

@@ -1,0 +1,146 @@
+import GraphQLLanguage
+
+/// The last stage: names that two things would share, in Postgres or in the generated API, and references that do not
+/// point at something unique.
+enum SchemaNames {
+    static func check(_ schema: Schema, _ declared: DeclaredSchema, sink: inout DiagnosticSink) {
+        checkSQL(schema, declared, sink: &sink)
+        checkRootFields(schema, declared, sink: &sink)
+        for table in schema.tables + schema.views {
+            guard let type = declared.type(named: table.typeName) else { continue }
+            checkFields(of: table, type, schema, sink: &sink)
+            checkReferences(of: table, type, schema, sink: &sink)
+            checkTypeName(type, declared, sink: &sink)
+        }
+    }
+
+    /// Tables, indexes and types of a Postgres schema share their names.
+    private static func checkSQL(_ schema: Schema, _ declared: DeclaredSchema, sink: inout DiagnosticSink) {
+        var owners: [String: String] = [:]
+        func claim(_ name: String, for owner: String, at place: FileRange) {
+            if name.utf8.count > SQLName.bytesMax {
+                sink.report(
+                    .error, rule: "name-too-long", at: place,
+                    "\(owner) would be \"\(name)\" in Postgres, longer than \(SQLName.bytesMax) bytes")
+            } else if let other = owners[name] {
+                sink.report(
+                    .error, rule: "sql-name-clash", at: place,
+                    "\(owner) and \(other) are both \"\(name)\" in Postgres", help: "name one of them yourself")
+            }
+            owners[name] = owner
+        }
+        for table in schema.tables {
+            guard let type = declared.type(named: table.typeName) else { continue }
+            claim(table.name, for: "table \(type.name)", at: type.place)
+            for unique in table.uniques {
+                claim(unique.name, for: "a @unique of \(type.name)", at: type.place)
+            }
+            for index in table.indexes {
+                claim(index.name, for: "an index of \(type.name)", at: type.place)
+            }
+            var constraints: Set<String> = []
+            for reference in table.references where !constraints.insert(reference.constraintName).inserted {
+                sink.report(
+                    .error, rule: "sql-name-clash", in: type,
+                    "two references of \(type.name) have the constraint name"
+                        + " \"\(reference.constraintName)\"", help: "name one by @ref(constraintName: …)")
+            }
+        }
+        for (name, place) in declared.enumPlaces.sorted(by: { $0.key < $1.key }) {
+            guard let type = schema.enums[name] else { continue }
+            claim(type.name, for: "enum \(name)", at: place)
+        }
+    }
+
+    private static func checkRootFields(_ schema: Schema, _ declared: DeclaredSchema, sink: inout DiagnosticSink) {
+        var owners: [String: String] = [:]
+        for table in schema.tables + schema.views {
+            guard let type = declared.type(named: table.typeName) else { continue }
+            if table.singular == table.plural {
+                sink.report(
+                    .error, rule: "plural-clash", in: type,
+                    "the singular and the plural of \"\(type.name)\" are both \"\(table.singular)\"",
+                    help: "give it a plural: @table(plural: \"\(table.singular)List\")")
+                continue
+            }
+            for name in [table.singular, table.plural] {
+                if let other = owners.updateValue(type.name, forKey: name) {
+                    sink.report(
+                        .error, rule: "root-field-clash", in: type,
+                        "\"\(type.name)\" and \"\(other)\" both generate the root field \"\(name)\"",
+                        help: "give one @table(singular: …) or @table(plural: …)")
+                }
+            }
+        }
+    }
+
+    /// Suffixes that make generated fields, arguments and data members out of a field's name. Source: §5.4 to §5.6.
+    private static let suffixes = [
+        "avg", "count", "date", "embed", "expr", "max", "min", "sum", "time", "update",
+    ]
+
+    private static func checkFields(
+        of table: Table, _ type: DeclaredType, _ schema: Schema, sink: inout DiagnosticSink
+    ) {
+        let own = Set(table.columns.map(\.field)).union(table.references.map(\.field))
+        for name in own.sorted() {
+            guard let separator = name.lastIndex(of: "_"), own.contains(String(name[..<separator])),
+                suffixes.contains(String(name[name.index(after: separator)...]))
+            else { continue }
+            sink.report(
+                .error, rule: "generated-name-clash", at: type.field(named: name)?.place ?? type.place,
+                "\"\(name)\" is also generated from \"\(name[..<separator])\"")
+        }
+        var taken = own
+        let relations =
+            schema.inverseRelations(ofType: table.typeName).map { ($0.name, $0.child.typeName) }
+            + schema.manyToManyRelations(ofType: table.typeName).map { ($0.name, $0.join.typeName) }
+        for (name, source) in relations where !taken.insert(name).inserted {
+            sink.report(
+                .error, rule: "generated-name-clash", at: type.field(named: name)?.place ?? type.place,
+                "\"\(type.name)\" would have two fields \"\(name)\", one generated because of \(source)")
+        }
+    }
+
+    /// A foreign key needs a key or a unique constraint of exactly its target columns.
+    private static func checkReferences(
+        of table: Table, _ type: DeclaredType, _ schema: Schema, sink: inout DiagnosticSink
+    ) {
+        for reference in table.references {
+            guard let target = schema.table(ofType: reference.targetType) else { continue }
+            let fields = Set(reference.targetFields)
+            guard fields.count == reference.targetFields.count, fields != Set(target.key),
+                !target.uniques.contains(where: { Set($0.fields) == fields })
+            else { continue }
+            let field = type.field(named: reference.field)
+            sink.report(
+                .error, rule: "ref-not-unique",
+                at: field?.directive("ref")?.place(of: "references") ?? type.place,
+                "\(reference.targetFields.joined(separator: ", ")) of \"\(target.typeName)\" is neither its key nor unique",
+                help: "add @unique there")
+        }
+    }
+
+    private static let typeSuffixes: Set<String> = [
+        "Data", "Filter", "Having", "Key", "KeyOutput", "ListFilter", "Order",
+    ]
+
+    private static func checkTypeName(_ type: DeclaredType, _ declared: DeclaredSchema, sink: inout DiagnosticSink) {
+        guard let separator = type.name.lastIndex(of: "_"),
+            typeSuffixes.contains(String(type.name[type.name.index(after: separator)...])),
+            declared.type(named: String(type.name[..<separator])) != nil
+        else { return }
+        sink.report(
+            .error, rule: "generated-name-clash", in: type,
+            "\"\(type.name)\" is also the name of a type generated for \"\(type.name[..<separator])\"")
+    }
+}
+
+extension DiagnosticSink {
+    /// About a type: at its name.
+    fileprivate mutating func report(
+        _ severity: Diagnostic.Severity, rule: String, in type: DeclaredType, _ message: String, help: String? = nil
+    ) {
+        report(severity, rule: rule, at: type.place, message, help: help)
+    }
+}

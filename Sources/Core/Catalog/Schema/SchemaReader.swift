@@ -1,0 +1,314 @@
+import GraphQLLanguage
+
+/// The first stage: what the files declare, extensions merged, names unique, directives checked, nothing resolved between
+/// types yet.
+struct DeclaredSchema {
+    /// In the order of files and definitions.
+    var types: [DeclaredType] = []
+    var enums: [String: EnumType] = [:]
+    /// Where each enum stands, for later diagnostics.
+    var enumPlaces: [String: FileRange] = [:]
+    private var positions: [String: Int] = [:]
+
+    func type(named name: String) -> DeclaredType? {
+        positions[name].map { types[$0] }
+    }
+
+    mutating func add(_ type: DeclaredType) {
+        positions[type.name] = types.count
+        types.append(type)
+    }
+}
+
+struct DeclaredType {
+    let name: String
+    /// Its name's, in the definition; fields and directives may stand in extensions, in other files.
+    let place: FileRange
+    /// `@table` or `@view`.
+    let table: DirectiveUse
+    /// `@unique` and `@index` of the type, in order.
+    let directives: [DirectiveUse]
+    var fields: [DeclaredField]
+
+    var isView: Bool { table.name == "view" }
+
+    func field(named name: String) -> DeclaredField? {
+        fields.first { $0.name == name }
+    }
+}
+
+struct DeclaredField {
+    enum Kind {
+        case column(ColumnType)
+        /// A field of a table type: a reference.
+        case reference(typeName: String)
+    }
+
+    let name: String
+    /// Its name's.
+    let place: FileRange
+    let typePlace: FileRange
+    let kind: Kind
+    let isNullable: Bool
+    let directives: [DirectiveUse]
+
+    func directive(_ name: String) -> DirectiveUse? {
+        directives.first { $0.name == name }
+    }
+}
+
+struct SchemaReader {
+    /// With the position in `objects` or `enums`.
+    private enum Kind {
+        case object(Int)
+        case `enum`(Int)
+
+        var words: String {
+            switch self {
+            case .object: "a type"
+            case .enum: "an enum"
+            }
+        }
+    }
+
+    /// A definition or an extension of it.
+    private typealias Part<Node> = (node: Node, file: SourceFile)
+
+    private var schema = DeclaredSchema()
+    /// Of each type the definition, then its extensions in the order of the files.
+    private var objects: [[Part<ObjectTypeDefinition>]] = []
+    private var enums: [[Part<EnumTypeDefinition>]] = []
+    private var extensions: [Part<Definition>] = []
+    /// Of all types by name: where it is defined, for duplicates, and where it is kept.
+    private var places: [String: (text: String, kind: Kind)] = [:]
+    /// Names of types whose definition was refused.
+    private var refused: Set<String> = []
+    /// Types that seem unknown may stand in a file that did not parse.
+    private var isIncomplete = false
+
+    static func read(_ files: [SourceFile], sink: inout DiagnosticSink) -> DeclaredSchema {
+        var reader = SchemaReader()
+        for file in files {
+            guard let document = DocumentReader.parse(file, sink: &sink) else {
+                reader.isIncomplete = true
+                sink.loseFile()
+                continue
+            }
+            for definition in document.definitions { reader.collect(definition, in: file, sink: &sink) }
+        }
+        for (definition, file) in reader.extensions { reader.extend(definition, in: file, sink: &sink) }
+        for parts in reader.enums { reader.read(parts, sink: &sink) }
+        let objectNames = Set(reader.objects.map { $0[0].node.name.value })
+        for parts in reader.objects { reader.read(parts, objectNames: objectNames, sink: &sink) }
+        return reader.schema
+    }
+
+    private mutating func collect(_ definition: Definition, in file: SourceFile, sink: inout DiagnosticSink) {
+        let range = definition.name?.range ?? definition.range
+        func refuse(_ what: String, help: String? = nil) {
+            sink.report(.error, rule: "definition-not-offered", at: range, in: file, what, help: help)
+        }
+        switch definition {
+        case .object where definition.isExtension, .enum where definition.isExtension:
+            extensions.append((definition, file))
+        case .object(let node):
+            if declare(node.name, .object(objects.count), in: file, sink: &sink) { objects.append([(node, file)]) }
+        case .enum(let node):
+            if declare(node.name, .enum(enums.count), in: file, sink: &sink) { enums.append([(node, file)]) }
+        case .operation, .fragment:
+            sink.report(
+                .error, rule: "operation-in-schema", at: range, in: file,
+                "operations and fragments belong in a connector's folder, not in the schema")
+        case .schema: refuse("a `schema` definition is not needed: root types are generated")
+        case .scalar: refuse("custom scalars are not offered", help: "the scalars are \(ScalarType.namesText)")
+        case .interface: refuse("interfaces are not offered")
+        case .union: refuse("unions are not offered")
+        case .inputObject: refuse("input types are generated from tables; own ones are not offered")
+        case .directive: refuse("own directives are not offered")
+        }
+    }
+
+    /// Puts an extension (GraphQL specification §3.6.3, §3.9.2) behind what it extends, wherever that stands.
+    private mutating func extend(_ definition: Definition, in file: SourceFile, sink: inout DiagnosticSink) {
+        guard let name = definition.name else { return }
+        switch (definition, places[name.value]?.kind) {
+        case (.object(let node), .object(let position)?): return objects[position].append((node, file))
+        case (.enum(let node), .enum(let position)?): return enums[position].append((node, file))
+        case (_, let kind?):
+            sink.report(
+                .error, rule: "extension-kind", at: name.range, in: file,
+                "\"\(name.value)\" is \(kind.words), so it is extended as one")
+        case (_, nil):
+            // It may stand in a file that did not parse, or have been refused.
+            if isIncomplete || refused.contains(name.value) { break }
+            sink.report(
+                .error, rule: "unknown-type", at: name.range, in: file, "there is no type \"\(name.value)\" to extend",
+                help: Self.rootTypes.contains(name.value)
+                    ? Self.rootTypesHelp : DidYouMean.help(name.value, among: places.keys.sorted()))
+        }
+        if case .object(let node) = definition {
+            for field in node.fields { sink.lose(field: field.name.value) }
+        }
+    }
+
+    private static let rootTypes: Set<String> = ["Query", "Mutation", "Subscription"]
+    private static let rootTypesHelp =
+        "root fields are generated; those of custom resolvers stand in a schema of their own"
+
+    private mutating func declare(
+        _ name: Name, _ kind: Kind, in file: SourceFile, sink: inout DiagnosticSink
+    ) -> Bool {
+        let text = name.value
+        func refuse(_ rule: String, _ message: String, help: String? = nil) -> Bool {
+            sink.report(.error, rule: rule, at: name.range, in: file, message, help: help)
+            refused.insert(text)
+            return false
+        }
+        if Self.rootTypes.contains(text) {
+            return refuse("definition-not-offered", "type \(text): \(Self.rootTypesHelp)")
+        }
+        if ScalarType.named(text) != nil || text == "ID" {
+            return refuse("reserved-name", "\"\(text)\" is the name of a scalar")
+        }
+        if text.hasPrefix("_") { return refuse("reserved-name", "names that begin with \"_\" are reserved") }
+        if let first = places[text] {
+            return refuse(
+                "duplicate-type", "type \"\(text)\" is declared more than once", help: "first in \(first.text)")
+        }
+        places[text] = ("\(file.path):\(file.location(at: name.range.start).line)", kind)
+        return true
+    }
+
+    private mutating func read(_ parts: [Part<EnumTypeDefinition>], sink: inout DiagnosticSink) {
+        var values: [String] = []
+        for (node, file) in parts {
+            _ = DirectiveChecker.check(node.directives, at: .enum, in: file, sink: &sink)
+            read(node.values, into: &values, in: file, sink: &sink)
+        }
+        let (node, file) = parts[0]
+        let name = node.name.value
+        if values.isEmpty {
+            sink.report(.error, rule: "empty-type", at: node.name.range, in: file, "enum \"\(name)\" has no values")
+        }
+        schema.enums[name] = EnumType(typeName: name, name: GeneratedNames.snakeCase(name), values: values)
+        schema.enumPlaces[name] = FileRange(range: node.name.range, file: file)
+    }
+
+    private func read(
+        _ definitions: [EnumValueDefinition], into values: inout [String], in file: SourceFile,
+        sink: inout DiagnosticSink
+    ) {
+        for value in definitions {
+            _ = DirectiveChecker.check(value.directives, at: .enumValue, in: file, sink: &sink)
+            if values.contains(value.name.value) {
+                sink.report(
+                    .error, rule: "duplicate-enum-value", at: value.name.range, in: file,
+                    "enum value \"\(value.name.value)\" is declared more than once")
+            } else if value.name.value.utf8.count > SQLName.bytesMax {
+                sink.report(
+                    .error, rule: "name-too-long", at: value.name.range, in: file,
+                    "an enum value may have \(SQLName.bytesMax) bytes at most in Postgres")
+            } else {
+                values.append(value.name.value)
+            }
+        }
+    }
+
+    private mutating func read(
+        _ parts: [Part<ObjectTypeDefinition>], objectNames: Set<String>, sink: inout DiagnosticSink
+    ) {
+        var directives: [DirectiveUse] = []
+        var fields: [DeclaredField] = []
+        for (node, file) in parts {
+            directives += DirectiveChecker.check(
+                node.directives, at: .object, in: file, after: directives, sink: &sink)
+            if let interface = node.interfaces.first {
+                sink.report(
+                    .error, rule: "definition-not-offered", at: interface.range, in: file, "interfaces are not offered")
+            }
+            for field in node.fields {
+                if fields.contains(where: { $0.name == field.name.value }) {
+                    sink.report(
+                        .error, rule: "duplicate-field", at: field.name.range, in: file,
+                        "field \"\(field.name.value)\" is declared more than once")
+                } else if let declared = read(field, in: file, objectNames: objectNames, sink: &sink) {
+                    fields.append(declared)
+                }
+            }
+        }
+        let (node, file) = parts[0]
+        let kinds = directives.filter { $0.name == "table" || $0.name == "view" }
+        if kinds.count > 1 {
+            sink.report(.error, rule: "view", at: kinds[1].place, "a type is either a @table or a @view, not both")
+        }
+        guard let table = kinds.first else {
+            // A misspelt @table was reported as such.
+            if parts.flatMap({ $0.node.directives }).allSatisfy({ DirectiveShape.named($0.name.value) != nil }) {
+                sink.report(
+                    .error, rule: "missing-table", at: node.name.range, in: file,
+                    "type \"\(node.name.value)\" has no @table", help: "every type is a table or a view: add @table")
+            }
+            sink.lose(type: node.name.value)
+            return
+        }
+        schema.add(
+            DeclaredType(
+                name: node.name.value, place: FileRange(range: node.name.range, file: file), table: table,
+                directives: directives.filter { $0.name != "table" && $0.name != "view" }, fields: fields))
+    }
+
+    private func read(
+        _ node: FieldDefinition, in file: SourceFile, objectNames: Set<String>, sink: inout DiagnosticSink
+    ) -> DeclaredField? {
+        let directives = DirectiveChecker.check(node.directives, at: .fieldDefinition, in: file, sink: &sink)
+        func refuse(_ rule: String, at range: SourceRange, _ message: String, help: String? = nil) -> DeclaredField? {
+            sink.report(.error, rule: rule, at: range, in: file, message, help: help)
+            sink.lose(field: node.name.value)
+            return nil
+        }
+        let name = node.name.value
+        if name.hasPrefix("_") {
+            return refuse(
+                "reserved-name", at: node.name.range, "names that begin with \"_\" are reserved for generated fields")
+        }
+        if let argument = node.arguments.first {
+            return refuse("field-arguments", at: argument.range, "a column has no arguments")
+        }
+        let typeName = node.type.namedType
+        let element = node.type.listElement
+        if let element, element.listElement != nil {
+            return refuse("nested-list", at: node.type.range, "a list of lists cannot be a column")
+        }
+        let kind: DeclaredField.Kind
+        if let scalar = ScalarType.named(typeName) {
+            if scalar == .vector, element != nil {
+                return refuse("type-not-offered", at: node.type.range, "a list of vectors cannot be a column")
+            }
+            kind = .column(ColumnType(scalar, isList: element != nil))
+        } else if schema.enums[typeName] != nil {
+            kind = .column(ColumnType(.enumeration(typeName), isList: element != nil))
+        } else if objectNames.contains(typeName) {
+            if element != nil {
+                return refuse(
+                    "list-of-tables", at: node.type.range,
+                    "a table cannot hold a list of another table; the other one refers to this one",
+                    help: "declare a field of this type in \"\(typeName)\"; its rows are then listed by a generated"
+                        + " field such as \"\(EnglishPlural.of(GeneratedNames.camelCase(typeName)))_on_…\"")
+            }
+            kind = .reference(typeName: typeName)
+        } else if isIncomplete {
+            return nil
+        } else {
+            return refuse(
+                "unknown-type", at: node.type.range, "unknown type \"\(typeName)\"",
+                help: typeName == "ID"
+                    ? "use UUID or String"
+                    : DidYouMean.help(
+                        typeName, among: ScalarType.names + schema.enums.keys.sorted() + objectNames.sorted()))
+        }
+        return DeclaredField(
+            name: name, place: FileRange(range: node.name.range, file: file),
+            typePlace: FileRange(range: node.type.range, file: file), kind: kind, isNullable: !node.type.isNonNull,
+            directives: directives)
+    }
+}

@@ -1,0 +1,113 @@
+import JSON
+
+/// Whom or what a revocation names.
+package enum RevocationSubject: Hashable, Sendable, CustomStringConvertible {
+    /// `auth.uid`.
+    case uid(String)
+    /// The claim `jti`, or `origin_jti`, which Cognito keeps through refreshes.
+    case tokenID(String)
+    /// An API key by its name.
+    case apiKey(String)
+
+    package static let bytesMax = 256
+
+    /// `uid:ann`, as it stands in Redis and in the audit log.
+    package var description: String {
+        switch self {
+        case .uid(let uid): "uid:\(uid)"
+        case .tokenID(let id): "jti:\(id)"
+        case .apiKey(let name): "key:\(name)"
+        }
+    }
+
+    /// Nil: another kind, empty or longer than `bytesMax`.
+    package init?(kind: some StringProtocol, value: some StringProtocol) {
+        guard !value.isEmpty, value.utf8.count <= Self.bytesMax else { return nil }
+        switch kind {
+        case "uid": self = .uid(String(value))
+        case "jti": self = .tokenID(String(value))
+        case "key": self = .apiKey(String(value))
+        default: return nil
+        }
+    }
+
+    package init?(_ text: String) {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        self.init(kind: parts[0], value: parts[1])
+    }
+}
+
+/// An operator's word that a user, a token or an API key is not let in any more.
+package struct Revocation: Hashable, Sendable {
+    package let subject: RevocationSubject
+    /// Milliseconds since 1970, as are all times here.
+    package let atMs: Int64
+    /// Nil: until it is taken back.
+    package let untilMs: Int64?
+    /// Tokens issued later than `atMs` count again: who signs in anew is let in. By the claim `iat`.
+    package let sparesLaterTokens: Bool
+
+    package init(_ subject: RevocationSubject, atMs: Int64, untilMs: Int64? = nil, sparesLaterTokens: Bool = false) {
+        self.subject = subject
+        self.atMs = atMs
+        self.untilMs = untilMs
+        self.sparesLaterTokens = sparesLaterTokens
+    }
+
+    /// `1700000000000 - all`, as it is stored: since when, until when, which tokens.
+    package var text: String {
+        "\(atMs) \(untilMs.map(String.init) ?? "-") \(sparesLaterTokens ? "earlier" : "all")"
+    }
+
+    /// Nil: written by another version, or by hand.
+    package init?(_ subject: RevocationSubject, text: String) {
+        let parts = text.split(separator: " ")
+        guard parts.count == 3, let atMs = Int64(parts[0]) else { return nil }
+        let untilMs = Int64(parts[1])
+        guard untilMs != nil || parts[1] == "-", ["all", "earlier"].contains(parts[2]) else { return nil }
+        self.init(subject, atMs: atMs, untilMs: untilMs, sparesLaterTokens: parts[2] == "earlier")
+    }
+
+    package func counts(nowMs: Int64) -> Bool { untilMs.map { nowMs < $0 } ?? true }
+
+    /// - Parameter issuedAtMs: of the token; without one it counts as issued before.
+    func covers(issuedAtMs: Int64?, nowMs: Int64) -> Bool {
+        guard counts(nowMs: nowMs) else { return false }
+        guard sparesLaterTokens, let issuedAtMs else { return true }
+        // `iat` has whole seconds: a token of the same second may be the one that was meant.
+        return issuedAtMs / 1_000 <= atMs / 1_000
+    }
+}
+
+/// All revocations of a cluster, as one node knows them. Bound: `countMax` of whoever adds to the list.
+package struct Revocations: Sendable, Hashable {
+    package private(set) var entries: [RevocationSubject: Revocation] = [:]
+
+    package init() {}
+
+    package init(_ revocations: some Sequence<Revocation>) {
+        for revocation in revocations { entries[revocation.subject] = revocation }
+    }
+
+    package var isEmpty: Bool { entries.isEmpty }
+
+    /// Nil: let in.
+    /// - Parameters:
+    ///   - auth: nil for who is signed out.
+    ///   - apiKey: its name.
+    package func revocation(of auth: Auth?, apiKey: String?, nowMs: Int64) -> Revocation? {
+        guard !entries.isEmpty else { return nil }
+        if let apiKey, let found = entries[.apiKey(apiKey)], found.counts(nowMs: nowMs) { return found }
+        guard let auth else { return nil }
+        let issuedAtMs = auth.token["iat"]?.doubleValue.map { Int64(min(max($0, 0), 1e12) * 1_000) }
+        var subjects: [RevocationSubject] = [.uid(auth.uid)]
+        for claim in ["jti", "origin_jti"] {
+            if let id = auth.token[claim]?.stringValue { subjects.append(.tokenID(id)) }
+        }
+        for subject in subjects {
+            if let found = entries[subject], found.covers(issuedAtMs: issuedAtMs, nowMs: nowMs) { return found }
+        }
+        return nil
+    }
+}

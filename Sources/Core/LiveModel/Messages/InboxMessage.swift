@@ -1,0 +1,197 @@
+package import JSON
+
+/// Owner of a shard → gateway, through the gateway's inbox stream.
+///
+/// `answers` is the number of the gateway's latest announcement (`AnnouncementID.number`) that the owner had taken in.
+package enum InboxMessage: Sendable, Hashable {
+    /// A new result.
+    case result(shard: ShardID, key: LiveQueryKey, result: LiveResult, answers: UInt64 = 0)
+    /// What the gateway said it holds is still the result. `position` ranks as the run that read it, perhaps under a
+    /// former owner, and its `id` says up to where that is known fresh now; `epoch` is the sender's.
+    case unchanged(
+        shard: ShardID, key: LiveQueryKey, digest: Digest, position: Position, epoch: UInt64, answers: UInt64 = 0)
+    /// A timer's run gave what the gateway holds once more; for gateways that want to hear of it (`AnnouncementID.wantsTicks`).
+    case ticked(shard: ShardID, key: LiveQueryKey, digest: Digest, position: Position, answers: UInt64 = 0)
+    /// The run failed. The live query stays registered; a later refresh may succeed.
+    case failed(shard: ShardID, key: LiveQueryKey, position: Position, error: RequestError, answers: UInt64 = 0)
+    /// A worker took the shard under this epoch: announce everything that belongs to it.
+    case announceAll(shard: ShardID, epoch: UInt64)
+    /// No event of the shard up to `through` touches what the gateway holds there, `except` for these. True of exactly
+    /// the live queries and results that `held` stands for; a gateway that holds others (a message was lost, or is on its
+    /// way) must not believe it.
+    case settled(shard: ShardID, epoch: UInt64, through: StreamID, except: [LiveQueryKey], held: HeldFingerprint)
+}
+
+extension InboxMessage {
+    /// The live query it is about; nil when it is about a shard.
+    package var key: LiveQueryKey? {
+        switch self {
+        case .result(_, let key, _, _), .unchanged(_, let key, _, _, _, _), .ticked(_, let key, _, _, _),
+            .failed(_, let key, _, _, _):
+            key
+        case .announceAll, .settled: nil
+        }
+    }
+
+    /// Fields of a stream entry: `m` a JSON object, `b` the result's body as it is, `e` its entities if it has any.
+    package var fields: [(String, [UInt8])] {
+        switch self {
+        case .result(let shard, let key, let result, let answers):
+            Self.result(shard, key, result, answers)
+        case .unchanged(let shard, let key, let digest, let position, let epoch, let answers):
+            [Self.same("unchanged", shard, key, digest, position, epoch, answers)]
+        case .ticked(let shard, let key, let digest, let position, let answers):
+            [Self.same("ticked", shard, key, digest, position, position.epoch, answers)]
+        case .failed(let shard, let key, let position, let error, let answers):
+            [
+                Self.header([
+                    "type": "failed", "shard": .int(Int64(shard.number)), "key": .string(key.digest.hex),
+                    "position": .string(position.description), "code": .string(error.code.rawValue),
+                    "message": .string(error.message), "path": error.messagePath,
+                    "answers": .int(Int64(clamping: answers)),
+                ])
+            ]
+        case .announceAll(let shard, let epoch):
+            [Self.header(["type": "announceAll", "shard": .int(Int64(shard.number)), "epoch": .string(String(epoch))])]
+        case .settled(let shard, let epoch, let through, let except, let held):
+            [
+                Self.header([
+                    "type": "settled", "shard": .int(Int64(shard.number)), "epoch": .string(String(epoch)),
+                    "through": .string(through.description), "except": .array(except.map { .string($0.digest.hex) }),
+                    "held": .string(String(held.value, radix: 16)),
+                ])
+            ]
+        }
+    }
+
+    private static func result(
+        _ shard: ShardID, _ key: LiveQueryKey, _ result: LiveResult, _ answers: UInt64
+    ) -> [(String, [UInt8])] {
+        var object: JSONObject = [
+            "type": "result", "shard": .int(Int64(shard.number)), "key": .string(key.digest.hex),
+            "digest": .string(result.digest.hex), "position": .string(result.position.description),
+            "trace": .string(result.traceID), "at": .int(result.committedAtMs),
+            "answers": .int(Int64(clamping: answers)),
+        ]
+        if !result.answer.errors.isEmpty { object["errors"] = .array(result.answer.errors.map(\.messageObject)) }
+        var fields = [header(object), ("b", result.answer.body)]
+        if !result.answer.entities.isEmpty { fields.append(("e", result.answer.entities)) }
+        return fields
+    }
+
+    private static func same(
+        _ type: String, _ shard: ShardID, _ key: LiveQueryKey, _ digest: Digest, _ position: Position, _ epoch: UInt64,
+        _ answers: UInt64
+    ) -> (String, [UInt8]) {
+        header([
+            "type": .string(type), "shard": .int(Int64(shard.number)), "key": .string(key.digest.hex),
+            "digest": .string(digest.hex), "position": .string(position.description),
+            "epoch": .string(String(epoch)), "answers": .int(Int64(clamping: answers)),
+        ])
+    }
+
+    private static func header(_ object: JSONObject) -> (String, [UInt8]) {
+        ("m", JSONValue.object(object).compactBytes)
+    }
+
+    /// - Throws: `MessageError` when the fields are not an inbox message of this format.
+    package init(fields: [(String, [UInt8])]) throws(MessageError) {
+        guard let bytes = fields.first(where: { $0.0 == "m" })?.1 else { throw MessageError(field: "m") }
+        let object = try MessageError.object(bytes, of: "inbox")
+        let shard = ShardID(Int(try object.int("shard")))
+        let type = try object.string("type")
+        if type == "announceAll" || type == "settled" {
+            guard let epoch = UInt64(try object.string("epoch")) else { throw MessageError(field: "epoch") }
+            self =
+                type == "settled"
+                ? try Self.settled(object, shard, epoch) : .announceAll(shard: shard, epoch: epoch)
+            return
+        }
+        guard let keyDigest = Digest(hex: try object.string("key")) else { throw MessageError(field: "key") }
+        guard let position = Position(try object.string("position")) else { throw MessageError(field: "position") }
+        let key = LiveQueryKey(digest: keyDigest)
+        let answers = UInt64(clamping: try object.int("answers"))
+        switch type {
+        case "result":
+            guard let digest = Digest(hex: try object.string("digest")) else { throw MessageError(field: "digest") }
+            guard let body = fields.first(where: { $0.0 == "b" })?.1 else { throw MessageError(field: "b") }
+            self = .result(
+                shard: shard, key: key,
+                result: LiveResult(
+                    position: position, digest: digest,
+                    answer: OperationAnswer(
+                        body: body, errors: try Self.errors(object), entities: fields.first { $0.0 == "e" }?.1 ?? []),
+                    traceID: try object.string("trace"), committedAtMs: try object.int("at")), answers: answers)
+        case "unchanged", "ticked":
+            guard let digest = Digest(hex: try object.string("digest")) else { throw MessageError(field: "digest") }
+            guard let epoch = UInt64(try object.string("epoch")) else { throw MessageError(field: "epoch") }
+            self =
+                type == "ticked"
+                ? .ticked(shard: shard, key: key, digest: digest, position: position, answers: answers)
+                : .unchanged(
+                    shard: shard, key: key, digest: digest, position: position, epoch: epoch, answers: answers)
+        case "failed":
+            self = .failed(
+                shard: shard, key: key, position: position, error: try RequestError(message: object), answers: answers)
+        default:
+            throw MessageError(field: "type")
+        }
+    }
+
+    /// Nodes of an older version do not write them.
+    private static func errors(_ object: JSONObject) throws(MessageError) -> [RequestError] {
+        guard object["errors"] != nil else { return [] }
+        var errors: [RequestError] = []
+        for value in try object.array("errors") {
+            guard case .object(let error) = value else { throw MessageError(field: "errors") }
+            errors.append(try RequestError(message: error))
+        }
+        return errors
+    }
+
+    private static func settled(
+        _ object: JSONObject, _ shard: ShardID, _ epoch: UInt64
+    ) throws(MessageError) -> InboxMessage {
+        guard let through = StreamID(try object.string("through")) else { throw MessageError(field: "through") }
+        guard let held = UInt64(try object.string("held"), radix: 16) else { throw MessageError(field: "held") }
+        var except: [LiveQueryKey] = []
+        for value in try object.array("except") {
+            guard let digest = value.stringValue.flatMap({ Digest(hex: $0) }) else {
+                throw MessageError(field: "except")
+            }
+            except.append(LiveQueryKey(digest: digest))
+        }
+        return .settled(
+            shard: shard, epoch: epoch, through: through, except: except, held: HeldFingerprint(value: held))
+    }
+}
+
+/// Errors as nodes tell them to each other; what is for the log alone does not travel.
+extension RequestError {
+    fileprivate var messageObject: JSONValue {
+        .object(["code": .string(code.rawValue), "message": .string(message), "path": messagePath])
+    }
+
+    fileprivate var messagePath: JSONValue {
+        .array(
+            path.map { element in
+                switch element {
+                case .key(let key): .string(key)
+                case .index(let index): .int(Int64(index))
+                }
+            })
+    }
+
+    fileprivate init(message object: JSONObject) throws(MessageError) {
+        let code = ErrorCode(rawValue: try object.string("code")) ?? .internalError
+        var path: [PathElement] = []
+        for element in object["path"]?.arrayValue ?? [] {
+            switch element {
+            case .string(let key): path.append(.key(key))
+            case .int(let index): path.append(.index(Int(clamping: index)))
+            default: throw MessageError(field: "path")
+            }
+        }
+        self.init(code, try object.string("message"), path: path)
+    }
+}

@@ -1,0 +1,52 @@
+package import LiveModel
+
+/// What the refresh machine wants done. The worker's shell performs these and decides nothing.
+package enum RefreshAction: Sendable {
+    /// Run these live queries, all of one stored operation; answer with `runFinished`.
+    case run(RunBatch)
+    /// Deliver to a gateway's inbox, in this order per gateway.
+    case send(to: NodeID, InboxMessage)
+    /// Read older events of a shard; answer with `replayRead`.
+    case replay(ReplayPage)
+}
+
+/// Entries of a shard's event stream to be read: the newest ones before an id.
+package struct ReplayPage: Sendable, Hashable {
+    package let shard: ShardID
+    package let before: StreamID
+    package let limit: Int
+    /// Unique per machine.
+    package let number: UInt64
+}
+
+/// Live queries that run together.
+package struct RunBatch: Sendable {
+    package struct Item: Sendable {
+        package let slot: Int32
+        package let query: LiveQuery
+        /// Whose position it is.
+        package let shard: ShardID
+        /// When the result has this digest, its body need not travel.
+        package let knownDigest: Digest?
+        /// Of the result to come.
+        package let position: Position
+        /// Of the event that caused the run; empty for a first run or a timer.
+        package let traceID: String
+    }
+
+    /// Unique per machine.
+    package let id: UInt64
+    package let operation: OperationReference
+    package let version: Digest
+    package let items: [Item]
+    /// Whose limit it counts for.
+    let lane: RunPool.Name
+}
+
+/// How the run of one live query ended.
+package enum RunOutcome: Sendable {
+    /// The result has the digest that was known.
+    case unchanged
+    case result(digest: Digest, OperationAnswer)
+    case failed(RequestError)
+}

@@ -1,0 +1,86 @@
+import CEL
+import LiveModel
+
+/// A condition taken apart at its top-level `&&`, so that most of it need not be evaluated per live query:
+///
+///     mutation.variables.status == 'PUBLISHED'        event side: once per event
+///     && request.variables.genre == mutation.variables.genre      a join: one hash lookup per event
+///     && request.auth.uid != ''                        subscriber side: once, when the live query enters
+///     && request.variables.year <= mutation.variables.year        the residue: once per candidate
+///
+/// Sound because a conjunction refreshes exactly when no part of it is false, whatever the order.
+struct ConditionPlan: Sendable {
+    /// `request.X == mutation.Y`
+    struct Join: Sendable {
+        let request: AttributeReader
+        let mutation: AttributeReader
+        /// `request.variables.genre == mutation.variables.genre`
+        let text: String
+    }
+
+    let whole: Program
+    let joins: [Join]
+    let eventSide: [Program]
+    let subscriberSide: [Program]
+    let residue: [Program]
+
+    init(_ program: Program) {
+        var joins: [Join] = []
+        var eventSide: [Program] = []
+        var subscriberSide: [Program] = []
+        var residue: [Program] = []
+        for conjunct in program.conjuncts {
+            if case .attributesEqual(let left, let right) = conjunct.kind {
+                let (request, mutation) = left.root == "request" ? (left, right) : (right, left)
+                if request.root == "request", mutation.root == "mutation",
+                    let requestReader = ConditionActivation.environment.reader(for: request),
+                    let mutationReader = ConditionActivation.environment.reader(for: mutation)
+                {
+                    joins.append(
+                        Join(request: requestReader, mutation: mutationReader, text: "\(request) == \(mutation)"))
+                    continue
+                }
+            }
+            let roots = Set(conjunct.program.attributes.map(\.root))
+            if !roots.contains("request") {
+                eventSide.append(conjunct.program)
+            } else if !roots.contains("mutation") {
+                subscriberSide.append(conjunct.program)
+            } else {
+                residue.append(conjunct.program)
+            }
+        }
+        self.whole = program
+        self.joins = joins
+        self.eventSide = eventSide
+        self.subscriberSide = subscriberSide
+        self.residue = residue
+    }
+
+    static func evaluate(_ programs: [Program], _ activation: ConditionActivation) -> ConditionOutcome {
+        var outcome = ConditionOutcome.yes
+        for program in programs {
+            outcome = outcome.and(ConditionOutcome(program, activation))
+            if case .no = outcome { return .no }
+        }
+        return outcome
+    }
+}
+
+/// What the joins of a condition hash to, on either side.
+enum JoinKey: Hashable, Sendable {
+    case one(EqualityKey)
+    case several([EqualityKey])
+
+    /// Nil when a side has no hashable value: an absent attribute, NaN, a list. Such a live query or event is decided
+    /// by evaluating the whole condition.
+    init?(_ readers: some Collection<AttributeReader>, _ activation: ConditionActivation) {
+        var keys: [EqualityKey] = []
+        keys.reserveCapacity(readers.count)
+        for reader in readers {
+            guard let value = try? reader.value(in: activation), let key = EqualityKey(value) else { return nil }
+            keys.append(key)
+        }
+        self = keys.count == 1 ? .one(keys[0]) : .several(keys)
+    }
+}

@@ -1,0 +1,109 @@
+import JSONPatch
+package import LiveModel
+
+/// Results that clients hold who asked for deltas, and the patches between them, so that a patch is computed once for a
+/// result and one before it, whatever the number of sessions. Of one event loop.
+///
+/// Two generations: when the young one is full it becomes the old one, and the old one goes; what is used stays. Whoever
+/// holds a result that is not here any more gets the next one whole.
+package struct DeltaCache: Sendable {
+    private struct Step: Hashable {
+        let from: Digest
+        let to: Digest
+    }
+
+    private enum Key: Hashable {
+        case body(Digest)
+        case patch(Step)
+    }
+
+    private enum Entry {
+        case body([UInt8])
+        case patch([UInt8])
+        /// The whole result is shorter.
+        case whole
+
+        var byteCount: Int {
+            switch self {
+            case .body(let bytes), .patch(let bytes): bytes.count + DeltaCache.entryOverhead
+            case .whole: DeltaCache.entryOverhead
+            }
+        }
+    }
+
+    private static let entryOverhead = 128
+
+    /// Of both generations.
+    package let bytesMax: Int
+    /// A longer result is sent whole: comparing takes time that the event loop owes to others.
+    package let resultBytesMax: Int
+    private var young: [Key: Entry] = [:]
+    private var old: [Key: Entry] = [:]
+    private var youngBytes = 0
+    /// Patches computed, for tests and benches.
+    package private(set) var computedCount = 0
+
+    package init(bytesMax: Int, resultBytesMax: Int) {
+        self.bytesMax = bytesMax
+        self.resultBytesMax = resultBytesMax
+    }
+
+    /// A client holds this from now on. Patches are of `data` alone, so they neither begin from nor end at a result with
+    /// errors.
+    package mutating func remember(_ digest: Digest, _ answer: OperationAnswer) {
+        guard answer.errors.isEmpty, answer.body.count <= resultBytesMax, find(.body(digest)) == nil else { return }
+        insert(.body(digest), .body(answer.body))
+    }
+
+    /// What turns `{"data": from}` into `{"data": to}`, as the text of a JSON Patch. Nil: send the whole result.
+    package mutating func patch(from: Digest, to: Digest, _ answer: OperationAnswer) -> [UInt8]? {
+        guard answer.errors.isEmpty, answer.body.count <= resultBytesMax else { return nil }
+        if from == to { return Array("[]".utf8) }
+        let step = Step(from: from, to: to)
+        switch find(.patch(step)) {
+        case .patch(let patch)?: return patch
+        case .whole?: return nil
+        case .body?, nil: break
+        }
+        guard case .body(let former)? = find(.body(from)) else { return nil }
+        computedCount += 1
+        let patch = JSONPatch.difference(
+            from: former, to: answer.body, at: "/data",
+            limits: .init(bytesMax: former.count + answer.body.count))
+        insert(.patch(step), patch.map { .patch($0) } ?? .whole)
+        return patch
+    }
+
+    private mutating func find(_ key: Key) -> Entry? {
+        if let entry = young[key] { return entry }
+        guard let entry = old.removeValue(forKey: key) else { return nil }
+        insert(key, entry)
+        return entry
+    }
+
+    private mutating func insert(_ key: Key, _ entry: Entry) {
+        guard entry.byteCount <= bytesMax / 2 else { return }
+        if youngBytes + entry.byteCount > bytesMax / 2 {
+            old = young
+            young = [:]
+            youngBytes = 0
+        }
+        young[key] = entry
+        youngBytes += entry.byteCount
+    }
+}
+
+/// What a subscription's client was sent last, where it asked for deltas.
+package enum DeltaState: Sendable, Hashable {
+    case off
+    /// Nil: nothing that a patch could begin from.
+    case on(held: Digest?)
+
+    package init(_ isWanted: Bool, held: Digest?) {
+        self = isWanted ? .on(held: held) : .off
+    }
+
+    package var held: Digest? {
+        if case .on(let held) = self { held } else { nil }
+    }
+}

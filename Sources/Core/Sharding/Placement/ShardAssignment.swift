@@ -1,0 +1,69 @@
+package import LiveModel
+
+/// Which worker should own a shard: rendezvous hashing, a pure function of (live workers, shard).
+///
+/// Every node computes the same answer from the same list; a worker that joins or leaves moves only the shards that it
+/// gains or loses.
+package enum ShardAssignment {
+    /// - Returns: nil without workers.
+    package static func owner(of shard: ShardID, among workers: some Sequence<NodeID>) -> NodeID? {
+        var best: (weight: UInt64, worker: NodeID)?
+        for worker in workers {
+            let weight = weight(of: worker, for: shard)
+            if let current = best, (current.weight, current.worker) >= (weight, worker) { continue }
+            best = (weight, worker)
+        }
+        return best?.worker
+    }
+
+    /// The same with an operator's wish: `pinned` owns the shard while it is among the workers.
+    package static func owner(
+        of shard: ShardID, among workers: some Sequence<NodeID>, pinned: NodeID?
+    ) -> NodeID? {
+        if let pinned, workers.contains(pinned) { return pinned }
+        return owner(of: shard, among: workers)
+    }
+
+    /// All shards that `worker` should own.
+    /// - Parameter pins: shards that an operator moved, and to whom; without effect where that worker is not there.
+    package static func shards(
+        of worker: NodeID, among workers: [NodeID], shardCount: Int, pins: [ShardID: NodeID] = [:]
+    ) -> Set<ShardID> {
+        Set(
+            (0..<shardCount).lazy.map(ShardID.init).filter {
+                owner(of: $0, among: workers, pinned: pins[$0]) == worker
+            })
+    }
+
+    private static func weight(of worker: NodeID, for shard: ShardID) -> UInt64 {
+        var hash = StableHash()
+        hash.combine(worker.name)
+        hash.combine(UInt64(shard.number))
+        return hash.value
+    }
+}
+
+/// FNV-1a with a finishing mix: the same in every process and on every machine, which Swift's `Hasher` is not.
+struct StableHash {
+    private var state: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    mutating func combine(_ text: String) {
+        for byte in text.utf8 { combine(byte) }
+        combine(UInt8(0xff))  // no UTF-8 text contains it, so ("a","bc") and ("ab","c") differ
+    }
+
+    mutating func combine(_ number: UInt64) {
+        for shift in stride(from: 0, to: 64, by: 8) { combine(UInt8(truncatingIfNeeded: number >> UInt64(shift))) }
+    }
+
+    private mutating func combine(_ byte: UInt8) {
+        state = (state ^ UInt64(byte)) &* 0x0000_0100_0000_01b3
+    }
+
+    var value: UInt64 {
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 33)) &* 0xff51_afd7_ed55_8ccd
+        mixed = (mixed ^ (mixed >> 33)) &* 0xc4ce_b9fe_1a85_ec53
+        return mixed ^ (mixed >> 33)
+    }
+}

@@ -1,0 +1,87 @@
+package import LiveModel
+
+/// The shard of an operation. A live query belongs to the shard of its operation name, so that those which share
+/// statements and rules are together; a hot operation's live queries are split over several shards by their keys.
+///
+/// The first shard is that of the operation alone, whatever the splits; those of fewer splits are a prefix of those of
+/// more. No two splits of one operation share a shard.
+package enum ShardRouting {
+    /// Shards that one operation can be split over.
+    package static let splitsMax = 64
+
+    /// The first shard.
+    package static func shard(of operation: OperationReference, shardCount: Int) -> ShardID {
+        ShardID(Int(hash(of: operation).value % UInt64(shardCount)))
+    }
+
+    /// The shards of the operation's first `splits` splits, in their order; at most `shardCount`.
+    package static func shards(of operation: OperationReference, splits: Int, shardCount: Int) -> [ShardID] {
+        let first = shard(of: operation, shardCount: shardCount).number
+        let step = step(of: operation, shardCount: shardCount)
+        return (0..<max(1, min(splits, shardCount))).map { ShardID((first + $0 * step) % shardCount) }
+    }
+
+    /// Which of an operation's splits a live query belongs to. A change from n to m splits moves only what must move.
+    package static func split(of key: LiveQueryKey, splits: Int) -> Int {
+        // Jump consistent hash (Lamping, Veach 2014, https://arxiv.org/abs/1406.2294).
+        var state = key.digest.prefix
+        var bucket: Int64 = -1
+        var next: Int64 = 0
+        while next < Int64(splits) {
+            bucket = next
+            state = state &* 2_862_933_555_777_941_757 &+ 1
+            next = Int64(Double(bucket + 1) * (Double(Int64(1) << 31) / Double((state >> 33) + 1)))
+        }
+        return Int(max(0, bucket))
+    }
+
+    /// The shards whose workers must hear of a mutation, given the queries it could refresh. Ascending, each once.
+    package static func shards(
+        of queries: some Sequence<OperationReference>, shardCount: Int, orders: ClusterOverrides = ClusterOverrides(),
+        nowMs: Int64 = 0
+    ) -> [ShardID] {
+        // Mostly a few: an array is searched faster than a set is built.
+        var found: [ShardID] = []
+        func add(_ shard: ShardID) { if !found.contains(shard) { found.append(shard) } }
+        for query in queries {
+            let splits = orders.splits.isEmpty ? 1 : orders.splits[query]?.heard(nowMs: nowMs) ?? 1
+            if splits <= 1 {
+                add(shard(of: query, shardCount: shardCount))
+            } else {
+                for shard in shards(of: query, splits: splits, shardCount: shardCount) { add(shard) }
+            }
+        }
+        return found.sorted()
+    }
+
+    /// Where a live query belongs.
+    package static func place(of query: LiveQuery, shardCount: Int, orders: ClusterOverrides) -> ShardRoute {
+        guard let order = orders.splits[query.operation], order.splits > 1 else {
+            return ShardRoute(shard(of: query.operation, shardCount: shardCount))
+        }
+        let shards = shards(of: query.operation, splits: order.splits, shardCount: shardCount)
+        let split = split(of: query.key, splits: shards.count)
+        return ShardRoute(shards[split], version: split == 0 ? 0 : order.version)
+    }
+
+    /// A step from which the multiples reach every shard.
+    private static func step(of operation: OperationReference, shardCount: Int) -> Int {
+        guard shardCount > 2 else { return 1 }
+        var hash = hash(of: operation)
+        hash.combine(1 as UInt64)
+        var step = 1 + Int(hash.value % UInt64(shardCount - 1))
+        while greatestCommonDivisor(step, shardCount) != 1 { step = step % (shardCount - 1) + 1 }
+        return step
+    }
+
+    private static func greatestCommonDivisor(_ left: Int, _ right: Int) -> Int {
+        right == 0 ? left : greatestCommonDivisor(right, left % right)
+    }
+
+    private static func hash(of operation: OperationReference) -> StableHash {
+        var hash = StableHash()
+        hash.combine(operation.connector)
+        hash.combine(operation.operation)
+        return hash
+    }
+}

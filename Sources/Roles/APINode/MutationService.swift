@@ -1,0 +1,86 @@
+import Catalog
+package import Cluster
+package import Execution
+import JSON
+package import LiveModel
+package import Logging
+import Metrics
+import Sharding
+import Synchronization
+
+/// The API node's main path: run a mutation, acknowledge it, publish its event.
+///
+/// Bound: `inFlightMax` mutations at a time; more are refused with `.unavailable`.
+package final class MutationService: Sendable {
+    private let catalogs: ServedCatalogs
+    private let executor: MutationExecutor
+    private let publisher: EventPublisher
+    private let directory: ClusterDirectory
+    private let inFlightMax: Int
+    private let makeUUID: @Sendable () -> String
+    private let logger: Logger
+    private let audiences = Mutex(RefreshTargetsCache<ServedCatalogs.Snapshot>())
+    private let inFlight = Atomic<Int>(0)
+    private let duration = Metrics.Timer(label: "freshet_mutation_seconds")
+    private let refused = Counter(label: "freshet_mutations_refused_total")
+
+    package init(
+        catalogs: ServedCatalogs, executor: MutationExecutor, publisher: EventPublisher, directory: ClusterDirectory,
+        inFlightMax: Int,
+        makeUUID: @escaping @Sendable () -> String, logger: Logger = Logger(label: "freshet.api")
+    ) {
+        self.logger = logger
+        self.catalogs = catalogs
+        self.executor = executor
+        self.publisher = publisher
+        self.directory = directory
+        self.inFlightMax = inFlightMax
+        self.makeUUID = makeUUID
+    }
+
+    /// Returning with `isCommitted` means that it is.
+    package func execute(
+        _ resolved: ResolvedOperation, traceID: String
+    ) async throws(RequestError) -> MutationExecutor.Outcome {
+        guard inFlight.wrappingAdd(1, ordering: .relaxed).newValue <= inFlightMax else {
+            inFlight.wrappingSubtract(1, ordering: .relaxed)
+            refused.increment()
+            throw RequestError(.unavailable, "the node has its maximum of mutations in flight")
+        }
+        defer { inFlight.wrappingSubtract(1, ordering: .relaxed) }
+        let start = ContinuousClock.now
+        let reference = resolved.operation.reference
+        let served = catalogs.begin()
+        defer { catalogs.ended(served) }
+        let orders = directory.orders
+        let audience = audience(of: reference, served, orders)
+        let outcome = try await executor.run(
+            resolved.operation, variables: resolved.variables, auth: resolved.auth,
+            envelope: .init(
+                eventID: makeUUID(), traceID: traceID, shards: audience.shards, authReads: audience.authReads))
+        if let event = outcome.event {
+            logger.debug("mutation committed", metadata: ["trace": "\(traceID)", "operation": "\(reference)"])
+            publisher.publish(
+                event, of: reference, generation: orders.generation, catalogGeneration: served.generation)
+        }
+        duration.record(duration: ContinuousClock.now - start)
+        return outcome
+    }
+
+    private func audience(
+        of mutation: OperationReference, _ served: ServedCatalogs.Snapshot, _ orders: ClusterOverrides
+    ) -> RefreshTargets {
+        guard mutation.connector != Catalog.adHocConnector else {
+            // No catalog says whom a text of an administrator's concerns: rows that it wrote may be looked up anywhere.
+            return RefreshTargets(
+                shards: (0..<directory.shardCount).map { ShardID($0) },
+                authReads: served.set.authReadsOfConditions(on: mutation))
+        }
+        if let known = audiences.withLock({ $0.known(mutation, by: served, orders) }) { return known }
+        let audience = RefreshTargets(
+            shards: directory.shards(of: served.set.queriesRefreshed(by: mutation), by: orders),
+            authReads: served.set.authReadsOfConditions(on: mutation))
+        audiences.withLock { $0.note(audience, of: mutation, by: served, orders) }
+        return audience
+    }
+}

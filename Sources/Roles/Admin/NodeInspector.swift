@@ -1,0 +1,324 @@
+package import APINode
+package import Broker
+package import Streams
+import Catalog
+package import Cluster
+package import PublicAPI
+package import Execution
+package import FanoutWorker
+package import Gateway
+package import JSON
+package import LiveModel
+package import Observability
+import Refresh
+import Sharding
+
+/// What an operator may ask a node: gathered from the broker (the whole cluster) and from this node's own roles.
+package struct NodeInspector: Sendable {
+    private let node: NodeID
+    private let roles: [String]
+    private let broker: any Broker
+    private let catalogs: ServedCatalogs
+    private let worker: FanoutWorker?
+    private let gateway: GatewayService?
+    private let sweeper: OutboxSweeper
+    private let sessions: SessionRegistry
+    private let directory: ClusterDirectory
+    private let revocations: RevocationList
+    private let clock: ServiceClock
+    private let metrics: PrometheusMetrics
+    package let isReady: @Sendable () -> Bool
+    /// Why it is not, when servers are away.
+    package let problem: @Sendable () -> String?
+
+    package init(
+        node: NodeID, roles: [String], broker: any Broker, catalogs: ServedCatalogs, worker: FanoutWorker?,
+        gateway: GatewayService?, sweeper: OutboxSweeper, sessions: SessionRegistry, directory: ClusterDirectory,
+        revocations: RevocationList, clock: ServiceClock, metrics: PrometheusMetrics,
+        isReady: @escaping @Sendable () -> Bool, problem: @escaping @Sendable () -> String? = { nil }
+    ) {
+        self.node = node
+        self.roles = roles
+        self.broker = broker
+        self.catalogs = catalogs
+        self.worker = worker
+        self.gateway = gateway
+        self.sweeper = sweeper
+        self.sessions = sessions
+        self.directory = directory
+        self.revocations = revocations
+        self.clock = clock
+        self.metrics = metrics
+        self.isReady = isReady
+        self.problem = problem
+    }
+
+    package func renderMetrics() -> [UInt8] { metrics.render() }
+
+    /// This node in one object.
+    package func status() async -> JSONValue {
+        let counts = gateway?.counts
+        let backlog = sweeper.backlog
+        return [
+            "node": .string(node.name), "roles": .array(roles.map(JSONValue.string)), "ready": .bool(isReady()),
+            "notReadyBecause": problem().map { .string($0) } ?? .null,
+            "service": .string(catalogs.set.current.catalog.serviceID), "projects": projects,
+            "shardCount": .int(Int64(directory.shardCount)),
+            "sessions": .int(Int64(sessions.count)), "sessionsRefused": .int(Int64(sessions.refusedCount)),
+            "ordersGeneration": .string(String(directory.orders.generation)),
+            "gateway": counts.map {
+                [
+                    "liveQueries": .int(Int64($0.liveQueries)), "subscriptions": .int(Int64($0.subscriptions)),
+                    "moved": .int(Int64($0.moved)),
+                ]
+            } ?? .null,
+            "worker": await workerStatus(),
+            "redis": redisStatus,
+            "outbox": [
+                "rows": .int(Int64(backlog.rows)), "oldestMs": .int(backlog.oldestMs),
+                "folded": .int(Int64(backlog.folded)), "problem": .string(backlog.problem),
+            ],
+        ]
+    }
+
+    /// The versions served, the current one first, and the sessions that began with each.
+    private var projects: JSONValue {
+        let set = catalogs.set
+        let counts = sessions.countsByVersion
+        return .array(
+            set.members.map { member in
+                [
+                    "version": .string(member.version.hex), "current": .bool(member.version == set.current.version),
+                    "sessions": .int(Int64(counts[member.version] ?? 0)),
+                ]
+            })
+    }
+
+    /// For probes.
+    package var redisSummary: JSONValue {
+        let state = broker.state
+        return ["connected": .bool(state.connected), "servers": .array(state.servers.map { .string($0.address) })]
+    }
+
+    /// Who is not let in any more, the latest first; read anew.
+    /// - Throws: `BrokerError` when the broker cannot be asked.
+    package func revocationRows(limit: Int) async throws(BrokerError) -> JSONValue {
+        try await revocations.refresh()
+        let nowMs = clock.nowMs()
+        let rows = revocations.current.entries.values.filter { $0.counts(nowMs: nowMs) }
+            .sorted { ($1.atMs, $0.subject.description) < ($0.atMs, $1.subject.description) }
+        return [
+            "count": .int(Int64(rows.count)),
+            "revocations": .array(
+                rows.prefix(limit).map { revocation in
+                    [
+                        "subject": .string(revocation.subject.description), "atMs": .int(revocation.atMs),
+                        "expiresInMs": revocation.untilMs.map { .int($0 - nowMs) } ?? .null,
+                        "tokens": .string(revocation.sparesLaterTokens ? "issued before" : "all"),
+                    ]
+                }),
+        ]
+    }
+
+    /// Which servers the broker talks to, from here.
+    package var redisStatus: JSONValue {
+        let state = broker.state
+        return [
+            "connected": .bool(state.connected), "reconnects": .int(Int64(state.reconnects)),
+            "serverChanges": .int(Int64(state.serverChanges)), "queued": .int(Int64(state.queuedRequests)),
+            "servers": .array(
+                state.servers.map { server in
+                    [
+                        "address": .string(server.address), "connected": .bool(server.connected),
+                        "id": .string(server.id), "lastConnectError": .string(server.lastConnectError),
+                    ]
+                }),
+        ]
+    }
+
+    private func workerStatus() async -> JSONValue {
+        guard let worker else { return .null }
+        let errors = await worker.conditionErrorCounts
+        return [
+            "runsInFlight": .int(Int64(await worker.runsInFlight)), "due": .int(Int64(await worker.dueCount)),
+            "paced": .int(Int64(await worker.pacedCount)), "takeOver": (await worker.takeOver).json,
+            "conditionErrors": .array(
+                errors.sorted { $0.key < $1.key }.map { trigger, count in
+                    [
+                        "operation": .string(trigger.operation.description), "rule": .int(Int64(trigger.number)),
+                        "count": .int(Int64(count)),
+                    ]
+                }),
+        ]
+    }
+
+    /// Every shard of the cluster: owner and epoch by the broker, lag by stream and checkpoint, what its owner told with
+    /// its last heartbeat, and in one word what is the matter with it.
+    /// - Throws: `BrokerError` when the broker cannot be asked.
+    package func shards() async throws(BrokerError) -> JSONValue {
+        let mine = Dictionary(uniqueKeysWithValues: (await worker?.shardReports ?? []).map { ($0.shard, $0) })
+        let nodes = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
+        let workers = nodes.filter { $0.roles.contains("worker") && !$0.isDraining }.map(\.id)
+        try await directory.refresh()
+        let nowMs = clock.nowMs()
+        let orders = directory.orders
+        let pins = orders.pins(nowMs: nowMs)
+        var rows: [JSONValue] = []
+        for number in 0..<directory.shardCount {
+            let shard = ShardID(number)
+            let stream = broker.keys.events(shard: number)
+            let lease = try await broker.lease(broker.keys.lease(shard: number))
+            let info = try await broker.info(of: stream)
+            let checkpoint = try await broker.checkpoint(stream: stream, group: Keys.workersGroup)
+            let status = nodes.first { $0.id.name == lease?.owner }?.shards
+                .first { $0.shard == shard && $0.epoch == lease?.epoch }
+            let view = ShardView(
+                shard: shard, owner: lease.map { NodeID($0.owner) },
+                wanted: ShardAssignment.owner(of: shard, among: workers, pinned: pins[shard]), pinned: pins[shard],
+                status: status, lastID: info?.lastID, checkpoint: checkpoint)
+            var row = view.row(nowMs: nowMs)
+            row["epoch"] = lease.map { .int(Int64($0.epoch)) } ?? .null
+            row["leaseRemainingMs"] = lease.map { .int(Int64($0.remainingMs)) } ?? .null
+            row["streamLength"] = .int(Int64(info?.length ?? 0))
+            if let report = mine[shard] {
+                row["subscribers"] = .int(Int64(report.subscribers))
+                row["events"] = .int(Int64(report.events))
+                row["matches"] = .int(Int64(report.matches))
+                row["runs"] = .int(Int64(report.runs))
+                row["failing"] = .int(Int64(report.failing))
+                row["lastEventAgoMs"] = report.lastEventMs > 0 ? .int(nowMs - report.lastEventMs) : .null
+            }
+            rows.append(.object(row))
+        }
+        return ["node": .string(node.name), "shards": .array(rows)]
+    }
+
+    /// Of the shards that this node's worker holds, how far the last one is behind its stream.
+    /// - Throws: `BrokerError` when the broker cannot be asked.
+    package func behindMs() async throws(BrokerError) -> Int64 {
+        var furthest: Int64 = 0
+        // Who lost all its shards with the broker is not up to date either.
+        try await broker.ping()
+        for report in await worker?.shardStatuses ?? [] {
+            let stream = broker.keys.events(shard: report.shard.number)
+            let info = try await broker.info(of: stream)
+            let checkpoint = try await broker.checkpoint(stream: stream, group: Keys.workersGroup)
+            // The worker may be further than it has written down.
+            let reached = max(checkpoint ?? report.lastEventID, report.lastEventID)
+            furthest = max(furthest, behindMs(last: info?.lastID, checkpoint: reached))
+        }
+        return furthest
+    }
+
+    /// Conditions of this node's worker that ended in an error, all rules together.
+    package func conditionErrors() async -> Int {
+        await worker?.conditionErrorCounts.values.reduce(0) { $0 + Int($1) } ?? 0
+    }
+
+    private func behindMs(last: StreamID?, checkpoint: StreamID?) -> Int64 {
+        guard let last, last.ms > 0 else { return 0 }
+        guard let checkpoint else { return 0 }
+        return last.ms > checkpoint.ms ? Int64(last.ms - checkpoint.ms) : 0
+    }
+
+    /// What operators ordered of the cluster.
+    /// - Throws: `BrokerError` when the broker cannot be asked.
+    package func orders() async throws(BrokerError) -> JSONValue {
+        try await directory.refresh()
+        let orders = directory.orders
+        let nowMs = clock.nowMs()
+        var rows: [JSONValue] = []
+        for (operation, split) in orders.splits.sorted(by: { $0.key < $1.key }) {
+            let shards = ShardRouting.shards(of: operation, splits: split.splits, shardCount: directory.shardCount)
+            rows.append([
+                "order": "splits", "of": .string(operation.description), "value": .int(Int64(split.splits)),
+                "shards": .array(shards.map { .int(Int64($0.number)) }),
+                "heard": .int(Int64(split.heard(nowMs: nowMs))), "version": .string(String(split.version)),
+            ])
+        }
+        for (shard, move) in orders.moves.sorted(by: { $0.key < $1.key }) {
+            rows.append([
+                "order": "move", "of": .string("shard \(shard)"), "value": .string(move.node.name),
+                "expiresInMs": move.untilMs.map { .int(max(0, $0 - nowMs)) } ?? .null,
+            ])
+        }
+        for node in orders.drained.sorted() {
+            rows.append(["order": "drain", "of": .string(node.name), "value": "drained"])
+        }
+        return ["generation": .string(String(orders.generation)), "orders": .array(rows)]
+    }
+
+    /// This node's oldest sessions.
+    package func sessions(limit: Int) async -> JSONValue {
+        let nowMs = clock.nowMs()
+        let reports = await sessions.reports(limit: limit)
+        return [
+            "node": .string(node.name), "count": .int(Int64(sessions.count)),
+            "sessions": .array(
+                reports.map { report in
+                    [
+                        "id": .int(Int64(clamping: report.id)), "peer": .string(report.peer),
+                        "protocol": .string(report.protocolName), "subscriptions": .int(Int64(report.subscriptions)),
+                        "sinceMs": .int(max(0, nowMs - report.sinceMs)), "project": .string(report.version.hex),
+                    ]
+                }),
+        ]
+    }
+
+    /// - Throws: `BrokerError` when the broker cannot be asked.
+    package func nodes() async throws(BrokerError) -> JSONValue {
+        let nowMs = clock.nowMs()
+        let records = try await broker.nodes()
+        return [
+            "nodes": .array(
+                records.compactMap { record in
+                    guard let payload = NodeRecordPayload(payload: record.payload) else { return nil }
+                    return [
+                        "id": .string(payload.id.name), "roles": .array(payload.roles.map(JSONValue.string)),
+                        "address": .string(payload.address), "adminAddress": .string(payload.adminAddress),
+                        "version": .string(payload.version), "draining": .bool(payload.isDraining),
+                        "project": .string(payload.project), "deployment": .int(payload.deployment),
+                        "deploymentProblem": .string(payload.deploymentProblem),
+                        "sessions": .int(Int64(payload.load)), "upMs": .int(max(0, nowMs - payload.startedAtMs)),
+                        "expiresInMs": .int(Int64(record.remainingMs)),
+                    ]
+                })
+        ]
+    }
+
+    /// Live queries that this node's worker owns.
+    package func liveQueries(limit: Int, operation: OperationReference?) async -> JSONValue {
+        let nowMs = clock.nowMs()
+        let reports = await worker?.liveQueryReports(limit: limit, operation: operation) ?? []
+        return [
+            "node": .string(node.name),
+            "liveQueries": .array(
+                reports.map { report in
+                    [
+                        "key": .string(report.key.description), "operation": .string(report.operation.description),
+                        "shard": .int(Int64(report.shard.number)),
+                        "rules": .array(rules(of: report.operation).map(JSONValue.string)),
+                        "gateways": .array(report.gateways.map { .string($0.name) }),
+                        "digest": report.digest.map { .string($0.hex) } ?? .null,
+                        "position": report.position.map { .string($0.description) } ?? .null,
+                        "lastTriggerAgoMs": report.lastTriggerMs > 0 ? .int(nowMs - report.lastTriggerMs) : .null,
+                        "lastRunAgoMs": report.lastFinishMs > 0 ? .int(nowMs - report.lastFinishMs) : .null,
+                        "lastRunMs": .int(report.lastRunMs), "runs": .int(Int64(report.runs)),
+                        "failures": .int(Int64(report.failures)),
+                    ]
+                }),
+        ]
+    }
+
+    private func rules(of reference: OperationReference) -> [String] {
+        guard let refresh = catalogs.set.operation(reference)?.refresh else { return [] }
+        var rules = refresh.lookupTables.map { "implicit: key of \($0)" }
+        if let everyMs = refresh.everyMs { rules.append("every \(everyMs) ms") }
+        for trigger in refresh.triggers {
+            rules.append(
+                "onMutationExecuted \(trigger.mutation.operation)"
+                    + (trigger.conditionText.map { " when \($0)" } ?? ""))
+        }
+        return rules
+    }
+}

@@ -1,0 +1,227 @@
+package import Broker
+package import Streams
+import Catalog
+package import Cluster
+package import PublicAPI
+package import Execution
+import JSON
+package import LiveModel
+import Sharding
+
+/// What an operator may do to the cluster through a node. ClusterOverrides go to the broker, where every node reads them.
+package struct NodeOperator: Sendable {
+    private let broker: any Broker
+    private let catalogs: ServedCatalogs
+    private let directory: ClusterDirectory
+    private let revocations: RevocationList
+    private let sessions: SessionRegistry
+    private let clock: ServiceClock
+    private let ordersChanged: @Sendable () async -> Void
+
+    /// - Parameter ordersChanged: called after an order was stored, so that this node acts on it at once.
+    package init(
+        broker: any Broker, catalogs: ServedCatalogs, directory: ClusterDirectory, revocations: RevocationList,
+        sessions: SessionRegistry, clock: ServiceClock, ordersChanged: @escaping @Sendable () async -> Void
+    ) {
+        self.broker = broker
+        self.catalogs = catalogs
+        self.directory = directory
+        self.revocations = revocations
+        self.sessions = sessions
+        self.clock = clock
+        self.ordersChanged = ordersChanged
+    }
+
+    /// An action by its name and its operands, as they stand in the path and the query.
+    package enum Action: Sendable, Hashable {
+        case splits(OperationReference, count: Int)
+        /// - Parameter forMs: nil: until cleared.
+        case move(ShardID, to: NodeID, forMs: Int64?)
+        case clearMove(ShardID)
+        case drain(NodeID)
+        case undrain(NodeID)
+        case endSession(UInt64)
+        /// - Parameter forMs: nil: until taken back.
+        case revoke(RevocationSubject, forMs: Int64?, sparesLaterTokens: Bool)
+        case takeBackRevocation(RevocationSubject)
+
+        /// For the audit log.
+        package var description: String {
+            switch self {
+            case .splits(let operation, let count): "splits \(operation) \(count)"
+            case .move(let shard, let node, let forMs):
+                "move shard \(shard) to \(node) " + (forMs.map { "for \($0) ms" } ?? "until cleared")
+            case .clearMove(let shard): "clear move of shard \(shard)"
+            case .drain(let node): "drain \(node)"
+            case .undrain(let node): "undrain \(node)"
+            case .endSession(let id): "end session \(id)"
+            case .revoke(let subject, let forMs, let sparesLater):
+                "revoke \(subject) " + (forMs.map { "for \($0) ms" } ?? "until taken back")
+                    + (sparesLater ? ", tokens issued until now" : "")
+            case .takeBackRevocation(let subject): "take back the revocation of \(subject)"
+            }
+        }
+    }
+
+    /// - Returns: one sentence about what was done.
+    /// - Throws: `.notFound` for a node, shard, operation or session that is not there; `.badRequest` for a value out
+    ///   of range; `.unavailable` when the broker cannot be asked.
+    package func perform(_ action: Action) async throws(RequestError) -> String {
+        switch action {
+        case .splits(let operation, let count): return try await setSplits(of: operation, to: count)
+        case .move(let shard, let node, let forMs):
+            try requireShard(shard)
+            let roles = try await roles(of: node)
+            guard roles.contains("worker") else {
+                throw RequestError(.badRequest, "node \"\(node)\" is no worker")
+            }
+            let untilMs = forMs.map { clock.nowMs() + $0 }
+            try await order([ClusterOverrides.move(shard, to: .init(node: node, untilMs: untilMs))])
+            return "shard \(shard) goes to \(node)" + (forMs.map { " for \($0) ms" } ?? " until the move is cleared")
+        case .clearMove(let shard):
+            try requireShard(shard)
+            guard directory.orders.moves[shard] != nil else {
+                throw RequestError(.notFound, "shard \(shard) was not moved by anybody")
+            }
+            try await order([ClusterOverrides.move(shard, to: nil)])
+            return "shard \(shard) goes where it belongs"
+        case .drain(let node):
+            _ = try await roles(of: node)
+            try await order([ClusterOverrides.drain(node, true)])
+            return "\(node) gives up its shards and sessions and takes no new ones"
+        case .undrain(let node):
+            // Also of a node that is not there any more: the order outlives it.
+            guard directory.orders.drained.contains(node) else {
+                throw RequestError(.notFound, "node \"\(node)\" is not drained by order")
+            }
+            try await order([ClusterOverrides.drain(node, false)])
+            return "\(node) takes shards and sessions again"
+        case .endSession(let id):
+            guard sessions.end(id) else {
+                throw RequestError(
+                    .notFound, "this node has no session \(id); name the node that has it (freshet admin --node NODE)")
+            }
+            return "session \(id) was told to come back"
+        case .revoke(let subject, let forMs, let sparesLaterTokens):
+            try await revocations.revoke(subject, forMs: forMs, sparesLaterTokens: sparesLaterTokens)
+            sessions.judgeIdentities()
+            return "\(subject) is not let in any more" + (forMs.map { " for \($0) ms" } ?? "")
+        case .takeBackRevocation(let subject):
+            try await revocations.takeBack(subject)
+            return "\(subject) is let in again"
+        }
+    }
+
+    private func setSplits(of operation: OperationReference, to count: Int) async throws(RequestError) -> String {
+        guard let stored = catalogs.set.operation(operation), stored.kind == .query else {
+            throw RequestError(.notFound, "there is no stored query \"\(operation)\"")
+        }
+        let countMax = min(ShardRouting.splitsMax, directory.shardCount)
+        guard (1...countMax).contains(count) else {
+            throw RequestError(.badRequest, "splits are 1 to \(countMax), not \(count)")
+        }
+        do {
+            try await directory.refresh()
+        } catch {
+            throw RequestError(.unavailable, "the broker cannot be asked: \(error)")
+        }
+        try await order([directory.orders.settingSplits(of: operation, to: count, nowMs: clock.nowMs())])
+        let shards = ShardRouting.shards(of: operation, splits: count, shardCount: directory.shardCount)
+        return "\(operation) is divided over shards \(shards.map(\.description).joined(separator: ", "))"
+    }
+
+    private func requireShard(_ shard: ShardID) throws(RequestError) {
+        guard (0..<directory.shardCount).contains(shard.number) else {
+            throw RequestError(
+                .notFound, "there is no shard \(shard); the cluster has 0 to \(directory.shardCount - 1)")
+        }
+    }
+
+    private func roles(of node: NodeID) async throws(RequestError) -> [String] {
+        let nodes: [NodeRecordPayload]
+        do {
+            nodes = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
+        } catch {
+            throw RequestError(.unavailable, "the broker cannot be asked: \(error)")
+        }
+        guard let found = nodes.first(where: { $0.id == node }) else {
+            let names = nodes.map(\.id.name).joined(separator: ", ")
+            throw RequestError(.notFound, "there is no live node \"\(node)\"; there are \(names)")
+        }
+        return found.roles
+    }
+
+    private func order(_ changes: [OverrideChange]) async throws(RequestError) {
+        do {
+            try await directory.change(changes)
+        } catch {
+            throw RequestError(.unavailable, "the broker cannot be asked: \(error)")
+        }
+        await ordersChanged()
+    }
+}
+
+extension NodeOperator.Action {
+    /// From `POST` to
+    ///
+    ///     /admin/operations/C/OP/splits?count=N
+    ///     /admin/shards/N/move?to=NODE[&forMs=N]     /admin/shards/N/clear-move
+    ///     /admin/nodes/ID/drain                      /admin/nodes/ID/undrain
+    ///     /admin/sessions/ID/end
+    ///     /admin/revocations?uid=…|jti=…|key=…[&forMs=N][&later=allowed]
+    ///     /admin/revocations/clear?uid=…|jti=…|key=…
+    ///
+    /// - Throws: `.badRequest` naming what is missing or cannot be read. Nil: no such path.
+    package init?(path: String, query: (String) -> String?) throws(RequestError) {
+        let parts = path.split(separator: "/").map(String.init)
+        func number<N: FixedWidthInteger>(_ text: String?, _ what: String) throws(RequestError) -> N {
+            guard let number = text.flatMap({ N($0) }) else {
+                throw RequestError(.badRequest, "\(what) must be a whole number")
+            }
+            return number
+        }
+        switch (parts.count, parts.dropFirst().first, parts.last) {
+        case (5, "operations", "splits"):
+            self = .splits(
+                OperationReference(connector: parts[2], operation: parts[3]),
+                count: try number(query("count"), "count"))
+        case (4, "shards", "move"):
+            guard let node = query("to"), !node.isEmpty else { throw RequestError(.badRequest, "to= names the node") }
+            let forMs: Int64? = query("forMs") == nil ? nil : try number(query("forMs"), "forMs")
+            guard forMs ?? 1 > 0, forMs ?? 1 <= Self.orderMsMax else {
+                throw RequestError(.badRequest, "forMs is 1 to \(Self.orderMsMax)")
+            }
+            self = .move(ShardID(try number(parts[2], "the shard")), to: NodeID(node), forMs: forMs)
+        case (4, "shards", "clear-move"): self = .clearMove(ShardID(try number(parts[2], "the shard")))
+        case (4, "nodes", "drain"): self = .drain(NodeID(parts[2]))
+        case (4, "nodes", "undrain"): self = .undrain(NodeID(parts[2]))
+        case (2, "revocations", _):
+            let forMs: Int64? = query("forMs") == nil ? nil : try number(query("forMs"), "forMs")
+            guard forMs ?? 1 > 0, forMs ?? 1 <= Self.orderMsMax else {
+                throw RequestError(.badRequest, "forMs is 1 to \(Self.orderMsMax)")
+            }
+            guard ["", "allowed"].contains(query("later") ?? "") else {
+                throw RequestError(.badRequest, "later= is allowed or absent")
+            }
+            self = .revoke(
+                try Self.subject(query), forMs: forMs, sparesLaterTokens: query("later") == "allowed")
+        case (3, "revocations", "clear"): self = .takeBackRevocation(try Self.subject(query))
+        case (4, "sessions", "end"): self = .endSession(try number(parts[2], "the session"))
+        default: return nil
+        }
+    }
+
+    private static func subject(_ query: (String) -> String?) throws(RequestError) -> RevocationSubject {
+        let named = ["uid", "jti", "key"].filter { query($0) != nil }
+        guard named.count == 1, let kind = named.first,
+            let subject = RevocationSubject(kind: kind, value: query(kind) ?? "")
+        else {
+            throw RequestError(
+                .badRequest, "one of uid=, jti= and key= names who, in 1 to \(RevocationSubject.bytesMax) bytes")
+        }
+        return subject
+    }
+
+    /// A year.
+    static let orderMsMax: Int64 = 365 * 24 * 3_600_000
+}

@@ -1,0 +1,67 @@
+import JSON
+import LiveModel
+
+/// One shard as an operator wants to see it at night, from what broker and owner tell.
+struct ShardView: Sendable {
+    let shard: ShardID
+    /// Who holds the lease.
+    let owner: NodeID?
+    /// Who should hold it.
+    let wanted: NodeID?
+    /// To whom an operator moved it.
+    let pinned: NodeID?
+    /// By the owner's last heartbeat.
+    let status: ShardStatus?
+    /// Of the event stream.
+    let lastID: StreamID?
+    let checkpoint: StreamID?
+
+    /// A worker that is well reads events within this time and checkpoints them within another second.
+    static let behindMsMax: Int64 = 3_000
+
+    /// How far the owner is behind the end of the stream; a checkpoint is at most a second old.
+    var behindMs: Int64 {
+        guard let lastID, lastID.ms > 0, let read = [status?.lastEventID, checkpoint].compactMap({ $0 }).max() else {
+            return 0
+        }
+        return lastID.ms > read.ms ? Int64(lastID.ms - read.ms) : 0
+    }
+
+    /// What is the matter, the worst first; `ok` when nothing is.
+    var verdict: String {
+        guard let owner else {
+            return wanted == nil ? "no worker" : "no owner, \(wanted?.name ?? "") is to take it"
+        }
+        if let wanted, wanted != owner { return "moving to \(wanted)" }
+        if let pinned, pinned != wanted { return "moved to \(pinned), which is not there" }
+        guard let status else { return "starting" }
+        if behindMs > Self.behindMsMax { return "behind in reading events" }
+        if status.due > 0, status.due >= status.running { return "behind in runs: \(status.due) due" }
+        if status.paced > 0 { return "catching up at its pace: \(status.paced) to run" }
+        return "ok"
+    }
+
+    func row(nowMs: Int64) -> JSONObject {
+        var row: JSONObject = [
+            "shard": .int(Int64(shard.number)), "owner": owner.map { .string($0.name) } ?? .null,
+            "wanted": wanted.map { .string($0.name) } ?? .null, "pinned": pinned.map { .string($0.name) } ?? .null,
+            "isMoving": .bool(owner != wanted), "verdict": .string(verdict), "behindMs": .int(behindMs),
+            "lastEvent": lastID.map { .string($0.description) } ?? .null,
+            "checkpoint": checkpoint.map { .string($0.description) } ?? .null,
+        ]
+        if let status {
+            row["ownedForMs"] = .int(max(0, nowMs - status.ownedSinceMs))
+            row["liveQueries"] = .int(Int64(status.liveQueries))
+            row["due"] = .int(Int64(status.due))
+            row["running"] = .int(Int64(status.running))
+            row["paced"] = .int(Int64(status.paced))
+            row["waiting"] = .int(Int64(status.waiting))
+            row["lastRefreshAgoMs"] = status.lastRefreshMs > 0 ? .int(max(0, nowMs - status.lastRefreshMs)) : .null
+            row["takeOver"] = status.takeOver.json
+            row["replayed"] = .int(Int64(clamping: status.takeOver.replayed))
+            row["kept"] = .int(Int64(clamping: status.takeOver.kept))
+            row["rerun"] = .int(Int64(clamping: status.takeOver.rerun))
+        }
+        return row
+    }
+}

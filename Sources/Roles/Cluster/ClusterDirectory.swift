@@ -1,0 +1,80 @@
+package import Broker
+package import Streams
+package import LiveModel
+package import Sharding
+import Synchronization
+
+/// A node's copy of what operators ordered of the cluster, and where live queries and events belong by it.
+///
+/// Read with every heartbeat, and whenever the generation in the broker turns out to be another one. It may be old;
+/// what makes that harmless stands at `ClusterOverrides`.
+package final class ClusterDirectory: Sendable {
+    package let shardCount: Int
+    private let broker: any Broker
+    private let nowMs: @Sendable () -> Int64
+    private let state = Mutex(State())
+
+    private struct State {
+        var orders = ClusterOverrides()
+        /// Reads begun, and the latest of them that has ended.
+        var asked = 0
+        var read = 0
+    }
+
+    package init(broker: any Broker, shardCount: Int, nowMs: @escaping @Sendable () -> Int64) {
+        self.broker = broker
+        self.shardCount = shardCount
+        self.nowMs = nowMs
+    }
+
+    /// As last read.
+    package var orders: ClusterOverrides { state.withLock { $0.orders } }
+
+    package func place(of query: LiveQuery) -> ShardRoute {
+        ShardRouting.place(of: query, shardCount: shardCount, orders: orders)
+    }
+
+    /// The shards that must hear of an event which concerns these queries, by the orders given or last read.
+    package func shards(of queries: [OperationReference], by orders: ClusterOverrides? = nil) -> [ShardID] {
+        ShardRouting.shards(of: queries, shardCount: shardCount, orders: orders ?? self.orders, nowMs: nowMs())
+    }
+
+    /// Reads the orders.
+    /// - Returns: whether they are others than before.
+    @discardableResult
+    package func refresh() async throws(BrokerError) -> Bool {
+        try await read().isNew
+    }
+
+    /// The orders as they are at some moment after the call. One short question when nothing changed.
+    package func confirmed() async throws(BrokerError) -> ClusterOverrides {
+        let generation = try await broker.ordersGeneration()
+        let orders = orders
+        return orders.generation == generation ? orders : try await read().orders
+    }
+
+    private func read() async throws(BrokerError) -> (orders: ClusterOverrides, isNew: Bool) {
+        let ticket = state.withLock { state in
+            state.asked += 1
+            return state.asked
+        }
+        let stored = try await broker.orders()
+        let orders = ClusterOverrides(generation: stored.generation, fields: stored.fields)
+        let isNew = state.withLock { state in
+            // Of two reads at a time the later asked one counts. Which generation is greater does not: a broker that
+            // lost its latest data has an older one, and every node is to follow it.
+            guard ticket > state.read else { return false }
+            state.read = ticket
+            guard orders.generation != state.orders.generation else { return false }
+            state.orders = orders
+            return true
+        }
+        return (orders, isNew)
+    }
+
+    /// ClusterOverrides something; the whole cluster knows within a heartbeat, this node at once.
+    package func change(_ changes: [OverrideChange]) async throws(BrokerError) {
+        try await broker.changeOrders(changes.map { (field: $0.field, value: $0.value) })
+        try await refresh()
+    }
+}

@@ -1,0 +1,124 @@
+package import Broker
+package import Streams
+package import LiveModel
+import Synchronization
+
+/// A node's copy of the cluster's revocations: asked for often, read when the generation in the broker is another one.
+///
+/// A node that is cut off from the broker goes by what it knows, and reads the whole list as soon as it is back. What
+/// happens when the broker loses its data stands at `StoredRevocations`.
+package final class RevocationList: Sendable {
+    private let broker: any Broker
+    private let countMax: Int
+    private let nowMs: @Sendable () -> Int64
+    private let makeMark: @Sendable () -> String
+    private let state = Mutex(State())
+
+    private struct State {
+        var known = StoredRevocations()
+        var generation: UInt64?
+        /// Reads begun, and the latest of them that has ended.
+        var asked = 0
+        var read = 0
+    }
+
+    /// - Parameters:
+    ///   - countMax: revocations of the cluster; one more is refused.
+    ///   - makeMark: a text that no other list has.
+    package init(
+        broker: any Broker, countMax: Int, nowMs: @escaping @Sendable () -> Int64,
+        makeMark: @escaping @Sendable () -> String
+    ) {
+        self.broker = broker
+        self.countMax = countMax
+        self.nowMs = nowMs
+        self.makeMark = makeMark
+    }
+
+    package var current: Revocations { state.withLock { $0.known.revocations } }
+
+    /// Nil: let in, as far as this node knows.
+    package func revocation(of auth: Auth?, apiKey: String?) -> Revocation? {
+        let nowMs = nowMs()
+        return state.withLock { $0.known.revocations.revocation(of: auth, apiKey: apiKey, nowMs: nowMs) }
+    }
+
+    /// One short question when nothing changed.
+    /// - Returns: whether the list is another one than before.
+    @discardableResult
+    package func refresh() async throws(BrokerError) -> Bool {
+        let generation = try await broker.ordersGeneration(in: .revocations)
+        let (known, isSame, ticket) = state.withLock { state in
+            state.asked += 1
+            return (state.known, state.generation == generation, state.asked)
+        }
+        if isSame { return false }
+        var (stored, read) = try await fetch()
+        let missing = stored.missing(from: known, newMark: makeMark(), nowMs: nowMs())
+        if !missing.isEmpty {
+            try await broker.changeOrders(missing, in: .revocations)
+            (stored, read) = try await fetch()
+        }
+        return state.withLock { state in
+            // Of two reads at a time the later asked one counts.
+            guard ticket > state.read else { return false }
+            state.read = ticket
+            let isChanged = state.known.revocations != stored.revocations
+            state.known = stored
+            state.generation = read
+            return isChanged
+        }
+    }
+
+    private func fetch() async throws(BrokerError) -> (StoredRevocations, UInt64) {
+        let orders = try await broker.orders(in: .revocations)
+        return (StoredRevocations(fields: orders.fields.mapValues(\.value)), orders.generation)
+    }
+
+    // MARK: What operators order
+
+    /// - Throws: `.limitExceeded` when the list is full, `.unavailable` when the broker cannot be asked.
+    package func revoke(
+        _ subject: RevocationSubject, forMs: Int64?, sparesLaterTokens: Bool
+    ) async throws(RequestError) {
+        try await refreshed()
+        let nowMs = nowMs()
+        let known = state.withLock { $0.known }
+        let expired = known.expired(nowMs: nowMs)
+        let count = known.revocations.entries.count - expired.count
+        guard count < countMax || known.revocations.entries[subject] != nil else {
+            throw RequestError(.limitExceeded, "there are \(count) revocations already (auth.revocationsMax)")
+        }
+        let revocation = Revocation(
+            subject, atMs: nowMs, untilMs: forMs.map { nowMs + $0 }, sparesLaterTokens: sparesLaterTokens)
+        var changes: [(field: String, value: String?)] = expired.filter { $0 != subject }.map { ($0.description, nil) }
+        changes.append((subject.description, revocation.text))
+        try await change(changes)
+    }
+
+    /// - Throws: `.notFound`, `.unavailable`.
+    package func takeBack(_ subject: RevocationSubject) async throws(RequestError) {
+        try await refreshed()
+        guard current.entries[subject] != nil else {
+            throw RequestError(.notFound, "\(subject) is not revoked")
+        }
+        try await change([(subject.description, nil)])
+    }
+
+    private func refreshed() async throws(RequestError) {
+        do throws(BrokerError) {
+            try await refresh()
+        } catch {
+            throw RequestError(.unavailable, "the broker cannot be asked: \(error)")
+        }
+    }
+
+    private func change(_ changes: [(field: String, value: String?)]) async throws(RequestError) {
+        do throws(BrokerError) {
+            try await broker.changeOrders(changes, in: .revocations)
+            try await refresh()
+        } catch {
+            throw RequestError(.unavailable, "the broker cannot be asked: \(error)")
+        }
+    }
+}

@@ -1,0 +1,224 @@
+package import Catalog
+package import Execution
+package import LiveModel
+package import Logging
+import Metrics
+import Postgres
+import Synchronization
+
+/// Why the deployed project cannot be served by this node.
+package struct DeploymentError: Error, Sendable, CustomStringConvertible {
+    package let description: String
+    /// The database was away: the same call can succeed later.
+    package var isTransient = false
+}
+
+/// Follows the deployments of the cluster: compiles what is announced, swaps the catalogs, tells when sessions of a
+/// former version are to come back.
+package final class DeploymentWatch: Sendable {
+    package struct Settings: Sendable {
+        package var schedule = DeploymentSchedule.Settings()
+        package var pollMs = 2_000
+        /// Versions beside the current one that a node has in memory.
+        package var othersMax = 4
+        package var options = CatalogOptions()
+
+        package init() {}
+    }
+
+    private struct State {
+        var compiled: [Digest: Catalog]
+        var problem = ""
+        var staying: Set<Digest>
+    }
+
+    package let catalogs: ServedCatalogs
+    private let store: DeploymentStore
+    private let folder: ProjectArchive
+    private let node: String
+    private let settings: Settings
+    private let logger: Logger
+    private let state: Mutex<State>
+    /// Sessions are being told to come back; at most one such task at a time.
+    private let isMoving = Atomic<Bool>(false)
+    private let turns = Turns()
+    private let versionsGauge = Gauge(label: "freshet_catalog_versions")
+    private let swaps = Counter(label: "freshet_catalog_swaps_total")
+
+    /// Loads what the cluster serves: the last deployment, else the folder.
+    /// - Throws: when the deployments cannot be read, or the current one cannot be compiled here.
+    package static func start(
+        store: DeploymentStore, folder: ProjectArchive, catalog: Catalog, node: NodeID, settings: Settings,
+        logger: Logger
+    ) async throws(DeploymentError) -> DeploymentWatch {
+        let watch = DeploymentWatch(store, folder, catalog, node, settings, logger)
+        do {
+            try await store.noteFolder(folder, by: node.name)
+            try await watch.follow()
+        } catch let error as DeploymentError {
+            throw error
+        } catch {
+            let isTransient = (error as? PostgresError).map { $0.isRetryable || $0.isOutcomeUnknown } ?? false
+            throw DeploymentError(
+                description: "the deployments cannot be read: \(error)", isTransient: isTransient)
+        }
+        let served = watch.catalogs.set.current.version
+        if served != folder.version {
+            logger.notice(
+                "the folder is not what is deployed and served",
+                metadata: ["deployed": "\(served.hex.prefix(12))", "folder": "\(folder.version.hex.prefix(12))"])
+        }
+        return watch
+    }
+
+    private init(
+        _ store: DeploymentStore, _ folder: ProjectArchive, _ catalog: Catalog, _ node: NodeID, _ settings: Settings,
+        _ logger: Logger
+    ) {
+        self.store = store
+        self.folder = folder
+        self.node = node.name
+        self.settings = settings
+        self.logger = logger
+        state = Mutex(State(compiled: [folder.version: catalog], staying: [folder.version]))
+        catalogs = ServedCatalogs(CatalogSet(current: .init(version: folder.version, catalog: catalog)), generation: 0)
+    }
+
+    /// Why something announced or deployed is not served here; empty if there is nothing.
+    package var problem: String { state.withLock { $0.problem } }
+
+    /// Until its task is cancelled.
+    /// - Parameter move: tells all sessions but those of these versions to come back; called again after each look. It
+    ///   is not told which to move: a node that was suspended for long may have sessions of a version long gone.
+    package func run(move: @escaping @Sendable (_ staying: Set<Digest>) async -> Void) async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(settings.pollMs))
+            if Task.isCancelled { return }
+            await poll()
+            guard !isMoving.exchange(true, ordering: .acquiringAndReleasing) else { continue }
+            let staying = state.withLock { $0.staying }
+            Task {
+                await move(staying)
+                self.isMoving.store(false, ordering: .releasing)
+            }
+        }
+    }
+
+    /// Looks now: returns when what was stored before the call is served. What cannot be read stays as it is.
+    package func poll() async {
+        await turns.take { await self.look() }
+    }
+
+    private func look() async {
+        do {
+            try await follow()
+        } catch {
+            state.withLock { $0.problem = "\(error)" }
+            logger.warning("deployments not followed", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func follow() async throws {
+        var history = try await store.history()
+        if isFolderNoteDue(history) {
+            try await store.noteFolder(folder, by: node)
+            history = try await store.history()
+        }
+        let schedule = DeploymentSchedule(
+            history.deployments, folder: folder.version, nowMs: history.nowMs, settings: settings.schedule)
+        guard let wanted = schedule.current else { return }
+        var problem = ""
+        guard let current = try await catalog(of: wanted, problem: &problem) else {
+            throw DeploymentError(description: problem)
+        }
+        var others: [CatalogSet.Member] = []
+        var generation = schedule.generation
+        for (index, version) in schedule.others.enumerated() {
+            // The oldest go first when there are too many; their sessions get an error that says to come back.
+            if index >= settings.othersMax { continue }
+            if let catalog = try await catalog(of: version, problem: &problem) {
+                let isBetween = schedule.announced.contains(version) || schedule.moving.contains(version)
+                others.append(.init(version: version, catalog: catalog, takesRequests: !isBetween))
+            } else if let first = history.deployments.first(where: { $0.version == version && $0.activeAtMs == nil }) {
+                generation = min(generation, first.id - 1)
+            }
+        }
+        let former = catalogs.snapshot
+        let set = CatalogSet(current: .init(version: wanted, catalog: current), others: others)
+        if !former.set.isServed(as: set) || former.generation != generation {
+            catalogs.replace(set, generation: generation)
+            swaps.increment()
+            logger.info(
+                "project versions served",
+                metadata: [
+                    "current": "\(wanted.hex.prefix(12))", "deployment": "\(generation)",
+                    "others": "\(others.map { $0.version.hex.prefix(12) }.joined(separator: ","))",
+                ])
+        }
+        versionsGauge.record(1 + others.count)
+        let served = Set(set.members.map(\.version))
+        state.withLock { state in
+            state.compiled = state.compiled.filter { served.contains($0.key) || $0.key == folder.version }
+            state.problem = problem
+            state.staying = served.subtracting(schedule.moving)
+        }
+    }
+
+    /// While folders count, each must be seen to live before it counts as former.
+    private func isFolderNoteDue(_ history: DeploymentStore.History) -> Bool {
+        if history.deployments.contains(where: { $0.origin == .deploy && $0.activeAtMs != nil }) { return false }
+        guard let mine = history.deployments.last(where: { $0.origin == .folder && $0.version == folder.version })
+        else { return true }
+        return history.nowMs > mine.seenAtMs + settings.schedule.keepMs / 4
+    }
+
+    private func catalog(of version: Digest, problem: inout String) async throws -> Catalog? {
+        if let known = state.withLock({ $0.compiled[version] }) { return known }
+        guard let text = try await store.project(version) else {
+            problem = "version \(version.hex.prefix(12)) is not stored any more"
+            return nil
+        }
+        let options = settings.options
+        // Off the event loops and the actors' threads of the hot path.
+        let outcome = await Task.detached(priority: .utility) { () -> Result<Catalog, DeploymentError> in
+            do {
+                return .success(try Catalog.compile(try ProjectArchive(parsing: text).project, options: options))
+            } catch let error as CatalogError {
+                let errors = error.diagnostics.filter { $0.severity == .error }
+                let first = errors.first.map { "\($0.file):\($0.line): \($0.message)" } ?? ""
+                return .failure(DeploymentError(description: "\(errors.count) problems in the project, first \(first)"))
+            } catch {
+                return .failure(DeploymentError(description: "\(error)"))
+            }
+        }.value
+        switch outcome {
+        case .success(let catalog):
+            state.withLock { $0.compiled[version] = catalog }
+            return catalog
+        case .failure(let error):
+            problem = "version \(version.hex.prefix(12)) cannot be compiled by this node: \(error)"
+            logger.error("deployment not loaded", metadata: ["problem": "\(problem)"])
+            return nil
+        }
+    }
+}
+
+/// One look after the other, so that an older answer never replaces a newer one. Bound: one under way, and one to come
+/// that all who ask meanwhile share.
+private actor Turns {
+    private var last: Task<Void, Never>?
+    private var waiting: Task<Void, Never>?
+
+    func take(_ look: @escaping @Sendable () async -> Void) async {
+        if let waiting { return await waiting.value }
+        let before = last
+        let task = Task {
+            await before?.value
+            waiting = nil
+            await look()
+        }
+        waiting = task
+        last = task
+        await task.value
+    }
+}

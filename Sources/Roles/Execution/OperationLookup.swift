@@ -1,0 +1,173 @@
+package import Catalog
+package import GraphQLLanguage
+package import JSON
+package import LiveModel
+
+/// A request made certain: which stored operation, with which variables, and that its sender may run it.
+package struct ResolvedOperation: Sendable {
+    package let operation: StoredOperation
+    /// Coerced.
+    package let variables: JSONObject
+    package let auth: Auth?
+    /// What the client's text called it; nil without a text.
+    package let wantedKind: OperationKind?
+    /// Of the project that the operation was found in.
+    package let projectVersion: Digest
+
+    /// The same for another sender, who is yet to be authorized.
+    package func with(auth: Auth?) -> ResolvedOperation {
+        ResolvedOperation(
+            operation: operation, variables: variables, auth: auth, wantedKind: wantedKind,
+            projectVersion: projectVersion)
+    }
+
+    /// The live query that this request belongs to.
+    package var liveQuery: LiveQuery {
+        LiveQuery(
+            operation: operation.reference, version: operation.version, variables: variables,
+            auth: operation.authReads.project(auth))
+    }
+}
+
+/// Whether an operation may be run where it was named: a mutation under a path of queries may not.
+package typealias OperationCheck = (StoredOperation) throws(RequestError) -> Void
+
+/// Finds, coerces, authorizes: the same for every protocol.
+package struct OperationLookup: Sendable {
+    package let catalog: Catalog
+    /// Of the project.
+    package let version: Digest
+    private let texts: StoredTexts
+
+    package init(catalog: Catalog, version: Digest) {
+        self.catalog = catalog
+        self.version = version
+        texts = StoredTexts(catalog: catalog)
+    }
+
+    /// - Parameters:
+    ///   - connector: nil means any in which the operation is alone of its name or text.
+    ///   - name: nil means the one in `document`, or the one operation that `document` has the selections of.
+    ///   - document: text that must have the stored operation's selections, if any.
+    ///   - digest: of the stored text, in place of name and text.
+    ///   - check: what the route thinks of the operation, before its variables are looked at.
+    /// - Throws: `.operationNotFound`, `.badRequest`, `.invalidVariable`, `.unauthenticated`, `.permissionDenied`.
+    package func resolve(
+        connector: String?, name: String?, document: String?, digest: Digest? = nil, variables: JSONObject,
+        auth: Auth?, nowMs: Int64, checking check: OperationCheck = { _ in }
+    ) throws(RequestError) -> ResolvedOperation {
+        let connectors = try self.connectors(connector)
+        let sent = try document.map { text throws(RequestError) in try SentText(text, name: name) }
+        let operation: StoredOperation
+        if let digest, sent == nil {
+            operation = try find(digest, name: name, in: connectors)
+        } else if let name = name ?? sent?.operation.name?.value {
+            operation = try find(name, sent, in: connectors)
+        } else if let sent {
+            operation = try Self.only(texts.operations(selecting: sent.selections, sent.operation.kind, in: connectors))
+                .orThrow(RequestError(.operationNotFound, "no stored operation has these selections"))
+        } else {
+            throw RequestError(.badRequest, "the request names no operation")
+        }
+        try check(operation)
+        let coerced = try operation.coerce(variables)
+        if let refusal = operation.authorize(auth: auth, variables: coerced, nowMs: nowMs) { throw refusal }
+        return ResolvedOperation(
+            operation: operation, variables: coerced, auth: auth, wantedKind: sent?.operation.kind,
+            projectVersion: version)
+    }
+
+    /// A text of an administrator's: everything is allowed.
+    /// - Throws: `.badRequest` with what is wrong with the text, `.invalidVariable`.
+    package func resolveAdHoc(
+        _ text: String, name: String?, variables: JSONObject, auth: Auth?
+    ) throws(RequestError) -> ResolvedOperation {
+        let operation = try catalog.adHoc(text, name: name)
+        return ResolvedOperation(
+            operation: operation, variables: try operation.coerce(variables), auth: auth, wantedKind: nil,
+            projectVersion: version)
+    }
+
+    private func find(_ digest: Digest, name: String?, in connectors: [Connector]) throws(RequestError)
+        -> StoredOperation
+    {
+        let operation = try Self.only(texts.operations(digest, in: connectors))
+            .orThrow(RequestError(.operationNotFound, "no stored operation has a text with this digest"))
+        guard name == nil || name == operation.reference.operation else {
+            throw RequestError(.badRequest, "the text with this digest is not that of \"\(name ?? "")\"")
+        }
+        return operation
+    }
+
+    /// Clients run stored operations only: a text is accepted when its selections are those of a stored one. A client may
+    /// call a stored query `subscription`, and may call an operation what it likes where the selections tell which it is.
+    private func find(_ name: String, _ sent: SentText?, in connectors: [Connector]) throws(RequestError)
+        -> StoredOperation
+    {
+        if let operation = try Self.only(connectors.compactMap { $0.operations[name] }) {
+            try sent?.compare(with: operation, selections: texts.selections(of: operation))
+            return operation
+        }
+        let place = connectors.count == 1 ? "connector \"\(connectors[0].id)\" has" : "there is"
+        let unknown = RequestError(.operationNotFound, "\(place) no operation \"\(name)\"")
+        guard let sent else { throw unknown }
+        return try Self.only(texts.operations(selecting: sent.selections, sent.operation.kind, in: connectors))
+            .orThrow(unknown)
+    }
+
+    private static func only(_ operations: [StoredOperation]) throws(RequestError) -> StoredOperation? {
+        guard operations.count > 1 else { return operations.first }
+        let names = operations.map { "\($0.reference)" }.sorted().joined(separator: ", ")
+        throw RequestError(.badRequest, "several stored operations fit, name connector and operation: \(names)")
+    }
+
+    /// Whether a stored operation of any connector has a text with this digest.
+    package func knows(_ digest: Digest) -> Bool { texts.knows(digest) }
+
+    private func connectors(_ id: String?) throws(RequestError) -> [Connector] {
+        guard let id else { return catalog.connectors.values.sorted { $0.id < $1.id } }
+        guard let connector = catalog.connectors[id] else {
+            throw RequestError(.operationNotFound, "no connector \"\(id)\"")
+        }
+        return [connector]
+    }
+}
+
+extension StoredOperation? {
+    fileprivate func orThrow(_ error: RequestError) throws(RequestError) -> StoredOperation {
+        guard let self else { throw error }
+        return self
+    }
+}
+
+/// A text that came with a request.
+private struct SentText {
+    let operation: OperationDefinition
+    let selections: String
+
+    init(_ text: String, name: String?) throws(RequestError) {
+        let parsed: Document
+        do {
+            parsed = try Parser.parseDocument(Source(name: "request", text: text), limits: .request)
+        } catch {
+            throw RequestError(
+                .badRequest, "\"query\" is not GraphQL: \(error.message) (\(error.location))")
+        }
+        let wanted = name.map { name in parsed.operations.filter { $0.name?.value == name } } ?? parsed.operations
+        guard wanted.count == 1 else {
+            throw RequestError(.badRequest, "\"query\" must hold exactly one operation of the name asked for")
+        }
+        operation = wanted[0]
+        selections = parsed.selectionText(of: operation)
+    }
+
+    func compare(with stored: StoredOperation, selections: String?) throws(RequestError) {
+        let name = stored.reference.operation
+        guard StoredTexts.fits(operation.kind, stored.kind) else {
+            throw RequestError(.badRequest, "\"\(name)\" is not stored as a \(operation.kind.rawValue)")
+        }
+        guard self.selections == selections else {
+            throw RequestError(.operationNotFound, "the text of \"\(name)\" differs from the stored one")
+        }
+    }
+}

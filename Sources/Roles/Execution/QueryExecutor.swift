@@ -1,0 +1,366 @@
+package import Catalog
+package import JSON
+package import LiveModel
+package import Postgres
+import Synchronization
+
+/// Runs stored queries: one by one for requests, many variable sets in one statement for refreshes.
+package final class QueryExecutor: Sendable {
+    package struct Result: Sendable {
+        package let answer: OperationAnswer
+        /// Of the result as the database made it, ids of entities included; of what is shown where that is less.
+        package let digest: Digest
+
+        init(answer: OperationAnswer, digest: Digest) {
+            self.answer = answer
+            self.digest = digest
+        }
+
+        /// As the database made it.
+        init(body: [UInt8], digest: Digest) {
+            self.init(answer: OperationAnswer(body: body), digest: digest)
+        }
+    }
+
+    /// One live query of a batch.
+    package struct Item: Sendable {
+        package let variables: JSONObject
+        package let auth: Auth?
+        package let knownDigest: Digest?
+
+        package init(variables: JSONObject, auth: Auth?, knownDigest: Digest?) {
+            self.variables = variables
+            self.auth = auth
+            self.knownDigest = knownDigest
+        }
+
+        var withoutKnownDigest: Item { Item(variables: variables, auth: auth, knownDigest: nil) }
+    }
+
+    package enum Outcome: Sendable {
+        /// The result has the known digest.
+        case unchanged
+        case result(Result)
+        case failed(RequestError)
+    }
+
+    private let pool: PostgresPool
+    private let replicas: PostgresReplicas?
+    private let clock: ServiceClock
+    private let resolvers: (any ResolverTransport)?
+    private let embeddings: (any EmbeddingTransport)?
+    private let statements = StatementCache()
+    /// Where the next batch begins to ask custom resolvers: where one is late the rest of a batch is not asked, and that
+    /// must not be the same rest each time.
+    private let remoteStart = Atomic<Int>(0)
+
+    /// Live queries of one batch that ask custom resolvers at a time.
+    private static let remoteItemsMax = 16
+    /// Live queries of one batch that the threads of reader and connection work on.
+    private static let shortItemsMax = 8
+
+    /// - Parameters:
+    ///   - replicas: for runs of many items, which are as fresh there as on the primary; nil: none.
+    ///   - resolvers: nil where no operation has custom resolvers.
+    ///   - embeddings: nil where no operation asks for vectors of texts.
+    package init(
+        pool: PostgresPool, replicas: PostgresReplicas? = nil, clock: ServiceClock,
+        resolvers: (any ResolverTransport)? = nil, embeddings: (any EmbeddingTransport)? = nil
+    ) {
+        self.resolvers = resolvers
+        self.embeddings = embeddings
+        self.pool = pool
+        self.replicas = replicas
+        self.clock = clock
+    }
+
+    /// How often the database came back as another one, which may lack what was committed last.
+    package var databaseChanges: Int { pool.timelineChanges }
+    /// Names the database's present life; nil when it does not tell.
+    package var databaseTimeline: String? { pool.timeline }
+    /// Runs that a replica answered, and those that the primary had to although there are replicas.
+    package var replicaCounts: (answered: Int, missed: Int) {
+        let counts = replicas?.counts
+        return (counts?.answered ?? 0, counts?.missed ?? 0)
+    }
+
+    package func run(
+        _ operation: StoredOperation, variables: JSONObject, auth: Auth?
+    ) async throws(RequestError) -> Result {
+        let embeddings = try await embeddings.embeddings(for: operation, variables)
+        let nowMs = clock.nowMs()
+        let call = try operation.queryCall(variables: variables, auth: auth, nowMs: nowMs, embeddings: embeddings)
+        var result = try await run(call, of: operation)
+        if operation.hasRemoteFields { result = try await complete(result, operation, variables) }
+        guard operation.isFinished else { return result }
+        return try Self.finish(result, operation, variables, auth, nowMs)
+    }
+
+    /// With what custom resolvers give.
+    private func complete(
+        _ result: Result, _ operation: StoredOperation, _ variables: JSONObject
+    ) async throws(RequestError) -> Result {
+        let calls = operation.remoteCalls(variables: variables)
+        if calls.isEmpty { return result }
+        guard let resolvers else { throw RequestError(.internalError, "this node reaches no custom resolvers") }
+        let values: [String: [UInt8]]
+        do throws(RequestError) {
+            values = try await resolvers.results(of: calls)
+        } catch {
+            // Nothing is changed by reading: it can be asked again.
+            guard error.code == .outcomeUnknown else { throw error }
+            var unavailable = RequestError(.unavailable, error.message, path: error.path)
+            unavailable.cause = error.cause
+            throw unavailable
+        }
+        let body = StoredOperation.merge(result.answer.body, values)
+        return Result(body: body, digest: Digest(of: body))
+    }
+
+    private func complete(_ outcomes: [Outcome], _ operation: StoredOperation, _ items: [Item]) async -> [Outcome] {
+        await withTaskGroup(of: (index: Int, outcome: Outcome, lateness: RequestError?).self) { group in
+            var outcomes = outcomes
+            let first = remoteStart.add(Self.remoteItemsMax, ordering: .relaxed).oldValue % max(1, items.count)
+            let order = Array(first..<items.count) + Array(0..<first)
+            var next = 0
+            func start(_ group: inout TaskGroup<(index: Int, outcome: Outcome, lateness: RequestError?)>) {
+                let index = order[next]
+                next += 1
+                let outcome = outcomes[index]
+                let item = items[index]
+                group.addTask {
+                    guard case .result(let result) = outcome else { return (index, outcome, nil) }
+                    do throws(RequestError) {
+                        let complete = try await self.complete(result, operation, item.variables)
+                        return (index, complete.digest == item.knownDigest ? .unchanged : .result(complete), nil)
+                    } catch {
+                        return (index, .failed(error), error.code == .timeout ? error : nil)
+                    }
+                }
+            }
+            while next < min(items.count, Self.remoteItemsMax) { start(&group) }
+            while let ended = await group.next() {
+                outcomes[ended.index] = ended.outcome
+                if let lateness = ended.lateness {
+                    // A batch waits for one time-out, not for one after the other. The rest is tried again.
+                    for index in order[next...] {
+                        if case .result = outcomes[index] { outcomes[index] = .failed(lateness) }
+                    }
+                    next = items.count
+                }
+                if next < items.count { start(&group) }
+            }
+            return outcomes
+        }
+    }
+
+    /// `@check` and `@redact` of a query, ids of entities.
+    private static func finish(
+        _ result: Result, _ operation: StoredOperation, _ variables: JSONObject, _ auth: Auth?, _ nowMs: Int64
+    ) throws(RequestError) -> Result {
+        let finished = try operation.finish(result.answer.body, variables: variables, auth: auth, nowMs: nowMs)
+        return Result(
+            answer: finished.answer, digest: finished.isReduced ? finished.answer.digest : result.digest)
+    }
+
+    private static func finish(
+        _ outcome: Outcome, _ operation: StoredOperation, _ item: Item, _ nowMs: Int64
+    ) -> Outcome {
+        guard case .result(let result) = outcome else { return outcome }
+        do throws(RequestError) {
+            let shown = try finish(result, operation, item.variables, item.auth, nowMs)
+            return shown.digest == item.knownDigest ? .unchanged : .result(shown)
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    private func run(_ call: QueryCall, of operation: StoredOperation) async throws(RequestError) -> Result {
+        let rows: ResultSet
+        do {
+            rows = try await pool.query(
+                statements.entry(for: call.statement, of: operation).single, call.parameters.map { Parameter($0) })
+        } catch {
+            throw RequestError(error)
+        }
+        guard let row = rows.rows.first, let body = row[0], let digest = row.digest(1)
+        else {
+            throw RequestError(.internalError, "the statement gave no result")
+        }
+        return Result(body: body, digest: digest)
+    }
+
+    /// Runs items of one operation, those of the same shape in one statement. Outcomes are in the order of the items;
+    /// one item's failure does not touch the others.
+    package func run(_ operation: StoredOperation, items: [Item]) async -> [Outcome] {
+        let embeddings = await embeddings.embeddings(for: operation, items)
+        let nowMs = clock.nowMs()
+        var outcomes = Self.noOutcomes(of: items)
+        do {
+            let (batches, failures) = try operation.queryBatches(
+                count: items.count, nowMs: nowMs, embeddings: embeddings
+            ) { index in
+                (items[index].variables, items[index].auth)
+            }
+            for failure in failures { outcomes[failure.index] = .failed(failure.error) }
+            // An unchanged result may no longer be shown when time decides; and a resolver may give another part.
+            let isAlwaysSent = operation.hasChecksOfTime || operation.hasRemoteFields
+            let sent = isAlwaysSent ? items.map(\.withoutKnownDigest) : items
+            for batch in batches { await run(operation, batch, batch.members.indices, sent, into: &outcomes) }
+        } catch {
+            return Array(repeating: .failed(error), count: items.count)
+        }
+        if operation.hasRemoteFields {
+            // What is judged and redacted below changes the digest once more.
+            let known = operation.isFinished ? items.map(\.withoutKnownDigest) : items
+            outcomes = await complete(outcomes, operation, known)
+        }
+        return Self.finish(outcomes, operation, items, nowMs)
+    }
+
+    /// The same for hot paths. `completion` is called exactly once, usually on a connection's thread: it must be short and
+    /// must not block.
+    package func run(
+        _ operation: StoredOperation, items: [Item], completion: @escaping @Sendable ([Outcome]) -> Void
+    ) {
+        let nowMs = clock.nowMs()
+        // What takes longer is done by tasks: many results, several statements, replicas, resolvers, embeddings.
+        guard items.count <= Self.shortItemsMax, replicas == nil, !operation.hasRemoteFields, !operation.hasEmbeddings,
+            let (batches, failures) = try? operation.queryBatches(
+                count: items.count, nowMs: nowMs, item: { (items[$0].variables, items[$0].auth) }),
+            failures.isEmpty, batches.count == 1, let batch = batches.first
+        else {
+            Task { completion(await run(operation, items: items)) }
+            return
+        }
+        let all = batch.members.indices
+        let sent = operation.hasChecksOfTime ? items.map(\.withoutKnownDigest) : items
+        let statement = statements.entry(for: batch.statement, of: operation).multiplexed
+        pool.query(statement, Self.parameters(of: batch, all, sent)) { answer in
+            switch answer {
+            case .success(let rows):
+                var outcomes = Self.noOutcomes(of: items)
+                Self.read(rows, batch, all, into: &outcomes)
+                completion(Self.finish(outcomes, operation, items, nowMs))
+            case .failure(let error):
+                let failure = RequestError(error)
+                guard Self.isDueToOne(error, failure, all) else {
+                    return completion(Array(repeating: .failed(failure), count: items.count))
+                }
+                Task {
+                    var outcomes = Self.noOutcomes(of: items)
+                    await self.runHalves(of: batch, operation, all, sent, into: &outcomes)
+                    completion(Self.finish(outcomes, operation, items, nowMs))
+                }
+            }
+        }
+    }
+
+    private static func finish(
+        _ outcomes: [Outcome], _ operation: StoredOperation, _ items: [Item], _ nowMs: Int64
+    ) -> [Outcome] {
+        guard operation.isFinished else { return outcomes }
+        var outcomes = outcomes
+        for index in outcomes.indices { outcomes[index] = finish(outcomes[index], operation, items[index], nowMs) }
+        return outcomes
+    }
+
+    private static func noOutcomes(of items: [Item]) -> [Outcome] {
+        Array(repeating: .failed(RequestError(.internalError, "the statement gave no result")), count: items.count)
+    }
+
+    /// Runs a range of the batch's members and puts each outcome at its item's place.
+    private func run(
+        _ operation: StoredOperation, _ batch: QueryBatch, _ range: Range<Int>, _ items: [Item],
+        into outcomes: inout [Outcome]
+    ) async {
+        let parameters = Self.parameters(of: batch, range, items)
+        do {
+            let statement = statements.entry(for: batch.statement, of: operation).multiplexed
+            let onReplica = await replicas?.query(statement, parameters)
+            let rows = if let onReplica { onReplica } else { try await pool.query(statement, parameters) }
+            Self.read(rows, batch, range, into: &outcomes)
+        } catch {
+            let failure = RequestError(error)
+            guard Self.isDueToOne(error, failure, range) else {
+                for member in batch.members[range] { outcomes[member] = .failed(failure) }
+                return
+            }
+            await runHalves(of: batch, operation, range, items, into: &outcomes)
+        }
+    }
+
+    /// Halving finds the one that fails without running each alone.
+    private func runHalves(
+        of batch: QueryBatch, _ operation: StoredOperation, _ range: Range<Int>, _ items: [Item],
+        into outcomes: inout [Outcome]
+    ) async {
+        let middle = range.lowerBound + range.count / 2
+        await run(operation, batch, range.lowerBound..<middle, items, into: &outcomes)
+        await run(operation, batch, middle..<range.upperBound, items, into: &outcomes)
+    }
+
+    /// Whether one set of variables may have broken the statement for all.
+    private static func isDueToOne(_ error: PostgresError, _ failure: RequestError, _ range: Range<Int>) -> Bool {
+        guard case .server = error.code else { return false }
+        return !failure.code.isRetryable && range.count > 1
+    }
+
+    private static func read(
+        _ rows: ResultSet, _ batch: QueryBatch, _ range: Range<Int>, into outcomes: inout [Outcome]
+    ) {
+        for row in rows.rows {
+            guard let ordinal = row.ordinal(0), range.contains(range.lowerBound + ordinal - 1) else { continue }
+            let index = batch.members[range.lowerBound + ordinal - 1]
+            if let body = row[2] {
+                guard let digest = row.digest(1) else { continue }
+                outcomes[index] = .result(Result(body: body, digest: digest))
+            } else {
+                outcomes[index] = .unchanged
+            }
+        }
+    }
+
+    private static func parameters(of batch: QueryBatch, _ range: Range<Int>, _ items: [Item]) -> [Parameter] {
+        batch.columns.map { .text(PostgresArray.literal($0[range])) } + [
+            .text(digests(of: batch.members[range], items))
+        ]
+    }
+
+    /// The text of an array of the known digests, NULL where there is none.
+    private static func digests(of members: ArraySlice<Int>, _ items: [Item]) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(members.count * 65 + 2)
+        bytes.append(UInt8(ascii: "{"))
+        for member in members {
+            if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+            if let digest = items[member].knownDigest {
+                digest.appendHex(to: &bytes)
+            } else {
+                bytes.append(contentsOf: "NULL".utf8)
+            }
+        }
+        bytes.append(UInt8(ascii: "}"))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension Row {
+    /// A number of at most nine digits; nil for anything else.
+    fileprivate func ordinal(_ column: Int) -> Int? {
+        withBytes(column) { bytes in
+            guard let bytes, (1...9).contains(bytes.count) else { return nil }
+            var number = 0
+            for byte in bytes {
+                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+                number = number * 10 + Int(byte - UInt8(ascii: "0"))
+            }
+            return number
+        }
+    }
+
+    /// A column with 64 hexadecimal digits; nil for anything else.
+    fileprivate func digest(_ column: Int) -> Digest? {
+        withBytes(column) { bytes in bytes.flatMap { Digest(hexBytes: $0) } }
+    }
+}

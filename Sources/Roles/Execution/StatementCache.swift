@@ -1,0 +1,57 @@
+import Catalog
+import LiveModel
+import Postgres
+import Synchronization
+
+/// The prepared-statement values of catalog statements, so that each text is hashed once.
+///
+/// Keyed by identity; the catalog's own caches bound how many shapes live, and this one starts over at `entriesMax`.
+final class StatementCache: Sendable {
+    struct Entry: Sendable {
+        /// Keeps the identity from being reused.
+        let owner: QueryStatement
+        let single: Statement
+        let multiplexed: Statement
+    }
+
+    private struct Write: Sendable {
+        /// As above.
+        let owner: MutationStatement
+        let statement: Statement
+    }
+
+    /// Of either kind.
+    static let entriesMax = 16_384
+    private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
+    private let writes = Mutex<[ObjectIdentifier: Write]>([:])
+
+    func entry(for statement: QueryStatement, of operation: StoredOperation) -> Entry {
+        func made() -> Entry {
+            Entry(owner: statement, single: Statement(statement.single), multiplexed: Statement(statement.multiplexed))
+        }
+        if operation.isAdHoc { return made() }
+        return entries.withLock { entries in
+            if let entry = entries[ObjectIdentifier(statement)] { return entry }
+            if entries.count >= Self.entriesMax { entries = [:] }
+            let entry = made()
+            entries[ObjectIdentifier(statement)] = entry
+            return entry
+        }
+    }
+
+    func statement(for text: MutationStatement, of operation: StoredOperation) -> Statement {
+        if text.isUnique || operation.isAdHoc { return Statement(text.sql) }
+        return writes.withLock { writes in
+            if let write = writes[ObjectIdentifier(text)] { return write.statement }
+            if writes.count >= Self.entriesMax { writes = [:] }
+            let statement = Statement(text.sql)
+            writes[ObjectIdentifier(text)] = Write(owner: text, statement: statement)
+            return statement
+        }
+    }
+}
+
+extension StoredOperation {
+    /// A text of an administrator's, compiled for one request.
+    fileprivate var isAdHoc: Bool { reference.connector == Catalog.adHocConnector }
+}

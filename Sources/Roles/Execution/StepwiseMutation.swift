@@ -1,0 +1,175 @@
+import Catalog
+import JSON
+import LiveModel
+import Postgres
+
+/// Runs a mutation field by field in one transaction: values may read what earlier fields gave, and a failed `@check` ends
+/// it. Source: SQL Connect language §5.1.
+///
+/// Without `@transaction` a field that fails is undone alone and the others stay; after a failed check the later ones do
+/// not run. With it the first failure undoes everything.
+///
+/// What a custom resolver did nobody can undo. Its fields at the beginning run before the transaction, so that a slow
+/// resolver holds no connection; later ones run inside, at their place. One that may have acted counts as one that has:
+/// the event goes out, and what then fails is told as OUTCOME_UNKNOWN, so that nobody takes a repetition for safe.
+struct StepwiseMutation {
+    let pool: PostgresPool
+    let run: MutationRun
+    let resolvers: (any ResolverTransport)?
+
+    func execute(
+        _ shards: [ShardID], _ makeEvent: @escaping @Sendable ([EntityKey]) -> MutationEvent
+    ) async throws(RequestError) -> MutationExecutor.Outcome {
+        let run = run
+        var before = State(run: run)
+        var first = 0
+        while first < run.responseKeys.count, let call = run.remoteCall(first) {
+            await perform(call, first, &before)
+            first += 1
+        }
+        do {
+            let (begun, first) = (before, first)
+            return try await pool.withSession { session in
+                try await session.begin()
+                var state = begun
+                for index in run.responseKeys.indices.dropFirst(first) {
+                    if let call = run.remoteCall(index) {
+                        await perform(call, index, &state)
+                    } else {
+                        try await Self.perform(index, session, &state)
+                    }
+                    if let failure = state.rollback {
+                        try await session.rollback()
+                        return MutationExecutor.rolledBack(
+                            run.responseKeys, failedStep: index, failure, isRedacted: run.isRedacted)
+                    }
+                }
+                do throws(RequestError) {
+                    try state.run.finish()
+                } catch {
+                    try await session.rollback()
+                    return MutationExecutor.Outcome(
+                        body: Array("null".utf8), errors: [error], event: nil, isCommitted: false)
+                }
+                var row: OutboxRow?
+                if !shards.isEmpty, state.isKept {
+                    let outboxRow = OutboxRow(makeEvent(state.keys), shards: shards)
+                    _ = try await session.execute(outboxRow.insertion.statement, outboxRow.insertion.parameters)
+                    row = outboxRow
+                }
+                try await session.commit()
+                return MutationExecutor.Outcome(
+                    body: MutationExecutor.object(state.fields), errors: state.errors, event: row,
+                    isCommitted: state.isKept)
+            }
+        } catch {
+            let failure: RequestError =
+                switch error {
+                case let error as PostgresError: RequestError(error)
+                case let error as RequestError: error
+                default: RequestError(.internalError, "the mutation failed")
+                }
+            throw before.succeededCount > 0 ? Self.unknown(failure) : failure
+        }
+    }
+
+    private static func unknown(_ failure: RequestError) -> RequestError {
+        var unknown = RequestError(
+            .outcomeUnknown, "a custom resolver may have acted, and then: \(failure.message)", path: failure.path)
+        unknown.cause = failure.cause
+        return unknown
+    }
+
+    private func perform(_ call: RemoteCall, _ index: Int, _ state: inout State) async {
+        let key = state.run.responseKeys[index]
+        if state.isAborted {
+            return state.fail(key, RequestError(.permissionDenied, "(aborted)"))
+        }
+        let value: [UInt8]
+        do throws(RequestError) {
+            guard let resolvers else { throw RequestError(.internalError, "this node reaches no custom resolvers") }
+            value = try await resolvers.call(call)
+        } catch {
+            switch error.code {
+            case .unavailable, .limitExceeded, .internalError:
+                // Never sent.
+                return state.fail(key, error)
+            case .timeout, .outcomeUnknown:
+                state.succeededCount += 1
+                return state.fail(key, Self.unknown(error))
+            default:
+                // It answered, and says itself what became of it.
+                state.succeededCount += 1
+                return state.fail(key, error)
+            }
+        }
+        // It has acted, whatever is said of its answer.
+        state.succeededCount += 1
+        do throws(RequestError) {
+            if case .value(let json) = try state.run.accept(index, value) { state.fields.append((key, json)) }
+        } catch {
+            state.isAborted = true
+            state.fail(key, error)
+        }
+    }
+
+    private struct State {
+        var run: MutationRun
+        var fields: [(String, [UInt8]?)] = []
+        var errors: [RequestError] = []
+        var keys: [EntityKey] = []
+        /// A check failed; what follows does not run.
+        var isAborted = false
+        /// The failure that undoes a `@transaction`.
+        var rollback: RequestError?
+        var succeededCount = 0
+
+        init(run: MutationRun) { self.run = run }
+
+        var isKept: Bool { succeededCount > 0 || run.responseKeys.isEmpty }
+
+        mutating func fail(_ key: String, _ error: RequestError) {
+            if run.isTransaction {
+                rollback = error
+                return
+            }
+            var error = error
+            if error.path.isEmpty { error.path = [.key(key)] }
+            errors.append(error)
+            if !run.isRedacted(key) { fields.append((key, nil)) }
+        }
+    }
+
+    private static func perform(_ index: Int, _ session: PostgresSession, _ state: inout State) async throws {
+        let key = state.run.responseKeys[index]
+        if state.isAborted {
+            state.fail(key, RequestError(.permissionDenied, "(aborted)"))
+            return
+        }
+        let step: MutationStep
+        do throws(RequestError) {
+            step = try state.run.step(index)
+        } catch {
+            state.fail(key, error)
+            return
+        }
+        try await session.savepoint("field")
+        do {
+            let result = try await session.execute(Statement(step.sql), step.parameters.map { Parameter($0) })
+            let shown = try state.run.accept(index, MutationExecutor.value(of: step, result))
+            try await session.release("field")
+            if case .value(let json) = shown { state.fields.append((key, json)) }
+            state.keys += MutationExecutor.keysWritten(by: step, result)
+            state.succeededCount += 1
+        } catch let error as PostgresError {
+            guard case .server = error.code else { throw error }
+            try await session.rollback(to: "field")
+            state.fail(key, RequestError(error))
+        } catch let error as RequestError {
+            // A check: what the field did is undone, and nothing after it runs.
+            try await session.rollback(to: "field")
+            state.isAborted = true
+            state.fail(key, error)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import Catalog
+import Execution
+import LiveModel
+import Logging
+import Refresh
+import Sharding
+
+/// Runs of due live queries.
+extension FanoutWorker {
+    func run(_ batch: RunBatch) {
+        let start = ContinuousClock.now
+        guard let operation = catalogs.set.operation(batch.operation, version: batch.version) else {
+            let error = RequestError(.unavailable, "the operation is not known here in this version")
+            let outcomes = Array(repeating: QueryExecutor.Outcome.failed(error), count: batch.items.count)
+            Task { self.ended(batch, outcomes, start) }
+            return
+        }
+        let items = batch.items.map { item in
+            QueryExecutor.Item(
+                variables: item.query.variables, auth: item.query.projectedAuth, knownDigest: item.knownDigest)
+        }
+        queries.run(operation, items: items) { outcomes in
+            Task.immediate { await self.ended(batch, outcomes, start) }
+        }
+    }
+
+    private func ended(_ batch: RunBatch, _ answers: [QueryExecutor.Outcome], _ start: ContinuousClock.Instant) {
+        let outcomes = answers.map { outcome -> RunOutcome in
+            switch outcome {
+            case .unchanged: .unchanged
+            case .result(let result) where result.answer.byteCount > settings.resultBytesMax:
+                .failed(RequestError(.payloadTooLarge, "the result is larger than \(settings.resultBytesMax) bytes"))
+            case .result(let result): .result(digest: result.digest, result.answer)
+            case .failed(let error): .failed(error)
+            }
+        }
+        for item in batch.items where !item.traceID.isEmpty {
+            logger.debug("live query run", metadata: ["trace": "\(item.traceID)", "operation": "\(batch.operation)"])
+        }
+        metrics.ran(outcomes, took: ContinuousClock.now - start)
+        let nowMs = clock.nowMs()
+        for case .stop(let shard, let epoch) in leases.expired(nowMs: nowMs) { lost(shard, epoch) }
+        perform(machine.runFinished(batch, outcomes, nowMs: nowMs))
+    }
+}

@@ -1,0 +1,393 @@
+import Catalog
+import Execution
+import GraphQLLanguage
+import HTTPServer
+import LiveModel
+package import NIOCore
+package import Sessions
+
+/// One connection of whatever protocol, a WebSocket or a stream of gRPC: performs what the protocol's machine asks for.
+/// Lives on the connection's event loop.
+package final class ClientSession: WebSocketHandler, LiveSession {
+    /// A class: it is looked up for each delivery, and a copy would count references to all that it holds.
+    final class Live {
+        let handle: LoopHub.Handle
+        /// Kept where the authorization can change with time alone, or the session's token can change.
+        var resolved: ResolvedOperation?
+        /// Whether the authorization can change with time alone.
+        let isRechecked: Bool
+        var delta: DeltaState
+        /// Whose limit it counts for.
+        let parties: [QuotaSubject]
+
+        init(
+            handle: LoopHub.Handle, resolved: ResolvedOperation?, isRechecked: Bool, delta: DeltaState,
+            parties: [QuotaSubject]
+        ) {
+            self.handle = handle
+            self.resolved = resolved
+            self.isRechecked = isRechecked
+            self.delta = delta
+            self.parties = parties
+        }
+    }
+
+    let connection: any SessionConnection
+    let services: any SessionRequestExecutor
+    let hub: LoopHub
+    var machine: any SessionMachine
+    private let format: ResultFormat
+    private let takesNewTokens: Bool
+    private let wantsTicks: Bool
+    private var outbox: DeliveryOutbox<SharedResult>
+    var live: [String: Live] = [:]
+    /// The subscription that is being started: what is delivered meanwhile waits until its start was reported.
+    private var starting: (id: String, early: SessionDelivery?)?
+    /// One-shot operations under way. The number tells a reused id from its former use.
+    private var tasks: [String: (number: UInt64, task: Task<Void, Never>)] = [:]
+    private var startedCount: UInt64 = 0
+    /// One-shot operations that have not run to their end, also those that the client has given up: no more than the
+    /// session may have at a time.
+    private var runningCount = 0
+    private let operationsMax: Int
+    /// When a client that asked for a run is told that it takes too long. Bound: the live operations.
+    private var reruns: [String: (timer: Scheduled<Void>, isWantedAgain: Bool)] = [:]
+    private let rerunTimeoutMs: Int64
+    var identity = Identity.signedOut
+    var initTimeout: Scheduled<Void>?
+    /// Nil where addresses are not known or not counted.
+    private let address: QuotaSubject?
+    private let idleTimeoutMs: Int64
+    private var idle: Scheduled<Void>?
+    /// Of the client's last message, or of the last operation's end, whichever came later.
+    private var lastUse = NIODeadline.now()
+    private var keepAlive: RepeatedTask?
+    var expiry: Scheduled<Void>?
+    private(set) var isClosed = false
+    private var inputHasEnded = false
+    private let onClosed: () -> Void
+
+    package init(
+        connection: any SessionConnection, machine: any SessionMachine, services: any SessionRequestExecutor,
+        hub: LoopHub,
+        limits: SessionLimits, address: QuotaSubject? = nil, onClosed: @escaping () -> Void
+    ) {
+        self.address = address
+        self.idleTimeoutMs = limits.idleTimeoutMs
+        self.operationsMax = limits.operationsMax
+        self.connection = connection
+        self.services = services
+        self.hub = hub
+        self.machine = machine
+        self.format = type(of: machine).format
+        self.takesNewTokens = type(of: machine).takesNewTokens
+        self.wantsTicks = type(of: machine).wantsTicks
+        self.rerunTimeoutMs = limits.rerunTimeoutMs
+        self.outbox = DeliveryOutbox(bytesMax: limits.bytesMax)
+        self.onClosed = onClosed
+        let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
+        initTimeout = connection.eventLoop.scheduleTask(in: .milliseconds(limits.initTimeoutMs)) {
+            let session = bound.value
+            session.initTimeout = nil
+            session.perform(session.machine.initTimedOut())
+        }
+        if type(of: machine).sendsKeepAlives {
+            let interval = TimeAmount.milliseconds(limits.keepAliveMs)
+            keepAlive = connection.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
+                let session = bound.value
+                // A client that does not read gets no more to read.
+                if session.connection.pendingBytes == 0 { session.perform(session.machine.keepAliveDue()) }
+            }
+        }
+        if idleTimeoutMs > 0 { armIdle(afterMs: idleTimeoutMs) }
+        perform(self.machine.opened())
+    }
+
+    /// One timer for the whole session: it looks at the time when it ends.
+    private func armIdle(afterMs: Int64) {
+        let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
+        idle = connection.eventLoop.scheduleTask(in: .milliseconds(afterMs)) {
+            let session = bound.value
+            let unused = NIODeadline.now() - session.lastUse
+            let leftMs = session.idleTimeoutMs - unused.nanoseconds / 1_000_000
+            if session.machine.operationCount > 0 {
+                session.armIdle(afterMs: session.idleTimeoutMs)
+            } else if leftMs > 0 {
+                session.armIdle(afterMs: leftMs)
+            } else {
+                session.idle = nil
+                session.perform(session.machine.close(1001, "Idle"))
+            }
+        }
+    }
+
+    /// Who shares limits with this session.
+    var parties: [QuotaSubject] { (address.map { [$0] } ?? []) + identity.parties }
+
+    // MARK: WebSocketHandler
+
+    package func received(text: ByteBuffer) {
+        lastUse = .now()
+        perform(machine.received(text: Array(text.readableBytesView)))
+    }
+
+    package func received(binary: ByteBuffer) {
+        lastUse = .now()
+        perform(machine.received(binary: Array(binary.readableBytesView)))
+    }
+
+    package func closed(code: UInt16?) {
+        guard !isClosed else { return }
+        isClosed = true
+        initTimeout?.cancel()
+        keepAlive?.cancel()
+        expiry?.cancel()
+        idle?.cancel()
+        idle = nil
+        initTimeout = nil
+        keepAlive = nil
+        expiry = nil
+        for entry in live.values {
+            hub.unsubscribe(entry.handle)
+            services.parties.give(.subscription, for: entry.parties)
+        }
+        live = [:]
+        services.parties.give(.session, for: identity.parties)
+        for rerun in reruns.values { rerun.timer.cancel() }
+        reruns = [:]
+        for entry in tasks.values { entry.task.cancel() }
+        tasks = [:]
+        onClosed()
+    }
+
+    package func writabilityChanged(pendingBytes: Int) {
+        guard pendingBytes == 0 else { return }
+        connection.gathered {
+            while connection.pendingBytes == 0, let (id, shared) = outbox.next() { write(shared, id) }
+        }
+    }
+
+    /// As a patch where the client asked for that and the whole result is no shorter.
+    private func write(_ shared: SharedResult, _ id: String) {
+        if format.hasDeltas, let entry = live[id], case .on(let held) = entry.delta {
+            entry.delta = .on(held: shared.result.digest)
+            defer { hub.deltas.remember(shared.result.digest, shared.result.answer) }
+            if let held, let prefix = format.deltaPrefix(id: id), let rest = shared.delta(from: held, &hub.deltas) {
+                return connection.send(prefix: prefix, shared: rest)
+            }
+        }
+        connection.send(shared, id: id, as: format)
+    }
+
+    /// The client sends nothing more: the connection ends with its last operation.
+    package func inputEnded() {
+        inputHasEnded = true
+        endIfDone()
+    }
+
+    private func endIfDone() {
+        guard inputHasEnded, !isClosed, machine.operationCount == 0 else { return }
+        // Once: the connection may be a while in closing, and this comes after every action.
+        inputHasEnded = false
+        perform(machine.close(1000, ""))
+    }
+
+    package var subscriptionCount: Int { live.count }
+    package var protocolName: String { type(of: machine).protocolName }
+
+    /// The node drains: the client is to come back elsewhere.
+    package func goAway() {
+        perform(machine.close(1001, "Going away"))
+    }
+
+    // MARK: LiveSession
+
+    package func deliver(_ delivery: SessionDelivery, id: String) {
+        guard let entry = live[id] else {
+            if starting?.id == id { starting?.early = delivery }
+            return
+        }
+        if entry.isRechecked, let resolved = entry.resolved, let refusal = refusal(of: resolved) {
+            stop(id)
+            perform(machine.failed(id: id, [refusal]))
+            return
+        }
+        defer { rerunAnswered(id) }
+        switch delivery {
+        case .result(let shared):
+            switch outbox.offer(
+                shared, id: id, bytes: shared.byteCount, unwrittenBytes: connection.pendingBytes)
+            {
+            case .write: write(shared, id)
+            case .hold: break
+            case .close: perform(machine.close(1013, "The client reads too slowly, try again later"))
+            }
+        case .failed(let error):
+            outbox.discard(id: id)
+            // The client's screen may show the error: it gets the next result whole.
+            if case .on = entry.delta { entry.delta = .on(held: nil) }
+            perform(machine.refreshFailed(id: id, [error]))
+        }
+    }
+
+    func refusal(of resolved: ResolvedOperation) -> RequestError? {
+        resolved.operation.authorize(
+            auth: resolved.auth, variables: resolved.variables, nowMs: services.clock.nowMs())
+    }
+
+    // MARK: Actions
+
+    func perform(_ actions: [SessionAction]) {
+        for action in actions {
+            switch action {
+            case .send(let bytes): connection.send(message: ByteBuffer(bytes: bytes))
+            case .close(let code, let reason): connection.close(code: code, reason: reason)
+            case .authenticate(let credentials): authenticate(credentials)
+            case .start(let id, let request, let mode): start(id, request, mode)
+            case .stop(let id): stop(id)
+            case .rerun(let id): rerun(id)
+            case .end(let error): connection.end(error)
+            }
+        }
+        if inputHasEnded { endIfDone() }
+    }
+
+    private func start(_ id: String, _ request: OperationRequest, _ mode: StartMode) {
+        do throws(RequestError) {
+            if let refusal = identityRefusal { throw refusal }
+            let resolved = try services.resolve(request, auth: identity.auth) { operation throws(RequestError) in
+                guard case .follow = mode, operation.kind == .mutation else { return }
+                throw RequestError(.badRequest, "\"\(operation.reference.operation)\" is a mutation")
+            }
+            if Self.isFollowed(resolved, mode) {
+                let known = request.resume?.known(of: resolved.liveQuery.key)
+                try follow(
+                    id, resolved, known: known,
+                    delta: DeltaState(request.wantsDelta && format.hasDeltas, held: known?.digest))
+            } else {
+                guard runningCount < operationsMax else { throw .operationsMaximum(operationsMax) }
+                let parties = self.parties
+                try services.parties.takeRequest(for: parties)
+                perform(machine.started(id: id))
+                runOnce(id, resolved, for: parties)
+            }
+        } catch {
+            perform(machine.failed(id: id, [error]))
+        }
+    }
+
+    private static func isFollowed(_ resolved: ResolvedOperation, _ mode: StartMode) -> Bool {
+        switch (mode, resolved.operation.kind) {
+        case (.byText, .query): return resolved.wantedKind != .query
+        case (.follow, _): return true
+        case (.byText, .mutation), (.once, _): return false
+        }
+    }
+
+    func follow(
+        _ id: String, _ resolved: ResolvedOperation, known: KnownResult?, delta: DeltaState, isNew: Bool = true
+    ) throws(RequestError) {
+        starting = (id, nil)
+        defer { starting = nil }
+        let parties = self.parties
+        try services.parties.take(.subscription, for: parties)
+        let handle: LoopHub.Handle
+        do throws(RequestError) {
+            handle = try hub.subscribe(
+                self, id: id, query: resolved.liveQuery, known: known,
+                wantsTicks: wantsTicks && resolved.operation.refresh.everyMs != nil)
+        } catch {
+            services.parties.give(.subscription, for: parties)
+            throw error
+        }
+        let isRechecked = resolved.operation.auth.readsRequestTime
+        live[id] = Live(
+            handle: handle, resolved: isRechecked || takesNewTokens ? resolved : nil, isRechecked: isRechecked,
+            delta: delta, parties: parties)
+        if isNew { perform(machine.started(id: id)) }
+        if let early = starting?.early { deliver(early, id: id) }
+    }
+
+    /// - Parameter parties: for whom the request was counted: until it has run, also when nobody waits for its answer.
+    private func runOnce(_ id: String, _ resolved: ResolvedOperation, for parties: [QuotaSubject]) {
+        let services = self.services
+        let traceID = services.makeTraceID()
+        startedCount += 1
+        runningCount += 1
+        let number = startedCount
+        let task = onLoop(
+            { () async throws(RequestError) in
+                defer { services.parties.giveRequest(for: parties) }
+                return try await services.answer(resolved, traceID: traceID)
+            },
+            then: { session, outcome in
+                session.runningCount -= 1
+                guard session.tasks[id]?.number == number else { return }
+                session.tasks[id] = nil
+                switch outcome {
+                case .success(let answer): session.perform(session.machine.finished(id: id, answer: answer))
+                case .failure(let error): session.perform(session.machine.failed(id: id, [error]))
+                }
+            })
+        tasks[id] = (number, task)
+    }
+
+    /// The answer is the subscription's next result; a client must not wait for it for ever. One at a time: what is
+    /// asked for meanwhile is one more afterwards.
+    private func rerun(_ id: String) {
+        guard let entry = live[id] else { return }
+        guard reruns[id] == nil else {
+            reruns[id]?.isWantedAgain = true
+            return
+        }
+        guard hub.rerun(entry.handle) else { return }
+        let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
+        let timer = connection.eventLoop.scheduleTask(in: .milliseconds(rerunTimeoutMs)) {
+            let session = bound.value
+            session.reruns[id] = nil
+            let error = RequestError(.unavailable, "the query could not be run again in time")
+            session.perform(session.machine.refreshFailed(id: id, [error]))
+        }
+        reruns[id] = (timer, false)
+    }
+
+    private func rerunAnswered(_ id: String) {
+        guard !reruns.isEmpty, let answered = reruns.removeValue(forKey: id) else { return }
+        answered.timer.cancel()
+        if answered.isWantedAgain { rerun(id) }
+    }
+
+    func stop(_ id: String) {
+        outbox.discard(id: id)
+        reruns.removeValue(forKey: id)?.timer.cancel()
+        if let entry = live.removeValue(forKey: id) {
+            hub.unsubscribe(entry.handle)
+            services.parties.give(.subscription, for: entry.parties)
+            lastUse = .now()
+        }
+        // A mutation that runs is not undone; only its answer is dropped.
+        tasks[id] = nil
+    }
+
+    /// Runs `work` in a task and hands its outcome to `then` on it, unless the connection is gone by then.
+    @discardableResult
+    func onLoop<Success: Sendable>(
+        _ work: @escaping @Sendable () async throws(RequestError) -> Success,
+        then: @escaping (ClientSession, Result<Success, RequestError>) -> Void
+    ) -> Task<Void, Never> {
+        let eventLoop = connection.eventLoop
+        let bound = NIOLoopBound((self, then), eventLoop: eventLoop)
+        return Task(executorPreference: connection.taskExecutor) {
+            let outcome: Result<Success, RequestError>
+            do throws(RequestError) {
+                outcome = .success(try await work())
+            } catch {
+                outcome = .failure(error)
+            }
+            eventLoop.execute {
+                let (session, then) = bound.value
+                if !session.isClosed { then(session, outcome) }
+            }
+        }
+    }
+}

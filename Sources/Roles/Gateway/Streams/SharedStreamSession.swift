@@ -1,0 +1,281 @@
+import Catalog
+package import Execution
+package import HTTPServer
+package import LiveModel
+package import NIOCore
+package import NIOHTTP1
+package import Sessions
+
+/// The shell of graphql-sse's single connection mode. It lives on the event loop of the request that reserved it; the
+/// stream and the requests that start operations may be of other loops and come over by `onLoop`.
+///
+/// `@unchecked Sendable`: everything mutable is touched on `eventLoop` only.
+package final class SharedStreamSession: LiveSession, @unchecked Sendable {
+    private struct Live {
+        let handle: LoopHub.Handle
+        /// Kept where the authorization can change with time alone.
+        let rechecked: ResolvedOperation?
+        let expiry: Scheduled<Void>?
+        /// Every operation comes with a request of its own.
+        let identity: Identity
+        let parties: [QuotaSubject]
+    }
+
+    package let eventLoop: any EventLoop
+    private let hub: LoopHub
+    /// By the project's version that was current when it began.
+    package let services: any SessionRequestExecutor
+    private let limits: SessionLimits
+    private var machine: SharedStreamMachine
+    private var exchange: HTTPExchange?
+    private var outbox: DeliveryOutbox<SharedResult>
+    private var live: [String: Live] = [:]
+    /// The subscription that is being started, and what was delivered meanwhile.
+    private var starting: (id: String, early: SessionDelivery?)?
+    /// One-shot operations under way. The number tells a reused id from its former use.
+    private var tasks: [String: (number: UInt64, task: Task<Void, Never>)] = [:]
+    private var startedCount: UInt64 = 0
+    /// As in `ClientSession`.
+    private var runningCount = 0
+    private var openTimeout: Scheduled<Void>?
+    private var keepAlive: RepeatedTask?
+    private var isOver = false
+    private let address: QuotaSubject?
+    private let onClosed: () -> Void
+
+    /// On the hub's event loop.
+    package init(
+        services: any SessionRequestExecutor, hub: LoopHub, limits: SessionLimits, address: QuotaSubject?,
+        onClosed: @escaping () -> Void
+    ) {
+        self.address = address
+        self.eventLoop = hub.eventLoop
+        self.hub = hub
+        self.services = services
+        self.limits = limits
+        self.machine = SharedStreamMachine(operationsMax: limits.operationsMax, bytesMax: limits.bytesMax)
+        self.outbox = DeliveryOutbox(bytesMax: limits.bytesMax)
+        self.onClosed = onClosed
+        openTimeout = hub.eventLoop.scheduleTask(in: .milliseconds(limits.initTimeoutMs)) { self.close() }
+    }
+
+    private func onLoop(_ body: @escaping @Sendable () -> Void) {
+        if eventLoop.inEventLoop { body() } else { eventLoop.execute(body) }
+    }
+
+    // MARK: Requests; from any thread
+
+    /// The request that becomes the stream.
+    /// - Parameter refuse: called where it cannot: true when the stream is open already, false when it is gone.
+    package func open(_ exchange: HTTPExchange, headers: HTTPHeaders, refuse: @escaping @Sendable (Bool) -> Void) {
+        onLoop { self.openNow(exchange, headers, refuse) }
+    }
+
+    /// Returns when the request is done with: what is run once has run by then, whether anybody waits for it or not.
+    /// - Parameter answer: called once, on the loop.
+    package func start(
+        _ id: String, _ resolved: ResolvedOperation, follow: Bool, identity: Identity, known: KnownResult?,
+        answer: @escaping @Sendable (SharedStreamMachine.Start) -> Void
+    ) async {
+        let task = await withCheckedContinuation { continuation in
+            onLoop { continuation.resume(returning: self.startNow(id, resolved, follow, identity, known, answer)) }
+        }
+        await task?.value
+    }
+
+    package func stop(_ id: String) {
+        onLoop { if self.machine.stop(id: id) { self.drop(id) } }
+    }
+
+    /// The node drains: the stream breaks off, and the client connects anew.
+    package func goAway() {
+        exchange?.end()
+        close()
+    }
+
+    package var protocolName: String { "graphql-sse single" }
+    package var subscriptionCount: Int { live.count }
+
+    // MARK: On the loop
+
+    private func openNow(
+        _ exchange: HTTPExchange, _ headers: HTTPHeaders, _ refuse: @Sendable (Bool) -> Void
+    ) {
+        switch machine.open() {
+        case .conflict: refuse(true)
+        case .gone: refuse(false)
+        case .opened(let held):
+            openTimeout?.cancel()
+            openTimeout = nil
+            self.exchange = exchange
+            exchange.startStream(.ok, headers: ResultStream.headers(headers, .graphQLSSE))
+            exchange.write(ByteBuffer(bytes: StreamFormat.graphQLSSE.opening))
+            for text in held { exchange.write(ByteBuffer(bytes: text)) }
+            let interval = TimeAmount.milliseconds(limits.keepAliveMs)
+            keepAlive = eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
+                if exchange.pendingBytes == 0 { exchange.write(ByteBuffer(bytes: StreamFormat.graphQLSSE.keepAlive)) }
+            }
+            exchange.onDrained { self.onLoop { self.drained() } }
+            exchange.onClose { self.onLoop { self.close() } }
+            drained()
+        }
+    }
+
+    /// - Returns: what runs once.
+    private func startNow(
+        _ id: String, _ resolved: ResolvedOperation, _ follow: Bool, _ identity: Identity, _ known: KnownResult?,
+        _ answer: (SharedStreamMachine.Start) -> Void
+    ) -> Task<Void, Never>? {
+        // It may have been revoked since it was judged.
+        let start = services.refusal(of: identity).map { .refused($0) } ?? machine.start(id: id)
+        guard start == .started else {
+            answer(start)
+            return nil
+        }
+        if follow {
+            self.follow(id, resolved, identity, known, answer)
+            return nil
+        }
+        guard runningCount < limits.operationsMax else {
+            _ = machine.stop(id: id)
+            answer(.refused(.operationsMaximum(limits.operationsMax)))
+            return nil
+        }
+        answer(.started)
+        return runOnce(id, resolved)
+    }
+
+    private func follow(
+        _ id: String, _ resolved: ResolvedOperation, _ identity: Identity, _ known: KnownResult?,
+        _ answer: (SharedStreamMachine.Start) -> Void
+    ) {
+        starting = (id, nil)
+        defer { starting = nil }
+        do throws(RequestError) {
+            let parties = (address.map { [$0] } ?? []) + identity.parties
+            try services.parties.take(.subscription, for: parties)
+            let handle: LoopHub.Handle
+            do throws(RequestError) {
+                handle = try hub.subscribe(self, id: id, query: resolved.liveQuery, known: known)
+            } catch {
+                services.parties.give(.subscription, for: parties)
+                throw error
+            }
+            let expiry = identity.expiresAtMs.map { expiresAtMs in
+                eventLoop.scheduleTask(in: .milliseconds(max(0, expiresAtMs - services.clock.nowMs()))) {
+                    self.fail(id, .tokenExpired)
+                }
+            }
+            live[id] = Live(
+                handle: handle, rechecked: resolved.operation.auth.readsRequestTime ? resolved : nil, expiry: expiry,
+                identity: identity, parties: parties)
+            answer(.started)
+            if let early = starting?.early { deliver(early, id: id) }
+        } catch {
+            _ = machine.stop(id: id)
+            answer(.refused(error))
+        }
+    }
+
+    private func runOnce(_ id: String, _ resolved: ResolvedOperation) -> Task<Void, Never> {
+        let services = self.services
+        startedCount += 1
+        runningCount += 1
+        let number = startedCount
+        let task = Task {
+            let outcome: Result<[UInt8], RequestError>
+            do throws(RequestError) {
+                outcome = .success(try await services.answer(resolved, traceID: services.makeTraceID()).envelope)
+            } catch {
+                outcome = .failure(error)
+            }
+            self.eventLoop.execute {
+                self.runningCount -= 1
+                guard self.tasks[id]?.number == number else { return }
+                self.tasks[id] = nil
+                switch outcome {
+                case .success(let envelope): self.write(self.machine.finished(id: id, envelope: envelope))
+                case .failure(let error): self.write(self.machine.failed(id: id, [error]))
+                }
+            }
+        }
+        tasks[id] = (number, task)
+        return task
+    }
+
+    package func deliver(_ delivery: SessionDelivery, id: String) {
+        guard let entry = live[id] else {
+            if starting?.id == id { starting?.early = delivery }
+            return
+        }
+        if let resolved = entry.rechecked,
+            let refusal = resolved.operation.authorize(
+                auth: resolved.auth, variables: resolved.variables, nowMs: services.clock.nowMs())
+        {
+            return fail(id, refusal)
+        }
+        switch delivery {
+        case .result(let shared):
+            switch outbox.offer(
+                shared, id: id, bytes: shared.byteCount, unwrittenBytes: exchange.map(\.pendingBytes) ?? 1)
+            {
+            case .write: if let exchange { shared.write(id: id, as: SharedStreamMachine.format, on: exchange) }
+            case .hold: break
+            case .close: goAway()
+            }
+        case .failed(let error):
+            outbox.discard(id: id)
+            write(machine.refreshFailed(id: id, [error]))
+        }
+    }
+
+    private func drained() {
+        while let exchange, exchange.pendingBytes == 0, let (id, shared) = outbox.next() {
+            shared.write(id: id, as: SharedStreamMachine.format, on: exchange)
+        }
+    }
+
+    private func fail(_ id: String, _ error: RequestError) {
+        drop(id)
+        write(machine.failed(id: id, [error]))
+    }
+
+    package func recheckIdentity() {
+        for (id, entry) in live {
+            if let refusal = services.refusal(of: entry.identity) { fail(id, refusal) }
+        }
+    }
+
+    private func write(_ text: SharedStreamMachine.Text) {
+        switch text {
+        case .none: break
+        case .write(let bytes): exchange?.write(ByteBuffer(bytes: bytes))
+        case .overflow: goAway()
+        }
+    }
+
+    private func drop(_ id: String) {
+        outbox.discard(id: id)
+        if let entry = live.removeValue(forKey: id) {
+            entry.expiry?.cancel()
+            hub.unsubscribe(entry.handle)
+            services.parties.give(.subscription, for: entry.parties)
+        }
+        tasks[id] = nil
+    }
+
+    private func close() {
+        guard !isOver else { return }
+        isOver = true
+        machine.close()
+        openTimeout?.cancel()
+        keepAlive?.cancel()
+        openTimeout = nil
+        keepAlive = nil
+        for id in Array(live.keys) { drop(id) }
+        for entry in tasks.values { entry.task.cancel() }
+        tasks = [:]
+        exchange = nil
+        onClosed()
+    }
+}

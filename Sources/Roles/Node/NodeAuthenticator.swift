@@ -1,0 +1,42 @@
+import Cluster
+import Execution
+import LiveModel
+import Settings
+import Tokens
+
+/// Tokens and API keys of requests, judged by the issuers and keys of the settings and the cluster's revocations.
+struct NodeAuthenticator: Authenticator {
+    let issuers: TokenIssuers
+    let apiKeys: APIKeys
+    let revocations: RevocationList
+    let clock: ServiceClock
+
+    func authenticate(_ credentials: Credentials) async throws(RequestError) -> Identity {
+        if let bearer = credentials.bearer, !bearer.isEmpty {
+            let verified = try await issuers.verify(bearer, nowMs: clock.nowMs())
+            return Identity(auth: verified.auth, expiresAtMs: verified.expiresAtMs)
+        }
+        guard let name = try apiKeys.judge(credentials.apiKey) else { return .signedOut }
+        return Identity(auth: nil, expiresAtMs: nil, apiKey: name)
+    }
+
+    func refusal(of identity: Identity) -> RequestError? {
+        if revocations.revocation(of: identity.auth, apiKey: identity.apiKey) != nil {
+            return RequestError(.unauthenticated, "the token or API key has been revoked")
+        }
+        return identity.auth == nil ? apiKeys.refusal(of: identity.apiKey) : nil
+    }
+}
+
+/// The file of the API keys: read at the start, and again whenever it changes.
+struct APIKeyFileReader {
+    let path: String
+    let keys: APIKeys
+
+    /// - Throws: `SettingsFileError`, or the system's error.
+    /// - Returns: whether there are other keys than before.
+    @discardableResult
+    func read() throws -> Bool {
+        keys.set(try APIKeyFile.parse(try FileText.read(path)))
+    }
+}

@@ -1,0 +1,183 @@
+import APINode
+import Catalog
+import Deployments
+import Embeddings
+import PublicAPI
+import FanoutWorker
+import GRPC
+import Gateway
+import HTTPServer
+import Refresh
+import OutboundHTTP
+import Sessions
+import Settings
+import Sharding
+
+/// From settings to what each part is configured with.
+extension ServiceNode {
+    var publisherSettings: EventPublisher.Settings {
+        var publisher = EventPublisher.Settings()
+        publisher.deleteBatchMax = settings.outbox.batchMax
+        publisher.deleteBatchMs = Int64(settings.outbox.deleteBatchMs)
+        publisher.eventsLengthMax = settings.redis.eventsLengthMax
+        return publisher
+    }
+
+    var sweeperSettings: OutboxSweeper.Settings {
+        var sweeper = OutboxSweeper.Settings()
+        sweeper.sweepMs = Int64(settings.outbox.sweepMs)
+        sweeper.sweepAgeMs = Int64(settings.outbox.sweepAgeMs)
+        sweeper.batchMax = settings.outbox.batchMax
+        sweeper.rowsMax = settings.outbox.rowsMax
+        sweeper.foldMax = min(sweeper.foldMax, max(1, settings.outbox.rowsMax / 4))
+        sweeper.alarmRows = settings.outbox.alarmRows
+        sweeper.alarmAgeMs = Int64(settings.outbox.alarmAgeMs)
+        return sweeper
+    }
+
+    var resolverSettings: HTTPResolvers.Settings {
+        var resolvers = HTTPResolvers.Settings()
+        resolvers.inFlightMax = settings.resolvers.inFlightMax
+        resolvers.answerBytesMax = settings.resolvers.answerBytesMax
+        return resolvers
+    }
+
+    /// Nil without `embeddings.url`.
+    var embeddingEndpoint: EmbeddingEndpoint? {
+        let embeddings = settings.embeddings
+        return embeddings.url.map { url in
+            EmbeddingEndpoint(
+                url: url, format: embeddings.format == .openai ? .openai : .vertex, token: embeddings.token,
+                models: embeddings.serverModels ?? [:])
+        }
+    }
+
+    /// To custom resolvers and the embedding server.
+    var connectionsPerHostMax: Int { max(32, settings.embeddings.inFlightMax) }
+
+    var embeddingSettings: EmbeddingSettings {
+        var embeddings = EmbeddingSettings()
+        embeddings.inFlightMax = settings.embeddings.inFlightMax
+        embeddings.waitersMax = settings.embeddings.waitersMax
+        embeddings.waitingTextsMax = settings.embeddings.waitingTextsMax
+        embeddings.waitingBytesMax = settings.embeddings.waitingBytesMax
+        embeddings.timeoutMs = Int64(settings.embeddings.timeoutMs)
+        embeddings.answerBytesMax = settings.embeddings.answerBytesMax
+        embeddings.textsPerRequestMax = settings.embeddings.textsPerRequestMax
+        embeddings.textBytesMax = settings.embeddings.textBytesMax
+        embeddings.cacheEntriesMax = settings.embeddings.cacheEntriesMax
+        embeddings.cacheBytesMax = settings.embeddings.cacheBytesMax
+        return embeddings
+    }
+
+    var interestSettings: InterestMachine.Settings {
+        var interest = InterestMachine.Settings()
+        interest.announceRetryMs = Int64(settings.gateway.announceRetryMs)
+        interest.lingerMs = Int64(settings.gateway.lingerMs)
+        interest.summaryMs = Int64(settings.gateway.summaryMs)
+        interest.liveQueriesMax = settings.gateway.liveQueriesMax
+        return interest
+    }
+
+    var workerSettings: FanoutWorker.Settings {
+        var worker = FanoutWorker.Settings()
+        worker.refresh.coalesceGapMs = Int64(settings.worker.coalesceGapMs)
+        worker.refresh.runsMax = settings.worker.runsMax
+        worker.refresh.remoteRunsMax = settings.worker.remoteRunsMax
+        worker.refresh.batchMax = settings.worker.batchMax
+        worker.refresh.liveQueriesMax = settings.worker.liveQueriesMax
+        worker.refresh.pacedRunsPerSecond = settings.worker.pacedRunsPerSecond
+        worker.refresh.pacedStatementsMax = settings.worker.pacedStatementsMax
+        worker.refresh.historyMax = settings.worker.historyMax
+        worker.refresh.historyBytesMax = settings.worker.historyBytesMax
+        worker.refresh.replayMax = settings.worker.replayMax
+        worker.lease.ttlMs = Int64(settings.cluster.leaseTtlMs)
+        worker.lease.renewMs = Int64(settings.cluster.leaseRenewMs)
+        worker.lease.holdOffMs = settings.cluster.awaitFormerOwners ? worker.lease.ttlMs : 0
+        worker.lease.marginMs = min(worker.lease.marginMs, worker.lease.ttlMs / 4)
+        worker.checkpointMs = Int64(settings.worker.checkpointMs)
+        worker.eventsAgeMaxMs = Int64(settings.redis.eventsAgeMaxMs)
+        worker.inboxLengthMax = settings.redis.inboxLengthMax
+        worker.resultBytesMax = settings.gateway.resultBytesMax
+        return worker
+    }
+
+    var deploymentSettings: DeploymentWatch.Settings {
+        var watch = DeploymentWatch.Settings()
+        watch.schedule.keepMs = Int64(settings.deploy.keepMs)
+        watch.schedule.moveMs = Int64(settings.deploy.moveMs)
+        watch.pollMs = settings.deploy.pollMs
+        watch.othersMax = settings.deploy.versionsMax
+        watch.options = CatalogOptions(everyMinimumMs: settings.worker.everyMinimumMs)
+        return watch
+    }
+
+    var endpointSettings: PublicAPISettings {
+        var endpoint = PublicAPISettings()
+        endpoint.isAPI = settings.cluster.roles.contains(.api)
+        endpoint.isGateway = settings.cluster.roles.contains(.gateway)
+        endpoint.corsOrigins = settings.http.corsOrigins
+        endpoint.longPollMaxMs = Int64(settings.gateway.longPollMaxMs)
+        endpoint.sessionsMax = settings.gateway.sessionsMax
+        endpoint.session.operationsMax = settings.gateway.subscriptionsPerSessionMax
+        endpoint.session.bytesMax = settings.gateway.sessionBytesMax
+        endpoint.session.initTimeoutMs = Int64(settings.gateway.initTimeoutMs)
+        endpoint.session.keepAliveMs = Int64(settings.gateway.keepAliveMs)
+        endpoint.session.rerunTimeoutMs = Int64(settings.gateway.rerunTimeoutMs)
+        endpoint.session.idleTimeoutMs = Int64(settings.gateway.idleTimeoutMs)
+        endpoint.trustedProxies = TrustedProxies(settings.http.trustedProxies) ?? TrustedProxies()
+        endpoint.page = page
+        if isDevelopment {
+            endpoint.emulator = EmulatorInfo(
+                version: ClusterFormat.release, connectionString: settings.postgres.url ?? "")
+        }
+        return endpoint
+    }
+
+    var partyLimits: QuotaLimits {
+        var limits = QuotaLimits()
+        limits.sessions = .init(
+            perUser: settings.gateway.sessionsPerUserMax, perAddress: settings.gateway.sessionsPerAddressMax)
+        limits.subscriptions = .init(
+            perUser: settings.gateway.subscriptionsPerUserMax, perAddress: settings.gateway.subscriptionsPerAddressMax)
+        limits.requests = .init(
+            perUser: settings.api.requestsPerUserMax, perAddress: settings.api.requestsPerAddressMax)
+        return limits
+    }
+
+    var sessionAdmission: SessionAdmission {
+        SessionAdmission(perSecond: settings.gateway.acceptPerSecond, burst: settings.gateway.acceptBurst)
+    }
+
+    var grpcConfiguration: GRPCConfiguration {
+        var grpc = GRPCConfiguration()
+        grpc.callsMax = settings.http.grpcCallsMax
+        grpc.idleTimeoutMs = Int64(settings.http.grpcIdleTimeoutMs)
+        grpc.messageBytesMax = settings.http.bodyBytesMax
+        grpc.headerBytesMax = settings.http.headerBytesMax
+        grpc.writeStallTimeoutMs = Int64(settings.http.writeStallTimeoutMs)
+        grpc.pingIntervalMs = Int64(settings.gateway.pingIntervalMs)
+        grpc.pingTimeoutMs = Int64(settings.gateway.pongTimeoutMs)
+        return grpc
+    }
+
+    var httpConfiguration: HTTPServerConfiguration {
+        var http = HTTPServerConfiguration()
+        http.host = settings.http.host
+        http.port = settings.http.port
+        http.connectionsMax = settings.http.connectionsMax
+        http.headerBytesMax = settings.http.headerBytesMax
+        http.pipelinedMax = settings.http.pipelinedMax
+        http.bodyBytesMax = settings.http.bodyBytesMax
+        http.bodiesBytesMax = settings.http.bodiesBytesMax
+        http.headerTimeoutMs = Int64(settings.http.headerTimeoutMs)
+        http.idleTimeoutMs = Int64(settings.http.idleTimeoutMs)
+        http.writeStallTimeoutMs = Int64(settings.http.writeStallTimeoutMs)
+        http.pendingBytesMax = max(
+            http.pendingBytesMax, settings.gateway.resultBytesMax + settings.gateway.sessionBytesMax)
+        http.webSocketFrameBytesMax = settings.gateway.webSocketFrameBytesMax
+        http.webSocketPingIntervalMs = Int64(settings.gateway.pingIntervalMs)
+        http.webSocketPongTimeoutMs = Int64(settings.gateway.pongTimeoutMs)
+        return http
+    }
+}

@@ -1,0 +1,101 @@
+import Broker
+import Streams
+import Logging
+import Postgres
+import Synchronization
+
+/// Asks the servers that the node needs, now and then, whether they are there; see `ReadinessRule` for what follows.
+///
+/// Bound: one question on its way to each server.
+final class ReadinessProbe: Sendable {
+    private static let askEveryMs: Int64 = 1_000
+
+    private let pool: PostgresPool
+    private let broker: any Broker
+    private let logger: Logger
+    private let state: Mutex<ReadinessRule>
+
+    init(_ dependencies: ReadinessRule, pool: PostgresPool, broker: any Broker, logger: Logger) {
+        self.pool = pool
+        self.broker = broker
+        self.logger = logger
+        state = Mutex(dependencies)
+    }
+
+    /// Why the node is not ready; nil when it is.
+    var problem: String? {
+        let nowMs = Self.nowMs()
+        return state.withLock { $0.problem(nowMs: nowMs) }
+    }
+
+    /// Until its task is cancelled.
+    func run() async {
+        let (needed, limitMs) = state.withLock { ($0.needed, $0.limitMs) }
+        guard limitMs > 0 else { return }
+        let pauseMs = min(Self.askEveryMs, max(1, limitMs / 4))
+        await withTaskGroup(of: Void.self) { group in
+            for server in needed { group.addTask { await self.ask(server, everyMs: pauseMs) } }
+            group.addTask { await self.tell(everyMs: pauseMs) }
+        }
+    }
+
+    private func ask(_ server: ReadinessRule.Server, everyMs: Int64) async {
+        while !Task.isCancelled {
+            let isThere =
+                switch server {
+                case .postgres: await isPostgresThere()
+                case .redis: await isRedisThere()
+                }
+            let nowMs = Self.nowMs()
+            if isThere { state.withLock { $0.answered(server, nowMs: nowMs) } }
+            try? await Task.sleep(for: .milliseconds(everyMs))
+        }
+    }
+
+    /// A line in the log when that changes.
+    private func tell(everyMs: Int64) async {
+        var wasReady = true
+        while !Task.isCancelled {
+            let problem = problem
+            if let problem, wasReady {
+                logger.error("not ready, sessions are kept", metadata: ["reason": "\(problem)"])
+            } else if problem == nil, !wasReady {
+                logger.notice("ready again")
+            }
+            wasReady = problem == nil
+            try? await Task.sleep(for: .milliseconds(everyMs))
+        }
+    }
+
+    private static let began = ContinuousClock.now
+
+    /// Of a clock that nobody sets.
+    static func nowMs() -> Int64 { Int64((ContinuousClock.now - began) / .milliseconds(1)) }
+
+    /// Whoever answers is there: on a connection that mutations take, or, when those are busy behind somebody's lock, on
+    /// one of the readers.
+    private func isPostgresThere() async -> Bool {
+        do throws(PostgresError) {
+            _ = try await pool.transaction([("SELECT 1", [])])
+            return true
+        } catch {
+            if case .server = error.code { return true }
+        }
+        do throws(PostgresError) {
+            _ = try await pool.query("SELECT 1")
+            return true
+        } catch {
+            if case .server = error.code { return true }
+            return false
+        }
+    }
+
+    private func isRedisThere() async -> Bool {
+        do throws(BrokerError) {
+            try await broker.ping()
+            return true
+        } catch {
+            return [.rejected, .outOfMemory].contains(error.code)
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import Settings
+
+/// Decides when a node says that it is not ready because a server that its roles need has been away for long. Pure: told
+/// of answers and of the time.
+///
+/// What a role needs: a gateway Redis, since nobody else tells it results; a node of the API Postgres, since its mutations
+/// wait in the outbox while Redis is away; a worker both. A gateway that also runs mutations counts as a gateway: its
+/// sessions see changes while Postgres is away from it alone.
+///
+/// Only the readiness changes: whoever is connected stays, and one answer makes the node ready again. It cannot flap faster
+/// than `limitMs`, because that long nobody may have answered before.
+struct ReadinessRule: Sendable {
+    enum Server: String, Sendable, CaseIterable {
+        case postgres = "Postgres"
+        case redis = "Redis"
+    }
+
+    /// 0: a node stays ready, whoever is away.
+    let limitMs: Int64
+    private var answeredMs: [Server: Int64]
+
+    /// Both have answered: else the node would not have started.
+    init(roles: Set<Role>, limitMs: Int64, nowMs: Int64) {
+        self.limitMs = limitMs
+        var needed: Set<Server> = []
+        if roles.contains(.worker) { needed = [.postgres, .redis] }
+        if roles.contains(.gateway) {
+            needed.insert(.redis)
+        } else if roles.contains(.api) {
+            needed.insert(.postgres)
+        }
+        answeredMs = Dictionary(uniqueKeysWithValues: needed.map { ($0, nowMs) })
+    }
+
+    var needed: [Server] { Server.allCases.filter { answeredMs[$0] != nil } }
+
+    mutating func answered(_ server: Server, nowMs: Int64) {
+        if let before = answeredMs[server] { answeredMs[server] = max(before, nowMs) }
+    }
+
+    /// Why the node is not ready, without anything that only operators may know; nil when it is.
+    func problem(nowMs: Int64) -> String? {
+        guard limitMs > 0 else { return nil }
+        let away = needed.filter { nowMs - (answeredMs[$0] ?? nowMs) >= limitMs }
+        guard !away.isEmpty else { return nil }
+        return away.map { "\($0.rawValue) has not answered for \((nowMs - (answeredMs[$0] ?? nowMs)) / 1_000) s" }
+            .joined(separator: ", ")
+    }
+}

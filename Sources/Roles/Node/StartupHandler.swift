@@ -1,0 +1,63 @@
+import HTTPServer
+import LiveModel
+import Logging
+import NIOCore
+import NIOHTTP1
+import Settings
+
+/// Answers on a node's ports while it waits for its servers: alive, not ready, come back later. A port that the system
+/// chooses is not known to anybody yet, so it stays closed.
+final class StartupHandler: HTTPHandler {
+    private let servers: [HTTPServer]
+
+    private init(servers: [HTTPServer]) { self.servers = servers }
+
+    /// - Throws: when a port is in use, which is no reason to wait.
+    static func open(_ settings: Settings, logger: Logger) async throws(NodeError) -> StartupHandler {
+        var places = [(settings.http.host, settings.http.port)]
+        if settings.cluster.roles.contains(.admin) { places.append((settings.admin.host, settings.admin.port)) }
+        var servers: [HTTPServer] = []
+        let answers = StartupHandler(servers: [])
+        for (host, port) in places where port != 0 {
+            var configuration = HTTPServerConfiguration()
+            configuration.host = host
+            configuration.port = port
+            configuration.eventLoops = 1
+            configuration.connectionsMax = 64
+            let server = HTTPServer(configuration: configuration, handler: answers, logger: logger)
+            do {
+                _ = try await server.start()
+            } catch {
+                for server in servers + [server] { await server.shutdown(graceMs: 0) }
+                throw NodeError("cannot listen on \(host):\(port): \(ServiceNode.reason(error))")
+            }
+            servers.append(server)
+        }
+        return StartupHandler(servers: servers)
+    }
+
+    func close() async {
+        for server in servers { await server.shutdown(graceMs: 0) }
+    }
+
+    func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
+        let headers: HTTPHeaders = ["content-type": "application/json", "connection": "close"]
+        switch request.path {
+        case "/healthz": exchange.respond(.ok, headers: headers, body: Array(#"{"status":"ok"}"#.utf8))
+        case "/readyz":
+            exchange.respond(.serviceUnavailable, headers: headers, body: Array(#"{"status":"starting"}"#.utf8))
+        default:
+            var headers = headers
+            headers.add(name: "retry-after", value: "1")
+            exchange.respond(.serviceUnavailable, headers: headers, body: ResultEnvelope.errors([Self.error]))
+        }
+    }
+
+    func webSocket(_ request: HTTPRequest) -> WebSocketDecision {
+        .reject(
+            .serviceUnavailable, headers: ["retry-after": "1"],
+            body: ByteBuffer(bytes: ResultEnvelope.errors([Self.error])))
+    }
+
+    private static let error = RequestError(.unavailable, "this node is starting")
+}

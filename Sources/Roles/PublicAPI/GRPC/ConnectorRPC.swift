@@ -1,0 +1,132 @@
+import Execution
+package import GRPC
+import Gateway
+import JSON
+import LiveModel
+import NIOCore
+import NIOHPACK
+import Sessions
+
+/// The gRPC surface of SQL Connect, for Android and iOS. Source: SQL Connect wire §3.
+extension PublicRouter: GRPCHandler {
+    private static let package = "google.firebase.dataconnect.v1."
+
+    package func accept(_ head: GRPCCallHead) -> GRPCAcceptance {
+        switch head.path {
+        case "/\(Self.package)ConnectorService/ExecuteQuery": unary(.executeQuery, head)
+        case "/\(Self.package)ConnectorService/ExecuteMutation": unary(.executeMutation, head)
+        case "/\(Self.package)ConnectorStreamService/Connect": connect(head)
+        default:
+            settings.emulator.flatMap { emulator($0, head) }
+                ?? .refuse(
+                    GRPCStatus(code: RPCCode.unimplemented.rawValue, message: "there is no method \(head.path)"))
+        }
+    }
+
+    // MARK: ConnectorService
+
+    private func unary(_ method: ConnectorCall.Method, _ head: GRPCCallHead) -> GRPCAcceptance {
+        guard settings.isAPI else {
+            return .refuse(GRPCStatus(SQLConnectFailure(.notFound, "this node runs no operations (role api)")))
+        }
+        return .unary { [self] message, call in
+            do throws(RequestError) {
+                try services.parties.enterRequest()
+            } catch {
+                return call.finish(GRPCStatus(SQLConnectFailure(error)))
+            }
+            let request: OperationRequest
+            do throws(SQLConnectFailure) {
+                request = try self.request(Array(message.readableBytesView))
+            } catch {
+                services.parties.leaveRequest()
+                return call.finish(GRPCStatus(error))
+            }
+            Task(executorPreference: call.taskExecutor) {
+                do throws(RequestError) {
+                    let identity = try await self.services.authenticate(Self.credentials(head))
+                    let parties = (self.address(head).map { [$0] } ?? []) + identity.parties
+                    try self.services.parties.take(.request, for: parties)
+                    defer { self.services.parties.give(.request, for: parties) }
+                    let answer = try await self.sqlConnectAnswer(
+                        request, method, identity, traceID: self.services.makeTraceID())
+                    call.eventLoop.execute { call.respond(StreamProtobuf.unaryResponse(answer)) }
+                } catch {
+                    call.eventLoop.execute { call.finish(GRPCStatus(SQLConnectFailure(error))) }
+                }
+                self.services.parties.leaveRequest()
+            }
+        }
+    }
+
+    private func request(_ message: [UInt8]) throws(SQLConnectFailure) -> OperationRequest {
+        let sent: (name: String, wanted: StreamRequest.Execute)
+        do throws(ProtobufError) {
+            sent = try StreamProtobuf.unaryRequest(message)
+        } catch {
+            throw SQLConnectFailure(.badRequest, error.message)
+        }
+        guard let name = ConnectorName(sent.name) else {
+            throw SQLConnectFailure(.badRequest, "\"name\" must be projects/P/locations/L/services/S/connectors/C")
+        }
+        if let refusal = services.serviceIdentity.refusal(of: name) { throw refusal }
+        return OperationRequest(
+            connector: name.connector, operationName: sent.wanted.operationName, variables: sent.wanted.variables)
+    }
+
+    private static func credentials(_ head: GRPCCallHead) -> Credentials {
+        Credentials(header: { head.metadata.first(name: $0) })
+    }
+
+    private func address(_ head: GRPCCallHead) -> QuotaSubject? {
+        guard services.parties.countsAddresses else { return nil }
+        let forwarded = head.metadata[canonicalForm: "x-forwarded-for"].joined(separator: ",")
+        return address(head.remoteAddress, forwarded: forwarded.isEmpty ? nil : forwarded)
+    }
+
+    // MARK: ConnectorStreamService
+
+    private func connect(_ head: GRPCCallHead) -> GRPCAcceptance {
+        guard let gateway else {
+            return .refuse(GRPCStatus(SQLConnectFailure(.notFound, "this node serves no live queries (role gateway)")))
+        }
+        let address = address(head)
+        let seat: SessionPermit
+        do throws(RequestError) {
+            try admitSession()
+            seat = try services.parties.seat(of: address)
+        } catch {
+            return .refuse(GRPCStatus(SQLConnectFailure(error)))
+        }
+        guard let hub = gateway.hub(of: head.eventLoop) else {
+            return .refuse(GRPCStatus(SQLConnectFailure(.internalError, "no gateway on this event loop")))
+        }
+        let machine = ConnectorStreamMachine<StreamProtobuf>(
+            SessionOpening(
+                credentials: Self.credentials(head), operationsMax: settings.session.operationsMax,
+                waitingBytesMax: settings.session.bytesMax),
+            service: services.serviceIdentity)
+        return .stream { [self] call in
+            let id = sessions.makeID()
+            let pinned = services.forSession { [sessions] in sessions.uses($0, by: id) }
+            let session = ClientSession(
+                connection: GRPCSessionConnection(call), machine: machine, services: pinned, hub: hub,
+                limits: settings.session, address: address,
+                onClosed: { [sessions] in
+                    sessions.remove(id)
+                    seat.leave()
+                })
+            sessions.insert(
+                session, id: id, eventLoop: call.eventLoop, peer: head.remoteAddress, version: pinned.projectVersion)
+            return GRPCSession(session)
+        }
+    }
+}
+
+extension GRPCStatus {
+    init(_ failure: SQLConnectFailure) {
+        self.init(
+            code: failure.code.rawValue, message: failure.message,
+            retryAfterMs: failure.error.retryAfterMs.map(Int64.init))
+    }
+}

@@ -1,0 +1,294 @@
+import Execution
+package import Gateway
+package import HTTPServer
+import JSON
+import LiveModel
+package import Logging
+import NIOCore
+import NIOHTTP1
+import Observability
+import Sessions
+
+/// The public port: finds the route of a request and performs it. Everything here runs on the connection's event loop;
+/// what takes time runs in a task and comes back to it.
+package final class PublicRouter: HTTPHandler {
+    let services: RequestExecutor
+    let gateway: GatewayService?
+    let settings: PublicAPISettings
+    private let logger: Logger
+    /// New sessions are accepted.
+    private let isReady: @Sendable () -> Bool
+    /// Load balancers are told to send new clients; ends before `isReady` does when a node leaves.
+    private let isAdvertised: @Sendable () -> Bool
+    /// Why the node is not ready, when servers are away.
+    private let problem: @Sendable () -> String?
+    let sessions: SessionRegistry
+    /// Bound: `sessionsMax`.
+    let sharedStreams = SharedStreams()
+    private let administrator: AdministratorOperations
+
+    package init(
+        services: RequestExecutor, gateway: GatewayService?, settings: PublicAPISettings, sessions: SessionRegistry,
+        logger: Logger, isReady: @escaping @Sendable () -> Bool, isAdvertised: (@Sendable () -> Bool)? = nil,
+        problem: @escaping @Sendable () -> String? = { nil }
+    ) {
+        self.services = services
+        administrator = AdministratorOperations(services: services)
+        self.gateway = settings.isGateway ? gateway : nil
+        self.settings = settings
+        self.sessions = sessions
+        self.logger = logger
+        self.isReady = isReady
+        self.isAdvertised = isAdvertised ?? isReady
+        self.problem = problem
+    }
+
+    // MARK: HTTP
+
+    package func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
+        let traceID = TraceID(continuing: request.header("traceparent")).description
+        var headers = corsHeaders(for: request)
+        headers.add(name: "x-trace-id", value: traceID)
+        let call = Call(request: request, exchange: exchange, headers: headers, traceID: traceID)
+        if request.method == .OPTIONS { return preflight(call) }
+        let parts = request.path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+        switch (parts.count, parts.first) {
+        case (0, _): page(call)
+        case (1, "healthz"): exchange.respond(json: Array(#"{"status":"ok"}"#.utf8), headers: call.headers)
+        case (1, "readyz"):
+            if isAdvertised() {
+                exchange.respond(json: Array(#"{"status":"ready"}"#.utf8), headers: call.headers)
+            } else {
+                var body: JSONObject = ["status": "not ready"]
+                if let problem = problem() { body["reason"] = .string(problem) }
+                exchange.respond(
+                    json: JSONWriter.compact(.object(body)), status: .serviceUnavailable, headers: call.headers)
+            }
+        case (1, "graphql"): graphQL(call)
+        case (5, "v1") where parts[1] == "connectors" && parts[3] == "queries":
+            query(call, connector: parts[2], operation: parts[4])
+        case (5, "v1") where parts[1] == "connectors" && parts[3] == "mutations":
+            mutation(call, connector: parts[2], operation: parts[4])
+        case (2, "emulator") where settings.emulator != nil: emulator(call, parts[1])
+        case (7, "v1") where settings.emulator != nil && AdministratorOperations.owns(request.path),
+            (9, "v1") where settings.emulator != nil && AdministratorOperations.owns(request.path):
+            administrator.handle(request, exchange, headers: call.headers)
+        case (9, "v1"):
+            guard let connectorCall = ConnectorCall(path: request.path) else { fallthrough }
+            sqlConnect(call, connectorCall)
+        default: call.fail(RequestError(.notFound, "there is nothing at this path"))
+        }
+    }
+
+    private func page(_ call: Call) {
+        guard let page = settings.page else {
+            return call.fail(RequestError(.notFound, "there is nothing at this path"))
+        }
+        guard call.request.method == .GET || call.request.method == .HEAD else { return call.methodNotAllowed("GET") }
+        var headers = call.headers
+        headers.replaceOrAdd(name: "content-type", value: "text/html; charset=utf-8")
+        call.exchange.respond(.ok, headers: headers, body: page)
+    }
+
+    // MARK: CORS (Fetch standard §3.2)
+
+    private func corsHeaders(for request: HTTPRequest) -> HTTPHeaders {
+        guard let origin = request.header("origin") else { return [:] }
+        if settings.corsOrigins.contains("*") {
+            return [
+                "access-control-allow-origin": "*", "access-control-expose-headers": "etag, retry-after, x-trace-id",
+            ]
+        }
+        guard settings.corsOrigins.contains(origin) else { return ["vary": "Origin"] }
+        return [
+            "access-control-allow-origin": origin, "vary": "Origin",
+            "access-control-expose-headers": "etag, retry-after, x-trace-id",
+        ]
+    }
+
+    private func preflight(_ call: Call) {
+        var headers = call.headers
+        headers.replaceOrAdd(name: "access-control-allow-methods", value: "GET, POST, PUT, DELETE, OPTIONS")
+        // Headers are echoed: every SDK has names of its own, and a header alone opens nothing.
+        let wanted = call.request.header("access-control-request-headers") ?? "authorization, content-type"
+        headers.replaceOrAdd(name: "access-control-allow-headers", value: wanted)
+        headers.replaceOrAdd(name: "access-control-max-age", value: "7200")
+        call.exchange.respond(.noContent, headers: headers, body: [])
+    }
+
+    // MARK: WebSocket
+
+    package func webSocket(_ request: HTTPRequest) -> WebSocketDecision {
+        func reject(_ error: RequestError) -> WebSocketDecision {
+            .reject(
+                HTTPResponseStatus(statusCode: error.code.httpStatus),
+                headers: HTTPHeaders(retryAfterOf: error), body: ByteBuffer(bytes: ResultEnvelope.errors([error])))
+        }
+        let choice = WebSocketProtocol.choose(request, service: services.serviceIdentity)
+        guard let gateway, choice.isKnown else {
+            return reject(RequestError(.notFound, "no WebSocket endpoint at this path"))
+        }
+        if let origin = request.header("origin"), !settings.corsOrigins.contains("*"),
+            !settings.corsOrigins.contains(origin)
+        {
+            return reject(RequestError(.permissionDenied, "this origin is not allowed"))
+        }
+        if case .refused(let error) = choice { return reject(error) }
+        let address = address(of: request)
+        let seat: SessionPermit
+        do throws(RequestError) {
+            try admitSession()
+            seat = try services.parties.seat(of: address)
+        } catch {
+            return reject(error)
+        }
+        guard case .accepted(let spoken) = choice else {
+            return .accept(subprotocol: nil) {
+                RefusedWebSocket($0, code: 4406, reason: "Subprotocol not acceptable")
+            }
+        }
+        let services = self.services
+        let sessions = self.sessions
+        let limits = settings.session
+        let opening = SessionOpening(
+            credentials: Credentials(request), operationsMax: limits.operationsMax, waitingBytesMax: limits.bytesMax)
+        let peer = request.remoteAddress
+        return .accept(subprotocol: spoken.subprotocol) { connection in
+            guard let hub = gateway.hub(of: connection.eventLoop) else {
+                return RefusedWebSocket(connection, code: 1011, reason: "No gateway on this event loop")
+            }
+            let id = sessions.makeID()
+            let pinned = services.forSession { sessions.uses($0, by: id) }
+            let session = ClientSession(
+                connection: connection, machine: spoken.machine(opening), services: pinned, hub: hub, limits: limits,
+                address: address,
+                onClosed: {
+                    sessions.remove(id)
+                    seat.leave()
+                })
+            sessions.insert(
+                session, id: id, eventLoop: connection.eventLoop, peer: peer, version: pinned.projectVersion)
+            return session
+        }
+    }
+
+    // MARK: Work in tasks
+
+    /// Runs `work` in a task with the sender's identity, as one of the requests in flight.
+    func perform(
+        _ call: Call, _ work: @escaping @Sendable (Identity) async throws(RequestError) -> Void
+    ) {
+        do throws(RequestError) {
+            try services.parties.enterRequest()
+        } catch {
+            return call.fail(error)
+        }
+        Task(executorPreference: call.exchange.taskExecutor) {
+            do throws(RequestError) {
+                let identity = try await self.services.authenticate(Credentials(call.request))
+                let parties = self.parties(call, identity)
+                try self.services.parties.take(.request, for: parties)
+                defer { self.services.parties.give(.request, for: parties) }
+                try await work(identity)
+            } catch {
+                if error.code == .internalError, error.cause == nil {
+                    self.logger.error(
+                        "request failed", metadata: ["trace": "\(call.traceID)", "error": "\(error.message)"])
+                }
+                call.fail(error)
+            }
+            self.services.parties.leaveRequest()
+        }
+    }
+
+    func register(
+        _ session: any ManagedSession, eventLoop: any EventLoop, peer: SocketAddress? = nil, version: Digest
+    ) -> UInt64 {
+        let id = sessions.makeID()
+        sessions.insert(session, id: id, eventLoop: eventLoop, peer: peer, version: version)
+        return id
+    }
+
+    func makeSessionID() -> UInt64 { sessions.makeID() }
+
+    func register(
+        _ session: any ManagedSession, id: UInt64, eventLoop: any EventLoop, peer: SocketAddress?, version: Digest
+    ) {
+        sessions.insert(session, id: id, eventLoop: eventLoop, peer: peer, version: version)
+    }
+
+    func unregister(_ id: UInt64) { sessions.remove(id) }
+
+    /// Of the client, as far as it is known; nil when nothing is counted by address.
+    func address(of request: HTTPRequest) -> QuotaSubject? {
+        guard services.parties.countsAddresses else { return nil }
+        let forwarded = request.headers[canonicalForm: "x-forwarded-for"].joined(separator: ",")
+        return address(request.remoteAddress, forwarded: forwarded.isEmpty ? nil : forwarded)
+    }
+
+    func address(_ peer: SocketAddress?, forwarded: String?) -> QuotaSubject? {
+        (peer?.ipAddress).map { .address(settings.trustedProxies.client(peer: $0, forwarded: forwarded)) }
+    }
+
+    /// Who shares limits with a request.
+    func parties(_ call: Call, _ identity: Identity) -> [QuotaSubject] {
+        (address(of: call.request).map { [$0] } ?? []) + identity.parties
+    }
+
+    /// Asked once for each session that wants to begin, before anything is done for it.
+    func admitSession() throws(RequestError) {
+        try requireRoomForSession()
+        try sessions.admit()
+    }
+
+    /// A long-poll or stream that begins now may outlive this moment by long.
+    func requireRoomForSession() throws(RequestError) {
+        guard isReady() else { throw RequestError(.unavailable, "the node is not ready") }
+        guard sessions.count < settings.sessionsMax else { throw sessions.refusalOfFullNode() }
+    }
+}
+
+/// One request on its way through a route.
+struct Call: Sendable {
+    let request: HTTPRequest
+    let exchange: HTTPExchange
+    /// Of every answer to it.
+    let headers: HTTPHeaders
+    let traceID: String
+    /// How a failed request is told.
+    var failureForm = FailureForm.graphQL
+
+    enum FailureForm {
+        case graphQL, sqlConnect
+    }
+
+    func fail(_ error: RequestError) {
+        switch failureForm {
+        case .graphQL: exchange.respond(error, headers: headers)
+        case .sqlConnect: exchange.respond(error, headers: headers, body: SQLConnectFailure(error).json)
+        }
+    }
+
+    func methodNotAllowed(_ allowed: String) {
+        var headers = headers
+        headers.replaceOrAdd(name: "allow", value: allowed)
+        exchange.respond(RequestError(.methodNotAllowed, "this path allows \(allowed)"), headers: headers)
+    }
+}
+
+/// Closes a WebSocket whose subprotocol nobody here speaks.
+final class RefusedWebSocket: WebSocketHandler {
+    init(_ connection: WebSocketConnection, code: UInt16, reason: String) {
+        connection.close(code: code, reason: reason)
+    }
+
+    func received(text: ByteBuffer) {}
+    func received(binary: ByteBuffer) {}
+    func closed(code: UInt16?) {}
+}
+
+extension Credentials {
+    init(_ request: HTTPRequest) {
+        self.init(header: { request.header($0) }, query: { request.query($0) })
+    }
+}

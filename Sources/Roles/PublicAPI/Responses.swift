@@ -1,0 +1,73 @@
+import HTTPServer
+import JSON
+import LiveModel
+import NIOCore
+import NIOHTTP1
+
+extension HTTPExchange {
+    /// - Parameter body: nil writes GraphQL's form.
+    func respond(
+        _ error: RequestError, headers: HTTPHeaders, contentType: String = "application/json", body: [UInt8]? = nil
+    ) {
+        var headers = headers
+        for (name, value) in HTTPHeaders(retryAfterOf: error) { headers.replaceOrAdd(name: name, value: value) }
+        if error.code == .unauthenticated { headers.replaceOrAdd(name: "www-authenticate", value: "Bearer") }
+        headers.replaceOrAdd(name: "content-type", value: contentType)
+        respond(
+            HTTPResponseStatus(statusCode: error.code.httpStatus), headers: headers,
+            body: body ?? ResultEnvelope.errors([error]))
+    }
+
+    func respond(json body: [UInt8], status: HTTPResponseStatus = .ok, headers: HTTPHeaders) {
+        var headers = headers
+        headers.replaceOrAdd(name: "content-type", value: "application/json")
+        respond(status, headers: headers, body: body)
+    }
+}
+
+extension HTTPHeaders {
+    /// `Retry-After` in whole seconds (RFC 9110 §10.2.3), for an error that says when to try again.
+    init(retryAfterOf error: RequestError) {
+        self.init()
+        if let ms = error.retryAfterMs { add(name: "retry-after", value: String(Swift.max(1, (ms + 999) / 1_000))) }
+    }
+}
+
+extension HTTPRequest {
+    /// The body as a JSON object; an empty body is an empty object.
+    /// - Throws: `.unsupportedMediaType`, `.badRequest`.
+    func jsonBody() throws(RequestError) -> JSONObject {
+        if let type = header("content-type") {
+            guard type == "application/json" || Self.essence(of: type) == "application/json" else {
+                throw RequestError(.unsupportedMediaType, "the body must be application/json")
+            }
+        } else if body.readableBytes > 0 {
+            throw RequestError(.unsupportedMediaType, "the body has no content-type; it must be application/json")
+        }
+        if body.readableBytes == 0 { return JSONObject() }
+        let value: JSONValue
+        do {
+            value = try JSONValue(parsing: Array(body.readableBytesView))
+        } catch {
+            throw RequestError(.badRequest, "the body is not JSON: \(error)")
+        }
+        guard case .object(let object) = value else {
+            throw RequestError(.badRequest, "the body must be a JSON object")
+        }
+        return object
+    }
+
+    /// A media type without its parameters (RFC 9110 §8.3.1).
+    private static func essence(of mediaType: String) -> String {
+        mediaType.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
+    }
+
+    /// A query item that holds a JSON object; absent or empty is an empty object.
+    func jsonObject(inQuery name: String) throws(RequestError) -> JSONObject {
+        guard let text = query(name), !text.isEmpty else { return JSONObject() }
+        guard let value = try? JSONValue(parsing: Array(text.utf8)), case .object(let object) = value else {
+            throw RequestError(.badRequest, "the query item \"\(name)\" must be a JSON object")
+        }
+        return object
+    }
+}

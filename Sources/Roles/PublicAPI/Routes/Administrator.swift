@@ -1,0 +1,95 @@
+import Catalog
+import Execution
+import Gateway
+package import HTTPServer
+import JSON
+import LiveModel
+package import NIOHTTP1
+import Sessions
+import Synchronization
+
+/// What administrators run: on the admin port behind its token, and under `freshet dev` on the public port.
+///
+/// An ad-hoc mutation has no rules that name it. Its event goes to all shards: live queries that look up rows by the keys
+/// which it wrote run again; `onMutationExecuted` of stored queries is about stored mutations, and ones that nothing but
+/// that refreshes stay as they are.
+package final class AdministratorOperations: Sendable {
+    private let services: RequestExecutor
+    private let inFlight = Atomic<Int>(0)
+    /// Each compiles a text of its own.
+    private static let inFlightMax = 8
+
+    package init(services: RequestExecutor) {
+        self.services = services
+    }
+
+    /// Whether the path is one of these.
+    package static func owns(_ path: String) -> Bool { AdministratorCall(path: path) != nil }
+
+    package func handle(_ request: HTTPRequest, _ exchange: HTTPExchange, headers: HTTPHeaders = [:]) {
+        func fail(_ error: RequestError) {
+            exchange.respond(error, headers: headers, body: SQLConnectFailure(error).json)
+        }
+        guard let call = AdministratorCall(path: request.path) else {
+            return fail(RequestError(.notFound, "there is nothing at this path"))
+        }
+        guard request.method == .POST else { return fail(RequestError(.methodNotAllowed, "this path allows POST")) }
+        guard inFlight.wrappingAdd(1, ordering: .relaxed).newValue <= Self.inFlightMax else {
+            inFlight.wrappingSubtract(1, ordering: .relaxed)
+            return fail(RequestError(.unavailable, "the node runs its maximum of administrators' operations"))
+        }
+        Task {
+            do throws(RequestError) {
+                let answer = try await self.run(call, try AdministratorRequest(try request.jsonBody(), call.method))
+                exchange.respond(json: answer.sqlConnectObject, headers: headers)
+            } catch {
+                fail(error)
+            }
+            self.inFlight.wrappingSubtract(1, ordering: .relaxed)
+        }
+    }
+
+    private func run(
+        _ call: AdministratorCall, _ request: AdministratorRequest
+    ) async throws(RequestError) -> OperationAnswer {
+        if let refusal = services.serviceIdentity.refusal(location: call.location, service: call.service) {
+            throw refusal.error
+        }
+        let resolved: ResolvedOperation
+        do throws(RequestError) {
+            resolved = try resolve(call, request)
+        } catch {
+            // As with clients, bad variables are the operation's own outcome.
+            guard error.code == .invalidVariable else { throw error }
+            return OperationAnswer(failed: [error])
+        }
+        switch (call.method, resolved.operation.kind) {
+        case (.executeGraphqlRead, .mutation), (.impersonateQuery, .mutation):
+            throw RequestError(.badRequest, "\"\(resolved.operation.reference.operation)\" is a mutation")
+        case (.impersonateMutation, .query):
+            throw RequestError(.badRequest, "\"\(resolved.operation.reference.operation)\" is a query")
+        case (.executeGraphql, _), (.executeGraphqlRead, .query), (.impersonateQuery, .query),
+            (.impersonateMutation, .mutation):
+            break
+        }
+        do throws(RequestError) {
+            return try await services.answer(resolved, traceID: services.makeTraceID())
+        } catch {
+            guard SQLConnectFailure.isOfExecution(error.code) else { throw error }
+            return OperationAnswer(failed: [error])
+        }
+    }
+
+    private func resolve(
+        _ call: AdministratorCall, _ request: AdministratorRequest
+    ) throws(RequestError) -> ResolvedOperation {
+        if let query = request.query, call.method.isAdHoc {
+            return try services.resolveAdHoc(
+                query, name: request.operationName, variables: request.variables, auth: request.auth)
+        }
+        return try services.resolve(
+            OperationRequest(
+                connector: call.connector, operationName: request.operationName, variables: request.variables),
+            auth: request.auth)
+    }
+}

@@ -1,0 +1,157 @@
+import Catalog
+import Execution
+import GraphQLLanguage
+import Gateway
+import HTTPServer
+import JSON
+import LiveModel
+import NIOCore
+import NIOHTTP1
+import Sessions
+
+/// `/graphql` by GET or POST for stored operations: one answer, or a stream of them (graphql-sse, Apollo's multipart
+/// subscriptions). Source: GraphQL over HTTP; status codes as its audits want them: 200 for `application/json`, 4xx for
+/// requests that fail before execution under `application/graphql-response+json`.
+extension PublicRouter {
+    func graphQL(_ call: Call) {
+        if sharedStream(call) { return }
+        guard call.request.method != .DELETE else {
+            return call.fail(
+                RequestError(.badRequest, "DELETE ends an operation of a reserved stream: the request lacks its token"))
+        }
+        guard call.request.method == .GET || call.request.method == .POST else {
+            return call.methodNotAllowed("GET, POST, PUT, DELETE")
+        }
+        let accepted = AcceptedAnswer(call.request.header("accept"))
+        guard accepted.single != nil || accepted.stream != nil else {
+            return call.fail(
+                RequestError(
+                    .notAcceptable,
+                    "only application/json, application/graphql-response+json, text/event-stream and "
+                        + "multipart/mixed;subscriptionSpec=1.0 are produced"))
+        }
+        perform(call) { identity in
+            let type = accepted.single ?? .json
+            do throws(RequestError) {
+                let (request, _) = try Self.graphQLRequest(call.request)
+                do throws(RequestError) {
+                    try await self.answer(call, request, identity, accepted)
+                } catch {
+                    // A node that cannot now says so by 503: a stream that began and ended would be the last word.
+                    if accepted.single == nil, let format = accepted.stream, format == .graphQLSSE,
+                        error.code != .unavailable
+                    {
+                        return Self.stream(call, format, format.failed([error]))
+                    }
+                    self.answer(call, type, error, status: type.status(of: error))
+                }
+            } catch {
+                // What is no GraphQL request at all is not 200 under any type.
+                self.answer(call, type, error, status: HTTPResponseStatus(statusCode: error.code.httpStatus))
+            }
+        }
+    }
+
+    private func answer(
+        _ call: Call, _ request: OperationRequest, _ identity: Identity, _ accepted: AcceptedAnswer
+    ) async throws(RequestError) {
+        if settings.emulator != nil, let body = try services.introspect(request) {
+            return answer(call, accepted.single ?? .json, status: .ok, body: body)
+        }
+        let resolved: ResolvedOperation
+        do throws(RequestError) {
+            resolved = try services.resolve(request, auth: identity.auth, checking: call.methodCheck)
+        } catch {
+            guard error.code == .methodNotAllowed else { throw error }
+            return call.methodNotAllowed("POST")
+        }
+        let isFollowed =
+            switch resolved.wantedKind {
+            case .subscription?: true
+            case .query?, .mutation?: false
+            case nil: resolved.operation.kind == .query && accepted.prefersStream
+            }
+        if isFollowed {
+            guard let format = accepted.stream else {
+                throw RequestError(
+                    .notAcceptable,
+                    "subscriptions need a WebSocket, text/event-stream or multipart/mixed;subscriptionSpec=1.0")
+            }
+            // Not before: only the operation tells whether the answer stays open, and mutations are not held up.
+            if gateway != nil { try admitSession() }
+            return try stream(
+                call, resolved, identity, as: format, known: request.resume?.known(of: resolved.liveQuery.key),
+                wantsDelta: request.wantsDelta)
+        }
+        guard settings.isAPI else { throw RequestError(.notFound, "this node runs no operations (role api)") }
+        let envelope = try await services.runOnce(resolved, traceID: call.traceID)
+        if accepted.single == nil, let format = accepted.stream, format == .graphQLSSE {
+            Self.stream(call, format, format.answer(envelope) + format.completed)
+        } else {
+            answer(call, accepted.single ?? .json, status: .ok, body: envelope)
+        }
+    }
+
+    /// A stream that ends at once.
+    private static func stream(_ call: Call, _ format: StreamFormat, _ text: [UInt8]) {
+        call.exchange.respond(.ok, headers: ResultStream.headers(call.headers, format), body: text)
+    }
+
+    private func answer(_ call: Call, _ type: ResponseType, _ error: RequestError, status: HTTPResponseStatus) {
+        var headers = call.headers
+        for (name, value) in HTTPHeaders(retryAfterOf: error) { headers.replaceOrAdd(name: name, value: value) }
+        answer(call, type, status: status, body: ResultEnvelope.errors([error]), headers: headers)
+    }
+
+    private func answer(
+        _ call: Call, _ type: ResponseType, status: HTTPResponseStatus, body: [UInt8], headers: HTTPHeaders? = nil
+    ) {
+        var headers = headers ?? call.headers
+        headers.replaceOrAdd(name: "content-type", value: type.rawValue + "; charset=utf-8")
+        call.exchange.respond(status, headers: headers, body: body)
+    }
+
+    /// The request and its `extensions`.
+    /// - Throws: `.badRequest`, `.unsupportedMediaType`.
+    static func graphQLRequest(
+        _ request: HTTPRequest
+    ) throws(RequestError) -> (request: OperationRequest, extensions: JSONObject) {
+        var object = JSONObject()
+        if request.method == .POST {
+            object = try request.jsonBody()
+        } else {
+            // Empty items count as absent.
+            for name in ["query", "operationName", "documentId"] {
+                if let text = request.query(name), !text.isEmpty { object[name] = .string(text) }
+            }
+            object["variables"] = .object(try request.jsonObject(inQuery: "variables"))
+            object["extensions"] = .object(try request.jsonObject(inQuery: "extensions"))
+        }
+        let operation = try OperationRequest(graphQL: object)
+        guard operation.operationName != nil || operation.document != nil || operation.documentID != nil else {
+            throw RequestError(.badRequest, "\"query\", \"operationName\" or \"documentId\" is needed")
+        }
+        return (operation, object["extensions"]?.objectValue ?? JSONObject())
+    }
+}
+
+extension Call {
+    /// What is fetched by GET changes nothing.
+    func methodCheck(_ operation: StoredOperation) throws(RequestError) {
+        guard request.method == .GET, operation.kind == .mutation else { return }
+        throw RequestError(.methodNotAllowed, "\"\(operation.reference.operation)\" is a mutation")
+    }
+}
+
+extension ResponseType {
+    /// Of a request that failed before execution.
+    func status(of error: RequestError) -> HTTPResponseStatus {
+        switch (self, error.code) {
+        case (_, .unauthenticated), (_, .permissionDenied), (_, .unavailable), (_, .limitExceeded),
+            (_, .outcomeUnknown), (_, .timeout), (_, .internalError), (_, .notAcceptable), (_, .notFound):
+            HTTPResponseStatus(statusCode: error.code.httpStatus)
+        case (.graphQLResponse, _): .badRequest
+        case (.json, _): .ok
+        }
+    }
+}

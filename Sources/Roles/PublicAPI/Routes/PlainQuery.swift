@@ -1,0 +1,229 @@
+import Catalog
+import Execution
+import Gateway
+import HTTPServer
+import JSON
+import LiveModel
+import NIOCore
+import NIOHTTP1
+import Sessions
+
+/// `GET /v1/connectors/C/queries/OP?variables={…}`: one-shot with `ETag`; long-poll with `Prefer: wait=N` and
+/// `If-None-Match` (304 when nothing changed); an event stream by `Accept: text/event-stream`.
+extension PublicRouter {
+    func query(_ call: Call, connector: String, operation: String) {
+        guard call.request.method == .GET || call.request.method == .HEAD else { return call.methodNotAllowed("GET") }
+        let produced = ["application/json", "text/event-stream", "application/json-patch+json"]
+        guard Preferences.allows(produced, in: call.request.header("accept")) else {
+            return call.fail(
+                RequestError(.notAcceptable, "only application/json and text/event-stream are produced"))
+        }
+        let isStream =
+            call.request.method == .GET
+            && Preferences.accepts("text/event-stream", in: call.request.header("accept") ?? "")
+        let waitMs = call.request.header("prefer").flatMap {
+            Preferences.waitMs($0, maximumMs: settings.longPollMaxMs)
+        }
+        let tag = call.request.header("if-none-match").flatMap { EntityTag(ifNoneMatch: $0) }
+        // A poll with a tag goes on with an earlier one: who is here already is not held up.
+        if gateway != nil, isStream || (waitMs != nil && tag == nil) {
+            do throws(RequestError) {
+                try admitSession()
+            } catch {
+                return call.fail(error)
+            }
+        }
+        perform(call) { identity throws(RequestError) in
+            let variables = try call.request.jsonObject(inQuery: "variables")
+            let resolved = try self.services.resolve(
+                OperationRequest(connector: connector, operationName: operation, variables: variables),
+                auth: identity.auth
+            ) { found throws(RequestError) in
+                guard found.kind == .query else {
+                    throw RequestError(
+                        .badRequest, "\"\(operation)\" is a mutation: POST it to …/mutations/\(operation)")
+                }
+            }
+            if isStream {
+                try self.eventStream(call, resolved, identity)
+                return
+            }
+            let known = tag?.known(of: resolved.liveQuery.key)
+            if let waitMs {
+                try self.longPoll(call, resolved, identity, known: known, waitMs: waitMs)
+            } else {
+                try await self.readOnce(call, resolved, known: known)
+            }
+        }
+    }
+
+    private func readOnce(
+        _ call: Call, _ resolved: ResolvedOperation, known: KnownResult?
+    ) async throws(RequestError) {
+        let result = try await services.read(resolved, traceID: call.traceID)
+        let tag = EntityTag(KnownResult(digest: result.digest, position: nil), of: resolved.liveQuery.key)
+        answer(call, tag: tag, known: known, result.digest, result.answer, resolved)
+    }
+
+    /// 304 for what the client has; a patch for one that asked for it, if there is one; else the whole result.
+    private func answer(
+        _ call: Call, tag: EntityTag, known: KnownResult?, _ digest: Digest, _ result: OperationAnswer,
+        _ resolved: ResolvedOperation
+    ) {
+        if known?.digest == digest { return answer(call, tag: tag, nil, resolved) }
+        guard Preferences.acceptsDelta(call.request.header("a-im")),
+            let hub = gateway?.hub(of: call.exchange.eventLoop)
+        else { return answer(call, tag: tag, result, resolved) }
+        call.exchange.eventLoop.execute {
+            defer { hub.deltas.remember(digest, result) }
+            guard let known, let patch = hub.deltas.patch(from: known.digest, to: digest, result) else {
+                return self.answer(call, tag: tag, result, resolved)
+            }
+            var headers = self.headers(call, tag, resolved)
+            headers.replaceOrAdd(name: "im", value: "json-patch")
+            headers.replaceOrAdd(name: "delta-base", value: EntityTag(known, of: resolved.liveQuery.key).description)
+            headers.replaceOrAdd(name: "content-type", value: "application/json-patch+json")
+            call.exchange.respond(.imUsed, headers: headers, body: patch)
+        }
+    }
+
+    private func headers(_ call: Call, _ tag: EntityTag, _ resolved: ResolvedOperation) -> HTTPHeaders {
+        var headers = call.headers
+        headers.replaceOrAdd(name: "etag", value: tag.description)
+        headers.replaceOrAdd(
+            name: "cache-control", value: resolved.operation.authReads == .nothing ? "no-cache" : "private, no-cache")
+        return headers
+    }
+
+    /// - Parameter result: nil answers 304.
+    private func answer(_ call: Call, tag: EntityTag, _ result: OperationAnswer?, _ resolved: ResolvedOperation) {
+        let headers = headers(call, tag, resolved)
+        if let result {
+            call.exchange.respond(json: result.envelope, headers: headers)
+        } else {
+            call.exchange.respond(.notModified, headers: headers, body: [])
+        }
+    }
+
+    private func longPoll(
+        _ call: Call, _ resolved: ResolvedOperation, _ identity: Identity, known: KnownResult?, waitMs: Int64
+    ) throws(RequestError) {
+        guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
+            throw RequestError(.notFound, "this node serves no live queries (role gateway)")
+        }
+        try requireRoomForSession()
+        let parties = parties(call, identity)
+        try services.parties.takeStream(for: parties)
+        let untilExpiryMs = identity.expiresAtMs.map { max(0, $0 - services.clock.nowMs()) } ?? waitMs
+        let exchange = call.exchange
+        exchange.eventLoop.execute {
+            LongPoll.wait(
+                resolved.liveQuery, known: known, waitMs: min(waitMs, untilExpiryMs), hub: hub, exchange: exchange,
+                refusal: { self.services.refusal(of: identity) },
+                register: {
+                    self.register(
+                        $0, eventLoop: exchange.eventLoop, peer: call.request.remoteAddress,
+                        version: resolved.projectVersion)
+                },
+                onClosed: {
+                    self.unregister($0)
+                    self.services.parties.giveStream(for: parties)
+                }
+            ) { ending in
+                // What was allowed when the wait began may not be now.
+                if let refusal = resolved.operation.authorize(
+                    auth: resolved.auth, variables: resolved.variables, nowMs: self.services.clock.nowMs())
+                {
+                    return call.fail(refusal)
+                }
+                switch ending {
+                case .result(let result):
+                    let tag = EntityTag(
+                        KnownResult(digest: result.digest, position: result.position), of: resolved.liveQuery.key)
+                    self.answer(call, tag: tag, known: known, result.digest, result.answer, resolved)
+                case .waited:
+                    // The owner may not have answered at all: the database decides what the client is told.
+                    let readMs = max(Self.finalReadMs.lowerBound, min(waitMs, Self.finalReadMs.upperBound))
+                    self.perform(call) { _ throws(RequestError) in
+                        let result = try await Self.within(readMs, on: exchange.eventLoop) {
+                            () async throws(RequestError) in
+                            try await self.services.read(resolved, traceID: call.traceID)
+                        }
+                        let isSame = known?.digest == result.digest
+                        let position = isSame ? known?.position : nil
+                        let tag = EntityTag(
+                            KnownResult(digest: result.digest, position: position), of: resolved.liveQuery.key)
+                        self.answer(call, tag: tag, known: known, result.digest, result.answer, resolved)
+                    }
+                case .failed(let error): call.fail(error)
+                }
+            }
+        }
+    }
+
+    /// Who waited for so long is not kept much longer: as long again, within these bounds.
+    private static let finalReadMs: ClosedRange<Int64> = 1_000...5_000
+
+    /// What `work` gives, which goes on to its own end if it takes longer than that.
+    /// - Throws: `.unavailable` after that time.
+    private static func within<Value: Sendable>(
+        _ ms: Int64, on eventLoop: any EventLoop, _ work: @escaping @Sendable () async throws(RequestError) -> Value
+    ) async throws(RequestError) -> Value {
+        let promise = eventLoop.makePromise(of: Result<Value, RequestError>.self)
+        let late = RequestError(.unavailable, "the query could not be run in time", retryAfterMs: 1_000)
+        // The first one counts.
+        let timer = eventLoop.scheduleTask(in: .milliseconds(ms)) { promise.succeed(.failure(late)) }
+        Task {
+            let outcome: Result<Value, RequestError>
+            do throws(RequestError) {
+                outcome = .success(try await work())
+            } catch {
+                outcome = .failure(error)
+            }
+            timer.cancel()
+            promise.succeed(outcome)
+        }
+        guard let outcome = try? await promise.futureResult.get() else { throw late }
+        return try outcome.get()
+    }
+
+    private func eventStream(
+        _ call: Call, _ resolved: ResolvedOperation, _ identity: Identity
+    ) throws(RequestError) {
+        let known = call.request.header("last-event-id").flatMap { EntityTag(bare: $0) }?
+            .known(of: resolved.liveQuery.key)
+        // Browsers' EventSource has no headers of its own.
+        let wantsDelta =
+            Preferences.acceptsDelta(call.request.header("a-im")) || call.request.query("delta") == "json-patch"
+        try stream(call, resolved, identity, as: .resource, known: known, wantsDelta: wantsDelta)
+    }
+
+    /// Follows a live query in an answer that stays open. The caller has asked for admission.
+    func stream(
+        _ call: Call, _ resolved: ResolvedOperation, _ identity: Identity, as format: StreamFormat, known: KnownResult?,
+        wantsDelta: Bool
+    ) throws(RequestError) {
+        guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
+            throw RequestError(.notFound, "this node serves no live queries (role gateway)")
+        }
+        let parties = parties(call, identity)
+        try services.parties.takeStream(for: parties)
+        let exchange = call.exchange
+        exchange.eventLoop.execute {
+            ResultStream.start(
+                resolved, as: format, known: known, wantsDelta: wantsDelta, expiresAtMs: identity.expiresAtMs,
+                limits: self.settings.session, hub: hub, exchange: exchange, headers: call.headers,
+                clock: self.services.clock,
+                refusal: { self.services.refusal(of: identity) },
+                register: {
+                    self.register(
+                        $0, eventLoop: exchange.eventLoop, peer: call.request.remoteAddress,
+                        version: resolved.projectVersion)
+                },
+                onClosed: {
+                    self.unregister($0)
+                    self.services.parties.giveStream(for: parties)
+                })
+        }
+    }
+}

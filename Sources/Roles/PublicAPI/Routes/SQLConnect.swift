@@ -1,0 +1,121 @@
+import Catalog
+import Execution
+import Gateway
+import HTTPServer
+import JSON
+import LiveModel
+import NIOCore
+import NIOHTTP1
+import Sessions
+
+/// `POST /v1/projects/P/locations/L/services/S/connectors/C:executeQuery` and `:executeMutation`, as the SQL Connect SDKs
+/// send them. Source: SQL Connect wire §1.
+///
+/// What an operation ends with, bad variables included, is 200 with `data` and `errors`; what fails as a request has a
+/// status of 400 or above and `{"code","message","details"}`.
+extension PublicRouter {
+    func sqlConnect(_ call: Call, _ wanted: ConnectorCall) {
+        var call = call
+        call.failureForm = .sqlConnect
+        guard settings.isAPI else {
+            return call.fail(RequestError(.notFound, "this node runs no operations (role api)"))
+        }
+        guard call.request.method == .POST else { return call.methodNotAllowed("POST") }
+        if let refusal = services.serviceIdentity.refusal(of: wanted.name) { return call.fail(refusal.error) }
+        perform(call) { [call] identity throws(RequestError) in
+            let request = try OperationRequest(sqlConnect: try call.request.jsonBody(), of: wanted.name.connector)
+            let answer = try await self.sqlConnectAnswer(request, wanted.method, identity, traceID: call.traceID)
+            call.exchange.respond(json: answer.sqlConnectObject, headers: call.headers)
+        }
+    }
+
+    /// Runs an operation once. Bad variables, checks that do not hold and what the database refuses are the operation's
+    /// own outcome.
+    /// - Throws: what is a failure of the request.
+    func sqlConnectAnswer(
+        _ request: OperationRequest, _ method: ConnectorCall.Method, _ identity: Identity, traceID: String
+    ) async throws(RequestError) -> OperationAnswer {
+        let resolved: ResolvedOperation
+        do throws(RequestError) {
+            resolved = try services.resolve(request, auth: identity.auth, checking: method.requireKind)
+        } catch {
+            guard error.code == .invalidVariable else { throw error }
+            return OperationAnswer(failed: [error])
+        }
+        do throws(RequestError) {
+            return try await services.answer(resolved, traceID: traceID)
+        } catch {
+            guard SQLConnectFailure.isOfExecution(error.code) else { throw error }
+            return OperationAnswer(failed: [error])
+        }
+    }
+
+    // MARK: Emulator (SQL Connect wire §7)
+
+    /// `GET /emulator/stream_issues`: what is wrong with the project, line by line for as long as the editor listens. A
+    /// project with errors is not served, so there is one line, and it names none.
+    private func streamIssues(_ call: Call) {
+        let exchange = call.exchange
+        var headers = call.headers
+        headers.replaceOrAdd(name: "content-type", value: "application/json")
+        headers.replaceOrAdd(name: "cache-control", value: "no-cache")
+        let sent = headers
+        do throws(RequestError) {
+            try admitSession()
+        } catch {
+            return call.fail(error)
+        }
+        exchange.eventLoop.execute {
+            let stream = IssueStream(exchange)
+            let id = self.register(
+                stream, eventLoop: exchange.eventLoop, peer: call.request.remoteAddress,
+                version: self.services.projectVersion)
+            exchange.onClose { self.unregister(id) }
+            exchange.startStream(.ok, headers: sent)
+            exchange.write(ByteBuffer(string: #"{"result":{"issues":[]}}"# + "\n"))
+        }
+    }
+
+    /// `GET /emulator/info` and `POST /emulator/configure`. The database of `freshet dev` is its own: a configuration is
+    /// accepted and changes nothing.
+    func emulator(_ call: Call, _ name: String) {
+        guard let emulator = settings.emulator else { return }
+        switch (name, call.request.method) {
+        case ("info", .GET):
+            let service: JSONValue = [
+                "serviceId": .string(services.serviceIdentity.service),
+                "connectionString": .string(emulator.connectionString),
+            ]
+            call.exchange.respond(
+                json: JSONWriter.compact(["version": .string(emulator.version), "services": [service]]),
+                headers: call.headers)
+        case ("configure", .POST): call.exchange.respond(json: Array("{}".utf8), headers: call.headers)
+        case ("stream_issues", .GET): streamIssues(call)
+        case ("info", _), ("stream_issues", _): call.methodNotAllowed("GET")
+        case ("configure", _): call.methodNotAllowed("POST")
+        default: call.fail(RequestError(.notFound, "there is nothing at this path"))
+        }
+    }
+}
+
+/// An editor that listens for issues of the project.
+private final class IssueStream: ManagedSession {
+    private let exchange: HTTPExchange
+
+    init(_ exchange: HTTPExchange) { self.exchange = exchange }
+
+    var protocolName: String { "issues" }
+    func goAway() { exchange.end() }
+    func recheckIdentity() {}
+}
+
+extension ConnectorCall.Method {
+    func requireKind(of operation: StoredOperation) throws(RequestError) {
+        let name = operation.reference.operation
+        switch (self, operation.kind) {
+        case (.executeQuery, .query), (.executeMutation, .mutation): return
+        case (.executeQuery, .mutation): throw RequestError(.operationNotFound, "\"\(name)\" is a mutation, no query")
+        case (.executeMutation, .query): throw RequestError(.operationNotFound, "\"\(name)\" is a query, no mutation")
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import Catalog
+import Execution
+import GraphQLLanguage
+import Gateway
+import HTTPServer
+import JSON
+import LiveModel
+import NIOCore
+import NIOHTTP1
+import Sessions
+import Synchronization
+
+/// graphql-sse's single connection mode on `/graphql`: PUT reserves a stream and answers with its token; a request with
+/// the token and `Accept: text/event-stream` opens it; requests with the token and `extensions.operationId` start
+/// operations on it; DELETE ends one. The streams are this node's own: requests of one client must reach the same node.
+final class SharedStreams: Sendable {
+    private let streams = Mutex<[String: SharedStreamSession]>([:])
+
+    func insert(_ session: SharedStreamSession, token: String) { streams.withLock { $0[token] = session } }
+
+    func remove(_ token: String) { _ = streams.withLock { $0.removeValue(forKey: token) } }
+
+    subscript(token: String) -> SharedStreamSession? { streams.withLock { $0[token] } }
+
+    /// 128 random bits, which nobody guesses.
+    static func makeToken() -> String {
+        var random = SystemRandomNumberGenerator()
+        return [random.next(), random.next()].map { (word: UInt64) in
+            let digits = String(word, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+}
+
+extension Call {
+    /// 409: the token or the id is in use.
+    fileprivate func conflict(_ message: String) {
+        exchange.respond(
+            json: ResultEnvelope.errors([RequestError(.badRequest, message)]), status: .conflict, headers: headers)
+    }
+}
+
+extension PublicRouter {
+    /// - Returns: whether the request was one of this mode.
+    func sharedStream(_ call: Call) -> Bool {
+        if call.request.method == .PUT {
+            reserve(call)
+            return true
+        }
+        let header = call.request.header(SharedStreamMachine.tokenHeader)
+        guard let token = header ?? call.request.query("token"), !token.isEmpty else { return false }
+        let accepted = AcceptedAnswer(call.request.header("accept"))
+        let stream = sharedStreams[token]
+        switch call.request.method {
+        case .GET, .POST:
+            guard accepted.stream != .graphQLSSE || accepted.single != nil else {
+                // An unknown token is not told from none: the request is one of a connection for each operation.
+                guard let stream else { return false }
+                stream.open(call.exchange, headers: call.headers) { isConflict in
+                    isConflict
+                        ? call.conflict("the stream is open already")
+                        : call.fail(RequestError(.notFound, "the stream is gone"))
+                }
+                return true
+            }
+            guard accepted.single != nil else {
+                call.fail(
+                    RequestError(.notAcceptable, "only application/json is produced for an operation of a stream"))
+                return true
+            }
+            guard let stream else {
+                call.fail(RequestError(.notFound, "there is no stream with this token"))
+                return true
+            }
+            start(call, on: stream)
+            return true
+        case .DELETE:
+            guard let stream else {
+                call.fail(RequestError(.notFound, "there is no stream with this token"))
+                return true
+            }
+            guard let id = call.request.query("operationId"), !id.isEmpty else {
+                call.fail(RequestError(.badRequest, "the query item \"operationId\" is needed"))
+                return true
+            }
+            stream.stop(id)
+            call.exchange.respond(.ok, headers: call.headers, body: [])
+            return true
+        default: return false
+        }
+    }
+
+    private func reserve(_ call: Call) {
+        if let token = call.request.header(SharedStreamMachine.tokenHeader), sharedStreams[token] != nil {
+            return call.conflict("this token has a stream already")
+        }
+        do throws(RequestError) {
+            guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
+                throw RequestError(.notFound, "this node serves no live queries (role gateway)")
+            }
+            let address = address(of: call.request)
+            try admitSession()
+            let seat = try self.services.parties.seat(of: address)
+            let token = SharedStreams.makeToken()
+            let id = makeSessionID()
+            let services = self.services.forSession { [sessions] in sessions.uses($0, by: id) }
+            let limits = settings.session
+            call.exchange.eventLoop.execute {
+                let session = SharedStreamSession(services: services, hub: hub, limits: limits, address: address) {
+                    seat.leave()
+                    self.sharedStreams.remove(token)
+                    self.unregister(id)
+                }
+                self.sharedStreams.insert(session, token: token)
+                self.register(
+                    session, id: id, eventLoop: hub.eventLoop, peer: call.request.remoteAddress,
+                    version: services.projectVersion)
+                var headers = call.headers
+                headers.replaceOrAdd(name: "content-type", value: "text/plain; charset=utf-8")
+                // For proxies, which send what names it here to this node.
+                headers.replaceOrAdd(name: SharedStreamMachine.tokenHeader, value: token)
+                call.exchange.respond(.created, headers: headers, body: Array(token.utf8))
+            }
+        } catch {
+            call.fail(error)
+        }
+    }
+
+    private func start(_ call: Call, on stream: SharedStreamSession) {
+        perform(call) { identity throws(RequestError) in
+            let (request, extensions) = try Self.graphQLRequest(call.request)
+            guard let id = extensions["operationId"]?.stringValue, !id.isEmpty else {
+                throw RequestError(.badRequest, "\"extensions.operationId\" is needed")
+            }
+            let resolved: ResolvedOperation
+            do throws(RequestError) {
+                resolved = try stream.services.resolve(request, auth: identity.auth, checking: call.methodCheck)
+            } catch {
+                guard error.code == .methodNotAllowed else { throw error }
+                return call.methodNotAllowed("POST")
+            }
+            let isFollowed = resolved.operation.kind == .query && resolved.wantedKind != .query
+            // What runs once is in flight until it has run.
+            await stream.start(
+                id, resolved, follow: isFollowed, identity: identity,
+                known: request.resume?.known(of: resolved.liveQuery.key)
+            ) { start in
+                switch start {
+                case .started: call.exchange.respond(.accepted, headers: call.headers, body: [])
+                case .conflict: call.conflict("the operationId is in use")
+                case .refused(let error): call.fail(error)
+                }
+            }
+        }
+    }
+}

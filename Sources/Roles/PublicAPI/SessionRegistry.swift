@@ -1,0 +1,176 @@
+package import Gateway
+package import LiveModel
+import Metrics
+package import NIOCore
+package import Sessions
+import Synchronization
+
+/// The sessions of a node, so that a drain can tell each to come back elsewhere. Bound: the endpoint's `sessionsMax`.
+package final class SessionRegistry: Sendable {
+    private struct Entry: Sendable {
+        let session: NIOLoopBound<any ManagedSession>
+        let eventLoop: any EventLoop
+        let peer: String
+        let sinceMs: Int64
+        /// Of the project that its operations are resolved by.
+        let version: Digest
+        /// Former versions whose texts it sent besides.
+        var formers: Set<Digest> = []
+
+        func stays(with versions: Set<Digest>) -> Bool {
+            versions.contains(version) && formers.isSubset(of: versions)
+        }
+    }
+
+    /// One session, as operators see it.
+    package struct Report: Sendable {
+        package let id: UInt64
+        package let peer: String
+        package let protocolName: String
+        package let subscriptions: Int
+        /// Milliseconds since 1970.
+        package let sinceMs: Int64
+        package let version: Digest
+    }
+
+    private let entries = Mutex<[UInt64: Entry]>([:])
+    private let nextID = Atomic<UInt64>(0)
+
+    private let nowMs: @Sendable () -> Int64
+
+    private let admission: Mutex<SessionAdmission>
+    private let refused = Atomic<Int>(0)
+    private let refusedByRate = Counter(label: "freshet_sessions_refused_total", dimensions: [("reason", "rate")])
+    private let refusedByFull = Counter(label: "freshet_sessions_refused_total", dimensions: [("reason", "full")])
+
+    package init(
+        admission: SessionAdmission = SessionAdmission(perSecond: 0, burst: 1),
+        nowMs: @escaping @Sendable () -> Int64 = { 0 }
+    ) {
+        self.admission = Mutex(admission)
+        self.nowMs = nowMs
+    }
+
+    package var count: Int { entries.withLock { $0.count } }
+
+    /// New sessions that were told to come back later, since the start.
+    package var refusedCount: Int { refused.load(ordering: .relaxed) }
+
+    /// A session wants to begin.
+    /// - Throws: `.unavailable` with the time after which to come back, when too many did lately.
+    func admit() throws(RequestError) {
+        let nowMs = nowMs()
+        let decision = admission.withLock { admission in
+            var random = SystemRandomNumberGenerator()
+            return admission.arrived(nowMs: nowMs, random: &random)
+        }
+        guard case .refused(let retryAfterMs) = decision else { return }
+        refused.wrappingAdd(1, ordering: .relaxed)
+        refusedByRate.increment()
+        throw RequestError(
+            .unavailable, "too many sessions begin at this node at the moment", retryAfterMs: Int(retryAfterMs))
+    }
+
+    /// Where no session fits, none will in a second either, and those who wait must not come back all at once.
+    func refusalOfFullNode() -> RequestError {
+        refused.wrappingAdd(1, ordering: .relaxed)
+        refusedByFull.increment()
+        return RequestError(
+            .unavailable, "the node has its maximum of sessions",
+            retryAfterMs: Int.random(in: Self.fullRetryAfterSeconds) * 1_000)
+    }
+
+    private static let fullRetryAfterSeconds: ClosedRange<Int> = 2...10
+
+    func makeID() -> UInt64 { nextID.wrappingAdd(1, ordering: .relaxed).newValue }
+
+    func insert(
+        _ session: any ManagedSession, id: UInt64, eventLoop: any EventLoop, peer: SocketAddress?, version: Digest
+    ) {
+        let entry = Entry(
+            session: NIOLoopBound(session, eventLoop: eventLoop), eventLoop: eventLoop,
+            peer: peer.map(Self.text) ?? "", sinceMs: nowMs(), version: version)
+        entries.withLock { $0[id] = entry }
+    }
+
+    /// The session has an operation of this former version.
+    func uses(_ version: Digest, by id: UInt64) {
+        entries.withLock { _ = $0[id]?.formers.insert(version) }
+    }
+
+    private static func text(_ peer: SocketAddress) -> String {
+        guard let host = peer.ipAddress, let port = peer.port else { return peer.pathname ?? "" }
+        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    /// The oldest sessions, at most `limit`. Each is asked on its own event loop.
+    package func reports(limit: Int) async -> [Report] {
+        let chosen = entries.withLock { $0.sorted { $0.key < $1.key }.prefix(limit) }
+        var reports: [Report] = []
+        for (id, entry) in chosen {
+            let report = try? await entry.eventLoop.submit {
+                Report(
+                    id: id, peer: entry.peer, protocolName: entry.session.value.protocolName,
+                    subscriptions: entry.session.value.subscriptionCount, sinceMs: entry.sinceMs,
+                    version: entry.version)
+            }.get()
+            if let report { reports.append(report) }
+        }
+        return reports
+    }
+
+    /// What counts as an identity has changed: each session looks at its own.
+    package func judgeIdentities() {
+        var byLoop: [ObjectIdentifier: [Entry]] = [:]
+        for entry in entries.withLock({ Array($0.values) }) {
+            byLoop[ObjectIdentifier(entry.eventLoop), default: []].append(entry)
+        }
+        for entries in byLoop.values {
+            entries.first?.eventLoop.execute { for entry in entries { entry.session.value.recheckIdentity() } }
+        }
+    }
+
+    /// Tells one session to come back elsewhere.
+    /// - Returns: false when there is no such session.
+    package func end(_ id: UInt64) -> Bool {
+        guard let entry = entries.withLock({ $0[id] }) else { return false }
+        entry.eventLoop.execute { entry.session.value.goAway() }
+        return true
+    }
+
+    func remove(_ id: UInt64) {
+        _ = entries.withLock { $0.removeValue(forKey: id) }
+    }
+
+    /// Tells every session to come back elsewhere, spread over `overMs`, so that the others are not stormed.
+    package func drain(overMs: Int64) async {
+        await drain(entries.withLock { Array($0.values) }, overMs: overMs)
+    }
+
+    /// The same for sessions that began with another version than these, or have operations of another one.
+    /// - Returns: how many there were.
+    package func drain(except versions: Set<Digest>, overMs: Int64) async -> Int {
+        let chosen = entries.withLock { $0.values.filter { !$0.stays(with: versions) } }
+        if chosen.isEmpty { return 0 }
+        await drain(chosen, overMs: overMs)
+        return chosen.count
+    }
+
+    /// Sessions by the version that they began with.
+    package var countsByVersion: [Digest: Int] {
+        entries.withLock { $0.values.reduce(into: [:]) { $0[$1.version, default: 0] += 1 } }
+    }
+
+    private func drain(_ all: [Entry], overMs: Int64) async {
+        let plan = DrainPlan(sessions: all.count, overMs: overMs)
+        let start = ContinuousClock.now
+        for portion in 0..<plan.portions {
+            // By the start, so that late timers do not add up. A drain that is cancelled waits for nothing.
+            try? await Task.sleep(until: start + .milliseconds(plan.atMs(portion)))
+            for index in plan.members(of: portion) {
+                let entry = all[index]
+                entry.eventLoop.execute { entry.session.value.goAway() }
+            }
+        }
+    }
+}

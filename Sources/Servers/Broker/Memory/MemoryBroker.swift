@@ -1,0 +1,225 @@
+package import Streams
+package import LiveModel
+import Synchronization
+
+/// `Broker` in this process, for tests; the simulation uses its store (`MemoryStore`). Deterministic: all state is under
+/// one lock, time comes from `now` alone, and waiting readers go on in the order in which they were made.
+/// Faults can be played: `restart(losingData:)`, `setAvailable(_:)`, `failNextAppend(executed:)`.
+package final class MemoryBroker: Broker {
+    package let keys: Keys
+    private let now: @Sendable () -> UInt64
+    private let store: MemoryStoreBox
+
+    /// `now`: the broker's clock, milliseconds since 1970, never decreasing. It must not call the broker.
+    /// `entriesMax`: how many entries a stream keeps at most, whatever its appends say.
+    package init(keys: Keys, entriesMax: Int = 100_000, now: @escaping @Sendable () -> UInt64) {
+        self.keys = keys
+        self.now = now
+        store = MemoryStoreBox(entriesMax: max(StreamAppend.lengthMaxFloor, entriesMax))
+    }
+
+    package var state: BrokerState {
+        store.withLock { store in
+            var state = BrokerState()
+            state.connected = store.isAvailable && !store.isClosed
+            state.serverID = store.serverID
+            state.serverChanges = store.restarts
+            state.servers = [BrokerServer(address: "memory", connected: state.connected, id: store.serverID)]
+            state.reconnects = store.reconnects
+            return state
+        }
+    }
+
+    package func ping() async throws(BrokerError) {
+        try serve { _, _ in }
+    }
+
+    package func close() async {
+        let waiting = store.withLock { store in
+            store.isClosed = true
+            defer { for number in store.readers.keys { store.readers[number]?.waiting = nil } }
+            return store.readers.keys.sorted().compactMap { store.readers[$0]?.waiting }
+        }
+        for waiting in waiting { waiting.completion(.failure(BrokerError(.closed))) }
+    }
+
+    package func makeReader(name: String) -> any StreamReader {
+        let number = store.withLock { $0.makeReader() }
+        return MemoryStreamReader(store, number: number, now: now)
+    }
+
+    private func serve<Value>(
+        _ body: (inout MemoryStore, UInt64) -> Value
+    ) throws(BrokerError) -> Value {
+        let nowMs = now()
+        return try store.withLock { store throws(BrokerError) in
+            try store.requireService()
+            return body(&store, nowMs)
+        }
+    }
+
+    private func wakeReaders(of streams: Set<String>?) {
+        let nowMs = now()
+        let woken = store.withLock { $0.wake(streams, nowMs: nowMs) }
+        for (waiting, batches) in woken { waiting.completion(.success(batches)) }
+    }
+
+    // MARK: Faults
+
+    /// The server process is replaced by another one, with its data or empty.
+    package func restart(losingData: Bool) {
+        store.withLock { $0.restart(losingData: losingData) }
+        wakeReaders(of: nil)
+    }
+
+    /// While not available, calls fail with `.unavailable` and readers wait.
+    package func setAvailable(_ isAvailable: Bool) {
+        store.withLock { store in
+            if isAvailable, !store.isAvailable { store.reconnects += 1 }
+            store.isAvailable = isAvailable
+        }
+        wakeReaders(of: nil)
+    }
+
+    /// The next `append` fails with `.outcomeUnknown`, after or without being executed.
+    package func failNextAppend(executed: Bool) {
+        store.withLock { $0.nextAppendFault = executed }
+    }
+
+    // MARK: Streams
+
+    package func append(_ appends: [StreamAppend]) async throws(BrokerError) -> [StreamID] {
+        let (ids, fault) = try serve { store, nowMs -> ([StreamID], Bool?) in
+            let fault = store.nextAppendFault
+            store.nextAppendFault = nil
+            if fault == false { return ([], fault) }
+            return (appends.map { store.append($0, nowMs: nowMs) }, fault)
+        }
+        wakeReaders(of: Set(appends.map(\.stream)))
+        if fault != nil { throw BrokerError(.outcomeUnknown, "simulated") }
+        return ids
+    }
+
+    package func info(of stream: String) async throws(BrokerError) -> StreamInfo? {
+        try serve { store, nowMs in store.stream(stream, nowMs: nowMs)?.info }
+    }
+
+    package func newest(
+        _ stream: String, before: StreamID, limit: Int
+    ) async throws(BrokerError) -> [StreamEntry] {
+        try serve { store, nowMs in
+            store.stream(stream, nowMs: nowMs)?.newest(before: before, limit: limit) ?? []
+        }
+    }
+
+    package func trim(_ stream: String, minimumID: StreamID) async throws(BrokerError) -> Int {
+        try serve { store, nowMs in store.trim(stream, minimumID: minimumID, nowMs: nowMs) }
+    }
+
+    package func trimFenced(
+        _ stream: String, minimumID: StreamID, lease key: String, epoch: UInt64
+    ) async throws(BrokerError) -> Int? {
+        try requireOneSlot(key, [stream])
+        return try serve { store, nowMs in
+            guard store.holds(key, epoch: epoch, nowMs: nowMs) else { return nil }
+            return store.trim(stream, minimumID: minimumID, nowMs: nowMs)
+        }
+    }
+
+    package func delete(_ stream: String) async throws(BrokerError) -> Bool {
+        try serve { store, nowMs in store.delete(stream, nowMs: nowMs) }
+    }
+
+    // MARK: Leases
+
+    package func askLease(
+        _ key: String, owner: String, ttlMs: Int, basis: String, epoch: UInt64
+    ) async throws(BrokerError) -> LeaseAnswer {
+        try requireLeaseArguments(owner: owner, ttlMs: ttlMs)
+        return try serve { store, nowMs in
+            store.acquire(key, owner: owner, ttlMs: ttlMs, basis: basis, epoch: epoch, nowMs: nowMs)
+        }
+    }
+
+    package func renewLease(
+        _ key: String, owner: String, epoch: UInt64, ttlMs: Int
+    ) async throws(BrokerError) -> Bool {
+        try requireLeaseArguments(owner: owner, ttlMs: ttlMs)
+        return try serve { store, nowMs in
+            store.renew(key, owner: owner, epoch: epoch, ttlMs: ttlMs, nowMs: nowMs)
+        }
+    }
+
+    package func releaseLease(_ key: String, owner: String, epoch: UInt64) async throws(BrokerError) -> Bool {
+        try serve { store, nowMs in store.release(key, owner: owner, epoch: epoch, nowMs: nowMs) }
+    }
+
+    package func lease(_ key: String) async throws(BrokerError) -> LeaseState? {
+        try serve { store, nowMs in store.lease(key, nowMs: nowMs) }
+    }
+
+    package func appendFenced(
+        lease key: String, epoch: UInt64, _ appends: [StreamAppend]
+    ) async throws(BrokerError) -> [StreamID]? {
+        try requireOneSlot(key, appends.map(\.stream))
+        let ids = try serve { store, nowMs -> [StreamID]? in
+            guard store.holds(key, epoch: epoch, nowMs: nowMs) else { return nil }
+            return appends.map { store.append($0, nowMs: nowMs) }
+        }
+        wakeReaders(of: Set(appends.map(\.stream)))
+        return ids
+    }
+
+    package func checkpoint(
+        stream: String, group: String, id: StreamID, lease key: String, epoch: UInt64
+    ) async throws(BrokerError) -> Bool {
+        try requireOneSlot(key, [stream])
+        return try serve { store, nowMs in
+            guard store.holds(key, epoch: epoch, nowMs: nowMs) else { return false }
+            store.checkpoint(stream, group: group, id: id, nowMs: nowMs)
+            return true
+        }
+    }
+
+    package func checkpoint(stream: String, group: String) async throws(BrokerError) -> StreamID? {
+        try serve { store, nowMs in store.stream(stream, nowMs: nowMs)?.groups[group] }
+    }
+
+    // MARK: Nodes and cluster
+
+    package func announceNode(_ id: String, payload: [UInt8], ttlMs: Int) async throws(BrokerError) -> Bool {
+        try serve { store, nowMs in store.announceNode(id, payload: payload, ttlMs: ttlMs, nowMs: nowMs) }
+    }
+
+    package func withdrawNode(_ id: String) async throws(BrokerError) {
+        try serve { store, _ in store.withdrawNode(id) }
+    }
+
+    package func nodes(livingAtMost ttlMs: Int?) async throws(BrokerError) -> [NodeRecord] {
+        try serve { store, nowMs in store.listNodes(livingAtMost: ttlMs, nowMs: nowMs) }
+    }
+
+    package func meta(initial: ClusterMeta) async throws(BrokerError) -> ClusterMeta {
+        try serve { store, _ in
+            let stored = store.meta ?? initial
+            store.meta = stored
+            return stored
+        }
+    }
+
+    package func orders(in book: OverrideTable) async throws(BrokerError) -> StoredOverrides {
+        try serve { store, _ in store.orders(in: book) }
+    }
+
+    package func ordersGeneration(in book: OverrideTable) async throws(BrokerError) -> UInt64 {
+        try serve { store, _ in store.orders(in: book).generation }
+    }
+
+    package func changeOrders(
+        _ changes: [(field: String, value: String?)], in book: OverrideTable
+    ) async throws(BrokerError) -> UInt64 {
+        try serve { store, nowMs in
+            store.changeOrders(changes, in: book, nowMs: nowMs)
+        }
+    }
+}

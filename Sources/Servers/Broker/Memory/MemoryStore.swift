@@ -1,0 +1,297 @@
+package import Streams
+package import LiveModel
+
+/// Everything the in-memory broker holds; used under one lock, or by a simulation that is single-threaded. `nowMs` is
+/// the server's clock at the call.
+package struct MemoryStore {
+    typealias Answer = Result<[StreamBatch], BrokerError>
+
+    struct Lease {
+        var owner: String?
+        var epoch: UInt64
+        var untilMs: UInt64
+        /// The life that the last grant or renewal gave.
+        var ttlMs: Int
+        var server: String
+        /// The first that this server granted, and when.
+        var serverEpoch: UInt64
+        var sinceMs: UInt64
+        var basis: String
+        /// The first that was granted on this basis.
+        var basisEpoch: UInt64
+
+        func isHeld(nowMs: UInt64) -> Bool { owner != nil && untilMs > nowMs }
+    }
+
+    struct Node {
+        var payload: [UInt8]
+        var untilMs: UInt64
+    }
+
+    struct Followed {
+        let stream: String
+        var gap: GapCheck
+        var serverChanged = false
+    }
+
+    struct Waiting {
+        let ticket: ReadTicket
+        let maxEntries: Int
+        let completion: @Sendable (Answer) -> Void
+    }
+
+    struct Reader {
+        var followed: [Followed] = []
+        var waiting: Waiting?
+        var isClosed = false
+    }
+
+    /// Streams without a `lengthMax` of their own keep at most this many entries.
+    let entriesMax: Int
+    private(set) var streams: [String: MemoryStream] = [:]
+    private(set) var leases: [String: Lease] = [:]
+    var nodes: [String: Node] = [:]
+    var meta: ClusterMeta?
+    package private(set) var books: [OverrideTable: StoredOverrides] = [:]
+    package var orders: StoredOverrides { orders(in: .cluster) }
+    package func orders(in book: OverrideTable) -> StoredOverrides { books[book] ?? StoredOverrides() }
+    /// By number, so that they wake in the order in which they were made.
+    var readers: [Int: Reader] = [:]
+    var readersMade = 0
+    var isClosed = false
+    var isAvailable = true
+    var restarts = 0
+    var reconnects = 0
+    /// The next `append` ends with `.outcomeUnknown`, executed (true) or not.
+    var nextAppendFault: Bool?
+
+    package init(entriesMax: Int) { self.entriesMax = entriesMax }
+
+    func requireService() throws(BrokerError) {
+        if isClosed { throw BrokerError(.closed) }
+        if !isAvailable { throw BrokerError(.unavailable, "simulated outage") }
+    }
+
+    // MARK: Streams
+
+    package mutating func stream(_ name: String, nowMs: UInt64) -> MemoryStream? {
+        if let expiresAtMs = streams[name]?.expiresAtMs, expiresAtMs <= nowMs { streams[name] = nil }
+        return streams[name]
+    }
+
+    @discardableResult
+    package mutating func append(_ append: StreamAppend, nowMs: UInt64) -> StreamID {
+        _ = stream(append.stream, nowMs: nowMs)
+        let lengthMax = min(append.lengthMax ?? entriesMax, entriesMax)
+        var changed = streams.removeValue(forKey: append.stream) ?? MemoryStream()
+        let id = changed.append(append.fields, lengthMax: lengthMax, nowMs: nowMs)
+        if let expireMs = append.expireMs { changed.expiresAtMs = nowMs + UInt64(clamping: expireMs) }
+        streams[append.stream] = changed
+        return id
+    }
+
+    package mutating func trim(_ name: String, minimumID: StreamID, nowMs: UInt64) -> Int {
+        guard stream(name, nowMs: nowMs) != nil else { return 0 }
+        return streams[name]?.trim(minimumID: minimumID) ?? 0
+    }
+
+    package mutating func delete(_ name: String, nowMs: UInt64) -> Bool {
+        guard stream(name, nowMs: nowMs) != nil else { return false }
+        streams[name] = nil
+        return true
+    }
+
+    package mutating func checkpoint(_ name: String, group: String, id: StreamID, nowMs: UInt64) {
+        _ = stream(name, nowMs: nowMs)
+        streams[name, default: MemoryStream()].groups[group] = id
+    }
+
+    // MARK: Leases
+
+    package var serverID: String { "memory-\(restarts)" }
+
+    package mutating func acquire(
+        _ key: String, owner: String, ttlMs: Int, basis: String = "", epoch: UInt64, nowMs: UInt64
+    ) -> LeaseAnswer {
+        let lease = leases[key]
+        if let lease, lease.isHeld(nowMs: nowMs), lease.owner != owner {
+            var leftMs = Int(clamping: lease.untilMs - nowMs)
+            if leftMs > lease.ttlMs {
+                // By a clock that was ahead of this one.
+                leftMs = lease.ttlMs
+                leases[key]?.untilMs = nowMs + UInt64(clamping: leftMs)
+            }
+            return .held(forMs: leftMs)
+        }
+        if let lease, lease.epoch >= epoch {
+            let isRepeated = lease.epoch == epoch && lease.isHeld(nowMs: nowMs) && lease.server == serverID
+            if !isRepeated { return .outdated(newest: lease.epoch) }
+        }
+        let known = lease?.server == serverID ? lease : nil
+        let (serverEpoch, sinceMs) = (known?.serverEpoch ?? epoch, known?.sinceMs ?? nowMs)
+        let basisEpoch = lease.flatMap { $0.basis == basis ? $0.basisEpoch : nil } ?? epoch
+        leases[key] = Lease(
+            owner: owner, epoch: epoch, untilMs: nowMs + UInt64(clamping: ttlMs), ttlMs: ttlMs, server: serverID,
+            serverEpoch: serverEpoch, sinceMs: sinceMs, basis: basis, basisEpoch: basisEpoch)
+        return .granted(
+            LeaseGrant(
+                epoch: epoch, serverEpoch: serverEpoch, basisEpoch: basisEpoch, server: serverID,
+                knownForMs: Int64(nowMs) - Int64(sinceMs)))
+    }
+
+    /// Of the lease's last grant.
+    package func newestEpoch(_ key: String) -> UInt64? { leases[key]?.epoch }
+
+    package mutating func renew(_ key: String, owner: String, epoch: UInt64, ttlMs: Int, nowMs: UInt64) -> Bool {
+        guard holds(key, owner: owner, epoch: epoch, nowMs: nowMs) else { return false }
+        leases[key]?.untilMs = nowMs + UInt64(clamping: ttlMs)
+        leases[key]?.ttlMs = ttlMs
+        return true
+    }
+
+    package mutating func release(_ key: String, owner: String, epoch: UInt64, nowMs: UInt64) -> Bool {
+        guard holds(key, owner: owner, epoch: epoch, nowMs: nowMs) else { return false }
+        leases[key]?.owner = nil
+        return true
+    }
+
+    package func lease(_ key: String, nowMs: UInt64) -> LeaseState? {
+        guard let lease = leases[key], lease.isHeld(nowMs: nowMs), let owner = lease.owner else { return nil }
+        return LeaseState(owner: owner, epoch: lease.epoch, remainingMs: Int(clamping: lease.untilMs - nowMs))
+    }
+
+    /// False also when another server process granted it: that one may have granted it to somebody else since.
+    package func holds(_ key: String, owner: String? = nil, epoch: UInt64, nowMs: UInt64) -> Bool {
+        guard let lease = leases[key], lease.isHeld(nowMs: nowMs), lease.epoch == epoch, lease.server == serverID
+        else { return false }
+        return owner == nil || owner == lease.owner
+    }
+
+    // MARK: Nodes and orders
+
+    /// - Returns: whether it was not there before, or not any more.
+    @discardableResult
+    package mutating func announceNode(_ id: String, payload: [UInt8], ttlMs: Int, nowMs: UInt64) -> Bool {
+        let isNew = nodes[id].map { $0.untilMs <= nowMs } ?? true
+        nodes[id] = Node(payload: payload, untilMs: nowMs + UInt64(clamping: ttlMs))
+        return isNew
+    }
+
+    package mutating func withdrawNode(_ id: String) { nodes[id] = nil }
+
+    package mutating func listNodes(livingAtMost ttlMs: Int? = nil, nowMs: UInt64) -> [NodeRecord] {
+        nodes = nodes.filter { $0.value.untilMs > nowMs }
+        if let ttlMs {
+            for id in nodes.keys { nodes[id]!.untilMs = min(nodes[id]!.untilMs, nowMs + UInt64(clamping: ttlMs)) }
+        }
+        return nodes.map { id, node in
+            NodeRecord(id: id, payload: node.payload, remainingMs: Int(clamping: node.untilMs - nowMs))
+        }
+        .sorted { $0.id < $1.id }
+    }
+
+    package mutating func changeOrders(
+        _ changes: [(field: String, value: String?)], in book: OverrideTable = .cluster, nowMs: UInt64
+    ) -> UInt64 {
+        var orders = orders(in: book)
+        defer { books[book] = orders }
+        orders.generation = max(orders.generation + 1, nowMs)
+        for change in changes {
+            orders.fields[change.field] = change.value.map { (orders.generation, $0) }
+        }
+        return orders.generation
+    }
+
+    // MARK: Readers
+
+    /// A reader by number, for `read`.
+    package mutating func makeReader() -> Int {
+        readersMade += 1
+        readers[readersMade] = Reader()
+        return readersMade
+    }
+
+    package mutating func dropReader(_ number: Int) { readers[number] = nil }
+
+    package mutating func follow(_ number: Int, _ stream: String, after cursor: StreamID, server: String? = nil) {
+        var followed = Followed(stream: stream, gap: GapCheck(cursor: cursor))
+        if let server, server != serverID { followed.serverChanged = true }
+        if let index = readers[number]?.followed.firstIndex(where: { $0.stream == stream }) {
+            readers[number]?.followed[index] = followed
+        } else {
+            readers[number]?.followed.append(followed)
+        }
+    }
+
+    package mutating func unfollow(_ number: Int, _ stream: String) {
+        readers[number]?.followed.removeAll { $0.stream == stream }
+    }
+
+    /// What a reader gets now: signals and entries of the streams it follows.
+    package mutating func read(_ number: Int, maxEntries: Int, nowMs: UInt64) -> [StreamBatch] {
+        guard isAvailable, let count = readers[number]?.followed.count else { return [] }
+        var batches: [StreamBatch] = []
+        for index in 0..<count {
+            guard var followed = readers[number]?.followed[index] else { continue }
+            let stream = stream(followed.stream, nowMs: nowMs)
+            let cursorExists = stream?.contains(followed.gap.cursor) ?? false
+            var signal = followed.gap.check(stream?.info, cursorExists: cursorExists)
+            if signal == nil, followed.serverChanged { signal = .serverChanged }
+            followed.serverChanged = false
+            let entries = stream?.range(after: followed.gap.cursor, through: .max, limit: maxEntries) ?? []
+            if let last = entries.last { followed.gap.advance(to: last.id, by: entries.count) }
+            readers[number]?.followed[index] = followed
+            if signal != nil || !entries.isEmpty {
+                batches.append(StreamBatch(stream: followed.stream, signal: signal, entries: entries))
+            }
+        }
+        return batches
+    }
+
+    /// The waiting readers that can go on, with what they get. `stream` nil: look at all of them.
+    mutating func wake(_ streams: Set<String>?, nowMs: UInt64) -> [(Waiting, [StreamBatch])] {
+        var woken: [(Waiting, [StreamBatch])] = []
+        for number in readers.keys.sorted() {
+            guard let reader = readers[number], let waiting = reader.waiting else { continue }
+            guard streams.map({ names in reader.followed.contains { names.contains($0.stream) } }) ?? true else {
+                continue
+            }
+            let batches = read(number, maxEntries: waiting.maxEntries, nowMs: nowMs)
+            if batches.isEmpty { continue }
+            readers[number]?.waiting = nil
+            woken.append((waiting, batches))
+        }
+        return woken
+    }
+
+    // MARK: Faults
+
+    package mutating func restart(losingData: Bool) {
+        if losingData { flush() }
+        become(self)
+    }
+
+    /// Everything is deleted; the server process stays.
+    package mutating func flush() {
+        streams = [:]
+        leases = [:]
+        nodes = [:]
+        meta = nil
+        books = [:]
+    }
+
+    /// A replica takes over with what had come to it; `replica` is this store as it was then.
+    package mutating func failOver(to replica: MemoryStore) {
+        become(replica)
+    }
+
+    private mutating func become(_ other: MemoryStore) {
+        (streams, leases, nodes, meta, books) = (other.streams, other.leases, other.nodes, other.meta, other.books)
+        restarts += 1
+        reconnects += 1
+        for number in readers.keys {
+            guard let count = readers[number]?.followed.count else { continue }
+            for index in 0..<count { readers[number]?.followed[index].serverChanged = true }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+import Streams
+import Logging
+
+/// The thread behind every command but blocking reads: one connection, requests in flights. It takes all requests
+/// there are, writes them in one go and reads the replies in order, while the next flight gathers in the inbox: one
+/// caller pays a thread hop, many share the system calls.
+///
+/// When the connection is lost, requests that are safe to repeat wait for the next one until their deadline; others
+/// that were in flight fail with `.outcomeUnknown`. Requests not yet sent wait until their deadline.
+///
+/// Never leaves its thread.
+struct CommandBatches {
+    private let inbox: CommandInbox
+    private let configuration: RedisConfiguration
+    private let place: any RedisEndpointResolver
+    private let name: String
+    private let logger: Logger
+    private var connection: RedisConnection?
+    private var serverID = ""
+    private var placeVersion = 0
+    private var backoff: Backoff
+    private var nextAttemptNs: UInt64 = 0
+    /// Bounded with the inbox: a request counts there until it is answered.
+    private var waiting: [CommandRequest] = []
+
+    init(
+        _ inbox: CommandInbox, _ configuration: RedisConfiguration, place: any RedisEndpointResolver, name: String,
+        logger: Logger
+    ) {
+        self.inbox = inbox
+        self.configuration = configuration
+        self.place = place
+        self.name = name
+        self.logger = logger
+        backoff = Backoff(minMs: configuration.reconnectMinMs, maxMs: configuration.reconnectMaxMs)
+    }
+
+    /// Until the inbox closes.
+    mutating func run() {
+        while true {
+            let closing = inbox.take(into: &waiting)
+            if let closing, waiting.isEmpty || connection == nil || closing.isAbrupt { break }
+            noticeMove()
+            if let connection {
+                if waiting.isEmpty {
+                    let (departed, isReadable) = inbox.lend(connection) { [place, placeVersion] in
+                        place.version == placeVersion
+                    }
+                    if let departed {
+                        land([departed.request], connection, departed.failure)
+                    } else if isReadable {
+                        // Nothing is in flight: that can only mean that the server is gone.
+                        lose("closed by the server")
+                    }
+                } else {
+                    fly(connection)
+                }
+            } else {
+                failExpired()
+                if monotonicNs() >= nextAttemptNs {
+                    connect()
+                } else {
+                    let firstDeadlineNs = waiting.map(\.deadlineNs).min() ?? .max
+                    _ = inbox.wake.wait(waitMs: msUntil(min(nextAttemptNs, firstDeadlineNs)))
+                }
+            }
+        }
+        connection = nil
+        let reason = inbox.end()
+        for request in waiting { inbox.finish(request, .failure(reason)) }
+        waiting = []
+        inbox.tellEnded()
+    }
+
+    /// The place may be another server by now: go there, without the wait that the former one earned.
+    private mutating func noticeMove() {
+        guard place.version != placeVersion else { return }
+        placeVersion = place.version
+        if let connection, !place.isCurrent(connection.endpoint) { lose("no longer the primary") }
+        backoff.reset()
+        if connection == nil { nextAttemptNs = 0 }
+    }
+
+    private mutating func connect() {
+        do throws(RedisConnection.Failure) {
+            let made = try place.connect(name: name)
+            connection = made
+            let isReconnect = !serverID.isEmpty
+            let isOther = isReconnect && serverID != made.serverID
+            serverID = made.serverID
+            inbox.update { state in
+                state.connected = true
+                state.serverID = made.serverID
+                state.lastConnectError = ""
+                state.isMisconfigured = false
+                if isReconnect { state.reconnects += 1 }
+                if isOther { state.serverChanges += 1 }
+            }
+            let isTLS = configuration.tls != nil
+            logger.info(
+                "redis connected",
+                metadata: ["address": "\(made.endpoint)", "tls": "\(isTLS)", "otherServer": "\(isOther)"])
+        } catch {
+            place.failed()
+            let isNew = inbox.state.lastConnectError != error.reason
+            inbox.update { state in
+                state.lastConnectError = error.reason
+                state.isMisconfigured = error.isFinal
+            }
+            if isNew { logger.warning("redis connection failed", metadata: ["reason": "\(error.reason)"]) }
+            nextAttemptNs = addMs(backoff.nextMs(), to: monotonicNs())
+        }
+    }
+
+    private mutating func lose(_ reason: String) {
+        connection = nil
+        place.failed()
+        nextAttemptNs = addMs(backoff.nextMs(), to: monotonicNs())
+        inbox.update { state in
+            state.connected = false
+            state.inFlightRequests = 0
+            state.lastConnectError = reason
+        }
+        logger.warning("redis connection lost", metadata: ["reason": "\(reason)"])
+    }
+
+    private mutating func failExpired() {
+        let now = monotonicNs()
+        guard waiting.contains(where: { $0.deadlineNs <= now }) else { return }
+        let reason = inbox.state.lastConnectError
+        for request in waiting where request.deadlineNs <= now {
+            inbox.finish(request, .failure(BrokerError(.unavailable, reason)))
+        }
+        waiting.removeAll { $0.deadlineNs <= now }
+    }
+
+    private mutating func fly(_ connection: RedisConnection) {
+        failExpired()
+        let flight = takeFlight()
+        guard !flight.isEmpty else { return }
+        var failure: RedisConnection.Failure?
+        do throws(RedisConnection.Failure) {
+            for request in flight { try connection.write(request.commands.bytes) }
+            try connection.flush()
+        } catch {
+            failure = error
+        }
+        land(flight, connection, failure)
+    }
+
+    /// Reads the replies of what was sent.
+    /// - Parameter failure: of the sending.
+    private mutating func land(
+        _ flight: [CommandRequest], _ connection: RedisConnection, _ failure: RedisConnection.Failure?
+    ) {
+        var answered = 0
+        var again: [CommandRequest] = []
+        do throws(RedisConnection.Failure) {
+            if let failure { throw failure }
+            for request in flight {
+                var values: [RedisValue] = []
+                values.reserveCapacity(request.commands.commands)
+                for _ in 0..<request.commands.commands { values.append(try connection.reply()) }
+                answered += 1
+                if wantsReconnect(values) {
+                    again.append(request)
+                } else {
+                    inbox.finish(request, .success(values), isInFlight: true)
+                }
+            }
+            backoff.reset()
+            let bytes = flight.reduce(0) { $0 + $1.commands.bytes.count }
+            inbox.update { state in
+                state.inFlightRequests = 0
+                state.bytesWritten += bytes
+            }
+            if !again.isEmpty { lose("server is loading or a replica") }
+        } catch {
+            lose(error.reason)
+            for request in flight[answered...] {
+                if request.isRepeatable {
+                    again.append(request)
+                } else {
+                    inbox.finish(request, .failure(BrokerError(.outcomeUnknown, error.reason)))
+                }
+            }
+        }
+        waiting.insert(contentsOf: again, at: 0)
+    }
+
+    /// The oldest waiting requests, as many as one flight may have; one at least, however large.
+    private mutating func takeFlight() -> [CommandRequest] {
+        var count = 0
+        var bytes = 0
+        for request in waiting.prefix(configuration.flightRequestsMax) {
+            bytes += request.commands.bytes.count
+            if count > 0, bytes > configuration.flightBytesMax { break }
+            count += 1
+        }
+        inbox.update { $0.inFlightRequests = count }
+        if count == waiting.count {
+            defer { waiting = [] }
+            return waiting
+        }
+        defer { waiting.removeFirst(count) }
+        return Array(waiting.prefix(count))
+    }
+
+    /// Nothing of the request was executed, and a new connection is the remedy.
+    private func wantsReconnect(_ values: [RedisValue]) -> Bool {
+        values.allSatisfy { value in
+            if case .error(let failure) = value { return failure.wantsReconnect }
+            return false
+        }
+    }
+}

@@ -1,0 +1,208 @@
+import Streams
+import CHiredis
+import Glibc
+
+/// One connection. Any failure of the socket ends it: drop it, make another.
+///
+/// `@unchecked Sendable`: one thread has it at a time, the one that made it or who was lent it (`CommandInbox`).
+final class RedisConnection: @unchecked Sendable {
+    /// The connection or the handshake failed; `reason` is for operators and free of secrets.
+    struct Failure: Error {
+        let reason: String
+        /// Trying again helps only after somebody has changed a setting, here or at the server.
+        var isFinal = false
+    }
+
+    /// What the handshake insists on.
+    enum Purpose {
+        /// A primary with its data loaded, of a single server.
+        case primary
+        /// The same of a cluster's node.
+        case clusterPrimary
+        /// Any node that can tell about others: a node of a cluster, replicas included.
+        case clusterNode
+        case sentinel
+    }
+
+    let endpoint: RedisConfiguration.Endpoint
+    private let context: UnsafeMutablePointer<redisContext>
+    /// The server's number for this client, for `CLIENT UNBLOCK`.
+    private(set) var clientID = 0
+    /// Names the server process in its role; another one after a restart or failover. Run id and replication id: the
+    /// first changes with the process, the second whenever a replica becomes a primary.
+    private(set) var serverID = ""
+    /// Else its user may not ask (`INFO`), and `serverID` is another one for each connection.
+    private(set) var isIdentified = false
+
+    /// Connects, authenticates, selects the database, and makes sure that the server is what `purpose` needs.
+    init(
+        _ configuration: RedisConfiguration, at endpoint: RedisConfiguration.Endpoint, for purpose: Purpose = .primary,
+        name: String
+    ) throws(Failure) {
+        self.endpoint = endpoint
+        let connectTimeout = timeval(ms: configuration.connectTimeoutMs)
+        let made: UnsafeMutablePointer<redisContext>?
+        switch endpoint {
+        case .tcp(let host, let port):
+            if let tls = configuration.tls {
+                made = redisConnectFd(
+                    try TLSTunnel.open(host: host, port: port, tls, timeoutMs: configuration.connectTimeoutMs))
+            } else {
+                made = redisConnectWithTimeout(host, Int32(clamping: port), connectTimeout)
+            }
+        case .unixSocket(let path): made = redisConnectUnixWithTimeout(path, connectTimeout)
+        }
+        guard let context = made else { throw Failure(reason: "no memory") }
+        self.context = context
+        guard context.pointee.err == 0 else { throw failure() }
+        if case .tcp = endpoint, configuration.tls == nil { redisEnableKeepAlive(context) }
+        redisSetTimeout(context, timeval(ms: configuration.commandTimeoutMs))
+        _ = fcntl(context.pointee.fd, F_SETFD, FD_CLOEXEC)
+        try shakeHands(configuration, purpose, name: name)
+    }
+
+    deinit { redisFree(context) }
+
+    var fd: Int32 { context.pointee.fd }
+
+    /// An answer has come, or the server has gone.
+    var isReadable: Bool {
+        var polled = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
+        return poll(&polled, 1, 0) != 0
+    }
+
+    func write(_ bytes: [UInt8]) throws(Failure) {
+        let status = bytes.withUnsafeBytes { raw in
+            redisAppendFormattedCommand(context, raw.bindMemory(to: CChar.self).baseAddress, raw.count)
+        }
+        guard status == REDIS_OK else { throw failure() }
+    }
+
+    /// Sends everything written so far.
+    func flush() throws(Failure) {
+        var done: Int32 = 0
+        repeat {
+            guard redisBufferWrite(context, &done) == REDIS_OK else { throw failure() }
+        } while done == 0
+    }
+
+    /// Waits for the next reply, at most the command timeout, and decodes it before it is freed.
+    func reply<Value, Thrown: Error>(
+        _ decode: (UnsafePointer<redisReply>) throws(Thrown) -> Value
+    ) throws(Failure) -> Result<Value, Thrown> {
+        var raw: UnsafeMutableRawPointer?
+        guard redisGetReply(context, &raw) == REDIS_OK, let raw else { throw failure() }
+        defer { freeReplyObject(raw) }
+        let reply = UnsafePointer(raw.assumingMemoryBound(to: redisReply.self))
+        do throws(Thrown) {
+            return .success(try decode(reply))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    func reply() throws(Failure) -> RedisValue {
+        switch try reply({ (raw: UnsafePointer<redisReply>) throws(Never) in RedisValue(raw) }) {
+        case .success(let value): return value
+        }
+    }
+
+    /// Writes, sends, and reads one reply for each command.
+    func call(_ commands: CommandBuffer) throws(Failure) -> [RedisValue] {
+        try write(commands.bytes)
+        var values: [RedisValue] = []
+        for _ in 0..<commands.commands { values.append(try reply()) }
+        return values
+    }
+
+    // MARK: Handshake
+
+    private func shakeHands(
+        _ configuration: RedisConfiguration, _ purpose: Purpose, name: String
+    ) throws(Failure) {
+        var login = (user: configuration.user, password: configuration.password)
+        if case .sentinel = purpose, case .sentinel(_, _, let user, let password) = configuration.topology {
+            login = (user, password)
+        }
+        var hello = ["HELLO", "2"]
+        if let password = login.password { hello += ["AUTH", login.user ?? "default", password] }
+        var commands = CommandBuffer()
+        commands.add(hello + ["SETNAME", name])
+        switch purpose {
+        case .primary:
+            commands.add(["INFO", "server", "replication"])
+            commands.add(["SELECT", String(configuration.database)])
+            commands.add(["PING"])  // the first of these that a loading server refuses
+        case .clusterPrimary:
+            commands.add(["INFO", "server", "replication"])
+            commands.add(["PING"])
+        case .clusterNode, .sentinel: break
+        }
+        let replies = try call(commands)
+        for (index, value) in replies.enumerated() {
+            // Without permission for INFO every connection counts as another server: doubt, not silence.
+            guard case .error(let failure) = value, index != 1 else { continue }
+            // Of the others only PING says something that passes: that the server is still loading. A full server says
+            // so instead of the first answer.
+            let isFinal =
+                ["WRONGPASS", "NOAUTH", "NOPERM"].contains(failure.word)
+                || index < replies.count - 1 && !failure.message.contains("max number of clients")
+            throw Failure(reason: failure.word == "ERR" ? failure.message : failure.word, isFinal: isFinal)
+        }
+        try check(hello: replies[0], purpose)
+        clientID = replies[0]["id"]?.integer ?? 0
+        guard replies.count > 1 else { return }
+        let lines = replies[1].text?.split(whereSeparator: \.isNewline) ?? []
+        func field(_ name: String) -> String {
+            lines.first { $0.hasPrefix(name) }.map { String($0.dropFirst(name.count)) } ?? ""
+        }
+        let runID = field("run_id:")
+        isIdentified = !runID.isEmpty
+        serverID = isIdentified ? "\(runID).\(field("master_replid:"))" : "unknown-\(monotonicNs())"
+    }
+
+    private func check(hello: RedisValue, _ purpose: Purpose) throws(Failure) {
+        guard let version = hello["version"]?.text, let major = Int(version.prefix { $0 != "." }), major >= 7 else {
+            throw Failure(reason: "Redis 7.0 or newer is needed", isFinal: true)
+        }
+        let mode = hello["mode"]?.text ?? ""
+        switch purpose {
+        case .primary:
+            guard mode != "cluster" else {
+                throw Failure(
+                    reason: "the server is part of a Redis Cluster: name its nodes in redis.cluster.addresses",
+                    isFinal: true)
+            }
+            guard mode != "sentinel" else {
+                throw Failure(
+                    reason: "the server is a sentinel: name it in redis.sentinel.addresses", isFinal: true)
+            }
+            guard hello["role"]?.text == "master" else { throw Failure(reason: "server is a replica") }
+        case .clusterPrimary:
+            guard mode == "cluster" else {
+                throw Failure(reason: "the server is not part of a Redis Cluster", isFinal: true)
+            }
+            guard hello["role"]?.text == "master" else { throw Failure(reason: "server is a replica") }
+        case .clusterNode:
+            guard mode == "cluster" else {
+                throw Failure(reason: "the server is not part of a Redis Cluster", isFinal: true)
+            }
+        case .sentinel:
+            guard mode == "sentinel" else { throw Failure(reason: "the server is not a sentinel", isFinal: true) }
+        }
+    }
+
+    private func failure() -> Failure {
+        let text = withUnsafeBytes(of: context.pointee.errstr) { bytes in
+            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        return Failure(reason: text.isEmpty ? "connection lost" : text)
+    }
+}
+
+extension timeval {
+    fileprivate init(ms: Int) {
+        let ms = max(1, ms)
+        self.init(tv_sec: ms / 1000, tv_usec: ms % 1000 * 1000)
+    }
+}

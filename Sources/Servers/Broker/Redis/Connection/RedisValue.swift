@@ -1,0 +1,104 @@
+import Streams
+import CHiredis
+import LiveModel
+
+/// A reply, copied out of hiredis.
+enum RedisValue: Sendable, Equatable {
+    case null
+    case integer(Int64)
+    case bytes([UInt8])
+    case status(String)
+    case error(RedisFailure)
+    case array([RedisValue])
+
+    init(_ reply: UnsafePointer<redisReply>) {
+        switch reply.pointee.type {
+        case REDIS_REPLY_STRING: self = .bytes(replyBytes(reply))
+        case REDIS_REPLY_INTEGER: self = .integer(reply.pointee.integer)
+        case REDIS_REPLY_STATUS: self = .status(replyText(reply))
+        case REDIS_REPLY_ERROR: self = .error(RedisFailure(message: replyText(reply)))
+        case REDIS_REPLY_ARRAY: self = .array(replyElements(reply).map { RedisValue($0) })
+        default: self = .null
+        }
+    }
+
+    var text: String? {
+        switch self {
+        case .bytes(let bytes): String(validating: bytes, as: UTF8.self)
+        case .status(let text): text
+        case .integer(let number): String(number)
+        default: nil
+        }
+    }
+
+    var integer: Int? {
+        switch self {
+        case .integer(let number): Int(number)
+        case .bytes: text.flatMap { Int($0) }
+        default: nil
+        }
+    }
+
+    var streamID: StreamID? {
+        guard case .bytes(let bytes) = self else { return nil }
+        return bytes.withUnsafeBytes { StreamID(utf8: $0) }
+    }
+
+    var array: [RedisValue]? {
+        guard case .array(let values) = self else { return nil }
+        return values
+    }
+
+    /// The value behind a name in a flat list of names and values.
+    subscript(name: String) -> RedisValue? {
+        guard let values = array else { return nil }
+        for index in stride(from: 0, to: values.count - 1, by: 2) where values[index].text == name {
+            return values[index + 1]
+        }
+        return nil
+    }
+}
+
+/// An error reply; its first word says what kind.
+struct RedisFailure: Error, Sendable, Equatable {
+    let word: String
+    let message: String
+
+    init(message: String) {
+        self.message = message
+        word = String(message.prefix { $0 != " " })
+    }
+
+    var isNoSuchKey: Bool { message == "ERR no such key" }
+
+    /// The server could not take the command in its present role or phase, and did not execute it: try again on a
+    /// new connection, which only counts as one when it leads to a loaded primary.
+    var wantsReconnect: Bool { ["LOADING", "READONLY", "MASTERDOWN", "NOAUTH"].contains(word) }
+
+    var brokerError: BrokerError {
+        switch word {
+        case "OOM": BrokerError(.outOfMemory, word)
+        case "BUSY", "NOREPLICAS", "TRYAGAIN", "CLUSTERDOWN": BrokerError(.unavailable, word)
+        // With the address, for whoever can go there.
+        case "MOVED", "ASK": BrokerError(.unavailable, message)
+        default: wantsReconnect ? BrokerError(.unavailable, word) : BrokerError(.rejected, word)
+        }
+    }
+}
+
+// Straight from hiredis memory; valid only until the reply is freed.
+
+func replyBytes(_ reply: UnsafePointer<redisReply>) -> [UInt8] {
+    guard let text = reply.pointee.str else { return [] }
+    return [UInt8](UnsafeRawBufferPointer(start: text, count: reply.pointee.len))
+}
+
+func replyText(_ reply: UnsafePointer<redisReply>) -> String {
+    guard let text = reply.pointee.str else { return "" }
+    return String(decoding: UnsafeRawBufferPointer(start: text, count: reply.pointee.len), as: UTF8.self)
+}
+
+func replyElements(_ reply: UnsafePointer<redisReply>) -> [UnsafePointer<redisReply>] {
+    guard reply.pointee.type == REDIS_REPLY_ARRAY, let elements = reply.pointee.element else { return [] }
+    return (0..<reply.pointee.elements).compactMap { elements[$0].map { UnsafePointer($0) } }
+}

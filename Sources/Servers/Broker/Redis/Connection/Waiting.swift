@@ -1,0 +1,82 @@
+import Streams
+import Glibc
+import Threads
+
+/// A thread that blocks on hiredis.
+func startRedisThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(BrokerError) {
+    guard startThread(named: name, body) else { throw BrokerError(.unavailable, "no thread") }
+}
+
+/// Nanoseconds of a clock that never steps.
+func monotonicNs() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+}
+
+/// A flag a thread can sleep on together with a socket.
+final class WakeFlag: Sendable {
+    private let wakeup = Wakeup()
+
+    init() throws(BrokerError) {
+        guard wakeup.descriptor >= 0 else { throw BrokerError(.unavailable, "no file descriptor") }
+    }
+
+    func raise() { wakeup.signal() }
+
+    func lower() { wakeup.drain() }
+
+    /// Sleeps until the flag is up, a socket is readable or closed by the peer, or the time is over.
+    /// `waitMs` nil: no limit. Returns what happened; all may.
+    func wait(socket: Int32? = nil, waitMs: Int?) -> (raised: Bool, readable: Bool) {
+        let (raised, readable, _) = wait(sockets: (socket, nil), waitMs: waitMs)
+        return (raised, readable)
+    }
+
+    func wait(
+        sockets: (Int32?, Int32?), waitMs: Int?
+    ) -> (raised: Bool, firstReadable: Bool, secondReadable: Bool) {
+        var polled = (
+            pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: sockets.0 ?? -1, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: sockets.1 ?? -1, events: Int16(POLLIN), revents: 0)
+        )
+        let timeout = Int32(clamping: waitMs ?? -1)
+        let ready = withUnsafeMutableBytes(of: &polled) { bytes in
+            poll(bytes.bindMemory(to: pollfd.self).baseAddress, 3, timeout)
+        }
+        guard ready > 0 else { return (false, false, false) }
+        return (polled.0.revents != 0, polled.1.revents != 0, polled.2.revents != 0)
+    }
+}
+
+/// Milliseconds until a time of `monotonicNs`, rounded up, at least 0.
+func msUntil(_ timeNs: UInt64) -> Int {
+    let now = monotonicNs()
+    return timeNs <= now ? 0 : Int(clamping: (timeNs - now + 999_999) / 1_000_000)
+}
+
+func addMs(_ ms: Int, to timeNs: UInt64) -> UInt64 {
+    timeNs &+ UInt64(clamping: ms) * 1_000_000
+}
+
+/// Waits between attempts: doubling from `minMs` to `maxMs`, each shortened at random by up to half, so that many
+/// clients of one server do not come back at the same instant.
+struct Backoff {
+    let minMs: Int
+    let maxMs: Int
+    private var ceilingMs: Int
+
+    init(minMs: Int, maxMs: Int) {
+        self.minMs = max(1, minMs)
+        self.maxMs = max(self.minMs, maxMs)
+        ceilingMs = self.minMs
+    }
+
+    mutating func reset() { ceilingMs = minMs }
+
+    mutating func nextMs(_ random: (ClosedRange<Int>) -> Int = { Int.random(in: $0) }) -> Int {
+        defer { ceilingMs = min(maxMs, ceilingMs * 2) }
+        return random((ceilingMs + 1) / 2...ceilingMs)
+    }
+}

@@ -1,0 +1,142 @@
+import Streams
+import LiveModel
+import Synchronization
+
+/// What the consumer of a reader wants, for the reader's thread: changes of followed streams (the last one of each
+/// stream counts, so they are bounded by the number of streams) and at most one waiting `next`.
+final class ReaderInbox: Sendable {
+    /// Each batch with the number of the change (`follow`) that it belongs to.
+    typealias Delivered = [(batch: StreamBatch, change: Int)]
+    typealias Answer = Result<Delivered, BrokerError>
+    /// Where to follow a stream from.
+    struct Start {
+        let cursor: StreamID
+        /// The server that the cursor comes from, when that is known.
+        let server: String?
+    }
+    /// Nil: follow no longer. By stream.
+    typealias Changes = [String: Start?]
+
+    private struct Waiting {
+        let ticket: ReadTicket
+        let maxEntries: Int
+        let completion: @Sendable (Answer) -> Void
+    }
+
+    private struct Shared {
+        var changes: Changes = [:]
+        var changesMade = 0
+        /// The number of the last change of each followed stream.
+        var changeOfStream: [String: Int] = [:]
+        var waiting: Waiting?
+        var isClosed = false
+        var hasEnded = false
+        var endWaiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    let wake: WakeFlag
+    private let shared = Mutex(Shared())
+
+    init() throws(BrokerError) {
+        wake = try WakeFlag()
+    }
+
+    // MARK: The consumer
+
+    /// Returns the number of this change; later ones have greater numbers.
+    @discardableResult
+    func change(_ stream: String, _ start: Start?) -> Int {
+        let number = shared.withLock { shared in
+            shared.changes[stream] = .some(start)
+            shared.changesMade += 1
+            shared.changeOfStream[stream] = start.map { _ in shared.changesMade }
+            return shared.changesMade
+        }
+        wake.raise()
+        return number
+    }
+
+    func next(maxEntries: Int, ticket: ReadTicket, completion: @escaping @Sendable (Answer) -> Void) {
+        let refusal = shared.withLock { shared -> BrokerError? in
+            if shared.isClosed { return BrokerError(.closed) }
+            if shared.waiting != nil { return BrokerError(.concurrentRead) }
+            shared.waiting = Waiting(ticket: ticket, maxEntries: max(1, maxEntries), completion: completion)
+            return nil
+        }
+        if let refusal { return completion(.failure(refusal)) }
+        wake.raise()
+        if ticket.isCancelled { fail(BrokerError(.cancelled), ticket: ticket) }
+    }
+
+    func cancel(_ ticket: ReadTicket) {
+        ticket.markCancelled()
+        fail(BrokerError(.cancelled), ticket: ticket)
+    }
+
+    func close() {
+        shared.withLock { $0.isClosed = true }
+        fail(BrokerError(.closed))
+    }
+
+    func waitUntilEnded() async {
+        await withCheckedContinuation { continuation in
+            let hasEnded = shared.withLock { shared in
+                if !shared.hasEnded { shared.endWaiters.append(continuation) }
+                return shared.hasEnded
+            }
+            if hasEnded { continuation.resume() }
+        }
+    }
+
+    // MARK: The thread
+
+    /// Ends the waiting `next` (if it is still the one with this ticket) with an error.
+    func fail(_ error: BrokerError, ticket: ReadTicket? = nil) {
+        let waiting = shared.withLock { shared -> Waiting? in
+            guard let waiting = shared.waiting, ticket == nil || ticket === waiting.ticket else { return nil }
+            shared.waiting = nil
+            return waiting
+        }
+        waiting?.completion(.failure(error))
+        wake.raise()
+    }
+
+    func take() -> (changes: Changes, maxEntries: Int?, isClosed: Bool) {
+        wake.lower()
+        return shared.withLock { shared in
+            defer { shared.changes = [:] }
+            return (shared.changes, shared.waiting?.maxEntries, shared.isClosed)
+        }
+    }
+
+    /// Whether to look at the inbox although nothing was read; with changes, a read that blocks must be interrupted.
+    func interruption() -> (isNeeded: Bool, hasChanges: Bool, isClosed: Bool) {
+        wake.lower()
+        return shared.withLock { shared in
+            let hasChanges = !shared.changes.isEmpty
+            return (shared.isClosed || shared.waiting == nil || hasChanges, hasChanges, shared.isClosed)
+        }
+    }
+
+    /// Hands batches to the waiting `next`, without those of streams changed meanwhile. Returns the streams whose
+    /// batches arrived; the others were not seen by anybody and are to be read again.
+    func deliver(_ batches: [StreamBatch]) -> Set<String> {
+        let (waiting, delivered) = shared.withLock { shared -> (Waiting?, Delivered) in
+            let wanted = batches.filter { !shared.changes.keys.contains($0.stream) }
+            guard !wanted.isEmpty, let waiting = shared.waiting else { return (nil, []) }
+            shared.waiting = nil
+            return (waiting, wanted.map { ($0, shared.changeOfStream[$0.stream] ?? 0) })
+        }
+        waiting?.completion(.success(delivered))
+        return Set(delivered.map { $0.batch.stream })
+    }
+
+    func end() {
+        let waiters = shared.withLock { shared in
+            shared.hasEnded = true
+            defer { shared.endWaiters = [] }
+            return shared.endWaiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+}

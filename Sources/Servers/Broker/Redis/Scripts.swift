@@ -1,0 +1,202 @@
+import Streams
+/// Every Lua script. Each touches keys of one hash tag only, and takes the time from the server, so that expiry does
+/// not depend on the clock of whoever asks.
+///
+/// A lease is a hash with `owner`, `epoch` and `until` (server time in milliseconds), and with the `server` that
+/// granted it last and `trusted`, the first epoch which that server granted, `since` when (`server ms`), `ttl` (the life
+/// that the last grant or renewal gave), `basis`, what the last owner's results rested on, and `based`, the first epoch on
+/// that; it never expires as a key, because the epoch must outlive every owner. A node is a field of one hash: `until:payload`.
+enum Scripts {
+    private static let now = """
+        local time = redis.call('TIME')
+        local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+        """
+
+    /// Defines `server`: this process in its present role; empty when it does not say who it is.
+    private static let server = """
+        local info, server = redis.pcall('INFO', 'server', 'replication'), ''
+        if type(info) == 'string' then
+          server = (string.match(info, 'run_id:(%w+)') or '') .. '.' .. (string.match(info, 'master_replid:(%w+)') or '')
+        end
+
+        """
+
+    /// Defines `holds(epoch)`: the epoch holds the lease `KEYS[1]` now. Not when another server granted it: that one may
+    /// have granted it to somebody else since, who is forgotten here.
+    private static let fence =
+        now + server + """
+            local function holds(epoch)
+              local lease = redis.call('HMGET', KEYS[1], 'epoch', 'until', 'server')
+              return lease[1] == epoch and tonumber(lease[2]) > now and lease[3] == server
+            end
+
+            """
+
+    /// Arguments: owner, ttlMs, basis, epoch. Returns the first epoch of this server, of this basis, for how many
+    /// milliseconds this server knows the lease, and server; or for how many milliseconds another owner holds it; or the
+    /// newest epoch, when that asked for is not above it. A server that does not say who it is trusts nothing from before
+    /// the grant.
+    static let acquireLease = Script(
+        now + server + """
+            local lease = redis.call('HMGET', KEYS[1],
+              'owner', 'epoch', 'until', 'server', 'trusted', 'basis', 'based', 'since', 'ttl')
+            local isHeld = lease[1] and lease[1] ~= '' and tonumber(lease[3]) > now
+            if isHeld and lease[1] ~= ARGV[1] then
+              local left, ttl = tonumber(lease[3]) - now, tonumber(lease[9])
+              if ttl and left > ttl then
+                -- By a clock that was ahead of this one.
+                left = ttl
+                redis.call('HSET', KEYS[1], 'until', string.format('%.0f', now + left))
+              end
+              return left
+            end
+            local epoch = ARGV[4]
+            local isRepeated = isHeld and lease[2] == epoch and lease[4] == server
+            if lease[2] and tonumber(lease[2]) >= tonumber(epoch) and not isRepeated then return {lease[2]} end
+            local trusted, since = lease[5], nil
+            if trusted and server ~= '' and lease[4] == server then
+              -- Epochs of an earlier version were times; it knows no `since`.
+              local granter, ms = string.match(lease[8] or '', '^(%S+) (%d+)$')
+              since = tonumber(granter == server and ms or trusted)
+            else
+              trusted, since = epoch, now
+            end
+            local based = lease[7]
+            if not based or lease[6] ~= ARGV[3] then based = epoch end
+            redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'epoch', epoch, 'until', string.format('%.0f', now + ARGV[2]),
+              'server', server, 'trusted', trusted, 'since', server .. ' ' .. string.format('%.0f', since),
+              'ttl', ARGV[2], 'basis', ARGV[3], 'based', based)
+            return {trusted, based, math.max(0, now - since), server}
+            """)
+
+    /// Arguments: owner, epoch, ttlMs. Returns 1 or 0.
+    static let renewLease = Script(
+        fence + """
+            if not holds(ARGV[2]) or redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end
+            redis.call('HSET', KEYS[1], 'until', string.format('%.0f', now + ARGV[3]), 'ttl', ARGV[3])
+            return 1
+            """)
+
+    /// Arguments: owner, epoch. Returns 1 or 0.
+    static let releaseLease = Script(
+        fence + """
+            if not holds(ARGV[2]) or redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end
+            redis.call('HSET', KEYS[1], 'owner', '', 'until', '0')
+            return 1
+            """)
+
+    /// Returns owner, epoch, remaining milliseconds; or nil.
+    static let readLease = Script(
+        now + """
+            local lease = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'until')
+            if not lease[1] or tonumber(lease[3]) <= now then return false end
+            return {lease[1], lease[2], tonumber(lease[3]) - now}
+            """)
+
+    /// Keys: lease, then one stream for each append. Arguments: epoch; then for each append the greatest length or
+    /// '', the expiry or '', the number of names and values, and these. Returns the ids, or nil when fenced off.
+    static let appendFenced = Script(
+        fence + """
+            if not holds(ARGV[1]) then return false end
+            local ids, at = {}, 2
+            for key = 2, #KEYS do
+              local lengthMax, expireMs, count = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
+              local command = {'XADD', KEYS[key]}
+              if lengthMax ~= '' then
+                command[3], command[4], command[5] = 'MAXLEN', '~', lengthMax
+              end
+              command[#command + 1] = '*'
+              for index = at + 3, at + 2 + count do command[#command + 1] = ARGV[index] end
+              ids[#ids + 1] = redis.call(unpack(command))
+              if expireMs ~= '' then redis.call('PEXPIRE', KEYS[key], expireMs) end
+              at = at + 3 + count
+            end
+            return ids
+            """)
+
+    /// Keys: lease, stream. Arguments: epoch, minimum id. Returns how many entries went, or nil when fenced off.
+    static let trimFenced = Script(
+        fence + """
+            if not holds(ARGV[1]) then return false end
+            return redis.call('XTRIM', KEYS[2], 'MINID', ARGV[2])
+            """)
+
+    /// Keys: lease, stream. Arguments: epoch, group, id, the greatest lag to count. Returns 1 or 0.
+    /// `ENTRIESREAD` is what lets `XINFO GROUPS` show a lag for a group that never reads.
+    static let checkpoint = Script(
+        fence + """
+            if not holds(ARGV[1]) then return 0 end
+            local added = 0
+            if redis.call('EXISTS', KEYS[2]) == 1 then
+              local info = redis.call('XINFO', 'STREAM', KEYS[2])
+              for index = 1, #info, 2 do
+                if info[index] == 'entries-added' then added = info[index + 1] end
+              end
+              added = added - #redis.call('XRANGE', KEYS[2], '(' .. ARGV[3], '+', 'COUNT', ARGV[4])
+            end
+            local set = redis.pcall('XGROUP', 'SETID', KEYS[2], ARGV[2], ARGV[3], 'ENTRIESREAD', added)
+            if set['err'] then
+              redis.call('XGROUP', 'CREATE', KEYS[2], ARGV[2], ARGV[3], 'MKSTREAM', 'ENTRIESREAD', added)
+            end
+            return 1
+            """)
+
+    /// Arguments: id, ttlMs, payload. Returns 1 when the node was not there, else 0.
+    static let announceNode = Script(
+        now + """
+            local last = redis.call('HGET', KEYS[1], ARGV[1])
+            local untilMs = last and tonumber(string.match(last, '^(%d+):'))
+            redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now + ARGV[2]) .. ':' .. ARGV[3])
+            return untilMs and untilMs > now and 0 or 1
+            """)
+
+    /// Arguments: how many milliseconds a node lives at most, or ''. Returns id, payload, remaining milliseconds of each
+    /// node; removes those that have expired, and lets none that a clock ahead of this one announced live for longer.
+    static let nodes = Script(
+        now + """
+            local all, alive = redis.call('HGETALL', KEYS[1]), {}
+            for index = 1, #all, 2 do
+              local untilMs, payload = string.match(all[index + 1], '^(%d+):(.*)$')
+              if untilMs and ARGV[1] ~= '' and tonumber(untilMs) > now + ARGV[1] then
+                untilMs = string.format('%.0f', now + ARGV[1])
+                redis.call('HSET', KEYS[1], all[index], untilMs .. ':' .. payload)
+              end
+              if untilMs and tonumber(untilMs) > now then
+                alive[#alive + 1] = all[index]
+                alive[#alive + 1] = payload
+                alive[#alive + 1] = tonumber(untilMs) - now
+              else
+                redis.call('HDEL', KEYS[1], all[index])
+              end
+            end
+            return alive
+            """)
+
+    static let generationField = "generation"
+
+    /// Arguments: field, value, field, value, …; an empty value removes the field. Returns the new generation.
+    static let changeOrders = Script(
+        now + """
+            local last = tonumber(redis.call('HGET', KEYS[1], 'generation') or '0')
+            local generation = string.format('%.0f', math.max(last + 1, now))
+            for index = 1, #ARGV, 2 do
+              if ARGV[index + 1] == '' then
+                redis.call('HDEL', KEYS[1], ARGV[index])
+              else
+                redis.call('HSET', KEYS[1], ARGV[index], generation .. ' ' .. ARGV[index + 1])
+              end
+            end
+            redis.call('HSET', KEYS[1], 'generation', generation)
+            return generation
+            """)
+
+    /// Arguments: shard count, format version, incarnation. Returns what is stored.
+    static let meta = Script(
+        """
+        if redis.call('EXISTS', KEYS[1]) == 0 then
+          redis.call('HSET', KEYS[1], 'shardCount', ARGV[1], 'formatVersion', ARGV[2], 'incarnation', ARGV[3])
+        end
+        return redis.call('HMGET', KEYS[1], 'shardCount', 'formatVersion', 'incarnation')
+        """)
+}

@@ -1,0 +1,200 @@
+import Streams
+import LiveModel
+import Logging
+
+/// A Redis Cluster: every call goes to the primary of its key's slot, and on to where that says the key is.
+///
+/// A call that a server refused or never got is sent again, elsewhere or later, until its deadline; so `.unavailable`
+/// here means that the cluster had nobody for the slot all that time. Appends to one slot go as one transaction
+/// (`MULTI`), because a redirection between two of them would turn their order round.
+final class ClusterRoutes: CommandRoutes {
+    /// Redirections followed at once; then each waits like any other reason to try again.
+    private static let redirectsMax = 5
+    private static let againMinMs = 5
+    private static let againMaxMs = 200
+
+    private let configuration: RedisConfiguration
+    private let map: ClusterMap
+    private let name: String
+    private let logger: Logger
+
+    init(
+        _ configuration: RedisConfiguration, seeds: [RedisConfiguration.Endpoint], name: String, logger: Logger
+    ) throws(BrokerError) {
+        self.configuration = configuration
+        self.name = name
+        self.logger = logger
+        map = try ClusterMap(configuration, seeds: seeds, name: name, logger: logger)
+        try map.start()
+    }
+
+    var state: BrokerState { map.state }
+    func close() async { await map.close() }
+
+    func makeReader(name: String) throws(BrokerError) -> any OwnedReader {
+        ClusterReader(configuration, map: map, name: "\(self.name):\(name)", logger: logger)
+    }
+
+    func call(_ commands: CommandBuffer, key: String, isRepeatable: Bool) async throws(BrokerError) -> [RedisValue] {
+        try await call(commands, slot: hashSlot(of: key), isRepeatable: isRepeatable)
+    }
+
+    private func call(
+        _ commands: CommandBuffer, slot: Int, isRepeatable: Bool
+    ) async throws(BrokerError) -> [RedisValue] {
+        let deadlineNs = addMs(configuration.commandTimeoutMs, to: monotonicNs())
+        var pause = Backoff(minMs: ClusterRoutes.againMinMs, maxMs: ClusterRoutes.againMaxMs)
+        var redirects = 0
+        var asking: RedisConfiguration.Endpoint?
+        var lastError = BrokerError(.unavailable, "the cluster's slots are not known")
+        while true {
+            let target = asking ?? map.owner(of: slot)
+            let isAsking = asking != nil
+            asking = nil
+            var redirection = Redirection.later
+            if let target {
+                do throws(BrokerError) {
+                    let values = try await map.pipeline(at: target)
+                        .call(
+                            isAsking ? CommandBuffer("ASKING").followed(by: commands) : commands,
+                            isRepeatable: isRepeatable, deadlineNs: deadlineNs)
+                    let answers = isAsking ? Array(values.dropFirst()) : values
+                    guard let refusal = ClusterRoutes.refusal(in: answers),
+                        let found = Redirection(refusal, asked: target)
+                    else { return answers }
+                    redirection = found
+                    lastError = refusal.brokerError
+                } catch {
+                    guard error.code == .unavailable else { throw error }
+                    lastError = error
+                }
+            } else {
+                lastError = BrokerError(.unavailable, map.lastError)
+            }
+            redirects += 1
+            switch redirection {
+            case .moved(let slot, let endpoint):
+                map.moved(slot, to: endpoint)
+                if redirects <= ClusterRoutes.redirectsMax { continue }
+            case .ask(let endpoint):
+                asking = endpoint
+                if redirects <= ClusterRoutes.redirectsMax { continue }
+            case .later: map.hint()
+            }
+            let waitMs = min(pause.nextMs(), msUntil(deadlineNs))
+            guard waitMs > 0 else { throw lastError }
+            // A task of its own, because the caller's cancellation must not turn this into a busy loop.
+            await Task { try? await Task.sleep(for: .milliseconds(waitMs)) }.value
+        }
+    }
+
+    /// The error that says that nothing was executed: of the first command, or of one within a transaction.
+    private static func refusal(in values: [RedisValue]) -> RedisFailure? {
+        if case .error(let failure) = values.first { return failure }
+        guard case .error(let end) = values.last, end.word == "EXECABORT" else { return nil }
+        for case .error(let failure) in values { return failure }
+        return nil
+    }
+
+    // MARK: Appends
+
+    func append(_ appends: [StreamAppend]) async throws(BrokerError) -> [StreamID] {
+        var groups: [Int: [Int]] = [:]
+        for (index, append) in appends.enumerated() { groups[hashSlot(of: append.stream), default: []].append(index) }
+        if groups.count == 1, let slot = groups.keys.first { return try await append(appends, slot: slot) }
+        let results = await withTaskGroup(of: (slot: Int, Result<[StreamID], BrokerError>).self) { tasks in
+            for (slot, indices) in groups {
+                let group = indices.map { appends[$0] }
+                tasks.addTask {
+                    do throws(BrokerError) {
+                        return (slot, .success(try await self.append(group, slot: slot)))
+                    } catch {
+                        return (slot, .failure(error))
+                    }
+                }
+            }
+            return await tasks.reduce(into: [Int: Result<[StreamID], BrokerError>]()) { $0[$1.slot] = $1.1 }
+        }
+        var ids = [StreamID](repeating: .zero, count: appends.count)
+        var failed: BrokerError?
+        for (slot, indices) in groups {
+            switch results[slot] {
+            case .success(let found): for (index, id) in zip(indices, found) { ids[index] = id }
+            // What may have been done says more than what was not.
+            case .failure(let error): if failed == nil || error.code == .outcomeUnknown { failed = error }
+            case nil: failed = BrokerError(.protocolViolation, "no answer for a slot")
+            }
+        }
+        if let failed { throw failed }
+        return ids
+    }
+
+    private func append(_ appends: [StreamAppend], slot: Int) async throws(BrokerError) -> [StreamID] {
+        let isTransaction = appends.count > 1
+        var commands = CommandBuffer()
+        if isTransaction { commands.add(["MULTI"]) }
+        commands = commands.followed(by: CommandBuffer(appends))
+        if isTransaction { commands.add(["EXEC"]) }
+        var values = try await call(commands, slot: slot, isRepeatable: false)
+        if isTransaction {
+            if let refusal = ClusterRoutes.refusal(in: values) { throw refusal.brokerError }
+            guard let executed = values.last?.array else { throw BrokerError(.protocolViolation, "EXEC") }
+            values = executed
+        }
+        var ids: [StreamID] = []
+        ids.reserveCapacity(appends.count)
+        var index = 0
+        for append in appends {
+            guard index < values.count else { throw BrokerError(.protocolViolation, "EXEC") }
+            ids.append(try appendedID(values[index]))
+            index += append.expireMs == nil ? 1 : 2
+        }
+        return ids
+    }
+}
+
+/// The readers of one slot connect to whoever has it.
+struct SlotEndpoint: RedisEndpointResolver {
+    let slot: Int
+    let configuration: RedisConfiguration
+    let map: ClusterMap
+
+    func connect(name: String) throws(RedisConnection.Failure) -> RedisConnection {
+        guard let endpoint = map.owner(of: slot) else { throw map.failure }
+        return try RedisConnection(configuration, at: endpoint, for: .clusterPrimary, name: name)
+    }
+
+    func connect(
+        to endpoint: RedisConfiguration.Endpoint, name: String
+    ) throws(RedisConnection.Failure) -> RedisConnection {
+        try RedisConnection(configuration, at: endpoint, for: .clusterPrimary, name: name)
+    }
+
+    func isCurrent(_ endpoint: RedisConfiguration.Endpoint) -> Bool { map.owner(of: slot) == endpoint }
+    /// A read that blocks sleeps on when its stream moves to another node.
+    var blockMsMax: Int { 1_000 }
+    var version: Int { map.version }
+    func failed() { map.hint() }
+
+    /// Whoever waits for the next whole map reads late.
+    func refused(_ message: String, by endpoint: RedisConfiguration.Endpoint) {
+        guard case .moved(let slot, let target) = Redirection(RedisFailure(message: message), asked: endpoint) else {
+            return
+        }
+        map.moved(slot, to: target)
+    }
+
+    func watch(_ wake: WakeFlag) { map.watch(wake) }
+    var description: String { "slot \(slot) of \(configuration)" }
+}
+
+struct ClusterHelper: ReaderHelper {
+    let map: ClusterMap
+
+    func unblock(_ connection: RedisConnection) {
+        try? map.pipeline(at: connection.endpoint)
+            .send(CommandBuffer("CLIENT", "UNBLOCK", String(connection.clientID)))
+    }
+
+    func countReconnect() { map.countReconnect() }
+}

@@ -1,0 +1,66 @@
+import Streams
+import LiveModel
+
+/// Brings a command to the server that has its key. Keys of one call share their slot.
+protocol CommandRoutes: Sendable {
+    /// Answers with one value for each command, error replies included as values.
+    func call(_ commands: CommandBuffer, key: String, isRepeatable: Bool) async throws(BrokerError) -> [RedisValue]
+    /// Appends to streams of any slots.
+    func append(_ appends: [StreamAppend]) async throws(BrokerError) -> [StreamID]
+    func append(_ appends: [StreamAppend], completion: @escaping AppendCompletion)
+    func makeReader(name: String) throws(BrokerError) -> any OwnedReader
+    var state: BrokerState { get }
+    /// Finishes what was accepted, then ends its threads.
+    func close() async
+}
+
+/// A reader whose threads its broker waits for.
+protocol OwnedReader: StreamReader, AnyObject {
+    func waitUntilEnded() async
+}
+
+extension CommandRoutes {
+    func append(_ appends: [StreamAppend], completion: @escaping AppendCompletion) {
+        Task {
+            do throws(BrokerError) {
+                completion(.success(try await append(appends)))
+            } catch {
+                completion(.failure(error))
+            }
+        }
+    }
+
+    /// One command whose error reply is an error.
+    func value(
+        _ command: CommandBuffer, key: String, isRepeatable: Bool = true
+    ) async throws(BrokerError) -> RedisValue {
+        let values = try await call(command, key: key, isRepeatable: isRepeatable)
+        guard let value = values.first else { throw BrokerError(.protocolViolation, "no reply") }
+        if case .error(let failure) = value { throw failure.brokerError }
+        return value
+    }
+
+    /// Executes a script; when the server does not have it, sends it whole.
+    func run(
+        _ script: Script, keys: [String], _ arguments: [[UInt8]], isRepeatable: Bool
+    ) async throws(BrokerError) -> RedisValue {
+        guard let key = keys.first else { throw BrokerError(.protocolViolation, "a script without a key") }
+        var command = CommandBuffer()
+        script.write(into: &command, whole: false, keys: keys, arguments)
+        let first = try await call(command, key: key, isRepeatable: isRepeatable).first
+        if case .error(let failure) = first, failure.word == "NOSCRIPT" {
+            var whole = CommandBuffer()
+            script.write(into: &whole, whole: true, keys: keys, arguments)
+            return try await value(whole, key: key, isRepeatable: isRepeatable)
+        }
+        if case .error(let failure) = first { throw failure.brokerError }
+        return first ?? .null
+    }
+}
+
+/// The id that `XADD` answered.
+func appendedID(_ value: RedisValue) throws(BrokerError) -> StreamID {
+    if case .error(let failure) = value { throw failure.brokerError }
+    guard let id = value.streamID else { throw BrokerError(.protocolViolation, "XADD") }
+    return id
+}

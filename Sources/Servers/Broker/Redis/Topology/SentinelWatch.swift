@@ -1,0 +1,222 @@
+import Streams
+import Logging
+import Synchronization
+
+/// Knows which server is the master of a group that Redis Sentinel looks after
+/// (https://redis.io/docs/latest/develop/reference/sentinel-clients/).
+///
+/// A thread asks every sentinel and believes the one with the highest configuration epoch, so a sentinel that was cut
+/// off does not lead back to a former master. It asks when a connection failed or was refused, when a sentinel
+/// announces `+switch-master`, and every `periodMs`.
+final class SentinelWatch: Sendable {
+    typealias Endpoint = RedisConfiguration.Endpoint
+
+    private static let periodMs = 1_000
+    private static let pauseMaxMs = 500
+
+    private struct Shared {
+        var master: Endpoint?
+        var epoch = -1
+        var isHinted = true
+        var isClosed = false
+        var hasEnded = false
+        var endWaiters: [CheckedContinuation<Void, Never>] = []
+        var lastError = "no sentinel has been asked yet"
+        var isLastErrorFinal = false
+    }
+
+    private let configuration: RedisConfiguration
+    private let addresses: [Endpoint]
+    private let master: String
+    private let name: String
+    private let logger: Logger
+    private let shared = Mutex(Shared())
+    private let wake: WakeFlag
+    private let watchers = WakeList()
+    private let changes = Atomic<Int>(0)
+
+    init(
+        _ configuration: RedisConfiguration, addresses: [Endpoint], master: String, name: String, logger: Logger
+    ) throws(BrokerError) {
+        guard !addresses.isEmpty, !master.isEmpty else {
+            throw BrokerError(.misconfigured, "sentinels need addresses and the name of the master")
+        }
+        self.configuration = configuration
+        self.addresses = addresses
+        self.master = master
+        self.name = name
+        self.logger = logger
+        wake = try WakeFlag()
+    }
+
+    func start() throws(BrokerError) {
+        try startRedisThread(named: "redis-sentinel") { self.run() }
+    }
+
+    var version: Int { changes.load(ordering: .acquiring) }
+    var current: Endpoint? { shared.withLock { $0.master } }
+    /// Why no master is known.
+    var failure: RedisConnection.Failure {
+        shared.withLock { RedisConnection.Failure(reason: $0.lastError, isFinal: $0.isLastErrorFinal) }
+    }
+    func watch(_ wake: WakeFlag) { watchers.add(wake) }
+
+    /// The master may be another one by now.
+    func hint() {
+        let isNew = shared.withLock { shared in
+            defer { shared.isHinted = true }
+            return !shared.isHinted
+        }
+        if isNew { wake.raise() }
+    }
+
+    func close() async {
+        shared.withLock { $0.isClosed = true }
+        wake.raise()
+        await withCheckedContinuation { continuation in
+            let hasEnded = shared.withLock { shared in
+                if !shared.hasEnded { shared.endWaiters.append(continuation) }
+                return shared.hasEnded
+            }
+            if hasEnded { continuation.resume() }
+        }
+    }
+
+    // MARK: The thread
+
+    private func run() {
+        var asking: [Endpoint: RedisConnection] = [:]
+        /// Subscribed to `+switch-master`, at whichever sentinel answers.
+        var listening: RedisConnection?
+        var pause = Backoff(minMs: configuration.reconnectMinMs, maxMs: SentinelWatch.pauseMaxMs)
+        while !shared.withLock({ $0.isClosed }) {
+            let isHinted = shared.withLock { shared in
+                defer { shared.isHinted = false }
+                return shared.isHinted
+            }
+            if isHinted {
+                if askAll(&asking) { pause.reset() }
+                if listening == nil { listening = listen(asking) }
+            }
+            // After a hint not at once again, unless the sentinels themselves announce something.
+            let waitMs = isHinted ? pause.nextMs() : SentinelWatch.periodMs
+            let untilNs = addMs(waitMs, to: monotonicNs())
+            while !shared.withLock({ $0.isClosed }) {
+                let (raised, readable) = wake.wait(socket: listening?.fd, waitMs: msUntil(untilNs))
+                if raised { wake.lower() }
+                if readable, let heard = listening {
+                    if (try? heard.reply()) == nil { listening = nil }
+                    hint()
+                    break
+                }
+                if monotonicNs() >= untilNs {
+                    if !isHinted { hint() }
+                    break
+                }
+                if raised, !isHinted { break }
+            }
+        }
+        let waiters = shared.withLock { shared in
+            shared.hasEnded = true
+            defer { shared.endWaiters = [] }
+            return shared.endWaiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Returns whether there was news.
+    private func askAll(_ connections: inout [Endpoint: RedisConnection]) -> Bool {
+        var best: (epoch: Int, master: Endpoint)?
+        var failure = RedisConnection.Failure(reason: "")
+        var answers = 0
+        for address in addresses {
+            if shared.withLock({ $0.isClosed }) { return false }
+            do throws(RedisConnection.Failure) {
+                let connection: RedisConnection
+                if let known = connections.removeValue(forKey: address) {
+                    connection = known
+                } else {
+                    connection = try RedisConnection(configuration, at: address, for: .sentinel, name: name)
+                }
+                let answer = try connection.call(CommandBuffer("SENTINEL", "MASTER", master))[0]
+                connections[address] = connection
+                guard let found = SentinelWatch.decode(answer) else {
+                    failure = .init(reason: "\(address): it does not know the master \(master)")
+                    continue
+                }
+                answers += 1
+                if best == nil || found.epoch > best?.epoch ?? -1 { best = found }
+            } catch {
+                failure = .init(reason: "\(address): \(error.reason)", isFinal: error.isFinal)
+            }
+        }
+        return learn(best, isMajority: 2 * answers > addresses.count, failure)
+    }
+
+    /// From `SENTINEL MASTER`; nil when the sentinel does not know the name.
+    static func decode(_ answer: RedisValue) -> (epoch: Int, master: Endpoint)? {
+        guard let host = answer["ip"]?.text, !host.isEmpty, let port = answer["port"]?.integer,
+            (1...65_535).contains(port), let epoch = answer["config-epoch"]?.integer
+        else { return nil }
+        return (epoch, .tcp(host: host, port: port))
+    }
+
+    private func learn(
+        _ found: (epoch: Int, master: Endpoint)?, isMajority: Bool, _ failure: RedisConnection.Failure
+    ) -> Bool {
+        guard let found else {
+            let isNew = shared.withLock { shared in
+                defer { (shared.lastError, shared.isLastErrorFinal) = (failure.reason, failure.isFinal) }
+                return shared.lastError != failure.reason
+            }
+            if isNew { logger.warning("no sentinel answers", metadata: ["reason": "\(failure.reason)"]) }
+            return false
+        }
+        let isNews = shared.withLock { shared in
+            shared.lastError = ""
+            // Lower than known: those who answered are behind, unless most say so: sentinels set up anew begin at 0.
+            guard found.epoch >= shared.epoch || isMajority, found.master != shared.master else { return false }
+            shared.epoch = found.epoch
+            shared.master = found.master
+            return true
+        }
+        guard isNews else { return false }
+        logger.info(
+            "redis master by sentinel", metadata: ["address": "\(found.master)", "epoch": "\(found.epoch)"])
+        changes.wrappingAdd(1, ordering: .acquiringAndReleasing)
+        watchers.raiseAll()
+        return true
+    }
+
+    private func listen(_ asking: [Endpoint: RedisConnection]) -> RedisConnection? {
+        for address in addresses where asking[address] != nil {
+            guard
+                let connection = try? RedisConnection(
+                    configuration, at: address, for: .sentinel, name: "\(name):switch-master"),
+                let answer = try? connection.call(CommandBuffer("SUBSCRIBE", "+switch-master")), answer[0].array != nil
+            else { continue }
+            return connection
+        }
+        return nil
+    }
+}
+
+/// Whatever the sentinels call the master; a server that says otherwise of itself is not taken.
+struct SentinelEndpoint: RedisEndpointResolver {
+    let configuration: RedisConfiguration
+    let watch: SentinelWatch
+
+    func connect(name: String) throws(RedisConnection.Failure) -> RedisConnection {
+        guard let endpoint = watch.current else { throw watch.failure }
+        return try RedisConnection(configuration, at: endpoint, for: .primary, name: name)
+    }
+
+    func isCurrent(_ endpoint: RedisConfiguration.Endpoint) -> Bool { watch.current == endpoint }
+    var version: Int { watch.version }
+    func failed() { watch.hint() }
+    func watch(_ wake: WakeFlag) { watch.watch(wake) }
+
+    var description: String {
+        watch.current.map { "\(configuration.tls == nil ? "redis" : "rediss")://\($0)" } ?? configuration.description
+    }
+}

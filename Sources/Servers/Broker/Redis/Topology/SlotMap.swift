@@ -1,0 +1,115 @@
+import Streams
+/// Which primary has which slot of a Redis Cluster, as one of its nodes told
+/// (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/).
+struct SlotMap: Sendable, Equatable {
+    typealias Endpoint = RedisConfiguration.Endpoint
+
+    static let slotCount = 16_384
+
+    /// By number in `owners`.
+    private(set) var primaries: [Endpoint] = []
+    private(set) var replicas: [Endpoint] = []
+    /// Number of the slot's primary; -1: nobody has it.
+    private var owners = [Int16](repeating: -1, count: SlotMap.slotCount)
+
+    init() {}
+
+    /// From the answer to `CLUSTER SLOTS` of the node at `asked`; nil when it is something else. A node that does not
+    /// know its own address leaves it empty: it is the one that it was asked at.
+    init?(_ reply: RedisValue, asked: Endpoint) {
+        guard let ranges = reply.array else { return nil }
+        for range in ranges {
+            guard let parts = range.array, parts.count >= 3, let first = parts[0].integer, let last = parts[1].integer,
+                first <= last, (0..<SlotMap.slotCount).contains(first), (0..<SlotMap.slotCount).contains(last),
+                let primary = SlotMap.endpoint(parts[2], asked: asked)
+            else { return nil }
+            let number = number(of: primary)
+            for slot in first...last { owners[slot] = number }
+            for part in parts[3...] {
+                guard let replica = SlotMap.endpoint(part, asked: asked), !replicas.contains(replica) else { continue }
+                replicas.append(replica)
+            }
+        }
+    }
+
+    private static func endpoint(_ node: RedisValue, asked: Endpoint) -> Endpoint? {
+        guard let parts = node.array, parts.count >= 2, let port = parts[1].integer, (1...65_535).contains(port) else {
+            return nil
+        }
+        let host = parts[0].text ?? ""
+        if !host.isEmpty, host != "?" { return .tcp(host: host, port: port) }
+        guard case .tcp(let askedHost, _) = asked else { return nil }
+        return .tcp(host: askedHost, port: port)
+    }
+
+    private mutating func number(of primary: Endpoint) -> Int16 {
+        if let index = primaries.firstIndex(of: primary) { return Int16(index) }
+        primaries.append(primary)
+        return Int16(clamping: primaries.count - 1)
+    }
+
+    func owner(of slot: Int) -> Endpoint? {
+        let number = Int(owners[slot])
+        return number < 0 ? nil : primaries[number]
+    }
+
+    /// What one node said about one slot, until the next whole map.
+    mutating func move(_ slot: Int, to primary: Endpoint) {
+        owners[slot] = number(of: primary)
+    }
+
+    var isEmpty: Bool { primaries.isEmpty }
+
+    /// Whether a primary of this map has lost its place in `next`, so that its slots were taken over by somebody who
+    /// may not have got everything.
+    func isFailover(to next: SlotMap) -> Bool {
+        !isEmpty && !Set(primaries).isSubset(of: next.primaries)
+    }
+}
+
+/// Where a command is to go instead.
+enum Redirection: Sendable, Equatable {
+    /// The slot belongs to another node: for good.
+    case moved(slot: Int, RedisConfiguration.Endpoint)
+    /// This key is on its way to another node: this once, after `ASKING`.
+    case ask(RedisConfiguration.Endpoint)
+    /// Nobody can answer just now: the cluster is deciding, a slot's keys are on both sides, a node is loading.
+    case later
+
+    /// From an error reply; nil when it is no redirection. `asked`: who gave it, in case it does not name itself.
+    init?(_ failure: RedisFailure, asked: RedisConfiguration.Endpoint) {
+        switch failure.word {
+        case "MOVED", "ASK":
+            let words = failure.message.split(separator: " ")
+            guard words.count >= 3, let slot = Int(words[1]), (0..<SlotMap.slotCount).contains(slot),
+                let target = Redirection.endpoint(words[2], asked: asked)
+            else { return nil }
+            self = failure.word == "ASK" ? .ask(target) : .moved(slot: slot, target)
+        case "TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY": self = .later
+        default: return nil
+        }
+    }
+
+    /// `host:port`, where an IPv6 host has no brackets and an empty one is the node that answers.
+    private static func endpoint(
+        _ text: Substring, asked: RedisConfiguration.Endpoint
+    ) -> RedisConfiguration.Endpoint? {
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+            (1...65_535).contains(port)
+        else { return nil }
+        let host = String(text[..<colon])
+        if !host.isEmpty { return .tcp(host: host, port: port) }
+        guard case .tcp(let askedHost, _) = asked else { return nil }
+        return .tcp(host: askedHost, port: port)
+    }
+}
+
+/// The slot of a key: CRC-16 (XMODEM) of its hash tag, modulo the number of slots.
+func hashSlot(of key: String) -> Int {
+    var crc: UInt16 = 0
+    for byte in hashTag(of: key) {
+        crc ^= UInt16(byte) << 8
+        for _ in 0..<8 { crc = crc & 0x8000 == 0 ? crc << 1 : crc << 1 ^ 0x1021 }
+    }
+    return Int(crc) % SlotMap.slotCount
+}

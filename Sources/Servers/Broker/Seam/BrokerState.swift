@@ -1,0 +1,47 @@
+package import Streams
+/// One server behind a broker, as seen from here.
+package struct BrokerServer: Sendable, Hashable {
+    /// `redis://host:port`, never with a password.
+    package var address: String
+    package var connected: Bool
+    package var id: String
+    /// Why the last attempt to connect failed; empty while connected.
+    package var lastConnectError: String
+
+    package init(address: String, connected: Bool, id: String = "", lastConnectError: String = "") {
+        self.address = address
+        self.connected = connected
+        self.id = id
+        self.lastConnectError = lastConnectError
+    }
+}
+
+/// Counters and gauges of a broker, for metrics and the admin page.
+package struct BrokerState: Sendable, Hashable {
+    package var connected = false
+    /// Changes when another server process answers, or the same one after it has been a replica in between; empty
+    /// before the first connection, and where several servers answer (`servers`).
+    package var serverID = ""
+    /// How often that happened since the first connection: each time, what the former server acknowledged last may
+    /// be lost.
+    package var serverChanges = 0
+    /// The servers behind the broker.
+    package var servers: [BrokerServer] = []
+    /// Requests accepted and not yet answered, in flight ones included.
+    package var queuedRequests = 0
+    package var queuedBytes = 0
+    package var inFlightRequests = 0
+    /// Connections made after the first one, of commands and readers together.
+    package var reconnects = 0
+    package var bytesWritten = 0
+    /// Requests that a caller sent itself, because the connection was idle.
+    package var sentByCallers = 0
+    package var requestsOverloaded = 0
+    package var requestsUnknown = 0
+    /// Why the last attempt to connect failed; empty while connected.
+    package var lastConnectError = ""
+    /// That was a wrong password, another kind of server, a certificate that is not trusted: no waiting helps.
+    package var isMisconfigured = false
+
+    package init() {}
+}

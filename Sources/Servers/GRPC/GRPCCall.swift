@@ -1,0 +1,183 @@
+package import HTTPServer
+package import NIOCore
+import NIOHPACK
+import NIOHTTP2
+
+/// One call as the application sees it. Bound to its event loop; after its end every method does nothing.
+///
+/// `@unchecked Sendable`: everything mutable belongs to the event loop; other threads only carry it there.
+package final class GRPCCall: @unchecked Sendable {
+    package let eventLoop: any EventLoop
+    package let taskExecutor: LoopTaskExecutor
+    /// Accepted and not yet written to the connection: held back by the peer's window or its socket.
+    package var pendingBytes: Int { progress.pendingBytes }
+    private var progress = WriteProgress()
+    private let id: HTTP2StreamID
+    /// Nil once the stream is over.
+    private var connection: GRPCConnection?
+    private var hasSentHeaders = false
+    private(set) var isOver = false
+    /// Somebody may have seen bytes pending, and is told when they fall.
+    private var isAwaited = false
+    private var isTelling = false
+    var onFall: ((_ pendingBytes: Int) -> Void)?
+    /// Called on the loop's next turn after `finish`.
+    var onFinish: (() -> Void)?
+    /// Of the text that tells what went wrong, before it is encoded: clients bound the headers that they take.
+    private static let messageBytesMax = 2_048
+
+    init(_ id: HTTP2StreamID, _ connection: GRPCConnection) {
+        self.id = id
+        self.connection = connection
+        eventLoop = connection.eventLoop
+        taskExecutor = connection.taskExecutor
+    }
+
+    /// The only message of a unary call, and its end.
+    package func respond(_ message: [UInt8]) {
+        gathered {
+            send(prefix: message, shared: ByteBuffer())
+            finish(.ok)
+        }
+    }
+
+    /// A frame of HTTP/2 costs more than copying this much (16 KiB: the largest frame that every peer takes).
+    private static let copiedBytesMax = 16_384
+    /// What waits is counted in pieces of this size, so that progress of a slow client shows.
+    private static let sliceBytes = 65_536
+
+    /// One message, in two parts; `shared` is not copied where it is large.
+    package func send(prefix: [UInt8], shared: ByteBuffer) {
+        eventLoop.assertInEventLoop()
+        guard !isOver else { return }
+        sendHeaders()
+        let length = prefix.count + shared.readableBytes
+        let isWhole = 5 + length <= Self.copiedBytesMax
+        var first = ByteBufferAllocator().buffer(capacity: 5 + (isWhole ? length : prefix.count))
+        first.writeInteger(UInt8(0))
+        first.writeInteger(UInt32(clamping: length))
+        first.writeBytes(prefix)
+        if isWhole { first.writeImmutableBuffer(shared) }
+        write(first)
+        if !isWhole { write(shared) }
+        connection?.flush()
+        isAwaited = pendingBytes > 0
+        if isAwaited { connection?.awaitProgress() }
+    }
+
+    /// When the call is reset unless its client takes something; nil while nothing waits for it.
+    func stallDeadline(timeoutMs: Int64) -> NIODeadline? { progress.stallDeadline(timeoutMs: timeoutMs) }
+
+    /// Several sends in one flush.
+    package func gathered(_ body: () -> Void) {
+        guard let connection else { return body() }
+        connection.gathered(body)
+    }
+
+    private func write(_ bytes: ByteBuffer) {
+        var rest = bytes
+        while let slice = rest.readSlice(length: min(rest.readableBytes, Self.sliceBytes)), slice.readableBytes > 0 {
+            writeSlice(slice)
+        }
+    }
+
+    private func writeSlice(_ bytes: ByteBuffer) {
+        let count = bytes.readableBytes
+        progress.accepted(count, now: eventLoop.now)
+        let promise = eventLoop.makePromise(of: Void.self)
+        promise.futureResult.assumeIsolated().whenComplete { [self] result in
+            let now = eventLoop.now
+            progress.taken(count, now: now)
+            if case .success = result { connection?.wrote(now) }
+            if isAwaited { tellOfFall() }
+        }
+        connection?.write(.data(.init(data: .byteBuffer(bytes))), on: id, promise: promise)
+    }
+
+    /// Never inside of a send: the session would be called while it writes.
+    private func tellOfFall() {
+        guard !isTelling, !isOver else { return }
+        isTelling = true
+        eventLoop.assumeIsolated().execute { [self] in
+            isTelling = false
+            isAwaited = pendingBytes > 0
+            if !isOver { onFall?(pendingBytes) }
+        }
+    }
+
+    private func sendHeaders() {
+        guard !hasSentHeaders else { return }
+        hasSentHeaders = true
+        let headers: HPACKHeaders = [":status": "200", "content-type": "application/grpc"]
+        connection?.write(.headers(.init(headers: headers)), on: id)
+    }
+
+    /// A client that streams learns at once that its call was accepted.
+    func begin() {
+        sendHeaders()
+        connection?.flush()
+    }
+
+    package func finish(_ status: GRPCStatus) {
+        eventLoop.assertInEventLoop()
+        guard !isOver else { return }
+        isOver = true
+        var trailers = HPACKHeaders()
+        if !hasSentHeaders {
+            trailers.add(name: ":status", value: "200")
+            trailers.add(name: "content-type", value: "application/grpc")
+        }
+        // Told with UNIMPLEMENTED, as a client whose compression is not read needs it.
+        if status.code == 12 { trailers.add(name: "grpc-accept-encoding", value: "identity") }
+        trailers.add(name: "grpc-status", value: String(status.code))
+        if !status.message.isEmpty {
+            trailers.add(name: "grpc-message", value: Self.percentEncoded(Self.cut(status.message)))
+        }
+        if let ms = status.retryAfterMs { trailers.add(name: "grpc-retry-pushback-ms", value: String(ms)) }
+        end(trailers)
+        guard onFinish != nil else { return }
+        eventLoop.assumeIsolated().execute { [self] in
+            onFinish?()
+            onFinish = nil
+        }
+    }
+
+    /// The request was no gRPC.
+    func refuse(httpStatus: Int) {
+        isOver = true
+        end([":status": String(httpStatus)])
+    }
+
+    private func end(_ headers: HPACKHeaders) {
+        // The write may end the stream, and with it `connection`.
+        guard let connection else { return }
+        connection.write(.headers(.init(headers: headers, endStream: true)), on: id)
+        connection.flush()
+        connection.answered(id)
+    }
+
+    /// The stream is over.
+    func lost() {
+        isOver = true
+        connection = nil
+    }
+
+    private static func cut(_ message: String) -> String {
+        message.utf8.count <= messageBytesMax
+            ? message : String(decoding: message.utf8.prefix(messageBytesMax), as: UTF8.self)
+    }
+
+    /// Source: gRPC over HTTP/2, "Percent-Encoded": what is printable ASCII but for `%` stays.
+    static func percentEncoded(_ message: String) -> String {
+        var text = ""
+        for byte in message.utf8 {
+            if (0x20...0x7E).contains(byte), byte != UInt8(ascii: "%") {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                let hex = String(byte, radix: 16, uppercase: true)
+                text += "%" + (hex.utf8.count == 1 ? "0" : "") + hex
+            }
+        }
+        return text
+    }
+}

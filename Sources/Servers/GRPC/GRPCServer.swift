@@ -1,0 +1,65 @@
+package import HTTPServer
+import NIOCore
+import NIOHTTP2
+import Synchronization
+
+/// gRPC on the port of `HTTPServer`: takes over connections that begin with HTTP/2's preface.
+package final class GRPCServer: Sendable {
+    private let configuration: GRPCConfiguration
+    private let handler: any GRPCHandler
+    /// Bound: the HTTP server's `connectionsMax`.
+    private let connections = Mutex<[ObjectIdentifier: Entry]>([:])
+
+    private struct Entry: Sendable {
+        let eventLoop: any EventLoop
+        let connection: NIOLoopBound<GRPCConnection>
+    }
+
+    package init(configuration: GRPCConfiguration, handler: any GRPCHandler) {
+        self.configuration = configuration
+        self.handler = handler
+    }
+
+    package var connectionCount: Int { connections.withLock { $0.count } }
+
+    /// For `HTTPServer(http2:)`.
+    package var setup: HTTP2Setup {
+        { [self] channel, server in try install(on: channel, server) }
+    }
+
+    private func install(on channel: any Channel, _ server: ServerShare) throws {
+        let identity = ObjectIdentifier(channel)
+        let connection = GRPCConnection(
+            channel, configuration: configuration, application: handler, server: server
+        ) { [self] in
+            _ = connections.withLock { $0.removeValue(forKey: identity) }
+        }
+        var http2 = NIOHTTP2Handler.ConnectionConfiguration()
+        http2.initialSettings = [
+            HTTP2Setting(parameter: .maxConcurrentStreams, value: configuration.callsMax),
+            HTTP2Setting(parameter: .maxHeaderListSize, value: configuration.headerBytesMax),
+        ]
+        // What was on its way to a call that was reset is no error, however many were.
+        http2.maximumRecentlyResetStreams = configuration.callsMax
+        // Mistakes are bounded by their rate (200 in 30 s): their number in all would end a proxy's connection some day.
+        http2.maximumConnectionGlitches = .max
+        var streams = NIOHTTP2Handler.StreamConfiguration()
+        streams.streamResetFrameRateLimit.maximumCount = configuration.cancellationsMax
+        streams.streamResetFrameRateLimit.windowLength = .seconds(2)
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(
+            NIOHTTP2Handler(
+                mode: .server, frameDelegate: connection, connectionConfiguration: http2, streamConfiguration: streams))
+        try pipeline.addHandler(connection)
+        let entry = Entry(
+            eventLoop: channel.eventLoop, connection: NIOLoopBound(connection, eventLoop: channel.eventLoop))
+        connections.withLock { $0[identity] = entry }
+    }
+
+    /// Tells every client to make new calls elsewhere; calls that run end by themselves.
+    package func goAway() {
+        for entry in connections.withLock({ Array($0.values) }) {
+            entry.eventLoop.execute { entry.connection.value.goAway() }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+import HTTPServer
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+
+/// One HTTP/2 stream: checks the call's headers, puts messages together, hands them on. Source: gRPC over HTTP/2.
+final class GRPCStreamHandler {
+    private enum Role {
+        case awaitingHeaders
+        case unary(@Sendable (ByteBuffer, GRPCCall) -> Void)
+        case stream(any GRPCStream)
+        /// What still comes is dropped.
+        case over
+    }
+
+    private let id: HTTP2StreamID
+    /// Strong until `closed`, when the connection lets go of this.
+    private var connection: GRPCConnection?
+    private let eventLoop: any EventLoop
+    private let bodies: BytesBudget
+    private let readPauseBytes: Int
+    private let call: GRPCCall
+    private var role = Role.awaitingHeaders
+    private var messages: GRPCMessages
+    /// Of the messages, taken from the server's budget for bodies.
+    private var heldBytes = 0
+    private var window = InboundWindow()
+    /// What came while it was paused.
+    private var pausedBytes = 0
+    private var isPaused = false
+    private var hasMessage = false
+    private(set) var inputHasEnded = false
+    /// When the stream of an answered call is reset, unless its client ends it or has still to take something.
+    var lingerDeadline: NIODeadline?
+    /// For taking nothing.
+    var isReset = false
+    private var deadline: Scheduled<Void>?
+    private static let full = GRPCStatus(code: 14, message: "too many messages are arriving", retryAfterMs: 1_000)
+    private static let compressed = GRPCStatus(code: 12, message: "compressed messages are not read")
+
+    init(_ id: HTTP2StreamID, _ connection: GRPCConnection) {
+        self.id = id
+        self.connection = connection
+        eventLoop = connection.eventLoop
+        bodies = connection.server.bodies
+        readPauseBytes = connection.configuration.readPauseBytes
+        messages = GRPCMessages(bytesMax: connection.configuration.messageBytesMax)
+        call = GRPCCall(id, connection)
+    }
+
+    var pendingBytes: Int { call.pendingBytes }
+    /// Nil also once the stream is reset, which the library may hold back while the socket takes nothing.
+    func stallDeadline(timeoutMs: Int64) -> NIODeadline? {
+        isReset ? nil : call.stallDeadline(timeoutMs: timeoutMs)
+    }
+
+    private var isOver: Bool {
+        if case .over = role { true } else { call.isOver }
+    }
+
+    func begin(_ headers: HPACKHeaders) {
+        guard let connection else { return }
+        let head = GRPCCallHead(
+            path: headers.first(name: ":path") ?? "", metadata: headers, eventLoop: eventLoop,
+            remoteAddress: connection.remoteAddress)
+        let type = headers.first(name: "content-type") ?? ""
+        guard type == "application/grpc" || type.hasPrefix("application/grpc+") || type.hasPrefix("application/grpc;")
+        else {
+            role = .over
+            return call.refuse(httpStatus: 415)
+        }
+        guard headers.first(name: ":method") == "POST" else {
+            return refuse(GRPCStatus(code: 12, message: "calls are made with POST"))
+        }
+        switch GRPCTimeout.milliseconds(headers.first(name: "grpc-timeout")) {
+        case .none: break
+        case .malformed:
+            return refuse(GRPCStatus(code: 13, message: "\"grpc-timeout\" is up to 8 digits and a unit"))
+        case .after(let ms):
+            // Nobody waits for an answer any more.
+            guard ms > 0 else { return refuse(GRPCTimeout.exceeded) }
+            let bound = NIOLoopBound(self, eventLoop: eventLoop)
+            deadline = eventLoop.scheduleTask(in: .milliseconds(ms)) {
+                bound.value.deadline = nil
+                bound.value.refuse(GRPCTimeout.exceeded)
+            }
+        }
+        switch connection.application.accept(head) {
+        case .refuse(let status): refuse(status)
+        case .unary(let run): role = .unary(run)
+        case .stream(let make):
+            call.begin()
+            role = .stream(make(call))
+            call.onFall = { [weak self] in self?.writabilityChanged(pendingBytes: $0) }
+            call.onFinish = { [weak self] in self?.endOfStream() }
+        }
+    }
+
+    private func refuse(_ status: GRPCStatus) {
+        call.finish(status)
+        endOfStream()
+    }
+
+    // MARK: What the connection tells
+
+    /// - Parameter windowBytes: what they took of the window, with padding.
+    func received(_ bytes: ByteBuffer, windowBytes: Int, endsInput: Bool) {
+        // Nothing more follows: no window is needed.
+        if endsInput { inputHasEnded = true }
+        guard !isOver else { return release(windowBytes) }
+        messages.append(bytes)
+        // What waits for a client to read keeps its window closed.
+        if isPaused { pausedBytes += windowBytes } else { release(windowBytes) }
+        takeMessages()
+        hold()
+        endInputWhenTaken()
+    }
+
+    func inputEnded() {
+        inputHasEnded = true
+        endInputWhenTaken()
+    }
+
+    /// The stream is over, whoever ended it. The application hears of it on the loop's next turn: it may be sending.
+    func closed() {
+        call.lost()
+        connection = nil
+        eventLoop.assumeIsolated().execute { [self] in endOfStream() }
+    }
+
+    private func release(_ bytes: Int) {
+        guard let increment = window.released(bytes), !inputHasEnded, let connection else { return }
+        connection.write(.windowUpdate(windowSizeIncrement: increment), on: id)
+        connection.flush()
+    }
+
+    // MARK: Messages
+
+    private func takeMessages() {
+        while !isOver, !isPaused {
+            switch messages.next() {
+            case .incomplete: return
+            case .compressed: return refuse(Self.compressed)
+            case .tooLong:
+                return refuse(GRPCStatus(code: 8, message: "a message is larger than \(messages.bytesMax) bytes"))
+            case .message(let message):
+                switch role {
+                case .unary(let run):
+                    guard !hasMessage else { return refuse(GRPCStatus(code: 3, message: "a second message")) }
+                    hasMessage = true
+                    run(message, call)
+                case .stream(let stream):
+                    stream.received(message)
+                    regulate()
+                case .awaitingHeaders, .over: return
+                }
+            }
+        }
+    }
+
+    /// What waits counts with all bodies of the server.
+    private func hold() {
+        guard !isOver else { return }
+        if !bodies.change(&heldBytes, to: messages.heldBytes) { refuse(Self.full) }
+    }
+
+    private func endInputWhenTaken() {
+        guard inputHasEnded, !isPaused, !isOver else { return }
+        switch role {
+        case .unary where !hasMessage: refuse(GRPCStatus(code: 3, message: "there is no message"))
+        case .stream(let stream): stream.inputEnded()
+        case .awaitingHeaders, .unary, .over: break
+        }
+    }
+
+    private func writabilityChanged(pendingBytes: Int) {
+        if case .stream(let stream) = role { stream.writabilityChanged(pendingBytes: pendingBytes) }
+        guard isPaused else { return }
+        regulate()
+        guard !isPaused else { return }
+        takeMessages()
+        hold()
+        endInputWhenTaken()
+    }
+
+    /// A client that does not read must not make us answer without end.
+    private func regulate() {
+        isPaused = call.pendingBytes > readPauseBytes
+        guard !isPaused, pausedBytes > 0 else { return }
+        let bytes = pausedBytes
+        pausedBytes = 0
+        release(bytes)
+    }
+
+    /// The application's part is over, though the client may go on sending for a while.
+    private func endOfStream() {
+        deadline?.cancel()
+        deadline = nil
+        call.onFall = nil
+        call.onFinish = nil
+        messages = GRPCMessages(bytesMax: messages.bytesMax)
+        bodies.give(heldBytes)
+        heldBytes = 0
+        // A client that sends on is let, so that it comes to its end.
+        let bytes = pausedBytes
+        pausedBytes = 0
+        release(bytes)
+        let former = role
+        role = .over
+        if case .stream(let stream) = former { stream.closed() }
+    }
+}
+
+@available(*, unavailable)
+extension GRPCStreamHandler: Sendable {}

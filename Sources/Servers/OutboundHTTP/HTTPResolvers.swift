@@ -1,0 +1,49 @@
+package import Catalog
+import Execution
+package import LiveModel
+import Synchronization
+
+/// Asks custom resolvers by GraphQL over HTTP.
+package final class HTTPResolvers: ResolverTransport {
+    package struct Settings: Sendable {
+        /// Requests under way on this node; more are refused.
+        package var inFlightMax = 256
+        /// Of one answer.
+        package var answerBytesMax = 1 << 20
+
+        package init() {}
+    }
+
+    private let sender: HTTPSender
+    private let settings: Settings
+    private let inFlight = Atomic<Int>(0)
+
+    package init(_ settings: Settings, sender: HTTPSender) {
+        self.settings = settings
+        self.sender = sender
+    }
+
+    package func call(_ call: RemoteCall) async throws(RequestError) -> [UInt8] {
+        let count = inFlight.add(1, ordering: .relaxed).newValue
+        defer { inFlight.subtract(1, ordering: .relaxed) }
+        guard count <= settings.inFlightMax else {
+            throw call.failure("has as many requests under way as this node sends", code: .limitExceeded)
+        }
+        let outcome = await sender.post(
+            HTTPSender.Request(
+                url: call.endpoint.uri,
+                headers: [("accept", "application/graphql-response+json, application/json")], body: call.body,
+                timeoutMs: call.endpoint.timeoutMs, answerBytesMax: settings.answerBytesMax))
+        switch outcome {
+        case .success(let answer): return try call.value(status: answer.status, answer: answer.body)
+        case .failure(.late): throw call.failure("did not answer in \(call.endpoint.timeoutMs) ms", code: .timeout)
+        case .failure(.answerTooLarge):
+            throw call.failure("answered with more than \(settings.answerBytesMax) bytes")
+        case .failure(.unreachable(let cause)):
+            throw call.failure("cannot be reached", code: .unavailable, cause: cause)
+        case .failure(.broken(let cause)):
+            throw call.failure("broke the connection off", code: .outcomeUnknown, cause: cause)
+        case .failure(.stopped): throw call.failure("is not asked: the node stops", code: .unavailable)
+        }
+    }
+}

@@ -1,0 +1,205 @@
+import CLibpq
+import Glibc
+
+/// A connection on its way from the thread that made it to the one that owns it from then on.
+struct OpenedConnection: @unchecked Sendable {
+    let connection: Connection?
+
+    init(_ connection: sending Connection?) {
+        self.connection = connection
+    }
+}
+
+/// One `PGconn`, confined to its connection's thread. Only this file and the result types call libpq.
+final class Connection {
+    private let connection: OpaquePointer
+    private var scratch = ParameterScratch()
+
+    /// Starts connecting without waiting, except for the host's name to be resolved. nil only without memory.
+    init?(configuration: PostgresConfiguration, role: ConnectionRole, hosts: ConnectionHosts, hostNumber: Int) {
+        // Keywords before `dbname` are defaults, because the connection string in it overrides them; those behind it
+        // override it.
+        var settings = [
+            ("application_name", "\(configuration.applicationName)-\(role.rawValue)"),
+            ("tcp_user_timeout", "15000"), ("keepalives_idle", "15"), ("keepalives_interval", "5"),
+            ("dbname", configuration.connectionString),
+            ("client_encoding", "UTF8"),
+        ]
+        if hosts.needsWriter { settings.insert(("target_session_attrs", "read-write"), at: 0) }
+        settings += hosts.choices[hostNumber % hosts.choices.count].map { ($0.keyword, $0.value) }
+        let keywords = settings.map { strdup($0.0) }
+        let values = settings.map { strdup($0.1) }
+        defer { for pointer in keywords + values { free(pointer) } }
+        let pointer = (keywords.map { UnsafePointer($0) } + [nil]).withUnsafeBufferPointer { keywords in
+            (values.map { UnsafePointer($0) } + [nil]).withUnsafeBufferPointer { values in
+                PQconnectStartParams(keywords.baseAddress, values.baseAddress, 1)
+            }
+        }
+        guard let pointer else { return nil }
+        connection = pointer
+        // libpq would print the server's notices on stderr.
+        PQsetNoticeReceiver(connection, { _, _ in }, nil)
+        // Only so does a refusal say its SQLSTATE: `connectError`.
+        PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
+    }
+
+    deinit {
+        PQfinish(connection)
+    }
+
+    var socket: Int32 { PQsocket(connection) }
+    var isBad: Bool { PQstatus(connection) == CONNECTION_BAD }
+    /// Nothing open, as of the last answer.
+    var isIdle: Bool { PQtransactionStatus(connection) == PQTRANS_IDLE }
+
+    var errorMessage: String { PQerrorMessage(connection).map { String(cString: $0).trimming() } ?? "" }
+
+    /// Why connecting failed.
+    var connectError: PostgresError {
+        ConnectRefusal.error(
+            PQerrorMessage(connection).map { String(cString: $0) } ?? "",
+            needsPassword: PQconnectionNeedsPassword(connection) == 1)
+    }
+
+    /// Connected: messages are short from now on, their parts come apart.
+    func shortenMessages() { PQsetErrorVerbosity(connection, PQERRORS_DEFAULT) }
+
+    /// Whether the server itself says that it takes no writes; a caller's own read-only transaction does not count.
+    var isServerReadOnly: Bool {
+        let flags: [String] = ["in_hot_standby", "default_transaction_read_only"]
+        return flags.contains { name in
+            PQparameterStatus(connection, name).map { String(cString: $0) } == "on"
+        }
+    }
+
+    func continueConnecting() -> PostgresPollingStatusType { PQconnectPoll(connection) }
+    func setNonblocking() -> Bool { PQsetnonblocking(connection, 1) == 0 }
+    func enterPipeline() -> Bool { PQenterPipelineMode(connection) == 1 }
+    func exitPipeline() -> Bool { PQexitPipelineMode(connection) == 1 }
+
+    // MARK: sending; false means that the connection is of no use any more
+
+    func sendScript(_ sql: String) -> Bool { PQsendQuery(connection, sql) == 1 }
+    func sendPrepare(_ name: String, _ sql: String) -> Bool { PQsendPrepare(connection, name, sql, 0, nil) == 1 }
+    func sendSync() -> Bool { PQpipelineSync(connection) == 1 }
+
+    func sendNamed(_ name: String, _ parameters: [Parameter]) -> Bool {
+        scratch.fill(parameters) { values, lengths, formats in
+            PQsendQueryPrepared(connection, name, Int32(parameters.count), values, lengths, formats, 0) == 1
+        }
+    }
+
+    func sendUnprepared(_ sql: String, _ parameters: [Parameter]) -> Bool {
+        scratch.fill(parameters) { values, lengths, formats in
+            PQsendQueryParams(connection, sql, Int32(parameters.count), nil, values, lengths, formats, 0) == 1
+        }
+    }
+
+    enum Flushed {
+        case all, partly, failed
+    }
+
+    func flush() -> Flushed {
+        switch PQflush(connection) {
+        case 0: .all
+        case 1: .partly
+        default: .failed
+        }
+    }
+
+    // MARK: receiving
+
+    func consumeInput() -> Bool { PQconsumeInput(connection) == 1 }
+    var isBusy: Bool { PQisBusy(connection) == 1 }
+    /// The caller owns the result. nil ends a command.
+    func nextResult() -> OpaquePointer? { PQgetResult(connection) }
+
+    /// Handed to another thread, which calls `PQcancel` and frees it.
+    func cancelHandle() -> OpaquePointer? { PQgetCancel(connection) }
+}
+
+extension PostgresError {
+    /// The error of a result, read before the result is freed.
+    init(result: OpaquePointer) {
+        func field(_ code: Character) -> String? {
+            guard let ascii = code.asciiValue else { return nil }
+            return PQresultErrorField(result, Int32(ascii)).map { String(cString: $0) }
+        }
+        let state = field("C")
+        let message = field("M") ?? PQresultErrorMessage(result).map { String(cString: $0) } ?? ""
+        if let state {
+            self.init(.server(sqlState: state), message)
+        } else {
+            // libpq's own: it made the result up because the connection failed.
+            self.init(.connectionLost(outcomeUnknown: true), message)
+        }
+        detail = field("D")
+        hint = field("H")
+        schema = field("s")
+        table = field("t")
+        column = field("c")
+        constraint = field("n")
+        dataType = field("d")
+        position = field("P").flatMap { Int($0) }
+        routine = field("R")
+        let severity = field("V")
+        isFatal = severity == "FATAL" || severity == "PANIC"
+    }
+}
+
+/// Lays out parameters the way libpq wants them, in storage kept from call to call.
+private struct ParameterScratch {
+    /// A huge parameter must not stay allocated for the connection's life.
+    private static let keptBytesMax = 1 << 20
+
+    private var bytes: [UInt8] = []
+    private var offsets: [Int] = []
+    private var pointers: [UnsafePointer<CChar>?] = []
+    private var lengths: [Int32] = []
+    private var formats: [Int32] = []
+
+    mutating func fill<T>(
+        _ parameters: [Parameter],
+        _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> T
+    ) -> T {
+        if parameters.isEmpty { return body(nil, nil, nil) }
+        bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptBytesMax)
+        offsets.removeAll(keepingCapacity: true)
+        pointers.removeAll(keepingCapacity: true)
+        lengths.removeAll(keepingCapacity: true)
+        formats.removeAll(keepingCapacity: true)
+        for parameter in parameters {
+            switch parameter {
+            case .null:
+                offsets.append(-1)
+                lengths.append(0)
+                formats.append(0)
+            case .text(let text):
+                offsets.append(bytes.count)
+                lengths.append(0)
+                formats.append(0)
+                bytes.append(contentsOf: text.utf8)
+                bytes.append(0)
+            case .binary(let value):
+                offsets.append(bytes.count)
+                lengths.append(Int32(value.count))
+                formats.append(1)
+                bytes.append(contentsOf: value)
+                bytes.append(0)
+            }
+        }
+        return bytes.withUnsafeBytes { buffer in
+            for offset in offsets {
+                let base = offset < 0 ? nil : buffer.baseAddress
+                pointers.append(base.map { ($0 + offset).assumingMemoryBound(to: CChar.self) })
+            }
+            return pointers.withUnsafeBufferPointer { pointers in
+                lengths.withUnsafeBufferPointer { lengths in
+                    formats.withUnsafeBufferPointer { formats in
+                        body(pointers.baseAddress, lengths.baseAddress, formats.baseAddress)
+                    }
+                }
+            }
+        }
+    }
+}

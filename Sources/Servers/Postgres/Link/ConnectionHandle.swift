@@ -1,0 +1,198 @@
+import Logging
+import Threads
+import Synchronization
+
+/// The face of one connection towards all other threads: a bounded inbox, a wake-up and a few counters. Everything
+/// else lives in `ConnectionDriver`, on a thread that outlives the connections it makes one after another.
+final class ConnectionHandle: Sendable {
+    enum Message {
+        case submit(Job)
+        case cancel(Job)
+        case cancelRequestEnded(generation: Int)
+        /// The connection is in a state nobody vouches for.
+        case reconnect(generation: Int)
+        /// Another server is to be looked for, once everything sent is answered.
+        case leave(generation: Int)
+        /// A thread has begun a connection.
+        case opened(attempt: Int, OpenedConnection)
+        case stop
+    }
+
+    enum ServerChange: Sendable {
+        case timeline(String)
+        case readOnly
+    }
+
+    private struct Inbox {
+        var messages: [Message] = []
+        var isPolling = false
+        var isClosed = false
+    }
+
+    private struct Life {
+        enum Stage {
+            case new, running, over
+        }
+
+        var stage = Stage.new
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    let role: ConnectionRole
+    let configuration: PostgresConfiguration
+    let logger: Logger
+    let counters = ConnectionCounters()
+    private let thread: DriverThread
+    /// Called on the connection's thread whenever a connection is ready for use, and when an attempt fails.
+    let onConnect: @Sendable (Result<Void, PostgresError>) -> Void
+    /// Called on the connection's thread with the server's timeline whenever a connection is set up, and when the
+    /// server turned out to take no writes.
+    let onServer: @Sendable (ServerChange) -> Void
+    private let inbox = Mutex(Inbox())
+    private let life = Mutex(Life())
+
+    init(
+        role: ConnectionRole, configuration: PostgresConfiguration, logger: Logger, thread: DriverThread,
+        onServer: @escaping @Sendable (ServerChange) -> Void = { _ in },
+        onConnect: @escaping @Sendable (Result<Void, PostgresError>) -> Void
+    ) {
+        self.role = role
+        self.thread = thread
+        self.configuration = configuration
+        self.logger = logger
+        self.onConnect = onConnect
+        self.onServer = onServer
+    }
+
+    /// - Returns: false when no thread or wake-up descriptor could be had, or it was started before.
+    func start() -> Bool {
+        let isNew = life.withLock { life in
+            defer { if life.stage == .new { life.stage = .running } }
+            return life.stage == .new
+        }
+        guard isNew else { return false }
+        let isStarted = thread.serve(self)
+        if !isStarted { endLife() }
+        return isStarted
+    }
+
+    func endLife() {
+        let waiters = life.withLock { life in
+            life.stage = .over
+            defer { life.waiters = [] }
+            return life.waiters
+        }
+        refuse(close())
+        for waiter in waiters { waiter.resume() }
+    }
+
+    private func refuse(_ messages: [Message]) {
+        for case .submit(let job) in messages {
+            counters.load.wrappingSubtract(1, ordering: .relaxed)
+            counters.loadBytes.wrappingSubtract(job.bytes, ordering: .relaxed)
+            job.finish(.failure(PostgresError(.closed, "the pool is stopped")))
+        }
+    }
+
+    /// Hands the job over; its completion is called exactly once, here or on the connection's thread.
+    func submit(_ job: Job) {
+        let load = counters.load.wrappingAdd(1, ordering: .relaxed).newValue
+        let loadBytes = counters.loadBytes.wrappingAdd(job.bytes, ordering: .relaxed).newValue
+        var problem: PostgresError?
+        if load > configuration.queueMax {
+            problem = PostgresError(.queueFull, "\(configuration.queueMax) calls wait for this connection")
+        } else if load > 1, loadBytes > configuration.queueBytesMax {
+            problem = PostgresError(.queueFull, "\(configuration.queueBytesMax) bytes wait for this connection")
+        }
+        if problem == nil, post(.submit(job)) { return }
+        counters.load.wrappingSubtract(1, ordering: .relaxed)
+        counters.loadBytes.wrappingSubtract(job.bytes, ordering: .relaxed)
+        if problem != nil { counters.refused.wrappingAdd(1, ordering: .relaxed) }
+        job.finish(.failure(problem ?? PostgresError(.closed, "the pool is stopped")))
+    }
+
+    /// The caller no longer wants the answer. What is not sent is dropped; what is sent is handled by its kind.
+    func cancel(_ job: Job) {
+        job.cancelRequested.store(true, ordering: .relaxed)
+        _ = post(.cancel(job))
+    }
+
+    /// Ends the thread, after what is in flight has finished or `stopTimeoutMs` have passed.
+    func stop() async {
+        _ = post(.stop)
+        let isNew = life.withLock { life in
+            defer { if life.stage == .new { life.stage = .over } }
+            return life.stage == .new
+        }
+        if isNew { return endLife() }
+        await withCheckedContinuation { continuation in
+            let isOver = life.withLock { life in
+                if life.stage != .over { life.waiters.append(continuation) }
+                return life.stage == .over
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    @discardableResult
+    func post(_ message: Message) -> Bool {
+        let (isAccepted, mustWake) = inbox.withLock { inbox in
+            if inbox.isClosed { return (false, false) }
+            inbox.messages.append(message)
+            defer { inbox.isPolling = false }
+            return (true, inbox.isPolling)
+        }
+        if mustWake { thread.wakeup.signal() }
+        return isAccepted
+    }
+
+    // MARK: the connection's thread
+
+    /// Swaps the waiting messages for an emptied array, so that both keep their storage.
+    func takeMessages(into messages: inout [Message]) {
+        inbox.withLock { swap(&$0.messages, &messages) }
+    }
+
+    /// - Returns: false when messages came meanwhile and polling must not block.
+    func prepareToPoll() -> Bool {
+        inbox.withLock { inbox in
+            inbox.isPolling = inbox.messages.isEmpty
+            return inbox.isPolling
+        }
+    }
+
+    func endPolling() {
+        inbox.withLock { $0.isPolling = false }
+    }
+
+    /// From here on nothing is accepted; what came last is returned.
+    func close() -> [Message] {
+        inbox.withLock { inbox in
+            inbox.isClosed = true
+            defer { inbox.messages = [] }
+            return inbox.messages
+        }
+    }
+}
+
+/// Numbers that other threads read. Gauges: `load`, `loadBytes`, `inFlight`, `isConnected`, `generation`; the rest only grow.
+final class ConnectionCounters: Sendable {
+    let load = Atomic<Int>(0)
+    let loadBytes = Atomic<Int>(0)
+    let inFlight = Atomic<Int>(0)
+    let isConnected = Atomic<Bool>(false)
+    /// Counts connections made; a session is bound to one.
+    let generation = Atomic<Int>(0)
+    let completed = Atomic<Int>(0)
+    let failed = Atomic<Int>(0)
+    let refused = Atomic<Int>(0)
+    let timeouts = Atomic<Int>(0)
+    let cancelRequests = Atomic<Int>(0)
+    let repeated = Atomic<Int>(0)
+    let reconnects = Atomic<Int>(0)
+    let connectFailures = Atomic<Int>(0)
+    let prepared = Atomic<Int>(0)
+    /// Cancel requests under way; one stuck on a dead network may outlive its connection.
+    let cancelThreads = Atomic<Int>(0)
+    static let cancelThreadsMax = 4
+}

@@ -1,0 +1,114 @@
+import Glibc
+
+/// The text of one SQL statement, hashed once, so that looking it up among a connection's prepared statements is cheap.
+///
+/// Parameters are `$1`, `$2`, …; give each an explicit cast in the SQL (`$1::uuid`), because types are sent as unknown.
+/// Keep and reuse a `Statement` on hot paths: two values made from the same text are equal, but the text is hashed twice.
+package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
+    private let text: Text
+
+    package init(_ sql: String) {
+        text = Text(sql)
+    }
+
+    package init(stringLiteral sql: String) {
+        self.init(sql)
+    }
+
+    /// The statement's text as given.
+    package var sql: String { text.sql }
+
+    /// A C string ends at the first NUL: a text with one inside would be run cut off.
+    var containsNUL: Bool { text.containsNUL }
+
+    package static func == (left: Statement, right: Statement) -> Bool {
+        left.text === right.text || (left.text.hash == right.text.hash && left.text.sql == right.text.sql)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(text.hash)
+    }
+
+    private final class Text: Sendable {
+        let sql: String
+        let hash: Int
+        let containsNUL: Bool
+
+        init(_ sql: String) {
+            self.sql = sql
+            var hasher = Hasher()
+            hasher.combine(sql)
+            hash = hasher.finalize()
+            containsNUL = sql.containsNUL
+        }
+    }
+}
+
+extension String {
+    /// Searched as C would: a batch's parameters are long.
+    var containsNUL: Bool {
+        var text = self
+        return text.withUTF8 { bytes in
+            guard let base = bytes.baseAddress else { return false }
+            return memchr(base, 0, bytes.count) != nil
+        }
+    }
+}
+
+/// One parameter's value. Text needs no escaping; it is refused (`invalidParameter`) when it contains a NUL.
+package enum Parameter: Hashable, Sendable {
+    case null
+    /// The value in Postgres' text format, as it would stand between quotes.
+    case text(String)
+    /// The value in Postgres' binary format for the type that the SQL casts it to.
+    case binary([UInt8])
+}
+
+extension Parameter: ExpressibleByStringLiteral, ExpressibleByNilLiteral {
+    package init(stringLiteral value: String) { self = .text(value) }
+    package init(nilLiteral: ()) { self = .null }
+
+    /// Text for a value, NULL for nil.
+    package init(_ value: String?) {
+        self = value.map(Parameter.text) ?? .null
+    }
+
+    package init(_ value: Int) { self = .text(String(value)) }
+}
+
+/// One step of a transaction: a statement and its parameters.
+package typealias PostgresStep = (statement: Statement, parameters: [Parameter])
+
+/// Postgres' text format for one-dimensional arrays.
+package enum PostgresArray {
+    /// `{"a","b\"c",NULL}`: every element is quoted, so no content can be taken for syntax or for NULL.
+    package static func literal(_ elements: [String?]) -> String { literal(elements[...]) }
+
+    package static func literal(_ elements: ArraySlice<String?>) -> String {
+        var bytes: [UInt8] = []
+        var capacity = 2
+        for element in elements { capacity += (element?.utf8.count ?? 4) + 3 }
+        bytes.reserveCapacity(capacity)
+        bytes.append(UInt8(ascii: "{"))
+        for element in elements {
+            if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+            guard let element else {
+                bytes.append(contentsOf: "NULL".utf8)
+                continue
+            }
+            bytes.append(UInt8(ascii: "\""))
+            var text = element
+            text.withUTF8 { utf8 in
+                let isPlain = utf8.allSatisfy { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+                if isPlain { return bytes.append(contentsOf: utf8) }
+                for byte in utf8 {
+                    if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
+                    bytes.append(byte)
+                }
+            }
+            bytes.append(UInt8(ascii: "\""))
+        }
+        bytes.append(UInt8(ascii: "}"))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,16 @@
+import FoundationEssentials
+
+/// A file that a setting names.
+package enum FileText {
+    package static let bytesMax = 1 << 20
+
+    /// - Throws: `SettingsFileError` when it cannot be read, is larger than `bytesMax` or no UTF-8.
+    package static func read(_ path: String) throws(SettingsFileError) -> String {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw SettingsFileError("no such file, or not readable")
+        }
+        guard data.count <= bytesMax else { throw SettingsFileError("it is larger than \(bytesMax) bytes") }
+        guard let text = String(validating: data, as: UTF8.self) else { throw SettingsFileError("it is no UTF-8") }
+        return text
+    }
+}

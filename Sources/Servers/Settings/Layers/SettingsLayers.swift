@@ -1,0 +1,155 @@
+import Configuration
+import Synchronization
+
+/// The layers over the defaults: command line, environment, file, in this precedence. `swift-configuration` looks up,
+/// this type prepares the layers, refuses what no setting is called, and tells where a value came from.
+struct SettingsLayers {
+    /// Read by Freshet's own tools, no settings: the path of the settings file; where and as whom its clients call.
+    static let otherEnvironmentNames: Set<String> = ["FRESHET_CONFIG", "FRESHET_TOKEN", "FRESHET_URL"]
+
+    private(set) var problems: [SettingsError.Problem]
+    private let file: SettingsFile?
+    private let fileName: String
+    private let reader: ConfigReader
+    private let lastHit = LastHit()
+
+    init(fileName: String, fileText: String?, environment: [String: String], overrides: [String]) {
+        let file = fileText.map { SettingsFile(name: fileName, text: $0) }
+        self.file = file
+        self.fileName = fileName
+        problems = file?.problems ?? []
+        problems += Self.unknownNames(in: environment)
+        let overrides = Self.parse(overrides, &problems)
+        reader = ConfigReader(
+            providers: [
+                Self.provider("command line", overrides), Self.provider(environment),
+                Self.provider("file", file?.values ?? [:]),
+            ], accessReporter: lastHit)
+    }
+
+    enum Origin: Int {
+        case commandLine, environment, file
+    }
+
+    /// The text of highest precedence.
+    func raw(_ key: SettingKey) -> (raw: SettingKey.Raw, origin: Origin)? {
+        let configKey = ConfigKey(key.path.split(separator: ".").map(String.init))
+        let raw: SettingKey.Raw? =
+            key.kind == .stringList
+            ? reader.stringArray(forKey: configKey, isSecret: key.secret).map { .list($0.filter { !$0.isEmpty }) }
+            : reader.string(forKey: configKey, isSecret: key.secret).map { .text($0) }
+        guard let raw, let origin = lastHit.layer.flatMap(Origin.init(rawValue:)) else { return nil }
+        return (raw, origin)
+    }
+
+    func place(of key: SettingKey, from origin: Origin) -> String {
+        switch origin {
+        case .commandLine: "--set \(key.path)"
+        case .environment: "environment \(key.environmentName)"
+        case .file: "\(fileName):\(file?.lines[key.path] ?? 0)"
+        }
+    }
+
+    /// The message about a path that no setting has.
+    static func unknown(_ path: String) -> String {
+        let known = path.contains(".") ? SettingTable.keys.map(\.path) : SettingTable.sections.map(\.name)
+        // A name put into the wrong section, or into none, is found by the name alone.
+        let name = String(path.split(separator: ".").last ?? "")
+        let suggestion =
+            Suggestion.nearest(to: path, in: known) ?? SettingTable.keys.first { $0.name == name }?.path
+        return "unknown setting \(path.prefix(80))" + (suggestion.map { "; did you mean \($0)?" } ?? "")
+    }
+}
+
+extension SettingsLayers {
+    private static func parse(
+        _ overrides: [String], _ problems: inout [SettingsError.Problem]
+    ) -> [String: SettingKey.Raw] {
+        var values: [String: SettingKey.Raw] = [:]
+        for override in overrides {
+            guard let equals = override.firstIndex(of: "=") else {
+                problems.append(.init(place: "--set", message: "takes key=value, not \"\(override.prefix(80))\""))
+                continue
+            }
+            let path = String(override[..<equals])
+            guard SettingTable.byPath[path] != nil else {
+                problems.append(.init(place: "--set \(path.prefix(80))", message: unknown(path)))
+                continue
+            }
+            // As usual on command lines the last one wins.
+            values[path] = .text(String(override[override.index(after: equals)...]))
+        }
+        return values
+    }
+
+    private static func unknownNames(in environment: [String: String]) -> [SettingsError.Problem] {
+        let secretFiles = SettingTable.keys.filter(\.secret).map { $0.environmentName + SecretFiles.suffix }
+        let known = Set(SettingTable.keys.map(\.environmentName)).union(otherEnvironmentNames).union(secretFiles)
+        return environment.filter { name, value in
+            name.hasPrefix("FRESHET_") && !known.contains(name) && !isServiceLink(name, value)
+        }.keys.sorted().map { name in
+            let suggestion = Suggestion.nearest(to: name, in: known.sorted())
+            return .init(
+                place: "environment \(name.prefix(80))",
+                message: "no setting has this name" + (suggestion.map { "; did you mean \($0)?" } ?? ""))
+        }
+    }
+
+    /// Kubernetes adds such variables to every container for each Service, so also for one called `freshet`:
+    /// `FRESHET_SERVICE_HOST`, `FRESHET_SERVICE_PORT_HTTP`, `FRESHET_PORT=tcp://…`, `FRESHET_PORT_9399_TCP_ADDR`. Of a
+    /// Service called `freshet-http` there is a `FRESHET_HTTP_PORT=tcp://…`, which is not meant for `http.port`.
+    private static func isServiceLink(_ name: String, _ value: String) -> Bool {
+        if name.hasSuffix("_SERVICE_HOST") || name.contains("_SERVICE_PORT") { return true }
+        if name.hasSuffix("_PORT"), value.contains("://") { return true }
+        let words = name.split(separator: "_")
+        return words.indices.dropFirst(2).contains { index in
+            words[index - 2] == "PORT" && Int(words[index - 1]) != nil && ["TCP", "UDP", "SCTP"].contains(words[index])
+        }
+    }
+
+    /// An empty variable counts as not set: that is how compose files pass on what the host does not have.
+    private static func provider(_ environment: [String: String]) -> some ConfigProvider {
+        let present = environment.filter { name, value in
+            name.hasPrefix("FRESHET_") && !value.isEmpty && !isServiceLink(name, value)
+        }
+        return KeyMappingProvider(upstream: EnvironmentVariablesProvider(environmentVariables: present)) { key in
+            guard let setting = SettingTable.byPath[key.components.joined(separator: ".")] else { return key }
+            return AbsoluteConfigKey(setting.environmentWords)
+        }
+    }
+
+    private static func provider(_ name: String, _ values: [String: SettingKey.Raw]) -> some ConfigProvider {
+        var content: [AbsoluteConfigKey: ConfigValue] = [:]
+        for (path, raw) in values {
+            guard let setting = SettingTable.byPath[path] else { continue }
+            let value: ConfigContent =
+                switch (raw, setting.kind) {
+                case (.list(let elements), .stringList): .stringArray(elements)
+                case (.text(let text), .stringList): .stringArray(SettingKey.split(text))
+                case (.text(let text), _): .string(text)
+                // Only a file gives a list where none belongs, and reports it itself.
+                case (.list, _): .string("")
+                }
+            content[AbsoluteConfigKey(path.split(separator: ".").map(String.init))] = ConfigValue(
+                value, isSecret: setting.secret)
+        }
+        return InMemoryProvider(name: name, values: content)
+    }
+}
+
+/// Remembers which layer answered the last look-up. The reader reports each look-up before it returns.
+private final class LastHit: AccessReporter {
+    private let index = Mutex<Int?>(nil)
+
+    var layer: Int? { index.withLock { $0 } }
+
+    func report(_ event: AccessEvent) {
+        var hit: Int?
+        if let last = event.providerResults.indices.last,
+            case .success(let found) = event.providerResults[last].result, found.value != nil
+        {
+            hit = last
+        }
+        index.withLock { $0 = hit }
+    }
+}

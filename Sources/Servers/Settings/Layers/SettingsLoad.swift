@@ -1,0 +1,85 @@
+import FoundationEssentials
+
+/// The settings in effect, and where each came from.
+package struct LoadedSettings: Sendable {
+    package let settings: Settings
+    /// One for every key of the table, in its order.
+    package let values: [(key: SettingKey, value: SettingValue, origin: String)]
+
+    /// Whether a file, the environment or the command line gave this setting.
+    package func isGiven(_ path: String) -> Bool {
+        values.contains { $0.key.path == path && $0.origin != Self.standardOrigin }
+    }
+
+    static let standardOrigin = "default"
+}
+
+extension Settings {
+    /// Merges flags over environment over file over the profile's defaults and checks the whole.
+    ///
+    /// - Parameters:
+    ///   - fileName: what messages call the file.
+    ///   - fileText: the YAML text; nil without a file.
+    ///   - environment: all variables; those that begin with `FRESHET_` count. An empty one counts as not set.
+    ///   - overrides: `key=value`, the arguments of `--set`.
+    /// - Throws: everything that is wrong, one line each.
+    package static func load(
+        profile: SettingProfile = .serve, fileName: String = "freshet.yaml", fileText: String? = nil,
+        environment: [String: String] = [:], overrides: [String] = []
+    ) throws(SettingsError) -> LoadedSettings {
+        let layers = SettingsLayers(
+            fileName: fileName, fileText: fileText, environment: environment, overrides: overrides)
+        var problems = layers.problems
+        var values = SettingValues(standardIn: profile)
+        var rows: [(key: SettingKey, value: SettingValue, origin: String)] = []
+        for key in SettingTable.keys {
+            let standard = key.standard(in: profile)
+            guard let (raw, origin) = layers.raw(key) else {
+                rows.append((key, standard, LoadedSettings.standardOrigin))
+                continue
+            }
+            let place = layers.place(of: key, from: origin)
+            do {
+                let value = try key.parse(raw)
+                if key.devOnly, profile != .dev, value != key.standard {
+                    problems.append(.init(place: place, message: "\(key.path) is only for freshet dev"))
+                }
+                values.set(value, for: key)
+                rows.append((key, value, place))
+            } catch {
+                problems.append(.init(place: place, message: "\(key.path) \(error.message)"))
+            }
+        }
+        let settings = Settings(values, profile: profile)
+        // Relations between values that are wrong by themselves would only repeat what is said already.
+        if problems.isEmpty { problems = settings.contradictions() }
+        guard problems.isEmpty else { throw SettingsError(problems: problems) }
+        return LoadedSettings(settings: settings, values: rows)
+    }
+
+    /// The same with the file read from disk: `path`, else the one that `FRESHET_CONFIG` names, else none; and with the
+    /// secrets read that variables such as `FRESHET_POSTGRES_URL_FILE` name files of.
+    package static func load(
+        profile: SettingProfile = .serve, path: String?, environment: [String: String], overrides: [String] = []
+    ) throws(SettingsError) -> LoadedSettings {
+        let environment = try SecretFiles.resolved(environment, read: read)
+        let named = environment["FRESHET_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
+        guard let path = path ?? named else {
+            return try load(profile: profile, environment: environment, overrides: overrides)
+        }
+        let text = try read(path)
+        let name = String(path.split(separator: "/").last ?? Substring(path))
+        return try load(
+            profile: profile, fileName: name, fileText: text, environment: environment, overrides: overrides)
+    }
+
+    private static func read(_ path: String) throws(SettingsError) -> String {
+        guard let file = FileManager.default.contents(atPath: path) else {
+            throw SettingsError(problems: [.init(place: path, message: "cannot be read")])
+        }
+        guard let text = String(validating: file, as: UTF8.self) else {
+            throw SettingsError(problems: [.init(place: path, message: "is not UTF-8")])
+        }
+        return text
+    }
+}

@@ -1,0 +1,41 @@
+import JSON
+
+/// Finds an issuer's key set by its configuration. Source: OpenID Connect Discovery 1.0 §4.
+enum KeyDiscovery {
+    static func address(of issuer: String) -> String {
+        (issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer) + "/.well-known/openid-configuration"
+    }
+
+    /// The address of the key set.
+    /// - Throws: `FetchError` for a configuration of another issuer (§4.3), or one that leads out of `https`.
+    static func keySetAddress(in configuration: [UInt8], issuer: String) throws -> String {
+        let limits = JSONLimits(depthMax: 16, bytesMax: KeySource.bytesMax)
+        guard let root = try? JSONParser.parse(configuration, limits: limits) else {
+            throw FetchError(code: .badConfiguration, detail: "it is not JSON")
+        }
+        guard root["issuer"]?.stringValue == issuer else {
+            throw FetchError(code: .badConfiguration, detail: "it is of another issuer")
+        }
+        guard let address = root["jwks_uri"]?.stringValue, KeyURL(address) != nil else {
+            throw FetchError(code: .badConfiguration, detail: "it has no jwks_uri")
+        }
+        guard address.hasPrefix("https://") || issuer.hasPrefix("http://") else {
+            throw FetchError(code: .badConfiguration, detail: "its jwks_uri is not https")
+        }
+        return address
+    }
+}
+
+extension KeySource {
+    /// The key set that the issuer's configuration names; both are asked at every fetch, since issuers move their keys.
+    package static func discovered(issuer: String, timeoutMs: Int = 10_000) -> KeySource {
+        let address = KeyDiscovery.address(of: issuer)
+        return KeySource(name: address) {
+            guard let url = KeyURL(address) else { throw FetchError(code: .badAddress) }
+            let configuration = try await KeyDownload(url: url, bytesMax: bytesMax, timeoutMs: timeoutMs).run()
+            let found = try KeyDiscovery.keySetAddress(in: configuration, issuer: issuer)
+            guard let keys = KeyURL(found) else { throw FetchError(code: .badAddress) }
+            return try await KeyDownload(url: keys, bytesMax: bytesMax, timeoutMs: timeoutMs).run()
+        }
+    }
+}

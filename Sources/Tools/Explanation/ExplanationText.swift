@@ -1,0 +1,99 @@
+import Catalog
+import JSON
+import LiveModel
+import Refresh
+
+extension OperationExplanation {
+    /// For people, lines that end without a line feed.
+    package var text: String {
+        var lines = ["\(kind.rawValue) \(reference)   version \(version.hex.prefix(12))", "  auth: \(auth)"]
+        lines.append(
+            "  variables: "
+                + (variables.isEmpty ? "none" : variables.map { "$\($0.name): \($0.type)" }.joined(separator: ", ")))
+        for use in embeddings {
+            lines.append("  embedding: \(use.text) by \"\(use.model)\"" + (use.size.map { ", \($0) numbers" } ?? ""))
+        }
+        if kind == .query {
+            lines += [
+                "",
+                "Live query key: operation, version, "
+                    + (variables.isEmpty ? "no variables" : "the variables") + ", "
+                    + (claims.isEmpty ? "no claims (all users share a result)" : claims.joined(separator: ", ")),
+            ]
+            lines +=
+                ["", "Rules"]
+                + (rules.isEmpty ? ["  none: followers get the first result only"] : rules.flatMap(Self.lines))
+        }
+        lines += ["", "SQL for variables like \(shape.isEmpty ? "{}" : shapeText)"]
+        if let sql {
+            lines += ["  single:", "    \(sql.single)", "  multiplexed:", "    \(sql.multiplexed)"]
+            for (index, parameter) in sql.parameters.enumerated() {
+                lines.append("  $\(index + 1) = \(parameter.source) :: \(parameter.type)")
+            }
+        }
+        for step in steps {
+            lines += ["  \(step.responseKey):", "    \(step.sql ?? "depends on the rows given")"]
+        }
+        return (lines + relationLines).joined(separator: "\n")
+    }
+
+    private var shapeText: String { JSONText.compact(shape) }
+
+    private var relationLines: [String] {
+        let (what, whose) = kind == .query ? ("Refreshed by", "mutations") : ("Refreshes", "queries")
+        var lines = ["", what]
+        if refreshing.isEmpty { lines.append("  no \(whose)") }
+        for relation in refreshing {
+            lines += ["  \(relation.other)"] + relation.reasons.map { "    \($0)" }
+        }
+        if !unnoticed.isEmpty {
+            lines += [
+                "",
+                kind == .query
+                    ? "Not refreshed by, though they write what it reads"
+                    : "Not refreshed, though they read what it writes",
+            ]
+            for relation in unnoticed {
+                lines.append("  \(relation.other)   (\(relation.tables.joined(separator: ", ")))")
+            }
+        }
+        if unrelatedCount > 0 {
+            lines += ["", "\(unrelatedCount) other \(whose) have no table in common with it"]
+        }
+        if isPartial {
+            lines.append("It has native SQL, a view, or a filter from a variable: more tables may be touched.")
+        }
+        return lines
+    }
+
+    private static func lines(_ rule: Rule) -> [String] {
+        switch rule {
+        case .implicit(let table, let key):
+            return ["  implicit: \(table) (\(key.joined(separator: ", ")))", "    index: hash of table and key"]
+        case .timer(let everyMs):
+            return [
+                "  timer: every \(everyMs % 1_000 == 0 ? "\(everyMs / 1_000) s" : "\(everyMs) ms")",
+                "    index: one timer for each live query, those due together run together",
+            ]
+        case .trigger(let mutation, let condition, let form):
+            guard let form else {
+                return ["  after \(mutation), always", "    index: every live query of the operation"]
+            }
+            var lines = ["  after \(mutation), when \(condition ?? "")"]
+            lines.append(
+                form.hashKey.isEmpty
+                    ? "    index: none, the condition is evaluated for every live query of the operation"
+                    : "    index: hash key \(form.hashKey.joined(separator: " && "))")
+            if !form.eventSide.isEmpty {
+                lines.append("    once for each event: \(form.eventSide.joined(separator: " && "))")
+            }
+            if !form.subscriberSide.isEmpty {
+                lines.append("    once for each live query: \(form.subscriberSide.joined(separator: " && "))")
+            }
+            if !form.remainder.isEmpty {
+                lines.append("    for each one found: \(form.remainder.joined(separator: " && "))")
+            }
+            return lines
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import Glibc
+
+enum WallTime {
+    /// Unix time.
+    static func nowMs() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}
+
+package enum OpenFiles {
+    /// Descriptors that are needed besides one for each subscriber: the pool, event loops, libraries.
+    static let reserve = HTTPPool.connectionsMax + 128
+
+    /// Raises the soft limit of open files to the hard one.
+    /// - Returns: the limit now in force.
+    package static func raiseLimit() -> Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1_024 }
+        if limit.rlim_cur < limit.rlim_max {
+            var raised = limit
+            raised.rlim_cur = limit.rlim_max
+            if setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised) == 0 { limit = raised }
+        }
+        return Int(clamping: limit.rlim_cur)
+    }
+}

@@ -1,0 +1,185 @@
+import JSON
+import NIOCore
+import SeededRandom
+
+/// Sends mutations at their times, whatever becomes of the earlier ones (an open loop).
+///
+/// Confined to the pool's event loop, hence `@unchecked Sendable`.
+final class MutationDriver: @unchecked Sendable {
+    /// Unanswered mutations; a further one is not sent and counts as `DRIVER_OVERLOAD`.
+    static let inFlightMax = 16_384
+
+    struct Counts: Sendable {
+        var sent = 0
+        var answered = 0
+        var failed = 0
+        var inFlight = 0
+        /// Answers of the whole run, the warm-up included.
+        var answeredTotal = 0
+        var lastAnswerNs: Int64 = 0
+        var latency = LatencyRecorder()
+        var errors = ErrorCounts()
+    }
+
+    private let kinds: [Scenario.Mutation]
+    private let rows: [JSONValue]
+    private let token: String?
+    private let pool: HTTPPool
+    private let times: MutationTimes
+    private let marker: Marker
+    private var schedule: MutationSchedule
+    private var random: SeededRandom
+    private var startNs: Int64 = 0
+    private var warmUpNs: Int64 = 0
+    private var due: MutationSchedule.Due?
+    private var isMeasuring = false
+    private var isStopped = false
+    /// Set while paused: what comes next then.
+    private var held: MutationSchedule.Due?
+    private var timer: Scheduled<Void>?
+    private var counts = Counts()
+    private var finished: [EventLoopPromise<Void>] = []
+
+    init(
+        scenario: Scenario, rows: [JSONValue], token: String?, pool: HTTPPool, schedule: MutationSchedule,
+        times: MutationTimes, marker: Marker, seed: UInt64
+    ) {
+        kinds = scenario.mutations
+        warmUpNs = scenario.warmUpMs * 1_000_000
+        self.rows = rows
+        self.token = token
+        self.pool = pool
+        self.schedule = schedule
+        self.times = times
+        self.marker = marker
+        random = SeededRandom(seed: seed, stream: 2)
+    }
+
+    // MARK: On the event loop
+
+    func start(atNs: Int64) {
+        startNs = atNs
+        due = schedule.next()
+        tick()
+    }
+
+    /// Sends nothing more; what is in flight is waited for.
+    func stop() {
+        isStopped = true
+        timer?.cancel()
+        due = nil
+        finishIfDone()
+    }
+
+    /// Sends nothing until `resume()`; what is in flight is waited for.
+    func pause() {
+        guard let due else { return }
+        held = due
+        self.due = nil
+        timer?.cancel()
+        finishIfDone()
+    }
+
+    /// The schedule goes on where it was: nothing is made up for.
+    func resume() {
+        guard let held, !isStopped else { return }
+        self.held = nil
+        due = held
+        startNs = Clock.nowNs() - held.atNs
+        tick()
+    }
+
+    /// Sequence number of the next mutation; nil when there is none left.
+    var nextSequence: Int? { (due ?? held)?.sequence }
+
+    func look() -> Counts { counts }
+
+    /// When all are answered.
+    func whenFinished(_ promise: EventLoopPromise<Void>) {
+        finished.append(promise)
+        finishIfDone()
+    }
+
+    private func tick() {
+        let nowNs = Clock.nowNs()
+        while let due, startNs + due.atNs <= nowNs {
+            send(due)
+            self.due = isStopped ? nil : schedule.next()
+        }
+        guard let due else { return finishIfDone() }
+        timer = pool.eventLoop.scheduleTask(in: .nanoseconds(startNs + due.atNs - nowNs)) { self.tick() }
+    }
+
+    private func finishIfDone() {
+        guard due == nil, counts.inFlight == 0 else { return }
+        for promise in finished { promise.succeed(()) }
+        finished = []
+    }
+
+    private func send(_ due: MutationSchedule.Due) {
+        let isMeasured = due.atNs >= warmUpNs
+        if isMeasured, !isMeasuring {
+            isMeasuring = true
+            times.measure(from: due.sequence)
+        }
+        let kind = kinds[due.kind]
+        let context = TemplateContext(
+            index: due.sequence, groupIndex: due.kindIndex, row: row(kind.row, due.kindIndex), nowMs: WallTime.nowMs(),
+            marker: marker.text(due.sequence))
+        let variables = kind.variables.expand(context, &random)
+        let token = kind.token?.expandText(context, &random) ?? self.token
+        let dueNs = startNs + due.atNs
+        times.setDue(due.sequence, ns: dueNs)
+        if isMeasured { counts.sent += 1 }
+        guard counts.inFlight < Self.inFlightMax else {
+            if isMeasured { counts.failed += 1 }
+            return counts.errors.count("DRIVER_OVERLOAD", "mutations are answered too slowly to send more")
+        }
+        counts.inFlight += 1
+        let request = PlainRequest.mutation(
+            connector: kind.connector, operation: kind.operation, variables: variables, token: token)
+        pool.send(request) { self.answered($0, sequence: due.sequence, dueNs: dueNs, isMeasured: isMeasured) }
+    }
+
+    private func answered(
+        _ result: Result<PlainResponse, CodedFailure>, sequence: Int, dueNs: Int64, isMeasured: Bool
+    ) {
+        let nowNs = Clock.nowNs()
+        counts.inFlight -= 1
+        counts.lastAnswerNs = nowNs
+        let failure: CodedFailure? =
+            switch result {
+            case .success(let response): CodedFailure(status: response.status, body: response.body)
+            case .failure(let failure): failure
+            }
+        if let failure {
+            times.setFailed(sequence)
+            counts.errors.count(failure.code, failure.message)
+            if isMeasured { counts.failed += 1 }
+        } else {
+            times.setAnswered(sequence, ns: nowNs)
+            counts.answeredTotal += 1
+            if isMeasured {
+                counts.answered += 1
+                counts.latency.record(ns: nowNs - dueNs)
+            }
+        }
+        finishIfDone()
+    }
+
+    private func row(_ choice: Scenario.RowChoice, _ index: Int) -> JSONValue? {
+        choice.row(of: rows, index: index, &random)
+    }
+}
+
+extension Scenario.RowChoice {
+    /// Nil when there are no rows.
+    func row(of rows: [JSONValue], index: Int, _ random: inout SeededRandom) -> JSONValue? {
+        guard !rows.isEmpty else { return nil }
+        switch self {
+        case .first: return rows[0]
+        case .each: return rows[index % rows.count]
+        case .random: return rows[Int.random(in: 0..<rows.count, using: &random)]
+        }
+    }
+}

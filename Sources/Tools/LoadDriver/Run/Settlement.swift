@@ -1,0 +1,83 @@
+import JSON
+
+/// The verdict: after the last mutation, each distinct live query is read once and compared with what its subscribers
+/// hold; those that differ are compared again until the time is over.
+struct Settlement: Sendable {
+    static let readsInFlightMax = 32
+    static let pauseMinMs: Int64 = 50
+    static let pauseMaxMs: Int64 = 1_000
+
+    let targets: [LiveQueryTarget]
+    let pool: HTTPPool
+    let crowd: SubscriberPool
+
+    func judge(subscribers: Int, settleMs: Int64, fromNs: Int64) async -> Verdict {
+        let untilNs = fromNs + settleMs * 1_000_000
+        var pending = Array(targets.indices)
+        var differing: [Int: (subscribers: Int, reason: String)] = [:]
+        var pauseMs = Self.pauseMinMs
+        while true {
+            differing = await compare(pending, untilNs: untilNs)
+            pending = differing.keys.sorted()
+            let leftMs = (untilNs - Clock.nowNs()) / 1_000_000
+            if pending.isEmpty || leftMs <= 0 { break }
+            await LoadRun.pause(ms: min(pauseMs, leftMs))
+            pauseMs = min(Self.pauseMaxMs, pauseMs * 2)
+        }
+        let shown = pending.prefix(Verdict.differencesMax).map { query in
+            Verdict.Difference(
+                operation: targets[query].operation, variables: JSONValue.object(targets[query].variables).description,
+                subscribers: differing[query]?.subscribers ?? 0, reason: differing[query]?.reason ?? "")
+        }
+        return Verdict(
+            subscribers: subscribers, notConverged: differing.values.reduce(0) { $0 + $1.subscribers },
+            liveQueries: targets.count, settledMs: (Clock.nowNs() - fromNs) / 1_000_000, differences: Array(shown))
+    }
+
+    private func compare(_ queries: [Int], untilNs: Int64) async -> [Int: (subscribers: Int, reason: String)] {
+        let reads = await read(queries, untilNs: untilNs)
+        // After the reads, so that what they saw has had its time to arrive.
+        let held = await crowd.held(Set(queries))
+        var differing: [Int: (subscribers: Int, reason: String)] = [:]
+        for query in queries {
+            let holders = held[query] ?? HeldResults()
+            switch reads[query] {
+            case .success(let body)?:
+                if let difference = holders.difference(from: body) { differing[query] = difference }
+            case .failure(let failure)?:
+                differing[query] = (holders.subscribers, "could not be read: \(failure.code) \(failure.message)")
+            case nil: differing[query] = (holders.subscribers, "could not be read")
+            }
+        }
+        return differing
+    }
+
+    /// Once the time is over and a read had no answer, no more are begun: a server that hangs must not keep the verdict.
+    private func read(
+        _ queries: [Int], untilNs: Int64
+    ) async -> [Int: Result<[UInt8], CodedFailure>] {
+        await withTaskGroup(of: (Int, Result<[UInt8], CodedFailure>).self) { group in
+            var results: [Int: Result<[UInt8], CodedFailure>] = [:]
+            var waiting = queries.makeIterator()
+            var isHopeless = false
+            func addNext() {
+                guard !isHopeless, let query = waiting.next() else { return }
+                let request = PlainRequest.query(targets[query])
+                group.addTask { [pool] in
+                    let result = await pool.call(request)
+                    if let failure = result.failure { return (query, .failure(failure)) }
+                    return (query, result.map(\.body))
+                }
+            }
+            for _ in 0..<Self.readsInFlightMax { addNext() }
+            for await (query, result) in group {
+                results[query] = result
+                if case .failure(let failure) = result, failure.code == CodedFailure.timeout, Clock.nowNs() >= untilNs {
+                    isHopeless = true
+                }
+                addNext()
+            }
+            return results
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import Settings
+
+/// Which processes `freshet cluster` runs, where each listens, and what its settings file says. Nothing is started here.
+struct ClusterPlan {
+    struct Node {
+        let name: String
+        let roles: [String]
+        let publicPort: Int
+        let adminPort: Int
+
+        var address: String { "\(ClusterPlan.host):\(publicPort)" }
+    }
+
+    /// Of every node; only the proxy can listen elsewhere.
+    static let host = "127.0.0.1"
+    /// Of the proxy's health checks, quicker than for machines of their own.
+    static let checkMs = 400
+
+    let nodes: [Node]
+
+    /// Free ports that the plan for so many nodes takes.
+    static func portsNeeded(api: Int, workers: Int, gateways: Int) -> Int { 2 * (api + workers + gateways) }
+
+    /// - Parameters:
+    ///   - ports: as many as `portsNeeded`.
+    ///   - adminPort: of the first node, where `freshet admin` looks; 0: one of `ports`.
+    init(api: Int, workers: Int, gateways: Int, ports: [Int], adminPort: Int) {
+        var ports = ports[...]
+        var nodes: [Node] = []
+        // Gateways also run mutations that come over their WebSockets.
+        for (kind, count, roles) in [
+            ("api", api, ["api", "admin"]), ("worker", workers, ["worker", "admin"]),
+            ("gateway", gateways, ["gateway", "api", "admin"]),
+        ] {
+            for number in 0..<count {
+                let own = ports.removeFirst()
+                let admin = ports.removeFirst()
+                nodes.append(
+                    Node(
+                        name: "\(kind)-\(number + 1)", roles: roles, publicPort: own,
+                        adminPort: nodes.isEmpty && adminPort != 0 ? adminPort : admin))
+            }
+        }
+        self.nodes = nodes
+    }
+
+    func servers(_ kind: String) -> [(name: String, address: String)] {
+        nodes.filter { $0.name.hasPrefix(kind + "-") }.map { ($0.name, $0.address) }
+    }
+
+    /// What the user gave for all nodes, then what belongs to this one.
+    func settingsFile(for node: Node, given: LoadedSettings, postgresURL: String, redisURL: String) -> String {
+        var values: [String: SettingValue] = [
+            // Seven processes share the machine, and people wait for Ctrl-C.
+            "http.eventLoops": .int(1), "log.level": .string("info"), "drain.delayMs": .int(3 * Self.checkMs),
+            "drain.sessionsMs": .int(200), "drain.graceMs": .int(2_000),
+            // The proxy says whose requests it passes on.
+            "http.trustedProxies": .stringList([Self.host]),
+        ]
+        for (key, value, _) in given.values where given.isGiven(key.path) { values[key.path] = value }
+        values.merge([
+            "cluster.nodeId": .string(node.name), "cluster.roles": .stringList(node.roles),
+            "cluster.advertiseAddress": .string(node.address), "http.host": .string(Self.host),
+            "http.port": .int(node.publicPort), "admin.host": .string(Self.host), "admin.port": .int(node.adminPort),
+            "postgres.url": .string(postgresURL), "redis.url": .string(redisURL),
+        ]) { $1 }
+        var text = "# \(node.name) of `freshet cluster`; written anew at every start.\n"
+        for section in SettingTable.sections {
+            let keys = SettingTable.keys.filter { $0.section == section.name && values[$0.path] != nil }
+            guard !keys.isEmpty else { continue }
+            text += "\(section.name):\n"
+            for key in keys { text += "  \(key.name): \(values[key.path]?.yaml ?? "")\n" }
+        }
+        return text
+    }
+}

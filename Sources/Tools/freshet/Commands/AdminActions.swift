@@ -1,0 +1,119 @@
+import ArgumentParser
+import Foundation
+import JSON
+
+/// Orders to the cluster, and sessions of one node.
+extension AdminCommand {
+    struct Sessions: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "The asked node's oldest sessions.")
+        @OptionGroup var connection: Connection
+
+        @Option(help: "At most so many.")
+        var limit = 50
+
+        func run() async {
+            await connection.show(
+                "/admin/sessions?limit=\(limit)", rows: "sessions",
+                columns: ["id", "peer", "protocol", "subscriptions", "sinceMs"])
+        }
+    }
+
+    struct Orders: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "What operators ordered: splits, moved shards, drained nodes.")
+        @OptionGroup var connection: Connection
+
+        func run() async {
+            await connection.show(
+                "/admin/orders", rows: "orders", columns: ["order", "of", "value", "shards", "heard", "expiresInMs"])
+        }
+    }
+
+    struct Splits: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Divides the live queries of a hot operation over several shards, while all runs.")
+        @OptionGroup var connection: Connection
+
+        @Argument(help: "CONNECTOR/OPERATION, a stored query.")
+        var operation: String
+
+        @Argument(help: "Shards to use; 1 is the default.")
+        var count: Int
+
+        func run() async {
+            let parts = operation.split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.count == 2 else { Terminal.fail("an operation is CONNECTOR/OPERATION") }
+            await connection.act(
+                "/admin/operations/\(AdminPath.part(parts[0]))/\(AdminPath.part(parts[1]))/splits?count=\(count)")
+        }
+    }
+
+    struct Move: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Moves a shard to a worker; while that is not there, the shard goes where it belongs.")
+        @OptionGroup var connection: Connection
+
+        @Argument(help: "Number of the shard.")
+        var shard: Int
+
+        @Argument(help: "Id of the node.")
+        var node: String
+
+        @Option(help: "For so many minutes; without, until cleared.")
+        var minutes: Int?
+
+        func run() async {
+            let until = minutes.map { "&forMs=\(Int64($0) * 60_000)" } ?? ""
+            await connection.act("/admin/shards/\(shard)/move?to=\(AdminPath.part(node))\(until)")
+        }
+    }
+
+    struct ClearMove: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Takes a move of a shard back.")
+        @OptionGroup var connection: Connection
+
+        @Argument(help: "Number of the shard.")
+        var shard: Int
+
+        func run() async { await connection.act("/admin/shards/\(shard)/clear-move") }
+    }
+
+    struct Drain: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Takes shards and sessions from a node, which stays up and not ready until it is undrained.")
+        @OptionGroup var connection: Connection
+
+        @Argument(help: "Id of the node.")
+        var node: String
+
+        func run() async { await connection.act("/admin/nodes/\(AdminPath.part(node))/drain") }
+    }
+
+    struct Undrain: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Lets a drained node serve again.")
+        @OptionGroup var connection: Connection
+
+        @Argument(help: "Id of the node.")
+        var node: String
+
+        func run() async { await connection.act("/admin/nodes/\(AdminPath.part(node))/undrain") }
+    }
+
+    struct EndSession: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Tells one session of the asked node (--node) to come back: its connection is closed.")
+        @OptionGroup var connection: Connection
+
+        @Argument(help: "Id of the session, from `freshet admin sessions`.")
+        var session: UInt64
+
+        func run() async { await connection.act("/admin/sessions/\(session)/end") }
+    }
+}
+
+enum AdminPath {
+    /// A path segment or query value, percent-encoded.
+    static func part(_ text: some StringProtocol) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(.init(charactersIn: "-._~"))) ?? ""
+    }
+}

@@ -1,0 +1,203 @@
+import ArgumentParser
+import Foundation
+import FreshetClient
+import JSON
+import NIOHTTP1
+
+struct AdminCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "admin", abstract: "Looks into a running node and gives orders to the cluster.",
+        subcommands: [
+            Shards.self, Nodes.self, LiveQueries.self, Sessions.self, Orders.self, Status.self, Splits.self,
+            Move.self, ClearMove.self, Drain.self, Undrain.self, EndSession.self, Revocations.self, Revoke.self,
+            Unrevoke.self,
+        ])
+
+    struct Connection: ParsableArguments {
+        @Option(help: "Admin endpoint of a node.")
+        var url = ProcessInfo.processInfo.environment["FRESHET_ADMIN_URL"] ?? "http://127.0.0.1:9398"
+
+        @Option(help: "AnnouncementID this node instead, where the node at --url says that its admin port is.")
+        var node: String?
+
+        @Option(help: "Admin token. Also read from FRESHET_ADMIN_TOKEN and the file FRESHET_ADMIN_TOKEN_FILE.")
+        var token: String?
+
+        @OptionGroup var tls: TLSOptions
+
+        @Flag(help: "Print the answer as JSON.")
+        var json = false
+
+        func get(_ path: String) async -> JSONValue { await call(.GET, path) }
+
+        /// Gives an order and prints what was done.
+        func act(_ path: String) async {
+            let answer = await call(.POST, path)
+            Terminal.out(json ? answer.description : answer["done"]?.stringValue ?? answer.description)
+        }
+
+        private func call(_ method: HTTPMethod, _ path: String) async -> JSONValue {
+            guard let node else { return await send(method, url, path) }
+            let nodes = await send(.GET, url, "/admin/nodes")["nodes"]?.arrayValue ?? []
+            guard let found = nodes.first(where: { $0["id"]?.stringValue == node }) else {
+                let names = nodes.compactMap { $0["id"]?.stringValue }.joined(separator: ", ")
+                Terminal.fail("there is no live node \"\(node)\"; there are \(names)")
+            }
+            guard let address = found["adminAddress"]?.stringValue, !address.isEmpty else {
+                Terminal.fail("node \"\(node)\" has not the role admin")
+            }
+            if url.hasPrefix("https:") {
+                Terminal.fail(
+                    "node \"\(node)\" would be asked at \(address) without TLS; name its own https address by --url")
+            }
+            let other = "http://" + address
+            // An address of the node's own machine leads elsewhere from here.
+            guard await send(.GET, other, "/admin/status")["node"]?.stringValue == node else {
+                Terminal.fail("at \(address), where \"\(node)\" says its admin port is, another node answers here")
+            }
+            return await send(method, other, path)
+        }
+
+        private func send(_ method: HTTPMethod, _ url: String, _ path: String) async -> JSONValue {
+            // For the audit log; it says who claims to act, the token who may.
+            var headers = [("x-freshet-operator", ProcessInfo.processInfo.environment["USER"] ?? "-")]
+            if let token = token ?? Self.tokenOfEnvironment() {
+                headers.append(("authorization", "Bearer \(token)"))
+            }
+            do {
+                let response = try await HTTPCall.send(
+                    method, try ServerAddress(url, trust: tls.trust), path: path, headers: .init(headers))
+                let value = try JSONParser.parse(response.body)
+                guard response.status == 200 else {
+                    Terminal.fail(value["errors"]?[0]?["message"]?.stringValue ?? "status \(response.status)")
+                }
+                return value
+            } catch {
+                Terminal.fail("\(url): \(error)")
+            }
+        }
+
+        private static func tokenOfEnvironment() -> String? {
+            let environment = ProcessInfo.processInfo.environment
+            if let token = environment["FRESHET_ADMIN_TOKEN"] { return token }
+            guard let path = environment["FRESHET_ADMIN_TOKEN_FILE"], !path.isEmpty else { return nil }
+            do {
+                return try String(contentsOfFile: path, encoding: .utf8).trimmingCharacters(in: .newlines)
+            } catch {
+                Terminal.fail("FRESHET_ADMIN_TOKEN_FILE: \(path) cannot be read")
+            }
+        }
+
+        func show(_ path: String, rows: String, columns: [String]) async {
+            let answer = await get(path)
+            if json {
+                Terminal.out(answer.description)
+                return
+            }
+            Terminal.out(TextTable(columns: columns, rows: answer[rows]?.arrayValue ?? []).text)
+        }
+    }
+
+    struct Shards: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Every shard: who owns it since when, how far behind and why, what its take-over cost.",
+            discussion: """
+                verdict says what is the matter; due, running and paced are live queries whose turn has come, whose run
+                is in flight, and who run again at a pace. replayed, kept and rerun tell of the take-over: events that
+                positions were judged by, live queries kept by their position, runs at a pace. subscribers are the gateways
+                that follow, for shards of the asked node. --json tells more.
+                """)
+        @OptionGroup var connection: Connection
+
+        func run() async {
+            await connection.show(
+                "/admin/shards", rows: "shards",
+                columns: [
+                    "shard", "owner", "ownedForMs", "wanted", "epoch", "verdict", "behindMs", "liveQueries",
+                    "subscribers", "due", "running", "paced", "replayed", "kept", "rerun", "lastRefreshAgoMs",
+                ])
+        }
+    }
+
+    struct Nodes: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Every live node of the cluster.")
+        @OptionGroup var connection: Connection
+
+        func run() async {
+            await connection.show(
+                "/admin/nodes", rows: "nodes",
+                columns: [
+                    "id", "roles", "address", "version", "project", "deployment", "draining", "sessions", "upMs",
+                    "expiresInMs",
+                ])
+        }
+    }
+
+    struct LiveQueries: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Live queries that the asked node's worker owns.")
+        @OptionGroup var connection: Connection
+
+        @Option(help: "Only of this operation, CONNECTOR/OPERATION.")
+        var operation: String?
+
+        @Option(help: "At most so many.")
+        var limit = 50
+
+        func run() async {
+            let filter = operation.map { "&operation=\($0)" } ?? ""
+            await connection.show(
+                "/admin/live-queries?limit=\(limit)\(filter)", rows: "liveQueries",
+                columns: [
+                    "operation", "shard", "gateways", "runs", "failures", "lastRunMs", "lastTriggerAgoMs",
+                    "lastRunAgoMs", "digest", "rules",
+                ])
+        }
+    }
+
+    struct Status: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "One node: roles, sessions, outbox, errors of rules.")
+        @OptionGroup var connection: Connection
+
+        func run() async {
+            Terminal.out(await connection.get("/admin/status").description)
+        }
+    }
+}
+
+/// Rows of JSON objects as a table for people.
+struct TextTable {
+    let columns: [String]
+    let rows: [JSONValue]
+
+    var text: String {
+        // Nothing stands behind the last column: it need not be cut off.
+        let cells = rows.map { row in columns.map { Self.cell(row[$0], isCut: $0 != columns.last) } }
+        let widths = columns.indices.map { column in
+            ([columns[column]] + cells.map { $0[column] }).map(\.count).max() ?? 0
+        }
+        let lines = [columns] + cells
+        return lines.map { line in
+            zip(line, widths).map { text, width in
+                text + String(repeating: " ", count: width - text.count)
+            }.joined(separator: "  ").trimmingSuffix(" ")
+        }.joined(separator: "\n")
+    }
+
+    private static func cell(_ value: JSONValue?, isCut: Bool) -> String {
+        switch value {
+        case nil, .null?: "-"
+        case .string(let text)?: isCut && text.count > 40 ? String(text.prefix(12)) + "…" : text
+        case .array(let values)?: values.map { cell($0, isCut: isCut) }.joined(separator: isCut ? "," : "; ")
+        case .some(let value): value.description
+        }
+    }
+}
+
+extension String {
+    fileprivate func trimmingSuffix(_ character: Character) -> String {
+        var text = Substring(self)
+        while text.last == character { text = text.dropLast() }
+        return String(text)
+    }
+}

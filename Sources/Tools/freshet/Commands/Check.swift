@@ -1,0 +1,126 @@
+import ArgumentParser
+import Catalog
+import JSON
+import LiveModel
+import Logging
+import Node
+
+struct Check: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Compiles a project folder and tells every problem.",
+        discussion: """
+            Exit code 0 when there is no error; warnings alone do not fail. Warnings named refresh-… and missing-index are \
+            advice about what would be stale or slow. --watch checks again after every change, until Ctrl-C.
+            """)
+
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case text, json, sarif
+    }
+
+    @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
+    var project: String?
+
+    @Flag(help: "Print what each rule is about, and nothing else.")
+    var listRules = false
+
+    @Option(help: "How problems are printed.")
+    var format: Format = .text
+
+    @Flag(help: "Instead of a summary, one JSON line for each operation: name, kind, text and documentId.")
+    var documents = false
+
+    @Flag(help: "Leave advice out.")
+    var noLints = false
+
+    @Flag(help: "Fail also when there are warnings.")
+    var warningsAsErrors = false
+
+    @Option(
+        help:
+            "libpq connection string of a database with the schema and real data: Postgres says which queries read whole tables."
+    )
+    var database: String?
+
+    @Flag(help: "Check again whenever a file changes.")
+    var watch = false
+
+    func validate() throws {
+        if project == nil, !listRules { throw ValidationError("Give a project folder.") }
+    }
+
+    func run() async throws {
+        guard let project, !listRules else {
+            for entry in RuleTable.all { Terminal.out("\(entry.rule): \(entry.sentence)") }
+            return
+        }
+        guard watch else {
+            if await check(project) { return }
+            throw ExitCode(1)
+        }
+        let folder = FolderWatch(project)
+        var state = folder.look()
+        while true {
+            _ = await check(project)
+            Terminal.error("watching \(project) …")
+            guard let changed = await folder.change(from: state) else { return }
+            state = changed
+        }
+    }
+
+    /// - Returns: false when it fails.
+    private func check(_ folder: String) async -> Bool {
+        var diagnostics: [Diagnostic] = []
+        var summary = ""
+        do throws(CatalogError) {
+            let project = try ProjectLoading.load(folder)
+            let catalog = try Catalog.compile(project, options: CatalogOptions())
+            diagnostics = catalog.warnings
+            if !noLints { diagnostics += await lints(catalog, project) }
+            let operations = catalog.connectors.values.flatMap(\.operations.values)
+            if self.documents {
+                for operation in operations.sorted(by: { $0.reference < $1.reference }) {
+                    Terminal.out(String(decoding: JSONWriter.compact(Self.document(operation)), as: UTF8.self))
+                }
+            }
+            let queries = operations.count { $0.kind == .query }
+            summary =
+                "\(catalog.schema.tables.count) tables, \(queries) queries, \(operations.count - queries) mutations"
+        } catch {
+            diagnostics = error.diagnostics
+        }
+        let errors = diagnostics.count { $0.severity == .error }
+        let warnings = diagnostics.count { $0.severity == .warning }
+        switch format {
+        case .json: Terminal.out(DiagnosticRenderer.json(diagnostics).description)
+        case .sarif: Terminal.out(SARIFRenderer.log(diagnostics, version: ClusterFormat.release).description)
+        case .text:
+            if !diagnostics.isEmpty {
+                Terminal.error(DiagnosticRenderer(usesColor: Terminal.usesColor).render(diagnostics))
+            }
+            if errors == 0, !documents { Terminal.out("ok: \(summary)") }
+        }
+        return errors == 0 && !(warningsAsErrors && warnings > 0)
+    }
+
+    private func lints(_ catalog: Catalog, _ project: Project) async -> [Diagnostic] {
+        let lints = catalog.lints
+        guard let url = database else { return lints }
+        // What Postgres says counts more than what the schema lets one guess.
+        let known = lints.filter { $0.rule != Lint.missingIndex }
+        do {
+            return try await DatabaseLint.diagnostics(catalog, project, url: url) + known
+        } catch {
+            Terminal.error("--database: \(Terminal.reason(error))")
+            return lints
+        }
+    }
+
+    /// What a client may send in place of the text.
+    private static func document(_ operation: StoredOperation) -> JSONValue {
+        [
+            "connector": .string(operation.reference.connector), "name": .string(operation.reference.operation),
+            "kind": .string(operation.kind.rawValue),
+            "documentId": .string("sha256:" + Digest(of: operation.text.utf8).hex), "text": .string(operation.text),
+        ]
+    }
+}

@@ -1,0 +1,128 @@
+import ArgumentParser
+import Catalog
+import Foundation
+import LocalServers
+import Logging
+import Node
+import Postgres
+import Settings
+
+struct Dev: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Runs everything on this machine: a private Postgres, a private Redis and every role in one process.",
+        discussion: """
+            Data stay in dev.dataDirectory (.freshet below the current folder) for the next start. Tokens need no \
+            signature here. Edits of the folder are served as soon as they compile; sessions stay connected. Ctrl-C stops \
+            everything.
+            """)
+
+    @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
+    var project: String = "config/movies"
+
+    @Option(name: .shortAndLong, help: "Public port.")
+    var port: Int?
+
+    @Flag(help: "Do not load the project's seed.sql into an empty database.")
+    var noSeed = false
+
+    @Flag(help: "Do not follow edits of the project folder.")
+    var noReload = false
+
+    @OptionGroup var options: SettingsOptions
+
+    func run() async {
+        let further = port.map { ["http.port=\($0)"] } ?? []
+        let loaded = options.load(.dev, further: further)
+        var settings = loaded.settings
+        // One person at a terminal: only what needs attention, unless asked for.
+        if !loaded.isGiven("log.level") { settings.log.level = "warning" }
+        let metrics = Observation.start(settings)
+        let logger = Logger(label: "freshet")
+        let project = ProjectLoading.project(at: project)
+        let catalog = ProjectLoading.catalog(of: project, everyMinimumMs: settings.worker.everyMinimumMs)
+        Ports.requireFree(
+            settings.http.host, settings.http.port, remedy: "stop the other program or use --port")
+        Ports.requireFree(
+            settings.admin.host, settings.admin.port, remedy: "stop the other program or use --set admin.port=…")
+
+        let directory = settings.dev.dataDirectory
+        let postgres: LocalPostgres
+        let redis: LocalRedis
+        Terminal.error("starting Postgres and Redis in \(directory) …")
+        do throws(LocalServerError) {
+            postgres = try await LocalPostgres.start(dataDirectory: directory + "/postgres")
+        } catch {
+            Terminal.fail(Terminal.reason(error))
+        }
+        do throws(LocalServerError) {
+            redis = try await LocalRedis.start(dataDirectory: directory + "/redis")
+        } catch {
+            await postgres.stop()
+            Terminal.fail(Terminal.reason(error))
+        }
+        settings.postgres.url = postgres.connectionString
+        settings.redis.url = redis.url
+        let keepers = SupervisedServers.keep(postgres, redis)
+        do {
+            let example = try await Database(url: postgres.connectionString, logger: logger)
+                .prepare(project, catalog, loadsSeed: !noSeed)
+            let node = ServiceNode(
+                settings: settings, catalog: catalog, folder: ProjectArchive(project), metrics: metrics,
+                page: Array(DemoPage.html.utf8), isDevelopment: true, logger: logger)
+            let address = try await node.start()
+            let reload = noReload ? nil : try await Self.reload(path: self.project, node, settings, logger)
+            Self.welcome(settings, address, project, example: example)
+            await Signals.waitForEnd()
+            Terminal.error("stopping …")
+            await reload?.stop()
+            await node.drain(sessionsOverMs: 100, graceMs: 2_000)
+        } catch {
+            for keeper in keepers { await keeper.end() }
+            await redis.stop()
+            await postgres.stop()
+            Terminal.fail(Terminal.reason(error))
+        }
+        for keeper in keepers { await keeper.end() }
+        await redis.stop()
+        await postgres.stop()
+    }
+
+    private static func reload(
+        path: String, _ node: ServiceNode, _ settings: Settings, _ logger: Logger
+    ) async throws -> HotReload.Running {
+        guard let url = settings.postgres.url else { throw RolloutRefused(description: "postgres.url is not set") }
+        let database = Database(url: url, logger: logger)
+        try await database.pool.start()
+        return HotReload(
+            path, node: node, database: database, everyMinimumMs: settings.worker.everyMinimumMs,
+            historyMax: settings.deploy.historyMax
+        ).start()
+    }
+
+    private static func welcome(
+        _ settings: Settings, _ address: ServiceNode.Address, _ project: Project, example: String?
+    ) {
+        let program = CommandLine.arguments[0]
+        let url = "\(settings.http.scheme)://\(settings.http.host):\(address.publicPort)"
+        let option = address.publicPort == 9399 ? "" : " --url \(url)"
+        Terminal.out(
+            """
+
+            Freshet serves "\(project.serviceID)" at \(url)
+              page      \(url)/
+              admin     http://\(settings.admin.host):\(address.adminPort ?? 0)/admin/shards   (\(program) admin shards)
+
+            """)
+        if let example {
+            Terminal.out(
+                """
+                Try, in other terminals:
+                  \(program) subscribe ListMoviesByGenre --vars '{"genre":"Sci-Fi"}'\(option)
+                  \(program) execute ListMoviesByGenre --vars '{"genre":"Sci-Fi"}'\(option)
+                  \(program) execute UpdateMovie --vars '{"id":"\(example)","genre":"Sci-Fi","description":"Fresh"}'\(option)
+
+                """)
+        }
+        Terminal.out("Ctrl-C stops everything.")
+    }
+}

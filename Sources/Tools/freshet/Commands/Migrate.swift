@@ -1,0 +1,97 @@
+import ArgumentParser
+import Catalog
+import Execution
+import Logging
+import Postgres
+import Settings
+
+struct Migrate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Brings the database to the project's schema: adds what is missing, refuses what would lose data.",
+        discussion: """
+            With --force and --drop-extras more is done; what may be lost is said first, with the rows that it \
+            concerns. --dry-run says it without doing it. Keys and sequences are never changed.
+            """)
+
+    @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
+    var project: String
+
+    @Flag(help: "Only print what would be done.")
+    var dryRun = false
+
+    @Flag(
+        help: """
+            Build indexes while others write (CREATE INDEX CONCURRENTLY; of a partitioned table, partition by \
+            partition), those of searches of another definition anew, and check the rows of foreign keys (VALIDATE \
+            CONSTRAINT): slower, and not all or nothing. What needs a table's lock gives way to writers and tries again (settings `migrate`).
+            """)
+    var concurrently = false
+
+    @Flag(
+        help: """
+            Change types, make columns required and replace indexes, UNIQUE constraints of their names and foreign \
+            keys of another definition, too: rewrites tables, and may lose what a new type cannot hold.
+            """)
+    var force = false
+
+    @Flag(help: "Drop tables, columns and enums that the schema does not have, with all they hold.")
+    var dropExtras = false
+
+    @Flag(help: "Load the project's seed.sql, if the database is empty.")
+    var seed = false
+
+    @OptionGroup var options: SettingsOptions
+
+    func run() async {
+        // No node with an admin port, whatever the settings shared with nodes say: it needs no admin.token.
+        let settings = options.load(.serve, further: ["cluster.roles=api"]).settings
+        _ = Observation.start(settings)
+        let project = ProjectLoading.project(at: project)
+        let catalog = ProjectLoading.catalog(of: project, everyMinimumMs: settings.worker.everyMinimumMs)
+        guard let url = settings.postgres.url else { Terminal.fail("postgres.url is not set") }
+        let database = Database(url: url, logger: Logger(label: "freshet.migrate"))
+        var permissions: Migration.Permissions = []
+        if force { permissions.insert(.rewrites) }
+        if dropExtras { permissions.insert(.drops) }
+        if concurrently { permissions.insert(.concurrent) }
+        do {
+            try await database.pool.start()
+            if dryRun {
+                let plan = try await database.plan(catalog.schema, allowing: permissions)
+                Self.tell(losses: try await database.losses(of: plan))
+                for step in plan.steps {
+                    let sql = concurrently ? step.concurrentSQL : SQLStatement.together([step])
+                    let notes = concurrently ? step.concurrentNotes.map { "-- \($0)\n" }.joined() : ""
+                    Terminal.out("\(step.summary)\n\(notes)\(sql.joined(separator: ";\n"));\n")
+                }
+                for finding in plan.drift { Terminal.error("drift: \(finding.object): \(finding.message)") }
+                if plan.isUpToDate { Terminal.out("nothing to do") }
+                guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
+            } else {
+                let done = try await database.migrate(
+                    catalog.schema,
+                    patience: concurrently ? .givingWay(settings.migrate) : .insisting(settings.migrate),
+                    allowing: permissions
+                ) { plan, losses in
+                    Self.tell(losses: losses)
+                    Database.tell(of: plan)
+                }
+                for line in done { Terminal.out(line) }
+                try await database.pool.script(ServiceSchema.sql)
+                if seed, let sql = project.seedSQL, try await database.isEmpty(catalog.schema) {
+                    try await database.pool.script(sql)
+                    Terminal.out("load seed.sql")
+                }
+                Terminal.out(done.isEmpty ? "nothing to do" : "\(done.count) changes made")
+            }
+        } catch {
+            await database.pool.stop()
+            Terminal.fail(Terminal.reason(error))
+        }
+        await database.pool.stop()
+    }
+
+    private static func tell(losses: [String]) {
+        for loss in losses { Terminal.error("may lose: \(loss)") }
+    }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+import Catalog
+import Logging
+import Node
+import Settings
+
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Runs one node of a cluster.",
+        discussion: """
+            The database and Redis are given by settings (postgres.url, redis.url); the schema is put into the database \
+            by `freshet migrate`: until the tables and columns are there, a node is alive and not ready. The folder is served until the first `freshet deploy`; from then on every node serves what \
+            was deployed last, also when it starts. SIGTERM drains: shards are handed over, sessions are told to come back elsewhere, work \
+            in flight finishes.
+            """)
+
+    @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
+    var project: String
+
+    @Option(help: "Roles of this node, separated by commas: api, worker, gateway, admin.")
+    var roles: String?
+
+    @OptionGroup var options: SettingsOptions
+
+    func run() async {
+        let further = roles.map { ["cluster.roles=\($0)"] } ?? []
+        let settings = options.load(.serve, further: further).settings
+        let metrics = Observation.start(settings)
+        let project = ProjectLoading.project(at: project)
+        let catalog = ProjectLoading.catalog(of: project, everyMinimumMs: settings.worker.everyMinimumMs)
+        let node = ServiceNode(
+            settings: settings, catalog: catalog, folder: ProjectArchive(project), metrics: metrics,
+            logger: Logger(label: "freshet"))
+        do throws(NodeError) {
+            let address = try await node.start()
+            let admin = address.adminPort.map { " admin http://\(settings.admin.host):\($0)" } ?? ""
+            Terminal.out(
+                "ready \(settings.http.scheme)://\(settings.http.host):\(address.publicPort) node \(node.id)\(admin)")
+        } catch {
+            Terminal.fail(error.description)
+        }
+        await Signals.waitForEnd()
+        await node.drain(
+            delayMs: Int64(settings.drain.delayMs), sessionsOverMs: Int64(settings.drain.sessionsMs),
+            graceMs: Int64(settings.drain.graceMs))
+    }
+}

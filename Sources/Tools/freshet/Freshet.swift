@@ -1,0 +1,17 @@
+import ArgumentParser
+import Node
+
+@main
+struct Freshet: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "freshet",
+        abstract: "Live queries over Postgres: clients subscribe to stored GraphQL queries and get every new result.",
+        version: ClusterFormat.release,
+        subcommands: [
+            Dev.self, ClusterCommand.self, Serve.self, Check.self, SchemaCommand.self, Explain.self, Migrate.self,
+            Deploy.self, Execute.self,
+            Subscribe.self,
+            Load.self, AdminCommand.self,
+            Config.self,
+        ])
+}

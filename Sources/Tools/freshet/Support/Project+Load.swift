@@ -1,0 +1,39 @@
+import Catalog
+import ProjectFolder
+
+/// Loads and compiles a project folder; diagnostics go to standard error.
+enum ProjectLoading {
+    static func load(_ path: String) throws(CatalogError) -> Project {
+        try ProjectFolder.load(path)
+    }
+
+    static func project(at path: String) -> Project {
+        do throws(CatalogError) {
+            return try ProjectFolder.load(path)
+        } catch {
+            report(error.diagnostics)
+            Terminal.fail(summary(error.diagnostics))
+        }
+    }
+
+    static func catalog(of project: Project, everyMinimumMs: Int) -> Catalog {
+        do throws(CatalogError) {
+            let catalog = try Catalog.compile(project, options: CatalogOptions(everyMinimumMs: everyMinimumMs))
+            report(catalog.warnings)
+            return catalog
+        } catch {
+            report(error.diagnostics)
+            Terminal.fail(summary(error.diagnostics))
+        }
+    }
+
+    private static func report(_ diagnostics: [Diagnostic]) {
+        guard !diagnostics.isEmpty else { return }
+        Terminal.error(DiagnosticRenderer(usesColor: Terminal.usesColor).render(diagnostics))
+    }
+
+    private static func summary(_ diagnostics: [Diagnostic]) -> String {
+        let count = diagnostics.count { $0.severity == .error }
+        return count == 1 ? "1 problem in the project" : "\(count) problems in the project"
+    }
+}

@@ -1,0 +1,174 @@
+import CBroadcaster
+import Broker
+import Streams
+import LiveModel
+import LocalServers
+import Node
+import Postgres
+import Settings
+
+/// What one result to thousands of sessions costs over each protocol, and what a session of each takes that only waits.
+///
+/// One node with every role; all sessions follow the same live query. A round is one committed mutation; the next begins
+/// when the last client has its result. The CPU is that of this process, so the mutation, its event and the one run are
+/// in it, divided by the number of sessions.
+package enum ProtocolsBenchmark {
+    private struct Cost {
+        var cpuSecondsPerMillion = Double.infinity
+        var deliveriesPerSecond = 0.0
+    }
+
+    /// - Parameter kinds: empty: all.
+    package static func fanout(
+        _ crowd: ClientGroup, project: String, kinds: [ClientKind], sessions: Int?, isQuick: Bool
+    ) async throws -> [Bar] {
+        let sessions = sessions ?? (isQuick ? 1_000 : 5_000)
+        let (rounds, passes) = isQuick ? (15, 1) : (30, 3)
+        let kinds = kinds.isEmpty ? ClientKind.allCases : kinds
+        var costs: [ClientKind: Cost] = [:]
+        try await PrivateServers.with(project: project, isDurable: false) { servers in
+            try await servers.withPool { pool in
+                for _ in 0..<passes {
+                    for kind in kinds {
+                        // Each delivery is a request of its own there.
+                        let rounds = kind == .longPoll ? max(3, rounds / 10) : rounds
+                        let cost = try await naming(kind) {
+                            try await withNode(servers, pool) { port, movie, writer in
+                                try await measure(
+                                    crowd, kind.script(movie: movie), sessions: sessions, rounds: rounds, port, writer)
+                            }
+                        }
+                        if cost.cpuSecondsPerMillion < (costs[kind] ?? Cost()).cpuSecondsPerMillion {
+                            costs[kind] = cost
+                        }
+                    }
+                }
+            }
+        }
+        return report(kinds.compactMap { kind in costs[kind].map { (kind, $0) } }, sessions: sessions, rounds: rounds)
+    }
+
+    private static func naming<T>(_ kind: ClientKind, _ body: () async throws -> T) async throws -> T {
+        do {
+            return try await body()
+        } catch {
+            throw BenchmarkFailure("\(kind.rawValue): \(error)")
+        }
+    }
+
+    private static func measure(
+        _ crowd: ClientGroup, _ script: ClientScript, sessions: Int, rounds: Int, _ port: Int, _ writer: WriterNode
+    ) async throws -> Cost {
+        try crowd.connect(script, count: sessions, port: port)
+        try await round(crowd, writer, 0)
+        let (cpu, start) = (cb_own_cpu_us(), Clock.now)
+        for number in 1...rounds { try await round(crowd, writer, number) }
+        let (used, seconds) = (cb_own_cpu_us() - cpu, Clock.now - start)
+        try crowd.disconnect()
+        let deliveries = Double(sessions * rounds)
+        return Cost(cpuSecondsPerMillion: Double(used) / deliveries, deliveriesPerSecond: deliveries / seconds)
+    }
+
+    private static func round(_ crowd: ClientGroup, _ writer: WriterNode, _ number: Int) async throws {
+        _ = try await writer.write(description(number))
+        try crowd.awaitResult()
+    }
+
+    /// A result of about 1 KiB with one mark in it, by which the crowd counts.
+    private static func description(_ number: Int) -> String { "\(number) " + String(repeating: "7", count: 850) + "§" }
+
+    /// A fresh node each time: nothing is left over from other sessions.
+    private static func withNode<T: Sendable>(
+        _ servers: PrivateServers, _ pool: PostgresPool, _ body: (Int, String, WriterNode) async throws -> T
+    ) async throws -> T {
+        let settings = Settings(profile: .dev)
+        let broker = try RedisBroker(
+            try RedisConfiguration(url: servers.redis.url), keys: try Keys(namespace: settings.cluster.namespace),
+            name: "bench", logger: PrivateServers.quiet)
+        let movie = try await servers.movieIDs(pool, 1)[0]
+        let writer = try WriterNode(servers, pool, broker, shardCount: settings.cluster.shardCount, id: movie)
+        let outcome: Result<T, any Error>
+        do {
+            outcome = .success(
+                try await servers.withNode(
+                    roles: Set(Role.allCases),
+                    adjust: {
+                        $0.gateway.acceptPerSecond = 0
+                        $0.gateway.initTimeoutMs = 60_000
+                        // The crowd says nothing, not even to pings, and polls all at once.
+                        $0.gateway.pingIntervalMs = 3_600_000
+                        $0.api.requestsInFlightMax = 100_000
+                    }
+                ) { address in
+                    // Another one than the first round's.
+                    _ = try await writer.write(description(-1))
+                    return try await body(address.publicPort, movie, writer)
+                })
+        } catch {
+            outcome = .failure(error)
+        }
+        await broker.close()
+        return try outcome.get()
+    }
+
+    private static func report(_ costs: [(kind: ClientKind, cost: Cost)], sessions: Int, rounds: Int) -> [Bar] {
+        let sockets = costs.filter(\.kind.isWebSocket).map(\.cost.cpuSecondsPerMillion)
+        guard let fastest = sockets.min() ?? costs.map(\.cost.cpuSecondsPerMillion).min() else { return [] }
+        print(
+            Text.table(
+                [["\(Text.grouped(sessions)) sessions, \(rounds) rounds", "CPU s per million", "deliveries"]]
+                    + costs.map {
+                        [
+                            $0.kind.rawValue, Text.fixed($0.cost.cpuSecondsPerMillion),
+                            Text.rate($0.cost.deliveriesPerSecond),
+                        ]
+                    }))
+        return costs.map { kind, cost in
+            Bar(
+                name: "\(kind.rawValue): CPU of the fastest WebSocket protocol / its own",
+                measured: "\(Text.fixed(fastest)) / \(Text.fixed(cost.cpuSecondsPerMillion)) s per million",
+                ratio: fastest / cost.cpuSecondsPerMillion,
+                limit: kind.isWebSocket ? .atLeast(Bars.protocolOverFastestMin) : .none)
+        }
+    }
+
+    /// Growth of the resident set for each of many sessions that have their first result and wait.
+    package static func idle(
+        _ crowd: ClientGroup, project: String, kinds: [ClientKind], sessions: Int?, isQuick: Bool
+    ) async throws -> [Bar] {
+        let sessions = sessions ?? (isQuick ? 2_000 : 10_000)
+        return try await PrivateServers.with(project: project, isDurable: false) { servers in
+            try await servers.withPool { pool in
+                var bars: [Bar] = []
+                for kind in kinds.isEmpty ? ClientKind.allCases : kinds {
+                    let kib = try await naming(kind) {
+                        try await withNode(servers, pool) { port, movie, _ in
+                            try await idleKiB(crowd, kind.script(movie: movie), sessions: sessions, port)
+                        }
+                    }
+                    bars.append(
+                        Bar(
+                            name: "\(kind.rawValue): memory of each of \(Text.grouped(sessions)) idle sessions",
+                            measured: "\(Text.fixed(kib)) KiB", ratio: kib / Bars.idleConnectionKiBMax, limit: .none))
+                }
+                return bars
+            }
+        }
+    }
+
+    private static func idleKiB(
+        _ crowd: ClientGroup, _ script: ClientScript, sessions: Int, _ port: Int
+    ) async throws -> Double {
+        // What the first sessions of a kind make for all is not theirs.
+        try crowd.connect(script, count: 100, port: port)
+        try crowd.disconnect()
+        try await Task.sleep(for: .milliseconds(300))
+        cb_trim_memory()
+        let before = cb_own_resident_bytes()
+        try crowd.connect(script, count: sessions, port: port)
+        try await Task.sleep(for: .milliseconds(500))
+        let grown = Double(Int(cb_own_resident_bytes()) - Int(before)) / 1024
+        try crowd.disconnect()
+        return grown / Double(sessions)
+    }
+}

@@ -1,0 +1,143 @@
+import CEL
+import JSON
+import LiveModel
+import Refresh
+import SeededRandom
+
+/// What deciding costs: which live queries does an event concern, and does a condition hold.
+package enum RulesBenchmark {
+    private static let matchesPerEvent = 10
+
+    package static func run(isQuick: Bool) throws -> [Bar] {
+        try [ruleMatching(isQuick: isQuick), conditionRate(isQuick: isQuick)]
+    }
+
+    // MARK: Matching
+
+    /// One operation with an equality condition; every event matches ten live queries, however many there are. Both
+    /// sizes take turns, and each pass takes other events, so that the caches stay as cold as they would be.
+    private static func ruleMatching(isQuick: Bool) throws -> Bar {
+        let small = try Field(liveQueries: 1_000)
+        let large = try Field(liveQueries: 1_000_000)
+        let passes = isQuick ? 3 : 9
+        let events = isQuick ? 20_000 : 100_000
+        var fastest = (small: Double.infinity, large: Double.infinity)
+        for pass in 0..<passes {
+            fastest.small = min(fastest.small, try small.secondsPerEvent(count: events, seed: UInt64(pass)))
+            fastest.large = min(fastest.large, try large.secondsPerEvent(count: events, seed: UInt64(pass)))
+        }
+        print(
+            Text.table([
+                ["rule matching, CPU per event with \(matchesPerEvent) matches", "us"],
+                ["among 1,000 live queries", Text.fixed(fastest.small * 1e6)],
+                ["among 1,000,000 live queries", Text.fixed(fastest.large * 1e6)],
+            ]))
+        return Bar(
+            name: "rule matching: 1,000,000 / 1,000 live queries",
+            measured: "\(Text.microseconds(fastest.large)) / \(Text.microseconds(fastest.small)) per event",
+            ratio: fastest.large / fastest.small, limit: .atMost(Bars.ruleGrowthMax))
+    }
+
+    /// An index and the events for it.
+    private struct Field {
+        private let index: RuleIndex
+        private let genres: Int
+        private let mutation = OperationReference(connector: "movies", operation: "UpdateMovie")
+
+        init(liveQueries: Int) throws {
+            let version = Digest(of: Array("v1".utf8))
+            let trigger = Trigger(
+                id: .init(
+                    operation: OperationReference(connector: "movies", operation: "ListMoviesByGenre"),
+                    version: version, number: 0),
+                mutation: mutation,
+                condition: try ConditionActivation.environment.compile(
+                    "request.variables.genre == mutation.variables.genre"))
+            genres = liveQueries / matchesPerEvent
+            var index = RuleIndex()
+            for slot in 0..<liveQueries {
+                // Those of one genre differ by their page, as ten subscribers' lists would, and stand far apart.
+                let variables: JSONObject = [
+                    "genre": .string(Self.genre(slot % genres)), "offset": .int(Int64(slot / genres)),
+                ]
+                index.insert(
+                    Int32(slot),
+                    rules: QueryRules(
+                        triggers: [trigger], lookupKeys: [], everyMs: nil,
+                        request: .map(
+                            MapValue([("variables", Value(jsonObject: variables)), ("auth", Value(json: .null))]))))
+            }
+            self.index = index
+        }
+
+        private static func genre(_ number: Int) -> String { "genre-\(number)" }
+
+        /// Events are made in advance, in portions; only matching is timed.
+        func secondsPerEvent(count: Int, seed: UInt64) throws -> Double {
+            var random = SeededRandom(seed: seed)
+            var seconds = 0.0
+            let portion = 2_000
+            for _ in 0..<(count / portion) {
+                let events = (0..<portion).map { _ in
+                    event(Self.genre(Int(random.next() % UInt64(genres))))
+                }
+                var found = 0
+                let start = Clock.threadSeconds
+                for event in events { found += index.match(event).live.count }
+                seconds += Clock.threadSeconds - start
+                guard found == portion * matchesPerEvent else { throw BenchmarkFailure("\(found) matches") }
+            }
+            return seconds / Double(count / portion * portion)
+        }
+
+        private func event(_ genre: String) -> MutationEvent {
+            let id = "6f1c5d3e-0000-4000-8000-000000000001"
+            return MutationEvent(
+                id: id, operation: mutation,
+                variables: ["id": .string(id), "genre": .string(genre), "description": "Fresh from the bench"],
+                auth: .null, keysWritten: [EntityKey(table: "movie", values: [.string(id)])], traceID: "t",
+                committedAtMs: 1)
+        }
+    }
+
+    // MARK: Conditions
+
+    private static let condition = "request.variables.genre == mutation.variables.genre && mutation.auth.uid != ''"
+
+    private static func conditionRate(isQuick: Bool) throws -> Bar {
+        let program = try ConditionActivation.environment.compile(condition)
+        // Half of them hold.
+        let activations = (0..<64).map { number in
+            ConditionActivation(
+                request: side(genre: "genre-\(number / 2)", uid: "subscriber-\(number)"),
+                mutation: side(genre: "genre-\(number / 2 + number % 2)", uid: "writer-\(number)"))
+        }
+        var best = 0.0
+        for _ in 0..<(isQuick ? 3 : 8) {
+            let rounds = 4_000
+            var holding = 0
+            let start = Clock.threadSeconds
+            for _ in 0..<rounds {
+                for activation in activations {
+                    if case .bool(true) = try program.evaluate(activation) { holding += 1 }
+                }
+            }
+            let seconds = Clock.threadSeconds - start
+            guard holding == rounds * activations.count / 2 else { throw BenchmarkFailure("\(holding) hold") }
+            best = max(best, Double(rounds * activations.count) / seconds)
+        }
+        print("condition `\(condition)`: \(Text.grouped(Int(best))) evaluations per CPU second")
+        return Bar(
+            name: "conditions per CPU second / \(Text.grouped(Int(Bars.conditionsPerCPUSecondMin)))",
+            measured: Text.rate(best), ratio: best / Bars.conditionsPerCPUSecondMin, limit: .atLeast(1))
+    }
+
+    private static func side(genre: String, uid: String) -> Value {
+        let variables: JSONObject = ["id": "6f1c5d3e-0000-4000-8000-000000000001", "genre": .string(genre)]
+        return .map(
+            MapValue([
+                ("variables", Value(jsonObject: variables)),
+                ("auth", Value(jsonObject: ["uid": .string(uid), "token": ["sub": .string(uid)]])),
+            ]))
+    }
+}

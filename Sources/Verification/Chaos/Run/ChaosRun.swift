@@ -1,0 +1,266 @@
+import Foundation
+import FreshetClient
+import LoadDriver
+import LocalServers
+import Synchronization
+
+/// One run: round after round of faults under load, each followed by the verdict.
+///
+///     load → faults → healed → all ready → load goes on → pause → judge → next
+///
+/// In a quiet round the pause comes before the faults or while they last.
+package final class ChaosRun: Sendable {
+    package struct Options: Sendable {
+        package var seed: UInt64
+        package var minutes: Double
+        package var subscribers = 300
+        package var mutationsPerSecond = 40.0
+        /// For every subscriber to have what reading gives, after the last mutation.
+        package var settleMs = 60_000
+        /// Kinds of faults (`Fault.kind`) that may come; empty: all.
+        package var only: Set<String> = []
+        /// To see the verdict fail: in every pause a counter is changed behind the service's back, and receipts go.
+        package var sabotages = false
+        /// Data, settings and logs; emptied at the start.
+        package var folder: String
+        /// Project folder with the operations.
+        package var project: String
+        /// The program under test.
+        package var freshet: String
+
+        package init(seed: UInt64, minutes: Double, folder: String, project: String, freshet: String) {
+            self.seed = seed
+            self.minutes = minutes
+            self.folder = folder
+            self.project = project
+            self.freshet = freshet
+        }
+    }
+
+    /// What `Options.only` can name.
+    package static var kinds: Set<String> { ChaosSchedule.kinds(ChaosCluster.names, ChaosCluster.leaseMs) }
+
+    private let options: Options
+    private let watch = Mutex(DeliveryWatch())
+    private let isStopped = Atomic<Bool>(false)
+
+    package init(_ options: Options) {
+        self.options = options
+    }
+
+    /// Ends after the round that is under way. From any thread.
+    package func stop() { isStopped.store(true, ordering: .relaxed) }
+
+    /// - Throws: what kept the run from starting; later troubles are misses.
+    package func run(onRound: @escaping @Sendable (ChaosReport.Round) -> Void) async throws -> ChaosReport {
+        let folder = ChaosFolder(path: options.folder, seed: options.seed)
+        try folder.empty()
+        let cluster = ChaosCluster(folder: options.folder, project: options.project, freshet: options.freshet)
+        let result: Result<ChaosReport, any Error>
+        do {
+            result = .success(try await run(cluster, onRound))
+        } catch {
+            result = .failure(error)
+        }
+        await cluster.stop()
+        return try result.get()
+    }
+
+    private func run(
+        _ cluster: ChaosCluster, _ onRound: @escaping @Sendable (ChaosReport.Round) -> Void
+    ) async throws -> ChaosReport {
+        try await cluster.start()
+        guard let server = await cluster.postgres else { throw ChaosError("Postgres is gone") }
+        let database = ChaosDatabase(server.connectionString, seed: options.seed)
+        try await database.start()
+        let load = try await startLoad(cluster)
+        // A node that gave up waiting for a slow Postgres was started again: no fault's doing.
+        if let crash = cluster.takeEnds().first(where: { $0.how.hasPrefix("signal") }) {
+            throw ChaosError("\(crash.name) crashed while starting (\(crash.how))")
+        }
+
+        var report = ChaosReport(seed: options.seed, leaseMs: ChaosCluster.leaseMs)
+        var schedule = ChaosSchedule(
+            seed: options.seed, nodes: ChaosCluster.names, leaseMs: ChaosCluster.leaseMs, only: options.only)
+        var judged = 0
+        let start = ContinuousClock.now
+        while !isStopped.load(ordering: .relaxed), (ContinuousClock.now - start) < .seconds(options.minutes * 60),
+            await load.nextSequence() != nil
+        {
+            let round = schedule.next()
+            let outcome = ChaosReport.Round(
+                number: round.number, atMs: Self.ms(ContinuousClock.now - start),
+                faults: round.faults.map(\.fault.description),
+                quietFromMs: round.quietFromMs.map { $0 - round.faults[0].atMs })
+            let performed = await perform(
+                round, outcome, FaultInjector(cluster), load, database, judgedBefore: judged, &report)
+            judged = await load.nextSequence() ?? load.times.count
+            for fault in round.faults { report.faultsByKind[fault.fault.kind, default: 0] += 1 }
+            if round.faults.count == 1, performed.misses.isEmpty {
+                report.settledMsByKind[round.faults[0].fault.kind, default: []].append(performed.settledMs)
+            }
+            report.rounds.append(performed)
+            if !performed.misses.isEmpty { ChaosFolder(path: options.folder, seed: options.seed).keepLogs(performed) }
+            onRound(performed)
+            await load.resume()
+        }
+        report.elapsedMs = Self.ms(ContinuousClock.now - start)
+        await load.pause()
+        await finish(&report, load, database)
+        await load.stop()
+        await database.stop()
+        return report
+    }
+
+    private func startLoad(_ cluster: ChaosCluster) async throws -> SteadyLoad {
+        let text = ChaosLoad.scenario(
+            subscribers: options.subscribers, perSecond: options.mutationsPerSecond,
+            seconds: Int(options.minutes * 60) + 600)
+        let proxy = try ServerAddress("http://127.0.0.1:\(await cluster.proxyPort)")
+        let gateways = await cluster.nodes.filter { $0.name.hasPrefix("gateway") }.map(\.address)
+        return try await SteadyLoad.start(
+            try ScenarioFile.parse(name: "chaos", text: text),
+            options: .init(gateways: try gateways.map { try ServerAddress("http://" + $0) } + [proxy], api: proxy),
+            seed: options.seed, run: UInt32(truncatingIfNeeded: options.seed)
+        ) { delivery in
+            let versions = DeliveryWatch.versions(in: delivery.payload)
+            self.watch.withLock {
+                $0.delivered(
+                    subscriber: delivery.subscriber, connection: delivery.connection,
+                    operation: delivery.target.operation, transport: delivery.transport, versions: versions,
+                    markers: delivery.markers, atNs: delivery.atNs)
+            }
+        }
+    }
+
+    // MARK: One round
+
+    private func perform(
+        _ round: ChaosSchedule.Round, _ begun: ChaosReport.Round, _ injector: FaultInjector, _ load: SteadyLoad,
+        _ database: ChaosDatabase, judgedBefore: Int, _ report: inout ChaosReport
+    ) async -> ChaosReport.Round {
+        var outcome = begun
+        let connections = ConnectionWatch(load)
+        await withTaskGroup { group in
+            if let quietFromMs = round.quietFromMs {
+                group.addTask {
+                    await Self.pause(ms: quietFromMs)
+                    await load.pause()
+                }
+            }
+            for timed in round.faults {
+                group.addTask { [self] in
+                    await Self.pause(ms: timed.atMs)
+                    if round.faults.count == 1 { await probe(timed.fault, injector, load, connections) }
+                    await injector.perform(timed.fault)
+                }
+            }
+        }
+        outcome.misses += injector.serversLost
+        outcome.misses += await injector.cluster.unready().map { "\($0) was not ready again" }
+        await Self.pause(ms: round.afterMs)
+        await load.pause()
+
+        if options.sabotages { await database.sabotage() }
+
+        let verdict = await load.judge(withinMs: options.settleMs)
+        outcome.settledMs = Int(verdict.settledMs)
+        if !verdict.isConverged {
+            outcome.misses.append("\(verdict.notConverged) of \(verdict.subscribers) subscribers not converged")
+            outcome.misses += verdict.differences.map { "\($0.operation) \($0.variables): \($0.reason)" }
+        }
+        if let missing = await connections.missing(withinMs: options.settleMs) {
+            outcome.misses.append("\(missing) subscribers without a connection")
+        }
+        let judged = judgedBefore..<(await load.nextSequence() ?? load.times.count)
+        let acknowledged = judged.filter { load.times.answeredNs($0) != nil }
+        outcome.acknowledged = acknowledged.count
+        outcome.misses += await database.misses(of: acknowledged)
+        let (regresses, found) = watch.withLock { watch in
+            let found = watch.probe
+            watch.probe = nil
+            return (watch.takeRegresses(), found)
+        }
+        for regress in regresses {
+            outcome.misses.append(await database.words(regress, load.times))
+        }
+        for end in injector.cluster.takeEnds() where !injector.isExpected(end) {
+            if end.how.hasPrefix("signal") {
+                outcome.misses.append("\(end.name) crashed (\(end.how))")
+            } else {
+                report.ownExits.append("\(end.name) in round \(round.number) (\(end.how))")
+            }
+        }
+        if let fault = round.faults.first?.fault, round.faults.count == 1 {
+            measure(fault, found, load, await connections.reconnected(), &report)
+        }
+        await connections.stop()
+        return outcome
+    }
+
+    /// What is to be measured of a fault is looked up just before.
+    private func probe(
+        _ fault: Fault, _ injector: FaultInjector, _ load: SteadyLoad, _ connections: ConnectionWatch
+    ) async {
+        switch fault {
+        case .kill(let name) where Fault.role(name) == "worker", .drain(let name) where Fault.role(name) == "worker":
+            let operations = await injector.operations(of: name)
+            let next = await load.nextSequence() ?? 0
+            watch.withLock {
+                $0.probe = DeliveryWatch.Probe(
+                    startNs: FaultInjector.nowNs(), fromSequence: next, operations: operations)
+            }
+        case .kill(let name) where Fault.role(name) == "gateway": await connections.begin()
+        default: break
+        }
+    }
+
+    private func measure(
+        _ fault: Fault, _ probe: DeliveryWatch.Probe?, _ load: SteadyLoad, _ reconnected: (sessions: Int, ms: Int)?,
+        _ report: inout ChaosReport
+    ) {
+        switch fault {
+        case .kill: if let ms = probe?.firstRefreshMs { report.takeOverMs.append(ms) }
+        case .drain:
+            if let ms = probe?.longestWaitMs(answeredNs: load.times.answeredNs) { report.handOverMs.append(ms) }
+        default: break
+        }
+        if let reconnected, reconnected.sessions > 0 { report.reconnects.append(reconnected) }
+    }
+
+    // MARK: Checks
+
+    /// The totals, and that the outbox is empty in the end.
+    private func finish(_ report: inout ChaosReport, _ load: SteadyLoad, _ database: ChaosDatabase) async {
+        let look = await load.look()
+        report.subscribers = look.subscribers
+        report.liveQueries = load.liveQueries
+        report.delivered = look.delivered
+        report.connectionsLost = look.dropped
+        report.mutationsAcknowledged = look.mutationsAnswered
+        report.mutationsFailed = (await load.nextSequence() ?? load.times.count) - look.mutationsAnswered
+        report.olderWithoutTag = watch.withLock { $0.withoutTag }
+        let deadline = ContinuousClock.now + .milliseconds(options.settleMs)
+        while let rows = await database.outboxRows(), rows > 0 {
+            guard ContinuousClock.now < deadline else {
+                var last = ChaosReport.Round(number: report.rounds.count + 1, atMs: report.elapsedMs, faults: [])
+                last.misses.append("\(rows) rows stayed in the outbox")
+                return report.rounds.append(last)
+            }
+            await Self.pause(ms: 100)
+        }
+    }
+
+    static func pause(ms: Int) async { try? await Task.sleep(for: .milliseconds(ms)) }
+
+    private static func ms(_ duration: Duration) -> Int { Int(duration / .milliseconds(1)) }
+}
+
+/// Why a run could not be made.
+package struct ChaosError: Error, Sendable, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

@@ -1,0 +1,215 @@
+import Broker
+import Streams
+import LiveModel
+
+/// A node's process: it can be killed, started again and stopped for a while (as by SIGSTOP), cut off from Redis or from
+/// Postgres, and its clock is not right.
+///
+/// What it does goes through `later`, `call` and `statement`: a killed process forgets, a stopped one does everything
+/// afterwards, in any order. Requests on their way are executed all the same.
+class Process {
+    unowned let world: World
+    let name: String
+    private(set) var isUp = false
+    private(set) var incarnation = 0
+    /// Of the stored operations that this incarnation knows.
+    private(set) var release = 1
+    private var pausedUntilMs: Int64 = 0
+    private var startedMs: Int64 = 0
+    private var offsetMs: Int64 = 0
+    private var driftPerThousand: Int64 = 0
+    private var requestAtMs: Int64 = 0
+    private var answerAtMs: Int64 = 0
+    private var redisCutUntilMs: Int64 = 0
+    private var serverID = ""
+    /// Answers that came from another Redis server than the one before, since the start.
+    private(set) var serverChanges = 0
+    private var postgresCutUntilMs: Int64 = 0
+
+    /// After which a request to Redis is given up.
+    private static let commandTimeoutMs: Int64 = 2_000
+
+    init(_ name: String, _ world: World) {
+        self.world = world
+        self.name = name
+    }
+
+    var timeline: Timeline { world.timeline }
+
+    /// By this process's clock: anchored to a wall clock that is up to a minute wrong, another one after each start, then
+    /// monotonic with a drift of up to half a percent.
+    var nowMs: Int64 {
+        timeline.nowMs + offsetMs + (timeline.nowMs - startedMs) * driftPerThousand / 1_000
+    }
+
+    func started() {}
+    func killed() {}
+    /// SIGTERM; ends with `kill`.
+    func drain() {}
+
+    final func start() {
+        guard !isUp else { return }
+        isUp = true
+        incarnation += 1
+        release = world.release
+        pausedUntilMs = 0
+        (serverID, serverChanges) = ("", 0)
+        startedMs = timeline.nowMs
+        offsetMs = timeline.pick(-60_000...60_000)
+        driftPerThousand = timeline.pick(-5...5)
+        started()
+    }
+
+    final func kill() {
+        guard isUp else { return }
+        isUp = false
+        killed()
+    }
+
+    final func pause(ms: Int64) { pausedUntilMs = max(pausedUntilMs, timeline.nowMs + ms) }
+
+    final func cutFromRedis(ms: Int64) {
+        redisCutUntilMs = max(redisCutUntilMs, timeline.nowMs + ms)
+        timeline.at(redisCutUntilMs) { [self] in if isUp { poke(nil) } }
+    }
+
+    final func cutFromPostgres(ms: Int64) { postgresCutUntilMs = max(postgresCutUntilMs, timeline.nowMs + ms) }
+
+    /// All faults of this process end.
+    final func heal() {
+        (pausedUntilMs, redisCutUntilMs, postgresCutUntilMs) = (0, 0, 0)
+        start()
+        poke(nil)
+    }
+
+    /// A stream may have something new; nil: any.
+    func poke(_ stream: String?) {}
+
+    var isCutFromRedis: Bool { !world.redis.isUp || redisCutUntilMs > timeline.nowMs }
+    private var isCutFromPostgres: Bool { !world.postgres.isUp || postgresCutUntilMs > timeline.nowMs }
+
+    // MARK: Time
+
+    final func later(_ ms: Int64, _ body: @escaping () -> Void) {
+        let incarnation = incarnation
+        timeline.after(ms) { [self] in wake(incarnation, body) }
+    }
+
+    private func wake(_ incarnation: Int, _ body: @escaping () -> Void) {
+        guard isUp, self.incarnation == incarnation else { return }
+        if pausedUntilMs > timeline.nowMs {
+            timeline.at(pausedUntilMs + timeline.pick(0...20)) { [self] in wake(incarnation, body) }
+        } else {
+            body()
+        }
+    }
+
+    final func every(_ ms: Int64, _ body: @escaping () -> Void) {
+        later(ms) { [self] in
+            body()
+            every(ms, body)
+        }
+    }
+
+    // MARK: Redis
+
+    /// Asks Redis over one connection: requests are executed in order, answers come in order; nil: no answer, and nobody
+    /// knows whether it was executed.
+    final func call<Answer>(_ request: @escaping (SimulatedRedis) -> Answer, then: @escaping (Answer?) -> Void) {
+        let sentMs = timeline.nowMs
+        requestAtMs = max(requestAtMs, sentMs + world.networkDelay())
+        let incarnation = incarnation
+        func giveUp() {
+            let waitMs = timeline.chance(50) ? 0 : max(0, sentMs + Self.commandTimeoutMs - timeline.nowMs)
+            answerAtMs = max(answerAtMs, timeline.nowMs + waitMs)
+            timeline.at(answerAtMs) { [self] in wake(incarnation) { then(nil) } }
+        }
+        timeline.at(requestAtMs) { [self] in
+            if isCutFromRedis { return giveUp() }
+            let answer = request(world.redis)
+            let server = world.redis.serverID
+            if world.isTrouble, timeline.chance(1) { return giveUp() }
+            answerAtMs = max(answerAtMs, timeline.nowMs + world.networkDelay())
+            timeline.at(answerAtMs) { [self] in
+                if isCutFromRedis { return giveUp() }
+                wake(incarnation) { [self] in
+                    answered(by: server)
+                    then(answer)
+                }
+            }
+        }
+    }
+
+    private func answered(by server: String) {
+        if !serverID.isEmpty, server != serverID { serverChanges += 1 }
+        serverID = server
+    }
+
+    // MARK: Postgres
+
+    enum Statement<Answer> {
+        case done(Answer)
+        /// Not executed.
+        case failed
+        /// The connection was lost before the answer.
+        case unknown
+    }
+
+    /// One statement, or one transaction in one flight, on a connection of its own: no order between them.
+    final func statement<Answer>(
+        _ execute: @escaping (SimulatedPostgres) -> Answer, then: @escaping (Statement<Answer>) -> Void
+    ) {
+        let incarnation = incarnation
+        let generation = world.postgres.generation
+        func end(_ answer: Statement<Answer>) {
+            timeline.after(world.databaseDelay()) { [self] in wake(incarnation) { then(answer) } }
+        }
+        timeline.after(world.databaseDelay()) { [self] in
+            if isCutFromPostgres || generation != world.postgres.generation { return end(.failed) }
+            let answer = execute(world.postgres)
+            timeline.after(world.databaseDelay()) { [self] in
+                let isLost = isCutFromPostgres || generation != world.postgres.generation
+                end(isLost || world.isTrouble && timeline.chance(1) ? .unknown : .done(answer))
+            }
+        }
+    }
+}
+
+/// Reads streams from cursors, with the gap detection of the in-memory broker.
+final class StreamFollower {
+    private unowned let process: Process
+    private let redis: SimulatedRedis
+    private let reader: Int
+    private let handler: (StreamBatch) -> Void
+    private var isReading = false
+
+    init(_ process: Process, _ handler: @escaping (StreamBatch) -> Void) {
+        self.process = process
+        self.handler = handler
+        redis = process.world.redis
+        reader = redis.makeReader()
+    }
+
+    deinit { redis.dropReader(reader) }
+
+    func follow(_ stream: String, after cursor: StreamID, server: String? = nil) {
+        redis.follow(reader, stream, after: cursor, server: server)
+        poke()
+    }
+
+    func unfollow(_ stream: String) { redis.unfollow(reader, stream) }
+
+    func poke() {
+        guard !isReading else { return }
+        isReading = true
+        process.later(process.world.networkDelay()) { [weak self] in self?.read() }
+    }
+
+    private func read() {
+        isReading = false
+        guard !process.isCutFromRedis else { return }
+        let batches = redis.read(reader)
+        for batch in batches { handler(batch) }
+        if !batches.isEmpty { poke() }
+    }
+}

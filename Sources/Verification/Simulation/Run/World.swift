@@ -1,0 +1,187 @@
+import LiveModel
+import Refresh
+import Sessions
+import Sharding
+
+/// The whole system under one seed: two API nodes, three workers, three gateways, their clients, Redis and Postgres.
+///
+/// SimulatedFault, then peace, twice; what must hold is checked after every step and, when peace has lasted, as a whole.
+package final class World {
+    static let eventsLengthMax = 60
+    static let inboxLengthMax = 30
+    static let controlLengthMax = 80
+    static let sessionBytesMax = 400
+    static let idleTimeoutMs: Int64 = 4_000
+    static let troubleMs: Int64 = 16_000
+    /// SimulatedFault may go on for so long after the last mutation: nothing later covers what it spoils.
+    static let quietMaxMs: Int64 = 4_000
+    /// The longest that anything may take to come right: a lease runs out, is taken, interest is announced again.
+    static let settleMs: Int64 = 24_000
+    static let calmMs: Int64 = 8_000
+    static let leaveMs: Int64 = 15_000
+    static let rounds = 2
+
+    /// - Parameter historyMax: with a short history, older events are read from the stream.
+    private static func refreshSettings(historyMax: Int) -> RefreshSettings {
+        var settings = RefreshSettings()
+        settings.runsMax = 2
+        settings.batchMax = 3
+        settings.historyMax = historyMax
+        settings.historyBytesMax = 2_500
+        settings.replayMax = 40
+        settings.replayPerRun = 10
+        settings.replayPageMax = 3
+        settings.retryMaxMs = 2_000
+        return settings
+    }
+
+    static var interestSettings: InterestMachine.Settings {
+        var settings = InterestMachine.Settings()
+        settings.announceRetryMs = 1_000
+        settings.announceRetryMaxMs = 4_000
+        settings.lingerMs = 1_500
+        settings.summaryMs = 3_000
+        return settings
+    }
+
+    let refreshSettings: RefreshSettings
+    let sabotage: Sabotage?
+    let timeline: Timeline
+    let startMs: Int64
+    let workload: Workload
+    let redis: SimulatedRedis
+    let postgres = SimulatedPostgres()
+    private(set) lazy var checks = Checks { [unowned self] in violated($0) }
+    var isTrouble = true
+    var isDatabaseSlow = false
+    /// How long a committed event may wait before it is sent to the streams, under this seed.
+    let publishLagMaxMs: Int64
+    /// Whether nodes notice under this seed that another Redis server answers; the gap detection of streams and leases
+    /// has to do alone, too.
+    let noticesServers: Bool
+    /// How far the replica of Redis lags behind under this seed.
+    let replicaLagMaxMs: Int64
+    /// How often each kind of trouble comes under this seed, relative to the others: some seeds dwell on a few.
+    let weights: [Int]
+    /// Of the newest outbox row that a sweep published: what must not be relied on.
+    var lastSweptMs: Int64 = 0
+    /// Of the stored operations; a node takes it over when it starts.
+    var release = 1
+    /// Whether clients may connect.
+    private(set) var isOpen = true
+    private(set) var violations: [String] = []
+    private let trace: ((String) -> Void)?
+    private(set) var clients: [ClientApp] = []
+    private(set) var apiNodes: [SimulatedAPINode] = []
+    private(set) var workers: [SimulatedWorker] = []
+    private(set) var gateways: [SimulatedGateway] = []
+
+    /// - Parameter trace: told a line per event.
+    package init(seed: UInt64, sabotage: Sabotage? = nil, trace: ((String) -> Void)? = nil) throws {
+        self.sabotage = sabotage
+        self.trace = trace
+        timeline = Timeline(seed: seed)
+        startMs = timeline.nowMs
+        publishLagMaxMs = [0, 5, 5, 2_500][Int(timeline.pick(0...3))]
+        refreshSettings = Self.refreshSettings(historyMax: [1, 3, 12][Int(timeline.pick(0...2))])
+        replicaLagMaxMs = [300, 1_000, 5_000][Int(timeline.pick(0...2))]
+        noticesServers = timeline.chance(50) && sabotage != .historyTrustedAfterLoss
+        weights = SimulatedFault.allCases.map { [timeline] _ in [0, 1, 1, 2, 6][Int(timeline.pick(0...4))] }
+        workload = try Workload()
+        redis = try SimulatedRedis(timeline: timeline, sabotage: sabotage)
+        apiNodes = (0..<2).map { SimulatedAPINode("api\($0)", self) }
+        workers = (0..<3).map { SimulatedWorker("worker\($0)", self) }
+        gateways = (0..<3).map { SimulatedGateway("gateway\($0)", keepsName: $0 == 0, self) }
+        clients = (0..<20).map { number in
+            ClientApp(
+                number, wish: Workload.wishes[number % Workload.wishes.count], style: number % 5 == 4 ? .poll : .stream,
+                self)
+        }
+        redis.changed = { [unowned self] stream in
+            for process in processes where process.isUp { process.poke(stream) }
+        }
+        redis.didUnderLease = { [unowned self] in checks.didUnderLease($0, $1) }
+    }
+
+    var processes: [Process] { apiNodes as [Process] + workers as [Process] + gateways as [Process] }
+
+    // MARK: What others ask
+
+    func networkDelay() -> Int64 {
+        isTrouble && timeline.chance(2) ? timeline.pick(50...900) : timeline.pick(0...4)
+    }
+
+    func databaseDelay() -> Int64 {
+        // Rarely, as long as a lease lives.
+        if isDatabaseSlow { return timeline.chance(3) ? timeline.pick(1_200...6_000) : timeline.pick(20...1_200) }
+        return isTrouble && timeline.chance(3) ? timeline.pick(50...400) : timeline.pick(0...3)
+    }
+
+    func anyGateway() -> SimulatedGateway? {
+        gateways.filter(\.takesClients).randomElement(using: &timeline.random)
+    }
+
+    /// A line of the trace, if somebody reads it.
+    func note(_ line: @autoclosure () -> String) {
+        if let trace { trace("\(timeline.nowMs - startMs) \(line())") }
+    }
+
+    func violated(_ what: String) {
+        violations.append("\(what) [\(timeline.nowMs - startMs) ms, step \(timeline.stepCount)]")
+    }
+
+    // MARK: The run
+
+    package struct Outcome: Sendable {
+        /// The first thing that must not be; nil when all was well.
+        package let violation: String?
+        package let steps: UInt64
+        package let commits: Int
+        package let answers: Int
+    }
+
+    package func run() -> Outcome {
+        for process in processes { process.start() }
+        for client in clients { timeline.after(timeline.pick(0...4_000)) { client.connect() } }
+        replicateAgain()
+        for _ in 0..<Self.rounds where violations.isEmpty {
+            isTrouble = true
+            mutateAgain(untilMs: timeline.nowMs + Self.troubleMs - timeline.pick(0...Self.quietMaxMs))
+            troubleAgain()
+            phase(Self.troubleMs)
+            makePeace()
+            phase(Self.calmMs)
+            // In the other half, what trouble left behind is not covered by anything.
+            if timeline.chance(50) { sayLastWords() }
+            phase(Self.settleMs)
+            if violations.isEmpty { checkConvergence() }
+        }
+        isOpen = false
+        for client in clients { client.disconnect() }
+        phase(Self.leaveMs)
+        if violations.isEmpty { checkNothingIsLeft() }
+        timeline.end()
+        return Outcome(
+            violation: violations.first, steps: timeline.stepCount, commits: postgres.committed.count,
+            answers: clients.reduce(0) { $0 + $1.answers })
+    }
+
+    private func phase(_ ms: Int64) {
+        guard violations.isEmpty else { return }
+        timeline.run(untilMs: timeline.nowMs + ms) { [self] in
+            checkStep()
+            return violations.isEmpty
+        }
+    }
+
+    private func mutateAgain(untilMs: Int64) {
+        timeline.after(timeline.pick(20...400)) { [self] in
+            guard timeline.nowMs < untilMs else { return }
+            let entity = SimulatedPostgres.entities.randomElement(using: &timeline.random) ?? "e0"
+            if let node = apiNodes.filter(\.isUp).randomElement(using: &timeline.random) {
+                node.later(networkDelay()) { [self] in node.mutate(entity) { [self] in acknowledged($0) } }
+            }
+            mutateAgain(untilMs: untilMs)
+        }
+    }
+}

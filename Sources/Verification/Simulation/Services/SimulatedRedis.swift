@@ -1,0 +1,151 @@
+import Broker
+import Streams
+import LiveModel
+import Sharding
+
+/// Redis in the simulation: the in-memory broker's store, which passes the same suite as the real one, with a replica that
+/// lags behind it and a clock of its own.
+final class SimulatedRedis {
+    let keys: Keys
+    private let timeline: Timeline
+    private let sabotage: Sabotage?
+    private var store = MemoryStore(entriesMax: 100_000)
+    /// The store as it had come to the replica.
+    private var replica: MemoryStore
+    private var isReplicaCut = false
+    private(set) var isUp = true
+    /// How often it went away, or was away for another reason.
+    private(set) var outages = 0
+    private var skewMs: Int64 = 0
+    /// Told of streams that have something new; nil: any may.
+    var changed: (String?) -> Void = { _ in }
+    /// Told of everything done under a lease.
+    var didUnderLease: (ShardID, UInt64) -> Void = { _, _ in }
+
+    init(timeline: Timeline, sabotage: Sabotage?) throws {
+        self.timeline = timeline
+        self.sabotage = sabotage
+        keys = try Keys(namespace: "simulation")
+        replica = store
+    }
+
+    /// Of the process that answers: another one after a restart or a failover.
+    var serverID: String { store.serverID }
+
+    private var nowMs: UInt64 { UInt64(timeline.nowMs + skewMs) }
+
+    // MARK: Faults
+
+    func goDown() {
+        isUp = false
+        outages += 1
+    }
+
+    /// The same data and another process; or nothing is left, and perhaps it is another machine.
+    func restart(losingData: Bool, skewMs: Int64? = nil) {
+        (isUp, isReplicaCut) = (true, false)
+        self.skewMs = skewMs ?? self.skewMs
+        store.restart(losingData: losingData)
+        changed(nil)
+    }
+
+    func flush() {
+        store.flush()
+        changed(nil)
+    }
+
+    func replicate() { if !isReplicaCut { replica = store } }
+
+    /// Nothing more comes to the replica, until it takes over or the link is back.
+    func cutReplica() { isReplicaCut = true }
+    func healReplica() { isReplicaCut = false }
+
+    /// The replica takes over. Its clock may differ.
+    func failOver(skewMs: Int64) {
+        (isUp, isReplicaCut) = (true, false)
+        self.skewMs = skewMs
+        store.failOver(to: replica)
+        changed(nil)
+    }
+
+    // MARK: Streams
+
+    func append(_ stream: String, _ fields: [(String, [UInt8])], lengthMax: Int) {
+        var append = StreamAppend(stream: stream, fields: fields.map { (name: $0.0, value: $0.1) })
+        append.lengthMax = lengthMax
+        store.append(append, nowMs: nowMs)
+        changed(stream)
+    }
+
+    func info(_ stream: String) -> StreamInfo? { store.stream(stream, nowMs: nowMs)?.info }
+
+    func newest(_ stream: String, before: StreamID, limit: Int) -> [StreamEntry] {
+        store.stream(stream, nowMs: nowMs)?.newest(before: before, limit: limit) ?? []
+    }
+
+    func makeReader() -> Int { store.makeReader() }
+    func dropReader(_ reader: Int) { store.dropReader(reader) }
+    func follow(_ reader: Int, _ stream: String, after cursor: StreamID, server: String?) {
+        store.follow(reader, stream, after: cursor, server: server)
+    }
+    func unfollow(_ reader: Int, _ stream: String) { store.unfollow(reader, stream) }
+    func read(_ reader: Int) -> [StreamBatch] { store.read(reader, maxEntries: 8, nowMs: nowMs) }
+
+    // MARK: Leases
+
+    func acquire(_ shard: ShardID, owner: NodeID, ttlMs: Int64, epoch: UInt64) -> LeaseAnswer {
+        let key = keys.lease(shard: shard.number)
+        let epoch = sabotage == .epochsByTheClock ? max((store.newestEpoch(key) ?? 0) + 1, nowMs) : epoch
+        return store.acquire(key, owner: owner.name, ttlMs: Int(ttlMs), epoch: epoch, nowMs: nowMs)
+    }
+
+    func renew(_ shard: ShardID, owner: NodeID, epoch: UInt64, ttlMs: Int64) -> Bool {
+        if sabotage == .leaseFenceSkipped { return true }
+        return store.renew(
+            keys.lease(shard: shard.number), owner: owner.name, epoch: epoch, ttlMs: Int(ttlMs), nowMs: nowMs)
+    }
+
+    func release(_ shard: ShardID, owner: NodeID, epoch: UInt64) {
+        _ = store.release(keys.lease(shard: shard.number), owner: owner.name, epoch: epoch, nowMs: nowMs)
+    }
+
+    private func holds(_ shard: ShardID, _ epoch: UInt64) -> Bool {
+        guard sabotage == .leaseFenceSkipped || store.holds(keys.lease(shard: shard.number), epoch: epoch, nowMs: nowMs)
+        else { return false }
+        didUnderLease(shard, epoch)
+        return true
+    }
+
+    func checkpoint(_ shard: ShardID, epoch: UInt64, id: StreamID) -> Bool {
+        guard holds(shard, epoch) else { return false }
+        store.checkpoint(keys.events(shard: shard.number), group: Keys.workersGroup, id: id, nowMs: nowMs)
+        return true
+    }
+
+    func trim(_ shard: ShardID, epoch: UInt64, minimumID: StreamID) {
+        guard holds(shard, epoch) else { return }
+        for stream in [keys.events(shard: shard.number), keys.control(shard: shard.number)] {
+            _ = store.trim(stream, minimumID: minimumID, nowMs: nowMs)
+        }
+    }
+
+    // MARK: ClusterOverrides
+
+    var orders: ClusterOverrides { ClusterOverrides(generation: store.orders.generation, fields: store.orders.fields) }
+
+    func change(_ change: OverrideChange) {
+        _ = store.changeOrders([(field: change.field, value: change.value)], nowMs: nowMs)
+    }
+
+    // MARK: Nodes
+
+    func announce(_ node: NodeRecordPayload, ttlMs: Int64) {
+        store.announceNode(node.id.name, payload: node.payload, ttlMs: Int(ttlMs), nowMs: nowMs)
+    }
+
+    func withdraw(_ id: NodeID) { store.withdrawNode(id.name) }
+
+    func nodes(livingAtMost ttlMs: Int? = nil) -> [NodeRecordPayload] {
+        store.listNodes(livingAtMost: ttlMs, nowMs: nowMs).compactMap { NodeRecordPayload(payload: $0.payload) }
+    }
+}

@@ -1,0 +1,96 @@
+import CEL
+import JSON
+import LiveModel
+import Refresh
+import Sharding
+
+/// The stored operations of the simulated service: one mutation, and one query per way of being refreshed. They exist in
+/// two versions, of which each node knows one.
+struct Workload: Sendable {
+    static let shardCount = 5
+    static let mutation = operation("Set")
+
+    static func version(_ release: Int) -> Digest { Digest(of: [UInt8(release)]) }
+
+    private let join: Program
+    private let failing: Program
+    /// The queries that the mutation can refresh.
+    static let refreshed = ["Lookup", "Group", "All", "Mine", "Doubt"].map(operation)
+
+    static func operation(_ name: String) -> OperationReference {
+        OperationReference(connector: "c", operation: name)
+    }
+
+    init() throws {
+        let environment = ConditionActivation.environment
+        join = try environment.compile("request.variables.group == mutation.variables.group")
+        failing = try environment.compile("mutation.variables.absent == 1")
+    }
+
+    /// What a client wants, whichever release answers.
+    struct Wish: Hashable {
+        var operation: String
+        var variables: JSONObject = [:]
+        var uid: String?
+
+        func query(release: Int) -> LiveQuery {
+            LiveQuery(
+                operation: Workload.operation(operation), version: Workload.version(release), variables: variables,
+                auth: uid.map { ["uid": .string($0)] })
+        }
+    }
+
+    static let users = ["u0", "u1", "u2", "u3"]
+
+    static let wishes: [Wish] =
+        ["e0", "e1", "e2"].map { Wish(operation: "Lookup", variables: ["id": .string($0)]) }
+        + ["a", "b"].map { Wish(operation: "Group", variables: ["group": .string($0)]) }
+        + users.map { Wish(operation: "Mine", uid: $0) }
+        + ["All", "Doubt", "Timer"].map { Wish(operation: $0) }
+
+    static func place(of query: LiveQuery, by orders: ClusterOverrides) -> ShardRoute {
+        ShardRouting.place(of: query, shardCount: shardCount, orders: orders)
+    }
+
+    /// Without the time of grace after a change of splits: what must hold may not rest on it.
+    static func eventShards(by orders: ClusterOverrides) -> [ShardID] {
+        ShardRouting.shards(of: refreshed, shardCount: shardCount, orders: orders, nowMs: .max)
+    }
+
+    /// - Throws: `.unavailable` for a version that a node of this release does not know.
+    func rules(of query: LiveQuery, release: Int) throws(RequestError) -> QueryRules {
+        guard query.version == Self.version(release) else {
+            throw RequestError(.unavailable, "the operation is not known here in this version")
+        }
+        func trigger(_ condition: Program?) -> [Trigger] {
+            [
+                Trigger(
+                    id: .init(operation: query.operation, version: query.version, number: 0),
+                    mutation: Self.mutation, condition: condition)
+            ]
+        }
+        func key(_ id: String) -> EntityKey { EntityKey(table: "entity", values: [.string(id)]) }
+        var rules = QueryRules(
+            triggers: [], lookupKeys: [], everyMs: nil,
+            request: .map(
+                MapValue([
+                    ("variables", Value(jsonObject: query.variables)), ("auth", Value(json: query.auth ?? .null)),
+                ])))
+        switch query.operation.operation {
+        case "Lookup": rules.lookupKeys = [key(query.variables["id"]?.stringValue ?? "")]
+        case "Mine": rules.lookupKeys = [key(query.projectedAuth?.uid ?? "")]
+        case "Group": rules.triggers = trigger(join)
+        case "All": rules.triggers = trigger(nil)
+        case "Doubt": rules.triggers = trigger(failing)
+        default: rules.everyMs = 4_000
+        }
+        return rules
+    }
+
+    static func event(_ id: String, entity: String, nowMs: Int64) -> MutationEvent {
+        MutationEvent(
+            id: id, operation: mutation,
+            variables: ["id": .string(entity), "group": .string(SimulatedPostgres.group(of: entity))], auth: .null,
+            keysWritten: [EntityKey(table: "entity", values: [.string(entity)])], traceID: id, committedAtMs: nowMs)
+    }
+}

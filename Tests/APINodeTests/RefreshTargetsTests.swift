@@ -1,0 +1,51 @@
+import APINode
+import LiveModel
+import Sharding
+import Testing
+
+@Suite struct RefreshTargetsTests {
+    private final class Catalogs: Sendable {}
+
+    private let mutation = OperationReference(connector: "c", operation: "Write")
+    private let other = OperationReference(connector: "c", operation: "Other")
+    private let audience = RefreshTargets(shards: [ShardID(1)], authReads: .nothing)
+    private let newer = RefreshTargets(shards: [ShardID(2)], authReads: .nothing)
+
+    private func orders(_ generation: UInt64) -> ClusterOverrides {
+        var orders = ClusterOverrides()
+        orders.generation = generation
+        return orders
+    }
+
+    @Test func itIsKnownUntilCatalogsOrOrdersChange() {
+        let catalogs = Catalogs()
+        var audiences = RefreshTargetsCache<Catalogs>()
+        #expect(audiences.known(mutation, by: catalogs, orders(0)) == nil)
+        audiences.note(audience, of: mutation, by: catalogs, orders(1))
+        #expect(audiences.known(mutation, by: catalogs, orders(1)) == audience)
+        #expect(audiences.known(other, by: catalogs, orders(1)) == nil)
+        #expect(audiences.known(mutation, by: catalogs, orders(2)) == nil)
+        #expect(audiences.known(mutation, by: Catalogs(), orders(1)) == nil)
+    }
+
+    @Test func nothingOfAFormerStateIsKept() {
+        let (former, present) = (Catalogs(), Catalogs())
+        var audiences = RefreshTargetsCache<Catalogs>()
+        audiences.note(audience, of: mutation, by: former, orders(1))
+        audiences.note(newer, of: other, by: present, orders(1))
+        #expect(audiences.known(mutation, by: present, orders(1)) == nil)
+        #expect(audiences.known(other, by: present, orders(1)) == newer)
+        audiences.note(audience, of: mutation, by: present, orders(2))
+        #expect(audiences.known(other, by: present, orders(2)) == nil)
+    }
+
+    /// After a change of splits the shards of the former ones hear on for a while.
+    @Test func whatDependsOnTheTimeIsFoundEachTime() {
+        let catalogs = Catalogs()
+        var orders = orders(1)
+        orders.splits[other] = .init(splits: 4, formerSplits: 1, untilMs: 0, version: 1)
+        var audiences = RefreshTargetsCache<Catalogs>()
+        audiences.note(audience, of: mutation, by: catalogs, orders)
+        #expect(audiences.known(mutation, by: catalogs, orders) == nil)
+    }
+}

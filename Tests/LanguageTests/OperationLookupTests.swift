@@ -1,0 +1,135 @@
+import Catalog
+import Execution
+import JSON
+import LiveModel
+import Testing
+
+/// Which stored operation a request means: by name, by text, by the digest of the stored text, in one connector or
+/// several.
+@Suite struct OperationLookupTests {
+    private static let queries = """
+        query Movies($n: Int) @auth(level: PUBLIC) { movies(limit: $n) { id ...Parts } }
+        fragment Parts on Movie { title director { name } }
+        query People @auth(level: PUBLIC) { people { id name } }
+        """
+    private static let others = """
+        query Movies($n: Int) @auth(level: PUBLIC) { movies(limit: $n) { id } }
+        query Same @auth(level: PUBLIC) { people { name } }
+        query Twin @auth(level: PUBLIC) { people { name } }
+        mutation Add @auth(level: PUBLIC) { person_insert(data: {name: "x"}) }
+        """
+    private static let schema = """
+        type Person @table { name: String! }
+        type Movie @table { title: String! director: Person }
+        """
+
+    private func resolver(_ connectors: [String: String] = ["a": queries, "b": others]) throws -> OperationLookup {
+        OperationLookup(
+            catalog: try Catalog.compile(
+                Project(
+                    serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: Self.schema)],
+                    connectors: connectors.sorted { $0.key < $1.key }.map {
+                        ConnectorSource(id: $0.key, files: [SourceFile(path: "\($0.key).gql", text: $0.value)])
+                    })), version: Digest(of: "test".utf8))
+    }
+
+    private func resolve(
+        _ resolver: OperationLookup, connector: String? = nil, name: String? = nil, text: String? = nil,
+        digest: Digest? = nil
+    ) throws -> String {
+        let resolved = try resolver.resolve(
+            connector: connector, name: name, document: text, digest: digest, variables: JSONObject(), auth: nil,
+            nowMs: 0)
+        return "\(resolved.operation.reference) \(resolved.wantedKind.map(\.rawValue) ?? "-")"
+    }
+
+    private func code(_ body: () throws -> String) -> String {
+        do {
+            return try body()
+        } catch let error as RequestError {
+            return error.code.rawValue
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    private func reference(_ connector: String, _ operation: String) -> String {
+        OperationReference(connector: connector, operation: operation).description
+    }
+
+    @Test func aNameInOneConnectorNeedsNoConnector() throws {
+        let resolver = try resolver()
+        #expect(try resolve(resolver, name: "People") == reference("a", "People") + " -")
+        #expect(try resolve(resolver, connector: "b", name: "Movies") == reference("b", "Movies") + " -")
+        #expect(code { try resolve(resolver, name: "Movies") } == "BAD_REQUEST", "it is in both")
+        #expect(code { try resolve(resolver, name: "Nothing") } == "OPERATION_NOT_FOUND")
+        #expect(code { try resolve(resolver, connector: "c", name: "People") } == "OPERATION_NOT_FOUND")
+    }
+
+    @Test(arguments: [
+        "query People { people { id name } }", "subscription People { people { id name } }",
+        "{ people { id, name } }", "subscription { people { id name } }",
+        "subscription OnPeople{people{id name}} # mine",
+    ])
+    func layoutNameAndKeywordDoNotCount(text: String) throws {
+        let kind = text.hasPrefix("subscription") ? "subscription" : "query"
+        #expect(try resolve(try resolver(), text: text) == reference("a", "People") + " " + kind)
+    }
+
+    @Test(arguments: [
+        "query People { people { name id } }", "query People { people { id } }",
+        "query People { all: people { id name } }",
+        "subscription P { ...All } fragment All on Query { people { id name } }",
+        "query People { people(limit: 1) { id name } }", "query People { people @skip(if: false) { id name } }",
+    ])
+    func otherSelectionsAreRefused(text: String) throws {
+        let resolver = try resolver()
+        #expect(code { try resolve(resolver, text: text) } == "OPERATION_NOT_FOUND")
+    }
+
+    @Test func fragmentsAreComparedByWhatTheyHold() throws {
+        let resolver = try resolver()
+        let text =
+            "fragment Parts on Movie { title director { name } } query M($n: Int) { movies(limit: $n) { id ...Parts } }"
+        #expect(try resolve(resolver, text: text) == reference("a", "Movies") + " query")
+        let other = text.replacing("{ title director", with: "{ director")
+        #expect(code { try resolve(resolver, text: other) } == "OPERATION_NOT_FOUND")
+    }
+
+    @Test func selectionsThatSeveralHaveNeedAName() throws {
+        let resolver = try resolver()
+        #expect(code { try resolve(resolver, text: "{ people { name } }") } == "BAD_REQUEST")
+        #expect(try resolve(resolver, text: "query Twin { people { name } }") == reference("b", "Twin") + " query")
+    }
+
+    @Test func aMutationIsCalledMutation() throws {
+        let resolver = try resolver()
+        let body = #" { person_insert(data: {name: "x"}) }"#
+        #expect(try resolve(resolver, text: "mutation" + body) == reference("b", "Add") + " mutation")
+        #expect(code { try resolve(resolver, text: "query" + body) } == "OPERATION_NOT_FOUND")
+        #expect(code { try resolve(resolver, text: "query Add" + body) } == "BAD_REQUEST")
+    }
+
+    @Test func aDigestIsOfTheStoredText() throws {
+        let resolver = try resolver()
+        let stored = try #require(resolver.catalog.connectors["a"]?.operations["Movies"])
+        let digest = Digest(of: stored.text.utf8)
+        #expect(resolver.knows(digest) && !resolver.knows(Digest(of: "".utf8)))
+        #expect(try resolve(resolver, digest: digest) == reference("a", "Movies") + " -")
+        #expect(code { try resolve(resolver, name: "People", digest: digest) } == "BAD_REQUEST")
+        #expect(code { try resolve(resolver, connector: "b", digest: digest) } == "OPERATION_NOT_FOUND")
+        let text = "query People { people { id name } }"
+        #expect(
+            try resolve(resolver, text: text, digest: digest) == reference("a", "People") + " query", "the text decides"
+        )
+    }
+
+    @Test func aTextHasOneOperationOfTheName() throws {
+        let resolver = try resolver()
+        let two = "query A { people { id name } } query B { people { id name } }"
+        #expect(code { try resolve(resolver, text: two) } == "BAD_REQUEST")
+        #expect(try resolve(resolver, name: "B", text: two) == reference("a", "People") + " query")
+        #expect(code { try resolve(resolver, name: "C", text: two) } == "BAD_REQUEST")
+        #expect(code { try resolve(resolver) } == "BAD_REQUEST")
+    }
+}

@@ -1,0 +1,105 @@
+import JSON
+import LiveModel
+import Refresh
+import Testing
+
+/// Queries that wait for other servers have runs of their own.
+@Suite struct RunPoolTests {
+    private func rules(asksOtherServers: Bool) throws -> QueryRules {
+        var rules = Fixture.rules([try Fixture.trigger(nil)])
+        rules.asksOtherServers = asksOtherServers
+        return rules
+    }
+
+    private func bench(_ change: (inout RefreshSettings) -> Void = { _ in }) throws -> Bench {
+        var settings = RefreshSettings()
+        (settings.runsMax, settings.remoteRunsMax) = (3, 2)
+        change(&settings)
+        let plain = try rules(asksOtherServers: false)
+        let remote = try rules(asksOtherServers: true)
+        return Bench(["Q": plain, "Near": remote, "Remote": remote], settings: settings)
+    }
+
+    private func query(_ name: String, _ number: Int) -> LiveQuery {
+        Fixture.query(name, ["n": .int(Int64(number))])
+    }
+
+    @Test func othersGoOnWhileAllRunsThatWaitForServersAreTaken() throws {
+        var bench = try bench()
+        // Newcomers during a hang: each is a run, up to the limit.
+        let stuck = (0..<5).flatMap { bench.announce(query("Near", $0)).runs }
+        #expect(stuck.count == 2)
+        // All others have the whole of theirs.
+        var plain = (0..<5).flatMap { bench.announce(query("Q", $0)).runs }
+        #expect(plain.map(\.items.count) == [1, 1, 1])
+        #expect(bench.machine.runsInFlightCount == 5)
+        plain += bench.finish(plain.removeFirst(), Fixture.result(1)).runs
+        #expect(plain.count == 3 && plain.allSatisfy { $0.operation == Fixture.operation("Q") })
+        for batch in plain { #expect(bench.finish(batch, Fixture.result(1)).runs.isEmpty) }
+        _ = bench.advance(1_000)
+        let touched = bench.event().runs
+        #expect(touched.flatMap(\.items).count == 5 && touched.count == 1)
+        // One of the stuck ends: those that waited run together.
+        let next = bench.finish(stuck[0], Fixture.result(1)).runs
+        #expect(next.map(\.operation) == [Fixture.operation("Near")])
+        #expect(next[0].items.count == 4, "three that waited and the first, which the event touched")
+    }
+
+    @Test func theyTakeTheirTurnsWhileAllOtherRunsAreTaken() throws {
+        var bench = try bench()
+        let plain = (0..<9).flatMap { bench.announce(query("Q", $0)).runs }
+        #expect(plain.count == 3 && bench.machine.dueCount == 6)
+        var remote = (0..<3).flatMap { bench.announce(query("Near", $0)).runs }
+        remote += bench.announce(query("Remote", 0)).runs
+        #expect(remote.count == 2)
+        // Turns among them, too.
+        remote = bench.finish(remote[0], Fixture.result(1)).runs + bench.finish(remote[1], Fixture.result(1)).runs
+        #expect(remote.map(\.operation.operation) == ["Near", "Remote"])
+        #expect(bench.machine.dueCount == 6, "no run of the others ended")
+    }
+
+    @Test func whatFailedThereIsTriedAgainApart() throws {
+        var bench = try bench { $0.remoteRunsMax = 1 }
+        let ill = bench.announce(query("Near", 0)).runs[0]
+        _ = bench.announce(query("Near", 1))
+        _ = bench.announce(query("Near", 2))
+        let well = bench.finish(ill, .failed(RequestError(.timeout, "slow"))).runs
+        #expect(well.map { $0.items.map(\.query) } == [[query("Near", 1), query("Near", 2)]])
+        // All three are due when that has ended.
+        _ = bench.advance(60_000)
+        _ = bench.event()
+        let apart = bench.finish(well[0], Fixture.result(1)).runs
+        #expect(apart.map { $0.items.map(\.query) } == [[query("Near", 0)]])
+        let next = bench.finish(apart[0], Fixture.result(1)).runs
+        #expect(next.map(\.items.count) == [2])
+        // It is one of them again.
+        _ = bench.finish(next[0], Fixture.result(2))
+        _ = bench.advance(1_000)
+        #expect(bench.event().runs.map(\.items.count) == [3])
+    }
+
+    @Test func withoutACauseLikewise() throws {
+        var bench = try bench { $0.pacedStatementsMax = 1 }
+        let known = KnownResult(digest: Fixture.digest(7), position: nil)
+        let stuck = (0..<3).flatMap { bench.announce(query("Near", $0), known: known).runs }
+        #expect(stuck.count == 1 && bench.machine.pacedCount == 2)
+        let plain = bench.announce(query("Q", 0), known: known).runs
+        #expect(plain.count == 1, "its own statement at a pace")
+        #expect(bench.finish(plain[0], .unchanged).summary == ["g:unchanged"])
+        let next = bench.finish(stuck[0], .unchanged).runs
+        #expect(next.map(\.items.count) == [2])
+        _ = bench.finish(next[0], .unchanged)
+        #expect(bench.machine.pacedCount == 0 && bench.machine.runsInFlightCount == 0)
+    }
+
+    @Test func whatIsGoneLeavesNothingBehind() throws {
+        var bench = try bench()
+        let stuck = (0..<4_000).flatMap { bench.announce(query("Near", $0)).runs }
+        for number in 0..<4_000 {
+            _ = bench.tell(.withdraw(gateway: NodeID("g"), key: query("Near", number).key))
+        }
+        #expect(bench.machine.dueCount <= RefreshMachine.leftoversMax)
+        for batch in stuck { #expect(bench.finish(batch, Fixture.result(1)).isNothing) }
+        #expect(bench.machine.runsInFlightCount == 0 && bench.machine.dueCount == 0)
+    }
+}

@@ -1,0 +1,93 @@
+import LiveModel
+import Sessions
+import Testing
+
+@Suite struct QuotaLedgerTests {
+    private let ann = QuotaSubject.user("ann")
+    private let bob = QuotaSubject.user("bob")
+    private let home = QuotaSubject.address("192.0.2.1")
+
+    private func ledger(_ change: (inout QuotaLimits) -> Void) -> QuotaLedger {
+        var limits = QuotaLimits()
+        change(&limits)
+        return QuotaLedger(limits)
+    }
+
+    private func isTaken(_ ledger: inout QuotaLedger, _ thing: QuotaResource, _ parties: [QuotaSubject]) -> Bool {
+        do throws(RequestError) {
+            try ledger.take(thing, for: parties)
+            return true
+        } catch {
+            #expect(error.code == .limitExceeded)
+            return false
+        }
+    }
+
+    @Test func eachUserHasTheSameAndWhatIsGivenBackIsFree() {
+        var ledger = ledger { $0.sessions.perUser = 2 }
+        for party in [ann, bob] {
+            #expect(isTaken(&ledger, .session, [party]))
+            #expect(isTaken(&ledger, .session, [party]))
+            #expect(!isTaken(&ledger, .session, [party]))
+        }
+        #expect(isTaken(&ledger, .subscription, [ann]), "another thing has another limit, here none")
+        ledger.give(.session, for: [ann])
+        #expect(isTaken(&ledger, .session, [ann]))
+        #expect(ledger.partyCount == 2)
+    }
+
+    @Test func allPartiesOrNone() {
+        var ledger = ledger {
+            $0.subscriptions.perUser = 5
+            $0.subscriptions.perAddress = 1
+        }
+        #expect(isTaken(&ledger, .subscription, [home, ann]))
+        for _ in 0..<9 { #expect(!isTaken(&ledger, .subscription, [home, ann])) }
+        #expect(ledger.count(.subscription, of: ann) == 1, "what is refused counts for nobody")
+        for _ in 0..<4 { #expect(isTaken(&ledger, .subscription, [ann])) }
+        #expect(!isTaken(&ledger, .subscription, [.address("192.0.2.2"), ann]))
+        #expect(ledger.count(.subscription, of: .address("192.0.2.2")) == 0)
+    }
+
+    @Test func nobodyIsInItWhoHasNothing() {
+        var ledger = ledger {
+            $0.requests = .init(perUser: 3, perAddress: 3)
+            $0.sessions.perUser = 1
+        }
+        for number in 0..<1_000 {
+            let parties = [QuotaSubject.user("u\(number)"), .address("a\(number)")]
+            #expect(isTaken(&ledger, .request, parties))
+            ledger.give(.request, for: parties)
+        }
+        ledger.give(.request, for: [ann])
+        #expect(ledger.partyCount == 0)
+    }
+
+    // MARK: Addresses behind proxies
+
+    @Test func theClientIsTheFirstWhomNoTrustedProxyIsBefore() throws {
+        let proxies = try #require(TrustedProxies(["10.0.0.0/8", "fd00::/8", "192.0.2.7"]))
+        #expect(proxies.client(peer: "198.51.100.1", forwarded: "203.0.113.5") == "198.51.100.1", "not believed")
+        #expect(proxies.client(peer: "10.1.2.3", forwarded: "203.0.113.5") == "203.0.113.5")
+        #expect(proxies.client(peer: "10.1.2.3", forwarded: "6.6.6.6, 203.0.113.5, 192.0.2.7") == "203.0.113.5")
+        #expect(proxies.client(peer: "fd12::1", forwarded: "2001:db8::5") == "2001:db8::5")
+        #expect(proxies.client(peer: "::ffff:10.1.2.3", forwarded: "203.0.113.5") == "203.0.113.5")
+        #expect(proxies.client(peer: "10.1.2.3", forwarded: nil) == "10.1.2.3")
+        #expect(proxies.client(peer: "10.1.2.3", forwarded: "unknown") == "10.1.2.3")
+        #expect(proxies.client(peer: "10.1.2.3", forwarded: "10.9.9.9") == "10.9.9.9", "all trusted: the furthest")
+        #expect(TrustedProxies().client(peer: "10.1.2.3", forwarded: "203.0.113.5") == "10.1.2.3")
+    }
+
+    @Test func networksAreReadToTheBit() throws {
+        let proxies = try #require(TrustedProxies(["10.16.0.0/12", "2001:db8:8000::/33", "0.0.0.0/32"]))
+        #expect(proxies.trusts("10.31.255.255") && !proxies.trusts("10.32.0.0") && !proxies.trusts("10.15.0.0"))
+        #expect(proxies.trusts("2001:db8:ffff::1") && !proxies.trusts("2001:db8:7fff::1"))
+        #expect(proxies.trusts("0.0.0.0") && !proxies.trusts("0.0.0.1") && !proxies.trusts("::"))
+        for text in [
+            "", "10.0.0", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "a", "1:2", "::1::", "10.0.0.256", "01.2.3.4",
+            ":::",
+        ] {
+            #expect(TrustedProxies([text]) == nil, "\(text)")
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import LiveModel
+import Sessions
+import Synchronization
+import Testing
+
+/// A live query changes its shard while it is followed.
+@Suite struct IndexPositionTests {
+    private final class Place: Sendable {
+        let place = Mutex(ShardRoute(Fixture.shard))
+        func set(_ shard: Int, version: UInt64) { place.withLock { $0 = ShardRoute(ShardID(shard), version: version) } }
+    }
+
+    private let place = Place()
+
+    private func machine() -> InterestMachine {
+        var settings = InterestMachine.Settings()
+        settings.summaryMs = 1_000_000_000
+        return InterestMachine(gateway: NodeID("g"), settings: settings) { [place] _ in place.place.withLock { $0 } }
+    }
+
+    private func told(_ actions: [InterestMachine.Action]) -> [(shard: Int, message: ControlMessage)] {
+        actions.compactMap { if case .tell(let shard, let message) = $0 { (shard.number, message) } else { nil } }
+    }
+
+    private func announced(_ actions: [InterestMachine.Action]) throws -> (
+        shard: Int, known: KnownResult?, ask: AnnouncementID
+    ) {
+        for (shard, message) in told(actions) {
+            if case .announce(_, _, let known, let ask) = message { return (shard, known, ask) }
+        }
+        throw Missing()
+    }
+
+    private struct Missing: Error {}
+
+    private func result(_ number: Int, _ run: UInt64, shard: Int, epoch: UInt64 = 1, answers: UInt64) -> InboxMessage {
+        .result(
+            shard: ShardID(shard), key: Fixture.query().key, result: Fixture.live(number, run, epoch: epoch),
+            answers: answers)
+    }
+
+    private func delivered(_ actions: [InterestMachine.Action]) -> [LiveResult] {
+        actions.compactMap { if case .deliver(_, _, .result(let result), _) = $0 { result } else { nil } }
+    }
+
+    /// Holding result 1 of run 50 under epoch 9 of shard 0.
+    private func moved() throws -> (machine: InterestMachine, ask: UInt64) {
+        var machine = machine()
+        let first = try announced(try machine.subscribed(hub: 0, Fixture.query(), known: nil, nowMs: 0).actions)
+        _ = machine.inboxArrived(result(1, 50, shard: 0, epoch: 9, answers: first.ask.number), nowMs: 1)
+        place.set(3, version: 77)
+        let actions = machine.placesChanged(nowMs: 2)
+        let (shard, known, ask) = try announced(actions)
+        #expect(shard == 3 && ask.isFresh && ask.number > first.ask.number)
+        #expect(known == Fixture.known(1), "the digest travels, the position means nothing there")
+        guard case .withdraw(_, let key)? = told(actions).first(where: { $0.shard == 0 })?.message else {
+            throw Missing()
+        }
+        #expect(key == Fixture.query().key && machine.movedCount == 1)
+        return (machine, ask.number)
+    }
+
+    @Test func theNewShardsFirstResultCountsWhateverItsEpochAndTheOldOnesAreDropped() throws {
+        var (machine, ask) = try moved()
+        #expect(machine.inboxArrived(result(2, 60, shard: 0, epoch: 9, answers: ask - 1), nowMs: 3).isEmpty)
+        let fresh = delivered(machine.inboxArrived(result(3, 1, shard: 3, epoch: 2, answers: ask), nowMs: 4))
+        #expect(fresh.count == 1 && fresh.first?.position.placement == 77)
+        #expect(delivered(machine.inboxArrived(result(4, 2, shard: 3, epoch: 2, answers: ask), nowMs: 5)).count == 1)
+        #expect(machine.inboxArrived(result(5, 1, shard: 3, epoch: 2, answers: ask), nowMs: 6).isEmpty, "fenced")
+        #expect(machine.awaitingCount == 0)
+    }
+
+    @Test func backAtTheOldShardWhatItSentBeforeIsDropped() throws {
+        var (machine, ask) = try moved()
+        place.set(0, version: 0)
+        let back = try announced(machine.placesChanged(nowMs: 3))
+        #expect(back.shard == 0 && back.ask.isFresh && back.ask.number > ask)
+        #expect(machine.inboxArrived(result(2, 60, shard: 0, epoch: 9, answers: ask - 1), nowMs: 4).isEmpty)
+        let fresh = machine.inboxArrived(result(3, 61, shard: 0, epoch: 9, answers: back.ask.number), nowMs: 5)
+        #expect(delivered(fresh).count == 1)
+    }
+
+    @Test func anUnchangedAnswerHandsTheResultToThoseWithoutIt() throws {
+        var (machine, ask) = try moved()
+        let answer = machine.inboxArrived(
+            .unchanged(
+                shard: ShardID(3), key: Fixture.query().key, digest: Fixture.digest(1),
+                position: Fixture.position(1, epoch: 2), epoch: 2, answers: ask), nowMs: 3)
+        #expect(delivered(answer).first?.position == Fixture.position(1, epoch: 2).at(placement: 77))
+        #expect(machine.awaitingCount == 0)
+    }
+
+    @Test func theWishForALaterRunIsRepeatedUntilOneAnswers() throws {
+        var (machine, ask) = try moved()
+        let again = try announced(machine.timeReached(nowMs: 10_000))
+        #expect(again.ask.isFresh && again.ask.number > ask)
+        // A new owner asks for all: still a run of its own.
+        let all = try announced(machine.inboxArrived(.announceAll(shard: ShardID(3), epoch: 5), nowMs: 10_001))
+        #expect(all.ask.isFresh)
+        _ = machine.inboxArrived(result(3, 1, shard: 3, epoch: 5, answers: ask), nowMs: 10_002)
+        #expect(machine.awaitingCount == 0)
+        let later = try announced(machine.inboxArrived(.announceAll(shard: ShardID(3), epoch: 6), nowMs: 10_003))
+        #expect(!later.ask.isFresh && later.known?.position == Fixture.position(1, epoch: 5))
+    }
+
+    @Test func interestIsCountedWhereItIs() throws {
+        var (machine, _) = try moved()
+        let summaries = told(machine.timeReached(nowMs: 2_000_000_000)).compactMap { shard, message in
+            if case .summary(_, let count, _, _) = message { "\(shard):\(count)" } else { nil }
+        }
+        #expect(summaries == ["0:0", "3:1"])
+    }
+
+    @Test func aTagOfAnotherPlaceIsNeverAnsweredFromWhatIsHere() throws {
+        var machine = machine()
+        let first = try announced(try machine.subscribed(hub: 0, Fixture.query(), known: nil, nowMs: 0).actions)
+        _ = machine.inboxArrived(result(1, 50, shard: 0, epoch: 9, answers: first.ask.number), nowMs: 1)
+        // Seen at another place, with a smaller and with a greater position: nobody can tell which is newer.
+        for run in [UInt64(1), 99] {
+            let seen = Fixture.known(2, Fixture.position(run, epoch: 9).at(placement: 77))
+            let start = try machine.subscribed(hub: 1, Fixture.query(), known: seen, nowMs: 2)
+            let ask = try announced(start.actions).ask
+            #expect(start.immediate == nil && ask.isFresh && start.fromAsk == ask.number)
+        }
+        // Without anything seen, what is here is handed over at once, also meanwhile.
+        #expect(try machine.subscribed(hub: 1, Fixture.query(), known: nil, nowMs: 3).immediate != nil)
+        // The first tag of a live query nobody follows here travels without its position, and wants a run.
+        var other = self.machine()
+        let seen = Fixture.known(2, Fixture.position(1, epoch: 9).at(placement: 77))
+        let started = try announced(try other.subscribed(hub: 0, Fixture.query(), known: seen, nowMs: 2).actions)
+        #expect(started.ask.isFresh && started.known == Fixture.known(2))
+    }
+
+    /// What is held comes from the former place, and so does what the client saw at a gateway that was ahead.
+    @Test func whoSawMoreAtTheFormerPlaceWaitsForARunThatStartsAfterwards() throws {
+        var (machine, ask) = try moved()
+        let ahead = Fixture.known(2, Fixture.position(51, epoch: 9))
+        let start = try machine.subscribed(hub: 1, Fixture.query(), known: ahead, nowMs: 3)
+        let later = try announced(start.actions).ask
+        #expect(start.immediate == nil && later.isFresh && later.number > ask && start.fromAsk == later.number)
+        // Who saw less gets what is held; whatever the new place sends was read after that.
+        let behind = Fixture.known(0, Fixture.position(49, epoch: 9))
+        let second = try machine.subscribed(hub: 1, Fixture.query(), known: behind, nowMs: 4)
+        #expect(second.immediate != nil && second.fromAsk == 0)
+    }
+
+    @Test func asksOfALaterProcessComeAfterThoseOfAnEarlier() throws {
+        var machine = InterestMachine(gateway: NodeID("g"), settings: .init(), firstAsk: 1_000) { _ in
+            ShardRoute(Fixture.shard)
+        }
+        let ask = try announced(try machine.subscribed(hub: 0, Fixture.query(), known: nil, nowMs: 0).actions).ask
+        #expect(ask.number == 1_001)
+        #expect(machine.inboxArrived(result(1, 1, shard: 0, answers: 1_000), nowMs: 1).isEmpty, "a former process's")
+        #expect(delivered(machine.inboxArrived(result(1, 2, shard: 0, answers: 1_001), nowMs: 2)).count == 1)
+    }
+
+    @Test func aSessionTakesOnlyWhatWasRunAfterItCame() {
+        var table = SubscriptionTable<String>()
+        let key = Fixture.query().key
+        let seen = Fixture.known(1, Fixture.position(90, epoch: 9))
+        _ = table.insert("moved", id: "1", key: key, known: seen, fromAsk: 5)
+        _ = table.insert("plain", id: "1", key: key, known: nil)
+        func take(_ number: Int, _ run: UInt64, answers: UInt64) -> [String] {
+            var result = Fixture.live(number, run)
+            result.position.placement = 77
+            return table.take(.result(result), key: key, answers: answers).map(\.subscription.session).sorted()
+        }
+        #expect(take(2, 1, answers: 4) == ["plain"])
+        #expect(take(3, 2, answers: 5) == ["moved", "plain"])
+        #expect(take(2, 1, answers: 6).isEmpty, "older than what both have now")
+    }
+}

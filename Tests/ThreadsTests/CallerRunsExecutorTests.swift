@@ -1,0 +1,63 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import Threads
+
+private actor Carried {
+    private let executor = CallerRunsExecutor()
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    private(set) var count = 0
+    nonisolated let inside = Atomic(0)
+
+    /// - Returns: whether it was alone.
+    func increment() -> Bool {
+        let isAlone = inside.add(1, ordering: .sequentiallyConsistent).newValue == 1
+        count += 1
+        usleep(50)
+        inside.subtract(1, ordering: .sequentiallyConsistent)
+        return isAlone
+    }
+
+    /// Where it runs, and where that runs which it brings up.
+    func places(_ tell: @escaping @Sendable (Bool) -> Void) {
+        tell(isOwnThread)
+        Task { tell(self.place()) }
+    }
+
+    private func place() -> Bool { isOwnThread }
+}
+
+@Suite("an actor carried by the threads that bring its work", .timeLimit(.minutes(1)))
+struct CallerRunsExecutorTests {
+    @Test("an own thread runs an idle actor, and one piece of its work only")
+    func carried() async {
+        let actor = Carried()
+        let (stream, told) = AsyncStream.makeStream(of: Bool.self)
+        #expect(startThread(named: "brings") { Task.immediate { await actor.places { told.yield($0) } } })
+        var places: [Bool] = []
+        for await place in stream.prefix(2) { places.append(place) }
+        #expect(places == [true, false])
+    }
+
+    @Test("any other thread leaves it to Swift's")
+    func notCarried() async {
+        let actor = Carried()
+        let (stream, told) = AsyncStream.makeStream(of: Bool.self)
+        Task.immediate { await actor.places { told.yield($0) } }
+        for await place in stream.prefix(2) { #expect(!place) }
+    }
+
+    @Test("one piece of work at a time, whoever brings it, and all of it is done")
+    func serial() async {
+        let actor = Carried()
+        let (stream, done) = AsyncStream.makeStream(of: Bool.self)
+        for _ in 0..<200 {
+            Task { done.yield(await actor.increment()) }
+            #expect(startThread(named: "brings") { Task.immediate { done.yield(await actor.increment()) } })
+        }
+        for await isAlone in stream.prefix(400) { #expect(isAlone) }
+        #expect(await actor.count == 400)
+    }
+}
