@@ -82,7 +82,7 @@ let package = Package(
         module(.languages, "GraphQLLanguage"),
         module(.languages, "JSON"),
         module(.languages, "JSONPatch", ["JSON"]),
-        module(.verification, "SeededRandom"),
+        module(.core, "SeededRandom"),
         module(.core, "LiveModel", ["CEL", "JSON", crypto]),
         module(.core, "Catalog", ["CEL", "GraphQLLanguage", "JSON", "LiveModel"]),
         module(.core, "Refresh", ["CEL", "JSON", "LiveModel", deque, heap]),
@@ -109,10 +109,12 @@ let package = Package(
         module(
             .servers, "OutboundHTTP",
             [
-                "Catalog", "Embeddings", "Execution", "LiveModel", nio, nioPosix, nioHTTP,
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"), logging, metrics,
+                nio, nioPosix, nioHTTP, .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
+        module(
+            .roles, "RemoteServices",
+            ["Catalog", "Embeddings", "Execution", "LiveModel", "OutboundHTTP", nio, logging, metrics]),
         module(.roles, "Deployments", ["Catalog", "Execution", "LiveModel", "Postgres", logging, metrics]),
         module(
             .servers, "HTTPServer",
@@ -123,8 +125,8 @@ let package = Package(
         module(
             .servers, "Tokens",
             [
-                "JSON", "LiveModel", "Settings", nio, nioPosix, nioHTTP,
-                .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "JWTKit", package: "jwt-kit"),
+                "JSON", "LiveModel", "OutboundHTTP", "Settings", .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
         module(.roles, "Cluster", ["Broker", "Streams", "LiveModel", "Sharding"]),
         module(
@@ -170,8 +172,7 @@ let package = Package(
                 "APINode", "Admin", "Broker", "Streams", "Catalog", "Deployments", "Cluster", "Embeddings", "PublicAPI",
                 "Execution",
                 "FanoutWorker", "GRPC", "Gateway", "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh",
-                "OutboundHTTP", "Sessions", "Settings", "Sharding",
-                "Tokens",
+                "OutboundHTTP", "RemoteServices", "Sessions", "Settings", "Sharding", "Tokens",
                 nio, nioPosix, logging,
             ]),
         module(
@@ -229,35 +230,39 @@ let package = Package(
         program(.verification, "freshet-chaos", ["Chaos", "freshet", arguments]),
         // Tests mirror Sources
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
-        tests("CELTests", ["CEL"]),
-        tests("GraphQLLanguageTests", ["GraphQLLanguage", "JSON", "SeededRandom"]),
-        tests("JSONTests", ["JSON", "SeededRandom"]),
+        tests("ArchitectureTests", []),
+        tests("CELTests", ["CEL", "TestSupport"]),
+        tests("GraphQLLanguageTests", ["GraphQLLanguage", "JSON", "SeededRandom", "TestSupport"]),
+        tests("JSONTests", ["JSON", "SeededRandom", "TestSupport"]),
         tests("JSONPatchTests", ["JSON", "JSONPatch", "SeededRandom", "TestSupport"]),
         tests("LiveModelTests", ["CEL", "JSON", "LiveModel"]),
-        tests("CatalogTests", ["CEL", "Catalog", "GraphQLLanguage", "JSON", "LiveModel", "ProjectFolder"]),
+        tests(
+            "CatalogTests",
+            ["CEL", "Catalog", "GraphQLLanguage", "JSON", "LiveModel", "ProjectFolder", "TestSupport"]),
         tests(
             "LanguageTests",
             [
                 "Catalog", "Execution", "GraphQLLanguage", "JSON", "LiveModel", "LocalServers", "Postgres",
-                "ProjectFolder", "SeededRandom", logging,
+                "ProjectFolder", "SeededRandom", "TestSupport", logging,
             ],
             exclude: ["Golden"]),
         tests("RefreshTests", ["CEL", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
         tests("EmbeddingsTests", ["Catalog", "Embeddings", "JSON", "LiveModel", "SeededRandom", "TestSupport"]),
         tests(
-            "OutboundHTTPTests",
-            ["Catalog", "Embeddings", "LiveModel", "OutboundHTTP", nio, nioPosix, logging]),
+            "OutboundHTTPTests", ["OutboundHTTP", nio, nioPosix]),
         tests("ExplanationTests", ["Catalog", "Explanation", "JSON", "LiveModel"]),
         tests("ShardingTests", ["JSON", "LiveModel", "Sharding"]),
         tests("SessionsTests", ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions", "TestSupport"]),
-        tests("ConformanceTests", ["CEL", "Catalog", "FanoutWorker", "JSON", "LiveModel", "Refresh"]),
+        tests(
+            "ConformanceTests",
+            ["CEL", "Catalog", "FanoutWorker", "JSON", "LiveModel", "Refresh", "TestSupport"]),
         tests(
             "FanoutWorkerTests", ["Broker", "Streams", "FanoutWorker", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
         tests("SimulationTests", ["Simulation"]),
         tests("APINodeTests", ["APINode", "LiveModel", "Sharding"]),
         tests("ProjectFolderTests", ["Catalog", "ProjectFolder"]),
         tests("ThreadsTests", ["Threads"]),
-        tests("LocalServersTests", ["CLibpq", "LocalServers"]),
+        tests("LocalServersTests", ["CLibpq", "LocalServers", "TestSupport"]),
         tests("PostgresTests", ["LocalServers", "Postgres", "TestSupport", logging]),
         tests("BrokerTests", ["Broker", "Streams", "LiveModel", "SeededRandom", "TestSupport", logging]),
         tests("ClusterTests", ["Broker", "Streams", "Cluster", "JSON", "LiveModel"]),
@@ -273,9 +278,8 @@ let package = Package(
         tests(
             "TokensTests",
             [
-                "JSON", "LiveModel", "Settings", "Tokens", crypto, nio, nioPosix, nioHTTP,
+                "JSON", "LiveModel", "OutboundHTTP", "Settings", "Tokens", crypto, nio, nioPosix, nioHTTP,
                 .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
         tests(
             "GatewayTests",

@@ -233,7 +233,10 @@ final class TestRedis: Sendable {
     }
 }
 
-/// Asks again and again until the condition holds.
+struct ConditionNotMet: Error {}
+
+/// Waits until the condition holds.
+/// - Throws: `ConditionNotMet` after 20 s.
 func eventually(_ condition: () async throws -> Bool) async throws {
-    while try await !condition() { try await Task.sleep(for: .milliseconds(1)) }
+    guard try await TestSupport.eventually(condition) else { throw ConditionNotMet() }
 }

@@ -1,4 +1,5 @@
 import SeededRandom
+import TestSupport
 import Testing
 
 @testable import GraphQLLanguage
@@ -12,7 +13,9 @@ struct FuzzTests {
             "extend schema @x { query: Q } union U = | A | B enum E { A B @d } input I { a: Int = {b: null} } scalar S",
             "directive @d(a: Int) repeatable on FIELD | QUERY subscription { s(e: E, t: true) } # comment é\r\n interface I",
         ]
-        let files = ["kitchen-sink", "schema-kitchen-sink"].compactMap { Vectors.bytes(of: "graphql/\($0).graphql") }
+        let files = ["kitchen-sink", "schema-kitchen-sink"].compactMap {
+            try? ConformanceVectors.bytes(of: "graphql/\($0).graphql")
+        }
         return texts.map { Array($0.utf8) } + files
     }()
 

@@ -1,29 +1,8 @@
 import FoundationEssentials
 import JSON
 import SeededRandom
-import SeededRandom
 
-/// Finds the folder of vectors: `CONFORMANCE_DIR`, else `../shared/conformance` beside the package.
-enum Vectors {
-    /// The lines of a file; none, said loudly, if there is no such file.
-    static func lines(of path: String) -> [ArraySlice<UInt8>] {
-        let folder: String
-        if let named = ProcessInfo.processInfo.environment["CONFORMANCE_DIR"] {
-            folder = named
-        } else {
-            // Tests/<Module>/<file>: the package is three steps up.
-            let package = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
-            folder = package.joined(separator: "/") + "/../shared/conformance"
-        }
-        guard let data = FileManager.default.contents(atPath: "\(folder)/\(path)") else {
-            print("*** SKIPPED: no conformance vectors at \(folder)/\(path); set CONFORMANCE_DIR ***")
-            return []
-        }
-        return Array(data).split(separator: UInt8(ascii: "\n"))
-    }
-}
-
-/// Random values whose sequence depends on the seed alone .
+/// Random values whose sequence depends on the seed alone.
 struct ValueGenerator: RandomNumberGenerator {
     /// The seed of this run: `FRESHET_SEED`, else a fixed one.
     static let seed: UInt64 = ProcessInfo.processInfo.environment["FRESHET_SEED"].flatMap { UInt64($0) } ?? 20_251_121

@@ -8,7 +8,7 @@ import Testing
 @Suite struct HTTPSenderTests {
     private func post(_ url: String, token: String = "secret") async -> Result<HTTPSender.Answer, HTTPSender.Failure> {
         let sender = HTTPSender(group: .singleton, connectionsPerHostMax: 1)
-        let answer = await sender.post(
+        let answer = await sender.send(
             HTTPSender.Request(
                 url: url, headers: [("authorization", "Bearer \(token)")], body: [], timeoutMs: 60_000,
                 answerBytesMax: 1_000))

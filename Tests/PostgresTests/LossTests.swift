@@ -1,5 +1,6 @@
 import LocalServers
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Postgres

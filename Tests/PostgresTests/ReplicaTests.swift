@@ -19,11 +19,9 @@ import Testing
     }
 
     private func withPair(_ body: (Pair) async throws -> Void) async throws {
-        var template = Array("/tmp/fxt-XXXXXX".utf8CString)
-        try #require(mkdtemp(&template) != nil)
-        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        chmod(path, 0o755)
-        defer { removeTree(path) }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let path = folder.path
         let primary = try await LocalPostgres.start(dataDirectory: path + "/a", options: .forTests)
         var options = LocalPostgresOptions.forTests
         options.primary = primary.connectionString
@@ -196,11 +194,9 @@ import Testing
 
     @Test("TLS by libpq's settings, with a private authority")
     func tls() async throws {
-        var template = Array("/tmp/fxt-XXXXXX".utf8CString)
-        try #require(mkdtemp(&template) != nil)
-        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        chmod(path, 0o755)
-        defer { removeTree(path) }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let path = folder.path
         _ = try TestCertificates(directory: path, leaves: ["server": "DNS:localhost"])
         let script = """
             chmod 600 "$0/server.key"; id -u postgres >/dev/null 2>&1 && [ "$(id -u)" = 0 ] && chown postgres "$0/server.key"

@@ -1,4 +1,5 @@
 import LocalServers
+import TestSupport
 import Testing
 
 @testable import Postgres

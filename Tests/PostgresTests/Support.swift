@@ -1,6 +1,6 @@
-import Glibc
 import LocalServers
 import Logging
+import TestSupport
 import Testing
 
 @testable import Postgres
@@ -12,12 +12,9 @@ struct PrivatePostgres: SuiteTrait, TestScoping {
     func provideScope(
         for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void
     ) async throws {
-        var template = Array("/tmp/fxt-XXXXXX".utf8CString)
-        try #require(mkdtemp(&template) != nil)
-        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        chmod(path, 0o755)
-        defer { removeTree(path) }
-        let server = try await LocalPostgres.start(dataDirectory: path + "/pg", options: .forTests)
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try await LocalPostgres.start(dataDirectory: folder.path + "/pg", options: .forTests)
         do {
             try await Self.$current.withValue(server) { try await body() }
         } catch {
@@ -26,20 +23,6 @@ struct PrivatePostgres: SuiteTrait, TestScoping {
         }
         await server.stop()
     }
-}
-
-func removeTree(_ path: String) {
-    guard let folder = opendir(path) else { return }
-    defer { closedir(folder) }
-    while let entry = readdir(folder) {
-        let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-        }
-        if name == "." || name == ".." { continue }
-        let inside = path + "/" + name
-        if entry.pointee.d_type == UInt8(DT_DIR) { removeTree(inside) } else { unlink(inside) }
-    }
-    rmdir(path)
 }
 
 extension Trait where Self == PrivatePostgres {
@@ -86,13 +69,4 @@ func error(_ work: () async throws(PostgresError) -> some Any) async -> Postgres
     } catch {
         return error
     }
-}
-
-/// Waits for what has no other sign than that it is so; false after 20 s.
-func eventually(_ condition: () async throws -> Bool) async rethrows -> Bool {
-    for _ in 0..<2000 {
-        if try await condition() { return true }
-        try? await Task.sleep(for: .milliseconds(10))
-    }
-    return try await condition()
 }

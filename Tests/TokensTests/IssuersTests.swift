@@ -63,7 +63,7 @@ struct IssuersTests {
         cognito.jwksFile = paths["two"]
         cognito.uidClaim = "sub"
         cognito.uidPrefix = "cognito|"
-        let issuers = try await TokenIssuers(auth, issuers: [cognito])
+        let issuers = try await TokenIssuers(auth, issuers: [cognito], downloads: testDownloads)
         #expect(await issuers.loadKeys(nowMs: start).isEmpty)
 
         func judged(_ claims: JSONObject, by key: TokenFactory.Key) async -> String {
@@ -95,7 +95,9 @@ struct IssuersTests {
         #expect(await judged(nobody, by: two) == "The token is malformed: it names no user (sub).")
         cognito.issuer = "https://securetoken.google.com/demo"
         let doubled = cognito
-        await #expect(throws: TokenSetupError.self) { try await TokenIssuers(auth, issuers: [doubled]) }
+        await #expect(throws: TokenSetupError.self) {
+            try await TokenIssuers(auth, issuers: [doubled], downloads: testDownloads)
+        }
     }
 
     @Test("an issuer's configuration leads to its keys")
@@ -114,12 +116,13 @@ struct IssuersTests {
         let issuer = server.origin + "/realm"
         var entry = IssuerEntry(issuer: issuer)
         entry.audiences = ["demo"]
-        let issuers = try await TokenIssuers(Settings().auth, issuers: [entry])
+        let issuers = try await TokenIssuers(Settings().auth, issuers: [entry], downloads: testDownloads)
         let token = try TokenFactory.token(TokenFactory.claims(["iss": .string(issuer)]), key: key)
         #expect(try await issuers.verify(token, nowMs: start).auth.uid == "ann")
         var absent = IssuerEntry(issuer: server.origin + "/nobody")
         absent.audiences = ["demo"]
-        let failures = try await TokenIssuers(Settings().auth, issuers: [absent]).loadKeys(nowMs: start)
+        let failures = try await TokenIssuers(Settings().auth, issuers: [absent], downloads: testDownloads).loadKeys(
+            nowMs: start)
         #expect(failures.count == 1 && failures.first?.error.code == .keySetUnreadable)
         await server.stop()
     }
@@ -186,53 +189,5 @@ struct TestCertificate {
         pem = try String(contentsOf: folder.appending(path: "cert.pem"), encoding: .utf8)
         let text = try String(contentsOf: folder.appending(path: "key.pem"), encoding: .utf8)
         key = .rsa(try _RSA.Signing.PrivateKey(pemRepresentation: text))
-    }
-}
-
-/// Answers GETs of one path each on a port of its own.
-private final class OneHostServer: Sendable {
-    let origin: String
-    private let channel: any Channel
-
-    private init(origin: String, channel: any Channel) {
-        self.origin = origin
-        self.channel = channel
-    }
-
-    static func start(
-        _ answer: @escaping @Sendable (_ path: String, _ origin: String) -> [UInt8]?
-    ) async throws -> OneHostServer {
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-                    try channel.pipeline.syncOperations.addHandler(Handler(answer))
-                }
-            }
-            .bind(host: "127.0.0.1", port: 0).get()
-        return OneHostServer(origin: "http://127.0.0.1:\(channel.localAddress?.port ?? 0)", channel: channel)
-    }
-
-    func stop() async { try? await channel.close().get() }
-
-    private final class Handler: ChannelInboundHandler {
-        typealias InboundIn = HTTPServerRequestPart
-        typealias OutboundOut = HTTPServerResponsePart
-
-        private let answer: @Sendable (String, String) -> [UInt8]?
-
-        init(_ answer: @escaping @Sendable (String, String) -> [UInt8]?) { self.answer = answer }
-
-        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            guard case .head(let head) = unwrapInboundIn(data) else { return }
-            let body = answer(head.uri, "http://\(head.headers.first(name: "host") ?? "")")
-            let headers: HTTPHeaders = ["content-length": String(body?.count ?? 0), "connection": "close"]
-            context.write(
-                wrapOutboundOut(
-                    .head(.init(version: .http1_1, status: body == nil ? .notFound : .ok, headers: headers))),
-                promise: nil)
-            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body ?? [])))), promise: nil)
-            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        }
     }
 }

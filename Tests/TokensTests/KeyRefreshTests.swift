@@ -166,7 +166,7 @@ struct KeyRefreshTests {
         auth.mode = .firebase
         auth.projectId = "demo"
         auth.leewayMs = 7
-        let policy = TokenPolicy(auth)
+        let policy = TokenPolicy(auth, testDownloads)
         #expect(policy.audiences == ["demo"] && policy.issuer == "https://securetoken.google.com/demo")
         #expect(policy.leewayMs == 7 && policy.expiryRequired && !policy.unsignedAllowed)
         guard case .keySet(let source) = policy.trust else {
@@ -176,11 +176,11 @@ struct KeyRefreshTests {
         #expect(source.name == TokenPolicy.firebaseKeysURL)
         auth.jwksFile = "keys.json"
         auth.audience = "mine"
-        let own = TokenPolicy(auth)
+        let own = TokenPolicy(auth, testDownloads)
         #expect(own.audiences == ["mine"])
         if case .keySet(let source) = own.trust { #expect(source.name == "keys.json") }
-        #expect(TokenPolicy(Settings(profile: .dev).auth).unsignedAllowed)
-        #expect(policy.expiryRequired && TokenPolicy(Settings(profile: .serve).auth).expiryRequired)
-        #expect(!TokenPolicy(Settings(profile: .dev).auth).expiryRequired)
+        #expect(TokenPolicy(Settings(profile: .dev).auth, testDownloads).unsignedAllowed)
+        #expect(policy.expiryRequired && TokenPolicy(Settings(profile: .serve).auth, testDownloads).expiryRequired)
+        #expect(!TokenPolicy(Settings(profile: .dev).auth, testDownloads).expiryRequired)
     }
 }

@@ -9,6 +9,7 @@ import Gateway
 import HTTPServer
 import Refresh
 import OutboundHTTP
+import RemoteServices
 import Sessions
 import Settings
 import Sharding

@@ -10,7 +10,7 @@ import Tokens
 
 /// Who is let in: issuers, API keys, revocations.
 extension ServiceNode {
-    func openIssuers() async throws(NodeError) -> TokenIssuers {
+    func openIssuers(_ downloads: KeyDownloads) async throws(NodeError) -> TokenIssuers {
         var entries: [IssuerEntry] = []
         if let path = settings.auth.issuersFile {
             do {
@@ -22,7 +22,7 @@ extension ServiceNode {
         }
         let issuers: TokenIssuers
         do throws(TokenSetupError) {
-            issuers = try await TokenIssuers(settings.auth, issuers: entries)
+            issuers = try await TokenIssuers(settings.auth, issuers: entries, downloads: downloads)
         } catch {
             throw NodeError("auth: \(error)")
         }

@@ -11,6 +11,7 @@ import Logging
 import NIOCore
 import Postgres
 import OutboundHTTP
+import RemoteServices
 import Settings
 import Synchronization
 

@@ -18,6 +18,7 @@ import NIOPosix
 package import Observability
 import Postgres
 import OutboundHTTP
+import RemoteServices
 package import Settings
 import Sessions
 import Sharding
@@ -144,17 +145,17 @@ package final class ServiceNode: Sendable {
         guard TrustedProxies(settings.http.trustedProxies) != nil else {
             throw NodeError("http.trustedProxies takes addresses and networks such as 10.0.0.0/8")
         }
-        let issuers = try await openIssuers()
+        let loops = settings.http.eventLoops > 0 ? settings.http.eventLoops : System.coreCount
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
+        let sender = HTTPSender(group: group, connectionsPerHostMax: connectionsPerHostMax)
+        let issuers = try await openIssuers(KeyDownloads(sender))
         let apiKeys = try openAPIKeys()
         let revocations = RevocationList(
             broker: broker, countMax: settings.auth.revocationsMax, nowMs: { [clock] in clock.nowMs() },
             makeMark: { RandomIdentity.uuid() })
         let roles = settings.cluster.roles
         let shardCount = settings.cluster.shardCount
-        let loops = settings.http.eventLoops > 0 ? settings.http.eventLoops : System.coreCount
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
         let replicas = openReplicas(pool)
-        let sender = HTTPSender(group: group, connectionsPerHostMax: connectionsPerHostMax)
         let resolvers = HTTPResolvers(resolverSettings, sender: sender)
         let embeddings = embeddingEndpoint.map { HTTPEmbeddings($0, embeddingSettings, sender: sender, logger: logger) }
         let queries = QueryExecutor(

@@ -6,25 +6,36 @@ package import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// Sends requests over HTTP and collects their answers. Connections are kept and shared, redirects are not followed, and
-/// nothing is sent twice.
+/// Sends HTTP requests and collects their answers: the node's one client for servers elsewhere (custom resolvers,
+/// the embedding server, issuers' key sets). Keeps and shares connections, follows no redirects, sends nothing twice.
 package final class HTTPSender: Sendable {
-    struct Request: Sendable {
-        var url: String
-        var headers: [(name: String, value: String)]
-        /// Of JSON.
-        var body: [UInt8]
+    package struct Request: Sendable {
+        package var url: String
+        package var headers: [(name: String, value: String)]
+        /// JSON to post; nil: a GET.
+        package var body: [UInt8]?
         /// To the last byte of the answer.
-        var timeoutMs: Int
-        var answerBytesMax: Int
+        package var timeoutMs: Int
+        package var answerBytesMax: Int
+
+        package init(
+            url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil, timeoutMs: Int,
+            answerBytesMax: Int
+        ) {
+            self.url = url
+            self.headers = headers
+            self.body = body
+            self.timeoutMs = timeoutMs
+            self.answerBytesMax = answerBytesMax
+        }
     }
 
-    struct Answer: Sendable {
-        let status: Int
-        let body: [UInt8]
+    package struct Answer: Sendable {
+        package let status: Int
+        package let body: [UInt8]
     }
 
-    enum Failure: Error {
+    package enum Failure: Error {
         case late
         case answerTooLarge
         /// Nothing was sent. The cause holds nothing of the request.
@@ -80,7 +91,7 @@ package final class HTTPSender: Sendable {
     }
 
     /// One request, one answer, at most once.
-    func post(_ request: Request) async -> Result<Answer, Failure> {
+    package func send(_ request: Request) async -> Result<Answer, Failure> {
         guard let client = client() else { return .failure(.stopped) }
         // The client's own deadline ends with the head of the answer; the time-out is about all of it.
         return await withTaskGroup(of: Result<Answer, Failure>.self) { group in
@@ -96,10 +107,12 @@ package final class HTTPSender: Sendable {
 
     private static func answer(to request: Request, _ client: HTTPClient) async -> Result<Answer, Failure> {
         var message = HTTPClientRequest(url: request.url)
-        message.method = .POST
-        message.headers.add(name: "content-type", value: "application/json")
         for header in request.headers { message.headers.add(name: header.name, value: header.value) }
-        message.body = .bytes(ByteBuffer(bytes: request.body))
+        if let body = request.body {
+            message.method = .POST
+            message.headers.add(name: "content-type", value: "application/json")
+            message.body = .bytes(ByteBuffer(bytes: body))
+        }
         do {
             let deadline = NIODeadline.now() + .milliseconds(Int64(request.timeoutMs))
             let response = try await client.execute(message, deadline: deadline)

@@ -10,8 +10,10 @@ package final class TokenIssuers: Sendable {
     private let tokenBytesMax: Int
 
     /// - Throws: when an HS256 secret is too short.
-    package init(_ auth: Settings.Auth, issuers: [IssuerEntry] = []) async throws(TokenSetupError) {
-        let policy = TokenPolicy(auth)
+    package init(
+        _ auth: Settings.Auth, issuers: [IssuerEntry] = [], downloads: KeyDownloads
+    ) async throws(TokenSetupError) {
+        let policy = TokenPolicy(auth, downloads)
         tokenBytesMax = policy.tokenBytesMax
         standard = try await TokenVerifier(policy)
         var named: [String: TokenVerifier] = [:]
@@ -20,7 +22,7 @@ package final class TokenIssuers: Sendable {
                 throw TokenSetupError(
                     code: .issuersInvalid, description: "the issuer \(entry.issuer) stands there twice")
             }
-            named[entry.issuer] = try await TokenVerifier(TokenPolicy(entry, auth))
+            named[entry.issuer] = try await TokenVerifier(TokenPolicy(entry, auth, downloads))
         }
         self.named = named
     }
@@ -54,10 +56,10 @@ package final class TokenIssuers: Sendable {
 
 extension TokenPolicy {
     /// Of one entry of `auth.issuersFile`; clocks, refreshing and unsigned tokens are as for all.
-    init(_ entry: IssuerEntry, _ auth: Settings.Auth) {
+    init(_ entry: IssuerEntry, _ auth: Settings.Auth, _ downloads: KeyDownloads) {
         let source =
-            entry.jwksFile.map { KeySource.file($0) } ?? entry.jwksUrl.map { KeySource.url($0) }
-            ?? .discovered(issuer: entry.issuer)
+            entry.jwksFile.map { KeySource.file($0) } ?? entry.jwksUrl.map { KeySource.url($0, by: downloads) }
+            ?? .discovered(issuer: entry.issuer, by: downloads)
         self.init(trust: .keySet(source))
         issuer = entry.issuer
         audiences = entry.audiences

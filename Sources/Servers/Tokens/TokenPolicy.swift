@@ -40,8 +40,8 @@ package struct TokenPolicy: Sendable {
     }
 
     /// ID tokens of a Firebase project. Source: Firebase, "Verify ID tokens using a third-party JWT library".
-    package static func firebase(projectId: String, source: KeySource? = nil) -> TokenPolicy {
-        var policy = TokenPolicy(trust: .keySet(source ?? .url(firebaseKeysURL)))
+    package static func firebase(projectId: String, source: KeySource) -> TokenPolicy {
+        var policy = TokenPolicy(trust: .keySet(source))
         policy.audiences = [projectId]
         policy.issuer = "https://securetoken.google.com/\(projectId)"
         policy.expiryRequired = true

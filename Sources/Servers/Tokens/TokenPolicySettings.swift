@@ -3,13 +3,15 @@ package import Settings
 extension TokenPolicy {
     /// What the section `auth` of the settings says. `firebase` fills in audience, issuer and address from the project
     /// unless they are given; a key file goes before an address.
-    package init(_ auth: Settings.Auth) {
-        let source = auth.jwksFile.map { KeySource.file($0) } ?? auth.jwksUrl.map { KeySource.url($0) }
+    package init(_ auth: Settings.Auth, _ downloads: KeyDownloads) {
+        let source = auth.jwksFile.map { KeySource.file($0) } ?? auth.jwksUrl.map { KeySource.url($0, by: downloads) }
         switch auth.mode {
         case .none: self.init(trust: .nobody)
         case .hs256: self.init(trust: .secret(Array((auth.hs256Secret ?? "").utf8)))
         case .jwks: self.init(trust: source.map { .keySet($0) } ?? .nobody)
-        case .firebase: self = .firebase(projectId: auth.projectId ?? "", source: source)
+        case .firebase:
+            self = .firebase(
+                projectId: auth.projectId ?? "", source: source ?? .url(TokenPolicy.firebaseKeysURL, by: downloads))
         }
         audiences = auth.audience.map { [$0] } ?? audiences
         issuer = auth.issuer ?? issuer

@@ -1,34 +1,23 @@
 import CEL
 import Foundation
+import TestSupport
 import Testing
 
 /// The vectors of the CEL specification, read in place.
 @Suite struct CELConformanceTests {
-    private static let suitesFolder: URL = {
-        let root = URL(filePath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let named = ProcessInfo.processInfo.environment["CONFORMANCE_DIR"]
-        return URL(filePath: named ?? "../shared/conformance", relativeTo: root).appending(path: "cel")
-    }()
-
     private struct Tally {
         var passed = 0
         var failed = 0
         var skipped: [String: Int] = [:]
     }
 
-    @Test func coreVectors() throws {
-        let files = try? FileManager.default.contentsOfDirectory(at: Self.suitesFolder, includingPropertiesForKeys: nil)
-            .filter { $0.pathExtension == "jsonl" }
-        guard let files, !files.isEmpty else {
-            print("CEL CONFORMANCE VECTORS NOT FOUND at \(Self.suitesFolder.path): nothing was tested")
-            return
-        }
+    @Test(.vectors("cel")) func coreVectors() throws {
+        let files = ConformanceVectors.files(in: "cel", ending: ".jsonl")
+        try #require(!files.isEmpty)
         var tallies: [String: Tally] = [:]
         for file in files {
-            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
-                let vector = try Vector(line: String(line))
+            for line in try ConformanceVectors.lines(of: file) {
+                let vector = try Vector(line: String(decoding: line, as: UTF8.self))
                 if let reason = Skips.reason(needsProto: vector.needsProto, extensions: vector.extensions) {
                     tallies[vector.suite, default: Tally()].skipped[reason, default: 0] += 1
                 } else if let problem = Self.problem(with: vector) {

@@ -2,6 +2,7 @@ import Catalog
 import Foundation
 import JSON
 import LiveModel
+import TestSupport
 import Testing
 
 /// The shared cases about refreshes, as far as the catalog decides them: every case compiles, and what it says of
@@ -28,30 +29,14 @@ import Testing
     }
 
     static func cases() -> [Case] {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        let folder =
-            ProcessInfo.processInfo.environment["CONFORMANCE_DIR"].map { URL(fileURLWithPath: $0) }
-            ?? root.deletingLastPathComponent().appending(path: "shared/conformance")
-        let file = folder.appending(path: "refresh/cases.jsonl")
-        guard let text = try? String(contentsOf: file, encoding: .utf8) else {
-            print("SKIPPED: no refresh cases at \(file.path); set CONFORMANCE_DIR")
-            return []
-        }
-        return text.split(separator: "\n").compactMap { line in
-            guard let json = try? JSONValue(parsing: Array(line.utf8)), let id = json["id"]?.stringValue else {
-                return nil
-            }
-            return Case(id: id, json: json)
+        // Without the file there is no case, and the trait says so.
+        ((try? ConformanceVectors.lines(of: "refresh/cases.jsonl")) ?? []).map { line in
+            let json = (try? JSONValue(parsing: Array(line))) ?? .null
+            return Case(id: json["id"]?.stringValue ?? "unreadable", json: json)
         }
     }
 
-    @Test func allCasesAreThere() {
-        let cases = Self.cases()
-        if !cases.isEmpty { #expect(cases.count == 139) }
-    }
-
-    @Test(arguments: cases()) func compilesAndKeysAgree(_ refreshCase: Case) throws {
+    @Test(.vectors("refresh/cases.jsonl"), arguments: cases()) func compilesAndKeysAgree(_ refreshCase: Case) throws {
         var connectors: [String: String] = [:]
         for entry in refreshCase.object("connectors") { connectors[entry.key] = entry.value.stringValue }
         let catalog: Catalog

@@ -16,7 +16,7 @@ enum KeyDiscovery {
         guard root["issuer"]?.stringValue == issuer else {
             throw FetchError(code: .badConfiguration, detail: "it is of another issuer")
         }
-        guard let address = root["jwks_uri"]?.stringValue, KeyURL(address) != nil else {
+        guard let address = root["jwks_uri"]?.stringValue, KeyURL.isValid(address) else {
             throw FetchError(code: .badConfiguration, detail: "it has no jwks_uri")
         }
         guard address.hasPrefix("https://") || issuer.hasPrefix("http://") else {
@@ -28,14 +28,11 @@ enum KeyDiscovery {
 
 extension KeySource {
     /// The key set that the issuer's configuration names; both are asked at every fetch, since issuers move their keys.
-    package static func discovered(issuer: String, timeoutMs: Int = 10_000) -> KeySource {
+    package static func discovered(issuer: String, by downloads: KeyDownloads) -> KeySource {
         let address = KeyDiscovery.address(of: issuer)
         return KeySource(name: address) {
-            guard let url = KeyURL(address) else { throw FetchError(code: .badAddress) }
-            let configuration = try await KeyDownload(url: url, bytesMax: bytesMax, timeoutMs: timeoutMs).run()
-            let found = try KeyDiscovery.keySetAddress(in: configuration, issuer: issuer)
-            guard let keys = KeyURL(found) else { throw FetchError(code: .badAddress) }
-            return try await KeyDownload(url: keys, bytesMax: bytesMax, timeoutMs: timeoutMs).run()
+            let configuration = try await downloads.get(address)
+            return try await downloads.get(try KeyDiscovery.keySetAddress(in: configuration, issuer: issuer))
         }
     }
 }

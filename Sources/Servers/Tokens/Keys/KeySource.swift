@@ -27,11 +27,8 @@ package struct KeySource: Sendable {
     }
 
     /// An `https:` address (`http:` works too: whether that is wise, the settings decide).
-    package static func url(_ address: String, timeoutMs: Int = 10_000) -> KeySource {
-        KeySource(name: address) {
-            guard let url = KeyURL(address) else { throw FetchError(code: .badAddress) }
-            return try await KeyDownload(url: url, bytesMax: bytesMax, timeoutMs: timeoutMs).run()
-        }
+    package static func url(_ address: String, by downloads: KeyDownloads) -> KeySource {
+        KeySource(name: address) { try await downloads.get(address) }
     }
 }
 
@@ -41,11 +38,11 @@ struct FetchError: Error, Hashable, CustomStringConvertible {
         case unreadable = "no such file, or not readable"
         case badAddress = "the address is no http or https URL"
         case connectionFailed = "the connection failed"
-        case tlsFailed = "TLS failed, the certificate may not be trusted"
         case closedEarly = "the connection ended before the answer did"
         case timedOut = "no answer in time"
         case tooLarge = "it is too large"
         case badStatus = "the answer is not 200"
+        case stopped = "the node stops"
         case badConfiguration = "the issuer's configuration cannot be used"
     }
 
@@ -61,50 +58,23 @@ struct FetchError: Error, Hashable, CustomStringConvertible {
     var description: String { detail.isEmpty ? code.rawValue : "\(code.rawValue) (\(detail))" }
 }
 
-/// The parts of a URL that a request needs. Nothing is decoded: the path goes out as it was written.
-struct KeyURL: Hashable, Sendable {
-    let isSecure: Bool
-    let host: String
-    let port: Int
-    /// Path and query.
-    let target: String
-
-    init?(_ text: String) {
-        let rest: Substring
-        if text.hasPrefix("https://") {
-            (isSecure, rest) = (true, text.dropFirst(8))
-        } else if text.hasPrefix("http://") {
-            (isSecure, rest) = (false, text.dropFirst(7))
-        } else {
-            return nil
-        }
-        guard rest.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
+/// Addresses that key sets may have: `http` or `https`, a host and perhaps a port, no user information, ASCII only.
+enum KeyURL {
+    static func isValid(_ text: String) -> Bool {
+        let schemes = ["https://", "http://"]
+        guard let scheme = schemes.first(where: text.hasPrefix) else { return false }
+        let rest = text.dropFirst(scheme.count)
+        guard rest.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return false }
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        let after = rest.dropFirst(authority.count).prefix { $0 != "#" }
-        target = after.hasPrefix("/") ? String(after) : "/\(after)"
-        guard !authority.contains("@") else { return nil }
-        let name: Substring
-        let portText: Substring
+        guard !authority.contains("@") else { return false }
+        var name = authority.prefix { $0 != ":" }
+        var port = authority.dropFirst(name.count)
         if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {
             name = authority[authority.index(after: authority.startIndex)..<end]
-            portText = authority[authority.index(after: end)...]
-        } else {
-            name = authority.prefix { $0 != ":" }
-            portText = authority.dropFirst(name.count)
+            port = authority[authority.index(after: end)...]
         }
-        guard !name.isEmpty else { return nil }
-        host = String(name)
-        if portText.isEmpty {
-            port = isSecure ? 443 : 80
-        } else {
-            guard portText.first == ":", let number = UInt16(portText.dropFirst()), number > 0 else { return nil }
-            port = Int(number)
-        }
-    }
-
-    /// For the header `Host`.
-    var hostHeader: String {
-        let name = host.contains(":") ? "[\(host)]" : host
-        return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
+        if name.isEmpty { return false }
+        if port.isEmpty { return true }
+        return port.first == ":" && UInt16(port.dropFirst()).map { $0 > 0 } ?? false
     }
 }

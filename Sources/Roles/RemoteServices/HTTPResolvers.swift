@@ -1,7 +1,8 @@
 package import Catalog
-import Execution
+package import Execution
 package import LiveModel
 import Synchronization
+package import OutboundHTTP
 
 /// Asks custom resolvers by GraphQL over HTTP.
 package final class HTTPResolvers: ResolverTransport {
@@ -29,7 +30,7 @@ package final class HTTPResolvers: ResolverTransport {
         guard count <= settings.inFlightMax else {
             throw call.failure("has as many requests under way as this node sends", code: .limitExceeded)
         }
-        let outcome = await sender.post(
+        let outcome = await sender.send(
             HTTPSender.Request(
                 url: call.endpoint.uri,
                 headers: [("accept", "application/graphql-response+json, application/json")], body: call.body,

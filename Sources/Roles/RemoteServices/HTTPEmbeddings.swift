@@ -1,11 +1,12 @@
 package import Catalog
 package import Embeddings
-import Execution
+package import Execution
 import LiveModel
 package import Logging
 import Metrics
 import NIOCore
 import Synchronization
+package import OutboundHTTP
 
 /// Asks the embedding server for what `EmbeddingBatcher` decides.
 ///
@@ -81,7 +82,7 @@ package final class HTTPEmbeddings: EmbeddingTransport {
     private func ask(_ request: EmbeddingRequest) async -> EmbeddingEndpoint.Answer {
         var headers = [(name: "accept", value: "application/json")]
         if let token = endpoint.token { headers.append(("authorization", "Bearer \(token)")) }
-        let outcome = await sender.post(
+        let outcome = await sender.send(
             HTTPSender.Request(
                 url: endpoint.uri(of: request), headers: headers, body: endpoint.body(of: request),
                 timeoutMs: Int(request.timeoutMs), answerBytesMax: answerBytesMax))
