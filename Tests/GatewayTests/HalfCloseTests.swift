@@ -33,11 +33,11 @@ import Testing
         func close(code: UInt16, reason: String) { closes.append(code) }
     }
 
-    private final class Services: SessionRequestExecutor {
+    private final class Executor: SessionRequestExecutor {
         let clock = ServiceClock { 0 }
-        let parties = QuotaGate()
+        let quotas = QuotaGate()
         func resolve(
-            _ request: OperationRequest, auth: Auth?, checking check: OperationCheck
+            _ request: OperationRequest, auth: Auth?, _ kinds: AllowedKinds
         ) throws(RequestError) -> ResolvedOperation { throw RequestError(.operationNotFound, "there is none") }
         func authenticate(_ credentials: Credentials) async throws(RequestError) -> Identity { .signedOut }
         func refusal(of identity: Identity) -> RequestError? { nil }
@@ -54,26 +54,30 @@ import Testing
             group: .singleton, settings: InterestMachine.Settings(), controlLengthMax: 1_000,
             placeOf: { _ in ShardRoute(ShardID(0)) }, clock: ServiceClock { 0 }, logger: Logger(label: "test"))
         let hub = try #require(service.hub(of: eventLoop))
-        let (closes, ends) = try await eventLoop.submit {
+        let registry = SessionRegistry()
+        let closes = try await eventLoop.submit {
             let connection = Connection(eventLoop)
-            var ends = 0
+            let permit = try SessionPermit(connectionFrom: nil, registry, QuotaGate())
             let session = ClientSession(
                 connection: connection,
                 machine: ConnectorStreamMachine<StreamProtobuf>(
                     SessionOpening(operationsMax: 10),
                     service: ServiceIdentity(service: "s", location: "l", connectors: ["c"])),
-                services: Services(), hub: hub, limits: SessionLimits(), onClosed: { ends += 1 })
+                executor: Executor(), hub: hub, limits: SessionLimits(),
+                permit: permit)
+            permit.register(session, on: eventLoop, peer: nil, version: Digest(of: []))
             session.inputEnded()
             session.writabilityChanged(pendingBytes: 500)
             session.inputEnded()
+            #expect(registry.count == 1)
             let closes = connection.closes
             session.closed(code: nil)
             session.closed(code: nil)
             session.inputEnded()
-            return (closes, ends)
+            return closes
         }.get()
         #expect(closes == [1000])
-        #expect(ends == 1)
+        #expect(registry.count == 0)
         await service.leave()
     }
 }

@@ -5,15 +5,15 @@ import Testing
 @testable import Gateway
 
 @Suite struct QuotaGateTests {
-    /// The node's own bound and those of the parties: what is refused by one is not counted by the other.
+    /// The node's own bound and those of its subjects: what is refused by one is not counted by the other.
     @Test func requestsOfTheNodeAndOfItsUsers() throws {
         var limits = QuotaLimits()
         limits.requests = .init(perUser: 2)
-        let parties = QuotaGate(limits, requestsMax: 3)
+        let quotas = QuotaGate(limits, requestsMax: 3)
         let (ann, bob) = ([QuotaSubject.user("ann")], [QuotaSubject.user("bob")])
         func refusal(_ who: [QuotaSubject]) -> ErrorCode? {
             do throws(RequestError) {
-                try parties.takeRequest(for: who)
+                try quotas.acquireRequest(for: who)
                 return nil
             } catch {
                 return error.code
@@ -23,10 +23,29 @@ import Testing
         for _ in 0..<5 { #expect(refusal(ann) == .limitExceeded) }
         #expect(refusal(bob) == nil)
         for _ in 0..<5 { #expect(refusal(bob) == .unavailable) }
-        parties.giveRequest(for: ann)
+        quotas.releaseRequest(for: ann)
         #expect([refusal(bob), refusal(bob)] == [nil, .unavailable])
-        parties.giveRequest(for: bob)
+        quotas.releaseRequest(for: bob)
         #expect(refusal(ann) == nil)
-        #expect(parties.count(.request, of: ann[0]) == 2 && parties.count(.request, of: bob[0]) == 1)
+        #expect(quotas.count(.request, of: ann[0]) == 2 && quotas.count(.request, of: bob[0]) == 1)
+    }
+
+    /// A permit counts its session and its subscription together, and gives both back once.
+    @Test func aPermitHoldsAllOrNothing() throws {
+        var limits = QuotaLimits()
+        limits.sessions = .init(perUser: 2)
+        limits.subscriptions = .init(perUser: 1)
+        let quotas = QuotaGate(limits)
+        let registry = SessionRegistry()
+        let ann = QuotaSubject.user("ann")
+        let first = try SessionPermit(streamFor: [ann], registry, quotas)
+        #expect(throws: RequestError.self) { try SessionPermit(streamFor: [ann], registry, quotas) }
+        #expect(quotas.count(.session, of: ann) == 1)
+        first.end()
+        first.end()
+        #expect(quotas.count(.session, of: ann) == 0 && quotas.count(.subscription, of: ann) == 0)
+        // Nobody holds it: its connection broke before the session began.
+        _ = try SessionPermit(streamFor: [ann], registry, quotas)
+        #expect(quotas.count(.session, of: ann) == 0)
     }
 }

@@ -2,7 +2,7 @@ package import Broker
 package import Streams
 import Catalog
 package import Cluster
-package import PublicAPI
+package import Gateway
 package import Execution
 import JSON
 package import LiveModel
@@ -104,7 +104,7 @@ package struct NodeOperator: Sendable {
             return "session \(id) was told to come back"
         case .revoke(let subject, let forMs, let sparesLaterTokens):
             try await revocations.revoke(subject, forMs: forMs, sparesLaterTokens: sparesLaterTokens)
-            sessions.judgeIdentities()
+            sessions.recheckIdentities()
             return "\(subject) is not let in any more" + (forMs.map { " for \($0) ms" } ?? "")
         case .takeBackRevocation(let subject):
             try await revocations.takeBack(subject)

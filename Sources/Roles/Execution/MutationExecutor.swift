@@ -12,8 +12,9 @@ package final class MutationExecutor: Sendable {
         package let errors: [RequestError]
         /// The row that stands in the outbox now; nil when nothing could be refreshed or nothing was committed.
         package let event: OutboxRow?
-        /// False when every field failed and nothing was kept.
-        package var isCommitted = true
+        /// Why nothing was committed: the error of the field that failed first; nil when something was.
+        package var failure: RequestError?
+        package var isCommitted: Bool { failure == nil }
     }
 
     /// What the outbox needs besides what the mutation itself tells.
@@ -127,7 +128,7 @@ package final class MutationExecutor: Sendable {
         }
         return Outcome(
             body: object(responseKeys.filter { !isRedacted($0) }.map { ($0, nil) }), errors: errors, event: nil,
-            isCommitted: false)
+            failure: errors[failedStep])
     }
 
     /// The fields run one after the other. Without `@transaction` a failed one does not undo the others; they still commit
@@ -174,7 +175,7 @@ package final class MutationExecutor: Sendable {
                 try await session.commit()
                 return Outcome(
                     body: Self.object(fields), errors: errors, event: row,
-                    isCommitted: errors.count < call.steps.count)
+                    failure: errors.count < call.steps.count ? nil : errors.first)
             }
         } catch let error as PostgresError {
             throw RequestError(error)

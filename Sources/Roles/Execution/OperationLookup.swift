@@ -29,8 +29,29 @@ package struct ResolvedOperation: Sendable {
     }
 }
 
-/// Whether an operation may be run where it was named: a mutation under a path of queries may not.
-package typealias OperationCheck = (StoredOperation) throws(RequestError) -> Void
+/// Which kinds of operation a request may name: no mutation under a path of queries.
+package struct AllowedKinds: Sendable {
+    private let only: StoredOperation.Kind?
+    private let code: ErrorCode
+    private let hint: String
+
+    package static let all = AllowedKinds(only: nil, code: .badRequest, hint: "")
+
+    /// - Parameters:
+    ///   - code: of the error for an operation of the other kind.
+    ///   - hint: ends its message, as in `"X" is a query: GET it from …`.
+    package static func only(
+        _ kind: StoredOperation.Kind, code: ErrorCode = .badRequest, hint: String = ""
+    ) -> AllowedKinds {
+        AllowedKinds(only: kind, code: code, hint: hint)
+    }
+
+    func require(_ operation: StoredOperation) throws(RequestError) {
+        guard let only, operation.kind != only else { return }
+        let kind = operation.kind == .query ? "query" : "mutation"
+        throw RequestError(code, "\"\(operation.reference.operation)\" is a \(kind)\(hint)")
+    }
+}
 
 /// Finds, coerces, authorizes: the same for every protocol.
 package struct OperationLookup: Sendable {
@@ -50,11 +71,11 @@ package struct OperationLookup: Sendable {
     ///   - name: nil means the one in `document`, or the one operation that `document` has the selections of.
     ///   - document: text that must have the stored operation's selections, if any.
     ///   - digest: of the stored text, in place of name and text.
-    ///   - check: what the route thinks of the operation, before its variables are looked at.
+    ///   - kinds: asked before the variables are looked at.
     /// - Throws: `.operationNotFound`, `.badRequest`, `.invalidVariable`, `.unauthenticated`, `.permissionDenied`.
     package func resolve(
         connector: String?, name: String?, document: String?, digest: Digest? = nil, variables: JSONObject,
-        auth: Auth?, nowMs: Int64, checking check: OperationCheck = { _ in }
+        auth: Auth?, nowMs: Int64, kinds: AllowedKinds = .all
     ) throws(RequestError) -> ResolvedOperation {
         let connectors = try self.connectors(connector)
         let sent = try document.map { text throws(RequestError) in try SentText(text, name: name) }
@@ -69,7 +90,7 @@ package struct OperationLookup: Sendable {
         } else {
             throw RequestError(.badRequest, "the request names no operation")
         }
-        try check(operation)
+        try kinds.require(operation)
         let coerced = try operation.coerce(variables)
         if let refusal = operation.authorize(auth: auth, variables: coerced, nowMs: nowMs) { throw refusal }
         return ResolvedOperation(

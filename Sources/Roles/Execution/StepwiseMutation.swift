@@ -49,7 +49,7 @@ struct StepwiseMutation {
                 } catch {
                     try await session.rollback()
                     return MutationExecutor.Outcome(
-                        body: Array("null".utf8), errors: [error], event: nil, isCommitted: false)
+                        body: Array("null".utf8), errors: [error], event: nil, failure: error)
                 }
                 var row: OutboxRow?
                 if !shards.isEmpty, state.isKept {
@@ -60,7 +60,7 @@ struct StepwiseMutation {
                 try await session.commit()
                 return MutationExecutor.Outcome(
                     body: MutationExecutor.object(state.fields), errors: state.errors, event: row,
-                    isCommitted: state.isKept)
+                    failure: state.isKept ? nil : state.errors.first)
             }
         } catch {
             let failure: RequestError =

@@ -2,28 +2,20 @@ package import Execution
 package import LiveModel
 package import Sessions
 
-/// What the sessions of a node share.
+/// Finds, authenticates and runs operations for the sessions of a node.
 package protocol SessionRequestExecutor: AnyObject, Sendable {
     var clock: ServiceClock { get }
-    var parties: QuotaGate { get }
-    /// - Parameter check: whether the operation may be run where it was named; asked before its variables are looked at.
+    var quotas: QuotaGate { get }
     /// - Throws: `.operationNotFound`, `.invalidVariable`, `.permissionDenied`, …
     func resolve(
-        _ request: OperationRequest, auth: Auth?, checking check: OperationCheck
+        _ request: OperationRequest, auth: Auth?, _ kinds: AllowedKinds
     ) throws(RequestError) -> ResolvedOperation
     func authenticate(_ credentials: Credentials) async throws(RequestError) -> Identity
-    /// Why an identity that was let in counts no more, or never did: revoked, or without the API key that is asked of
-    /// everybody who is signed out.
+    /// Why an identity is not accepted, or no longer: revoked, or signed out without the API key that this node requires.
     func refusal(of identity: Identity) -> RequestError?
     /// Runs a query or a mutation once.
     func answer(_ resolved: ResolvedOperation, traceID: String) async throws(RequestError) -> OperationAnswer
     func makeTraceID() -> String
-}
-
-extension SessionRequestExecutor {
-    package func resolve(_ request: OperationRequest, auth: Auth?) throws(RequestError) -> ResolvedOperation {
-        try resolve(request, auth: auth, checking: { _ in })
-    }
 }
 
 /// Bounds of one session.

@@ -135,7 +135,7 @@ extension ServiceNode {
         return endpoint
     }
 
-    var partyLimits: QuotaLimits {
+    var quotaLimits: QuotaLimits {
         var limits = QuotaLimits()
         limits.sessions = .init(
             perUser: settings.gateway.sessionsPerUserMax, perAddress: settings.gateway.sessionsPerAddressMax)

@@ -1,7 +1,7 @@
 import Broker
 import Streams
 import Cluster
-import PublicAPI
+import Gateway
 import Execution
 import LiveModel
 import Logging
@@ -57,7 +57,7 @@ extension ServiceNode {
             do throws(BrokerError) {
                 if try await revocations.refresh() {
                     logger.info("revocations changed", metadata: ["count": "\(revocations.current.entries.count)"])
-                    sessions.judgeIdentities()
+                    sessions.recheckIdentities()
                 }
                 isFailing = false
             } catch {
@@ -78,7 +78,7 @@ extension ServiceNode {
             do {
                 if try reader.read() {
                     logger.info("API keys changed")
-                    sessions.judgeIdentities()
+                    sessions.recheckIdentities()
                 }
                 lastError = ""
             } catch {

@@ -202,7 +202,7 @@ package final class ServiceNode: Sendable {
                 settings: workerSettings, clock: clock, logger: logger,
                 loadCatalogs: { await deployments?.poll() }, onNews: { [bell] in bell.ring() }) : nil
         let sessions = SessionRegistry(admission: sessionAdmission, nowMs: { [clock] in clock.nowMs() })
-        let services = RequestExecutor(
+        let executor = RequestExecutor(
             clock: clock, catalogs: catalogs,
             authenticator: NodeAuthenticator(
                 issuers: issuers, apiKeys: apiKeys, revocations: revocations, clock: clock), queries: queries,
@@ -210,14 +210,14 @@ package final class ServiceNode: Sendable {
             limits: VariableLimits(
                 depthMax: settings.limits.variablesDepthMax, bytesMax: settings.limits.variablesBytesMax),
             resultBytesMax: settings.gateway.resultBytesMax,
-            parties: QuotaGate(partyLimits, requestsMax: settings.api.requestsInFlightMax))
+            quotas: QuotaGate(quotaLimits, requestsMax: settings.api.requestsInFlightMax))
         let watch = ReadinessProbe(
             ReadinessRule(
                 roles: roles, limitMs: Int64(settings.cluster.unreadyAfterMs),
                 nowMs: ReadinessProbe.nowMs()),
             pool: pool, broker: broker, logger: logger)
         let endpoint = PublicRouter(
-            services: services,
+            executor: executor,
             gateway: gateway, settings: endpointSettings, sessions: sessions, logger: logger,
             isReady: { [self] in isServing }, isAdvertised: { [self] in isAdvertised && watch.problem == nil },
             problem: { watch.problem })
@@ -259,7 +259,7 @@ package final class ServiceNode: Sendable {
                     operator: NodeOperator(
                         broker: broker, catalogs: catalogs, directory: directory, revocations: revocations,
                         sessions: sessions, clock: clock, ordersChanged: { [self] in await ordersChanged() }),
-                    operations: AdministratorOperations(services: services), token: settings.admin.token,
+                    operations: AdministratorOperations(executor: executor), token: settings.admin.token,
                     nowMs: { [clock] in clock.nowMs() }, logger: logger),
                 logger: logger, group: group)
             do {

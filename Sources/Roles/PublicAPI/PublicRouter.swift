@@ -12,7 +12,7 @@ import Sessions
 /// The public port: finds the route of a request and performs it. Everything here runs on the connection's event loop;
 /// what takes time runs in a task and comes back to it.
 package final class PublicRouter: HTTPHandler {
-    let services: RequestExecutor
+    let executor: RequestExecutor
     let gateway: GatewayService?
     let settings: PublicAPISettings
     private let logger: Logger
@@ -28,12 +28,12 @@ package final class PublicRouter: HTTPHandler {
     private let administrator: AdministratorOperations
 
     package init(
-        services: RequestExecutor, gateway: GatewayService?, settings: PublicAPISettings, sessions: SessionRegistry,
+        executor: RequestExecutor, gateway: GatewayService?, settings: PublicAPISettings, sessions: SessionRegistry,
         logger: Logger, isReady: @escaping @Sendable () -> Bool, isAdvertised: (@Sendable () -> Bool)? = nil,
         problem: @escaping @Sendable () -> String? = { nil }
     ) {
-        self.services = services
-        administrator = AdministratorOperations(services: services)
+        self.executor = executor
+        administrator = AdministratorOperations(executor: executor)
         self.gateway = settings.isGateway ? gateway : nil
         self.settings = settings
         self.sessions = sessions
@@ -76,13 +76,13 @@ package final class PublicRouter: HTTPHandler {
         case (9, "v1"):
             guard let connectorCall = ConnectorCall(path: request.path) else { fallthrough }
             sqlConnect(call, connectorCall)
-        default: call.fail(RequestError(.notFound, "there is nothing at this path"))
+        default: call.fail(RequestError(.notFound, "not found"))
         }
     }
 
     private func page(_ call: Call) {
         guard let page = settings.page else {
-            return call.fail(RequestError(.notFound, "there is nothing at this path"))
+            return call.fail(RequestError(.notFound, "not found"))
         }
         guard call.request.method == .GET || call.request.method == .HEAD else { return call.methodNotAllowed("GET") }
         var headers = call.headers
@@ -124,7 +124,7 @@ package final class PublicRouter: HTTPHandler {
                 HTTPResponseStatus(statusCode: error.code.httpStatus),
                 headers: HTTPHeaders(retryAfterOf: error), body: ByteBuffer(bytes: ResultEnvelope.errors([error])))
         }
-        let choice = WebSocketProtocol.choose(request, service: services.serviceIdentity)
+        let choice = WebSocketProtocol.choose(request, service: executor.serviceIdentity)
         guard let gateway, choice.isKnown else {
             return reject(RequestError(.notFound, "no WebSocket endpoint at this path"))
         }
@@ -135,10 +135,10 @@ package final class PublicRouter: HTTPHandler {
         }
         if case .refused(let error) = choice { return reject(error) }
         let address = address(of: request)
-        let seat: SessionPermit
+        let permit: SessionPermit
         do throws(RequestError) {
             try admitSession()
-            seat = try services.parties.seat(of: address)
+            permit = try SessionPermit(connectionFrom: address, sessions, executor.quotas)
         } catch {
             return reject(error)
         }
@@ -147,8 +147,7 @@ package final class PublicRouter: HTTPHandler {
                 RefusedWebSocket($0, code: 4406, reason: "Subprotocol not acceptable")
             }
         }
-        let services = self.services
-        let sessions = self.sessions
+        let executor = self.executor
         let limits = settings.session
         let opening = SessionOpening(
             credentials: Credentials(request), operationsMax: limits.operationsMax, waitingBytesMax: limits.bytesMax)
@@ -157,71 +156,27 @@ package final class PublicRouter: HTTPHandler {
             guard let hub = gateway.hub(of: connection.eventLoop) else {
                 return RefusedWebSocket(connection, code: 1011, reason: "No gateway on this event loop")
             }
-            let id = sessions.makeID()
-            let pinned = services.forSession { sessions.uses($0, by: id) }
+            let pinned = executor.forSession { permit.uses($0) }
             let session = ClientSession(
-                connection: connection, machine: spoken.machine(opening), services: pinned, hub: hub, limits: limits,
-                address: address,
-                onClosed: {
-                    sessions.remove(id)
-                    seat.leave()
-                })
-            sessions.insert(
-                session, id: id, eventLoop: connection.eventLoop, peer: peer, version: pinned.projectVersion)
+                connection: connection, machine: spoken.machine(opening), executor: pinned, hub: hub, limits: limits,
+                address: address, permit: permit)
+            permit.register(session, on: connection.eventLoop, peer: peer, version: pinned.projectVersion)
             return session
         }
     }
 
     // MARK: Work in tasks
 
-    /// Runs `work` in a task with the sender's identity, as one of the requests in flight.
-    func perform(
-        _ call: Call, _ work: @escaping @Sendable (Identity) async throws(RequestError) -> Void
-    ) {
-        do throws(RequestError) {
-            try services.parties.enterRequest()
-        } catch {
-            return call.fail(error)
-        }
-        Task(executorPreference: call.exchange.taskExecutor) {
-            do throws(RequestError) {
-                let identity = try await self.services.authenticate(Credentials(call.request))
-                let parties = self.parties(call, identity)
-                try self.services.parties.take(.request, for: parties)
-                defer { self.services.parties.give(.request, for: parties) }
-                try await work(identity)
-            } catch {
-                if error.code == .internalError, error.cause == nil {
-                    self.logger.error(
-                        "request failed", metadata: ["trace": "\(call.traceID)", "error": "\(error.message)"])
-                }
-                call.fail(error)
-            }
-            self.services.parties.leaveRequest()
-        }
+    /// Runs `work` with the sender's identity, as one of the requests in flight (`RequestExecutor.withRequest`).
+    func perform(_ call: Call, _ work: @escaping @Sendable (Identity) async throws(RequestError) -> Void) {
+        executor.withRequest(
+            Credentials(call.request), from: address(of: call.request), traceID: call.traceID,
+            on: call.exchange.taskExecutor, work, failed: { call.fail($0) })
     }
 
-    func register(
-        _ session: any ManagedSession, eventLoop: any EventLoop, peer: SocketAddress? = nil, version: Digest
-    ) -> UInt64 {
-        let id = sessions.makeID()
-        sessions.insert(session, id: id, eventLoop: eventLoop, peer: peer, version: version)
-        return id
-    }
-
-    func makeSessionID() -> UInt64 { sessions.makeID() }
-
-    func register(
-        _ session: any ManagedSession, id: UInt64, eventLoop: any EventLoop, peer: SocketAddress?, version: Digest
-    ) {
-        sessions.insert(session, id: id, eventLoop: eventLoop, peer: peer, version: version)
-    }
-
-    func unregister(_ id: UInt64) { sessions.remove(id) }
-
-    /// Of the client, as far as it is known; nil when nothing is counted by address.
+    /// The client's address as a subject of quotas; nil when addresses are not known or not counted.
     func address(of request: HTTPRequest) -> QuotaSubject? {
-        guard services.parties.countsAddresses else { return nil }
+        guard executor.quotas.countsAddresses else { return nil }
         let forwarded = request.headers[canonicalForm: "x-forwarded-for"].joined(separator: ",")
         return address(request.remoteAddress, forwarded: forwarded.isEmpty ? nil : forwarded)
     }
@@ -230,18 +185,18 @@ package final class PublicRouter: HTTPHandler {
         (peer?.ipAddress).map { .address(settings.trustedProxies.client(peer: $0, forwarded: forwarded)) }
     }
 
-    /// Who shares limits with a request.
-    func parties(_ call: Call, _ identity: Identity) -> [QuotaSubject] {
-        (address(of: call.request).map { [$0] } ?? []) + identity.parties
+    /// Whose quotas a request counts for.
+    func subjects(_ call: Call, _ identity: Identity) -> [QuotaSubject] {
+        (address(of: call.request).map { [$0] } ?? []) + identity.subjects
     }
 
-    /// Asked once for each session that wants to begin, before anything is done for it.
+    /// Admits one session, before anything is done for it.
     func admitSession() throws(RequestError) {
         try requireRoomForSession()
         try sessions.admit()
     }
 
-    /// A long-poll or stream that begins now may outlive this moment by long.
+    /// Refuses sessions where the node is not ready or full.
     func requireRoomForSession() throws(RequestError) {
         guard isReady() else { throw RequestError(.unavailable, "the node is not ready") }
         guard sessions.count < settings.sessionsMax else { throw sessions.refusalOfFullNode() }

@@ -13,11 +13,12 @@ import Synchronization
 /// for a session by the one that was current when it began.
 package final class RequestExecutor: SessionRequestExecutor {
     package let clock: ServiceClock
-    package let parties: QuotaGate
+    package let quotas: QuotaGate
     private let catalogs: ServedCatalogs
     /// What a session keeps; nil for requests.
     private let pinned: OperationLookup?
-    /// Told of each former version that a session's text was found in; nil: it began while there was none.
+    /// Called when an operation resolves in a previous project version; nil where no previous version was served when
+    /// the session began.
     private let onFormer: (@Sendable (Digest) -> Void)?
     /// One for all sessions that begin with the same catalog.
     private let latest = Mutex<RequestExecutor?>(nil)
@@ -32,10 +33,10 @@ package final class RequestExecutor: SessionRequestExecutor {
     package init(
         clock: ServiceClock, catalogs: ServedCatalogs, authenticator: any Authenticator, queries: QueryExecutor,
         mutations: MutationService, isAPI: Bool, limits: VariableLimits, resultBytesMax: Int = .max,
-        parties: QuotaGate = QuotaGate(),
+        quotas: QuotaGate = QuotaGate(),
         pinned: OperationLookup? = nil, onFormer: (@Sendable (Digest) -> Void)? = nil
     ) {
-        self.parties = parties
+        self.quotas = quotas
         self.pinned = pinned
         self.onFormer = onFormer
         self.isAPI = isAPI
@@ -69,28 +70,28 @@ package final class RequestExecutor: SessionRequestExecutor {
         if !snapshot.formers.isEmpty {
             return RequestExecutor(
                 clock: clock, catalogs: catalogs, authenticator: authenticator, queries: queries,
-                mutations: mutations, isAPI: isAPI, limits: limits, resultBytesMax: resultBytesMax, parties: parties,
+                mutations: mutations, isAPI: isAPI, limits: limits, resultBytesMax: resultBytesMax, quotas: quotas,
                 pinned: current, onFormer: onFormer)
         }
         return latest.withLock { latest in
             if let latest, latest.projectVersion == current.version { return latest }
-            let services = RequestExecutor(
+            let executor = RequestExecutor(
                 clock: clock, catalogs: catalogs, authenticator: authenticator, queries: queries,
-                mutations: mutations, isAPI: isAPI, limits: limits, resultBytesMax: resultBytesMax, parties: parties,
+                mutations: mutations, isAPI: isAPI, limits: limits, resultBytesMax: resultBytesMax, quotas: quotas,
                 pinned: current)
-            latest = services
-            return services
+            latest = executor
+            return executor
         }
     }
 
     package func resolve(
-        _ request: OperationRequest, auth: Auth?, checking check: OperationCheck
+        _ request: OperationRequest, auth: Auth?, _ kinds: AllowedKinds = .all
     ) throws(RequestError) -> ResolvedOperation {
         try limits.check(request.variables)
         do throws(RequestError) {
-            return try resolve(request, auth: auth, by: resolver, check)
+            return try resolve(request, auth: auth, by: resolver, kinds)
         } catch {
-            guard error.code == .operationNotFound, let former = try resolveFormer(request, auth: auth, check) else {
+            guard error.code == .operationNotFound, let former = try resolveFormer(request, auth: auth, kinds) else {
                 throw error
             }
             return former
@@ -98,13 +99,13 @@ package final class RequestExecutor: SessionRequestExecutor {
     }
 
     private func resolve(
-        _ request: OperationRequest, auth: Auth?, by resolver: OperationLookup, _ check: OperationCheck
+        _ request: OperationRequest, auth: Auth?, by resolver: OperationLookup, _ kinds: AllowedKinds
     ) throws(RequestError) -> ResolvedOperation {
         if request.document == nil, let id = request.documentID, !resolver.knows(id.digest) { throw id.unknown }
         return try resolver.resolve(
             connector: request.connector, name: request.operationName, document: request.document,
             digest: request.documentID?.digest, variables: request.variables, auth: auth, nowMs: clock.nowMs(),
-            checking: check)
+            kinds: kinds)
     }
 
     /// A text of an administrator's.
@@ -118,13 +119,13 @@ package final class RequestExecutor: SessionRequestExecutor {
     /// A client that was built for a former version sends its texts or their digests: it gets what it was built for while
     /// that version is in service, if the operation is still there and would let it in today, too.
     private func resolveFormer(
-        _ request: OperationRequest, auth: Auth?, _ check: OperationCheck
+        _ request: OperationRequest, auth: Auth?, _ kinds: AllowedKinds
     ) throws(RequestError) -> ResolvedOperation? {
         guard request.document != nil || request.documentID != nil, pinned == nil || onFormer != nil else { return nil }
         for former in catalogs.snapshot.formers where former.version != resolver.version {
             let found: ResolvedOperation
             do throws(RequestError) {
-                found = try resolve(request, auth: auth, by: former, check)
+                found = try resolve(request, auth: auth, by: former, kinds)
             } catch {
                 if error.code == .operationNotFound { continue }
                 throw error
@@ -142,6 +143,40 @@ package final class RequestExecutor: SessionRequestExecutor {
         let identity = try await authenticator.authenticate(credentials)
         if let refusal = refusal(of: identity) { throw refusal }
         return identity
+    }
+
+    /// Runs `work` in a task with the sender's identity, as one of the requests in flight of this node, of its address and
+    /// of its user: counted before anything is done for it, until the work is over. The same for every protocol that
+    /// answers a request at a time.
+    /// - Parameters:
+    ///   - address: nil where addresses are not known or not counted.
+    ///   - failed: answers the request; called at most once.
+    func withRequest(
+        _ credentials: Credentials, from address: QuotaSubject?, traceID: String,
+        on taskExecutor: (any TaskExecutor)?,
+        _ work: @escaping @Sendable (Identity) async throws(RequestError) -> Void,
+        failed: @escaping @Sendable (RequestError) -> Void
+    ) {
+        do throws(RequestError) {
+            try quotas.enterRequest()
+        } catch {
+            return failed(error)
+        }
+        Task(executorPreference: taskExecutor) { [self] in
+            do throws(RequestError) {
+                let identity = try await authenticate(credentials)
+                let subjects = (address.map { [$0] } ?? []) + identity.subjects
+                try quotas.acquire(.request, for: subjects)
+                defer { quotas.release(.request, for: subjects) }
+                try await work(identity)
+            } catch {
+                if error.code == .internalError, error.cause == nil {
+                    logger.error("request failed", metadata: ["trace": "\(traceID)", "error": "\(error.message)"])
+                }
+                failed(error)
+            }
+            quotas.leaveRequest()
+        }
     }
 
     package func refusal(of identity: Identity) -> RequestError? { authenticator.refusal(of: identity) }

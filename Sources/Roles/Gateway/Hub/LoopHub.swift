@@ -23,23 +23,21 @@ package final class LoopHub: @unchecked Sendable {
         self.service = service
     }
 
-    /// Begins a subscription. What the gateway has already is delivered before this returns.
+    /// Begins a subscription.
     /// - Parameter wantsTicks: each run of a timer is delivered, also when the result is the same.
+    /// - Returns: the subscription, and what the gateway has for it already: the caller delivers that to itself when it
+    ///   has noted the handle.
     /// - Throws: `.limitExceeded` when the gateway can follow no further live query.
     package func subscribe(
         _ session: any LiveSession, id: String, query: LiveQuery, known: KnownResult?, wantsTicks: Bool = false
-    ) throws(RequestError) -> Handle {
+    ) throws(RequestError) -> (handle: Handle, immediate: SessionDelivery?) {
         eventLoop.assertInEventLoop()
         let start = try service.subscribed(hub: index, query, known: known, wantsTicks: wantsTicks)
         let handle = table.insert(
             session, id: id, key: query.key, known: known, fromAsk: start.fromAsk,
             wantsTicks: wantsTicks)
-        if let immediate = start.immediate, table.deliver(immediate, to: handle),
-            let delivery = sessionDelivery(immediate, of: query.key)
-        {
-            session.deliver(delivery, id: id)
-        }
-        return handle
+        guard let immediate = start.immediate, table.deliver(immediate, to: handle) else { return (handle, nil) }
+        return (handle, sessionDelivery(immediate, of: query.key))
     }
 
     package func unsubscribe(_ handle: Handle) {

@@ -1,4 +1,5 @@
-package import HTTPServer
+import Execution
+import HTTPServer
 package import LiveModel
 package import NIOCore
 import Sessions
@@ -14,46 +15,37 @@ package final class LongPoll: LiveSession, ManagedSession {
         case failed(RequestError)
     }
 
-    private let hub: LoopHub
+    private let session: HTTPSession
     private var handle: LoopHub.Handle?
     private var timeout: Scheduled<Void>?
     private var finish: ((Ending) -> Void)?
-    private var onClosed: () -> Void = {}
 
-    private let refusal: () -> RequestError?
-
-    private init(hub: LoopHub, refusal: @escaping () -> RequestError?, finish: @escaping (Ending) -> Void) {
-        self.hub = hub
-        self.refusal = refusal
+    private init(_ session: HTTPSession, finish: @escaping (Ending) -> Void) {
+        self.session = session
         self.finish = finish
     }
 
     /// Waits for a result other than `known`; calls `finish` once, on the loop, unless the client goes away first.
-    /// - Parameter refusal: why the client's identity counts no more; nil: it does.
     package static func wait(
-        _ query: LiveQuery, known: KnownResult?, waitMs: Int64, hub: LoopHub, exchange: HTTPExchange,
-        refusal: @escaping () -> RequestError?, register: (LongPoll) -> UInt64, onClosed: @escaping (UInt64) -> Void,
-        finish: @escaping (Ending) -> Void
+        _ session: HTTPSession, known: KnownResult?, waitMs: Int64, finish: @escaping (Ending) -> Void
     ) {
-        let poll = LongPoll(hub: hub, refusal: refusal, finish: finish)
-        let id = register(poll)
-        poll.onClosed = { onClosed(id) }
+        let hub = session.hub
+        let poll = LongPoll(session, finish: finish)
+        session.register(poll)
+        // It may have been revoked since it was authenticated.
+        if let refusal = session.identityRefusal { return poll.end(.failed(refusal)) }
         let bound = NIOLoopBound(poll, eventLoop: hub.eventLoop)
-        if let refusal = refusal() { return poll.end(.failed(refusal)) }
         poll.timeout = hub.eventLoop.scheduleTask(in: .milliseconds(waitMs)) { bound.value.end(.waited) }
-        do {
-            let handle = try hub.subscribe(poll, id: "", query: query, known: known)
-            // The answer may have come inside the call.
-            if poll.finish == nil {
-                hub.unsubscribe(handle)
-            } else {
-                poll.handle = handle
-                exchange.onClose { bound.value.end(nil) }
-                exchange.onInputEnd { bound.value.end(.waited) }
-            }
+        do throws(RequestError) {
+            let (handle, immediate) = try hub.subscribe(
+                poll, id: "", query: session.resolved.liveQuery, known: known)
+            poll.handle = handle
+            if let immediate { return poll.deliver(immediate, id: "") }
         } catch {
-            poll.end(.failed(error))
+            return poll.end(.failed(error))
         }
+        session.exchange.onClose { bound.value.end(nil) }
+        session.exchange.onInputEnd { bound.value.end(.waited) }
     }
 
     package func deliver(_ delivery: SessionDelivery, id: String) {
@@ -63,23 +55,24 @@ package final class LongPoll: LiveSession, ManagedSession {
         }
     }
 
+    package var protocolName: String { "long-poll" }
+
     /// The node drains: the client gets its answer now and polls elsewhere.
     package func goAway() {
         end(.waited)
     }
 
     package func recheckIdentity() {
-        if let refusal = refusal() { end(.failed(refusal)) }
+        if let refusal = session.identityRefusal { end(.failed(refusal)) }
     }
 
     private func end(_ ending: Ending?) {
-        onClosed()
-        onClosed = {}
+        session.permit.end()
         timeout?.cancel()
         timeout = nil
         if let handle {
             self.handle = nil
-            hub.unsubscribe(handle)
+            session.hub.unsubscribe(handle)
         }
         let finish = self.finish
         self.finish = nil

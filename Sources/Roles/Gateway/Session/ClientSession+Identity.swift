@@ -9,21 +9,21 @@ import Sessions
 extension ClientSession {
     /// Why nothing may be done on this identity any more.
     var identityRefusal: RequestError? {
-        if let expiresAtMs = identity.expiresAtMs, expiresAtMs <= services.clock.nowMs() { return .tokenExpired }
-        return services.refusal(of: identity)
+        if let expiresAtMs = identity.expiresAtMs, expiresAtMs <= executor.clock.nowMs() { return .tokenExpired }
+        return executor.refusal(of: identity)
     }
 
     func authenticate(_ credentials: Credentials) {
         initTimeout?.cancel()
         initTimeout = nil
-        let services = self.services
+        let executor = self.executor
         onLoop(
-            { () async throws(RequestError) in try await services.authenticate(credentials) },
+            { () async throws(RequestError) in try await executor.authenticate(credentials) },
             then: { session, outcome in
                 switch outcome {
                 case .success(let identity):
                     // It may have been revoked between the verdict and this moment.
-                    if let refusal = services.refusal(of: identity) {
+                    if let refusal = executor.refusal(of: identity) {
                         return session.perform(session.machine.rejected(refusal))
                     }
                     if let refusal = session.change(to: identity) {
@@ -39,13 +39,13 @@ extension ClientSession {
 
     /// - Returns: why it cannot: the user has too many sessions.
     private func change(to identity: Identity) -> RequestError? {
-        if identity.parties != self.identity.parties {
+        if identity.subjects != self.identity.subjects {
             do throws(RequestError) {
-                try services.parties.take(.session, for: identity.parties)
+                try executor.quotas.acquire(.session, for: identity.subjects)
             } catch {
                 return error
             }
-            services.parties.give(.session, for: self.identity.parties)
+            executor.quotas.release(.session, for: self.identity.subjects)
         }
         self.identity = identity
         return nil
@@ -80,7 +80,7 @@ extension ClientSession {
         expiry = nil
         guard let expiresAtMs = identity.expiresAtMs else { return }
         let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
-        let delayMs = max(0, expiresAtMs - services.clock.nowMs())
+        let delayMs = max(0, expiresAtMs - executor.clock.nowMs())
         expiry = connection.eventLoop.scheduleTask(in: .milliseconds(delayMs)) {
             let session = bound.value
             session.expiry = nil
@@ -96,6 +96,6 @@ extension ClientSession {
     }
 
     package func recheckIdentity() {
-        if !isClosed, let refusal = services.refusal(of: identity), identity != .signedOut { identityEnded(refusal) }
+        if !isClosed, let refusal = executor.refusal(of: identity), identity != .signedOut { identityEnded(refusal) }
     }
 }

@@ -17,23 +17,23 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         /// Whether the authorization can change with time alone.
         let isRechecked: Bool
         var delta: DeltaState
-        /// Whose limit it counts for.
-        let parties: [QuotaSubject]
+        /// Whose quota it counts for.
+        let subjects: [QuotaSubject]
 
         init(
             handle: LoopHub.Handle, resolved: ResolvedOperation?, isRechecked: Bool, delta: DeltaState,
-            parties: [QuotaSubject]
+            subjects: [QuotaSubject]
         ) {
             self.handle = handle
             self.resolved = resolved
             self.isRechecked = isRechecked
             self.delta = delta
-            self.parties = parties
+            self.subjects = subjects
         }
     }
 
     let connection: any SessionConnection
-    let services: any SessionRequestExecutor
+    let executor: any SessionRequestExecutor
     let hub: LoopHub
     var machine: any SessionMachine
     private let format: ResultFormat
@@ -41,8 +41,6 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     private let wantsTicks: Bool
     private var outbox: DeliveryOutbox<SharedResult>
     var live: [String: Live] = [:]
-    /// The subscription that is being started: what is delivered meanwhile waits until its start was reported.
-    private var starting: (id: String, early: SessionDelivery?)?
     /// One-shot operations under way. The number tells a reused id from its former use.
     private var tasks: [String: (number: UInt64, task: Task<Void, Never>)] = [:]
     private var startedCount: UInt64 = 0
@@ -65,18 +63,18 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     var expiry: Scheduled<Void>?
     private(set) var isClosed = false
     private var inputHasEnded = false
-    private let onClosed: () -> Void
+    private let permit: SessionPermit
 
     package init(
-        connection: any SessionConnection, machine: any SessionMachine, services: any SessionRequestExecutor,
+        connection: any SessionConnection, machine: any SessionMachine, executor: any SessionRequestExecutor,
         hub: LoopHub,
-        limits: SessionLimits, address: QuotaSubject? = nil, onClosed: @escaping () -> Void
+        limits: SessionLimits, address: QuotaSubject? = nil, permit: SessionPermit
     ) {
         self.address = address
         self.idleTimeoutMs = limits.idleTimeoutMs
         self.operationsMax = limits.operationsMax
         self.connection = connection
-        self.services = services
+        self.executor = executor
         self.hub = hub
         self.machine = machine
         self.format = type(of: machine).format
@@ -84,7 +82,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         self.wantsTicks = type(of: machine).wantsTicks
         self.rerunTimeoutMs = limits.rerunTimeoutMs
         self.outbox = DeliveryOutbox(bytesMax: limits.bytesMax)
-        self.onClosed = onClosed
+        self.permit = permit
         let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
         initTimeout = connection.eventLoop.scheduleTask(in: .milliseconds(limits.initTimeoutMs)) {
             let session = bound.value
@@ -121,8 +119,8 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         }
     }
 
-    /// Who shares limits with this session.
-    var parties: [QuotaSubject] { (address.map { [$0] } ?? []) + identity.parties }
+    /// Whose quotas this session counts for.
+    var subjects: [QuotaSubject] { (address.map { [$0] } ?? []) + identity.subjects }
 
     // MARK: WebSocketHandler
 
@@ -149,15 +147,15 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         expiry = nil
         for entry in live.values {
             hub.unsubscribe(entry.handle)
-            services.parties.give(.subscription, for: entry.parties)
+            executor.quotas.release(.subscription, for: entry.subjects)
         }
         live = [:]
-        services.parties.give(.session, for: identity.parties)
+        executor.quotas.release(.session, for: identity.subjects)
         for rerun in reruns.values { rerun.timer.cancel() }
         reruns = [:]
         for entry in tasks.values { entry.task.cancel() }
         tasks = [:]
-        onClosed()
+        permit.end()
     }
 
     package func writabilityChanged(pendingBytes: Int) {
@@ -203,10 +201,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     // MARK: LiveSession
 
     package func deliver(_ delivery: SessionDelivery, id: String) {
-        guard let entry = live[id] else {
-            if starting?.id == id { starting?.early = delivery }
-            return
-        }
+        guard let entry = live[id] else { return }
         if entry.isRechecked, let resolved = entry.resolved, let refusal = refusal(of: resolved) {
             stop(id)
             perform(machine.failed(id: id, [refusal]))
@@ -232,7 +227,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
 
     func refusal(of resolved: ResolvedOperation) -> RequestError? {
         resolved.operation.authorize(
-            auth: resolved.auth, variables: resolved.variables, nowMs: services.clock.nowMs())
+            auth: resolved.auth, variables: resolved.variables, nowMs: executor.clock.nowMs())
     }
 
     // MARK: Actions
@@ -255,10 +250,8 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     private func start(_ id: String, _ request: OperationRequest, _ mode: StartMode) {
         do throws(RequestError) {
             if let refusal = identityRefusal { throw refusal }
-            let resolved = try services.resolve(request, auth: identity.auth) { operation throws(RequestError) in
-                guard case .follow = mode, operation.kind == .mutation else { return }
-                throw RequestError(.badRequest, "\"\(operation.reference.operation)\" is a mutation")
-            }
+            let kinds: AllowedKinds = if case .follow = mode { .only(.query) } else { .all }
+            let resolved = try executor.resolve(request, auth: identity.auth, kinds)
             if Self.isFollowed(resolved, mode) {
                 let known = request.resume?.known(of: resolved.liveQuery.key)
                 try follow(
@@ -266,10 +259,10 @@ package final class ClientSession: WebSocketHandler, LiveSession {
                     delta: DeltaState(request.wantsDelta && format.hasDeltas, held: known?.digest))
             } else {
                 guard runningCount < operationsMax else { throw .operationsMaximum(operationsMax) }
-                let parties = self.parties
-                try services.parties.takeRequest(for: parties)
+                let subjects = self.subjects
+                try executor.quotas.acquireRequest(for: subjects)
                 perform(machine.started(id: id))
-                runOnce(id, resolved, for: parties)
+                runOnce(id, resolved, for: subjects)
             }
         } catch {
             perform(machine.failed(id: id, [error]))
@@ -287,38 +280,37 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     func follow(
         _ id: String, _ resolved: ResolvedOperation, known: KnownResult?, delta: DeltaState, isNew: Bool = true
     ) throws(RequestError) {
-        starting = (id, nil)
-        defer { starting = nil }
-        let parties = self.parties
-        try services.parties.take(.subscription, for: parties)
+        let subjects = self.subjects
+        try executor.quotas.acquire(.subscription, for: subjects)
         let handle: LoopHub.Handle
+        let immediate: SessionDelivery?
         do throws(RequestError) {
-            handle = try hub.subscribe(
+            (handle, immediate) = try hub.subscribe(
                 self, id: id, query: resolved.liveQuery, known: known,
                 wantsTicks: wantsTicks && resolved.operation.refresh.everyMs != nil)
         } catch {
-            services.parties.give(.subscription, for: parties)
+            executor.quotas.release(.subscription, for: subjects)
             throw error
         }
         let isRechecked = resolved.operation.auth.readsRequestTime
         live[id] = Live(
             handle: handle, resolved: isRechecked || takesNewTokens ? resolved : nil, isRechecked: isRechecked,
-            delta: delta, parties: parties)
+            delta: delta, subjects: subjects)
         if isNew { perform(machine.started(id: id)) }
-        if let early = starting?.early { deliver(early, id: id) }
+        if let immediate { deliver(immediate, id: id) }
     }
 
-    /// - Parameter parties: for whom the request was counted: until it has run, also when nobody waits for its answer.
-    private func runOnce(_ id: String, _ resolved: ResolvedOperation, for parties: [QuotaSubject]) {
-        let services = self.services
-        let traceID = services.makeTraceID()
+    /// - Parameter subjects: for whom the request counts until it has run, even when nobody waits for its answer.
+    private func runOnce(_ id: String, _ resolved: ResolvedOperation, for subjects: [QuotaSubject]) {
+        let executor = self.executor
+        let traceID = executor.makeTraceID()
         startedCount += 1
         runningCount += 1
         let number = startedCount
         let task = onLoop(
             { () async throws(RequestError) in
-                defer { services.parties.giveRequest(for: parties) }
-                return try await services.answer(resolved, traceID: traceID)
+                defer { executor.quotas.releaseRequest(for: subjects) }
+                return try await executor.answer(resolved, traceID: traceID)
             },
             then: { session, outcome in
                 session.runningCount -= 1
@@ -362,7 +354,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         reruns.removeValue(forKey: id)?.timer.cancel()
         if let entry = live.removeValue(forKey: id) {
             hub.unsubscribe(entry.handle)
-            services.parties.give(.subscription, for: entry.parties)
+            executor.quotas.release(.subscription, for: entry.subjects)
             lastUse = .now()
         }
         // A mutation that runs is not undone; only its answer is dropped.

@@ -4,8 +4,8 @@ import Metrics
 package import Sessions
 import Synchronization
 
-/// What users and addresses have on this node, and how many requests are being answered by it: for sessions of all event
-/// loops and requests of all tasks.
+/// Counts what users and addresses hold on this node, and the requests in flight, for sessions of all event loops and
+/// requests of all tasks.
 package final class QuotaGate: Sendable {
     /// See `QuotaLimits.countsAddresses`.
     package let countsAddresses: Bool
@@ -15,7 +15,7 @@ package final class QuotaGate: Sendable {
     private let requests = Atomic<Int>(0)
     private let refused = Counter(label: "freshet_requests_refused_total")
 
-    /// - Parameter requestsMax: requests being answered at a time, of whoever; more are refused.
+    /// - Parameter requestsMax: requests in flight on this node, whoever sent them; further ones are refused.
     package init(_ limits: QuotaLimits = QuotaLimits(), requestsMax: Int = .max) {
         self.limits = limits
         self.requestsMax = requestsMax
@@ -24,100 +24,76 @@ package final class QuotaGate: Sendable {
     }
 
     /// - Throws: `.limitExceeded`.
-    package func take(_ thing: QuotaResource, for parties: [QuotaSubject]) throws(RequestError) {
-        guard limits.counts(thing), !parties.isEmpty else { return }
-        try ledger.withLock { ledger throws(RequestError) in try ledger.take(thing, for: parties) }
+    package func acquire(_ resource: QuotaResource, for subjects: [QuotaSubject]) throws(RequestError) {
+        guard limits.counts(resource), !subjects.isEmpty else { return }
+        try ledger.withLock { ledger throws(RequestError) in try ledger.take(resource, for: subjects) }
     }
 
-    package func give(_ thing: QuotaResource, for parties: [QuotaSubject]) {
-        guard limits.counts(thing), !parties.isEmpty else { return }
-        ledger.withLock { $0.give(thing, for: parties) }
+    package func release(_ resource: QuotaResource, for subjects: [QuotaSubject]) {
+        guard limits.counts(resource), !subjects.isEmpty else { return }
+        ledger.withLock { $0.give(resource, for: subjects) }
     }
 
-    /// One more request is to be answered; asked before anything is done for it. `leaveRequest` gives it back.
+    /// Counts one more request in flight, before anything is done for it. `leaveRequest` ends it.
     /// - Throws: `.unavailable`.
     package func enterRequest() throws(RequestError) {
         guard requests.wrappingAdd(1, ordering: .relaxed).newValue <= requestsMax else {
             leaveRequest()
             refused.increment()
-            throw RequestError(.unavailable, "the node has its maximum of requests in flight")
+            throw RequestError(.unavailable, "too many requests in flight on this node")
         }
     }
 
     package func leaveRequest() { requests.wrappingSubtract(1, ordering: .relaxed) }
 
-    /// The same for a request whose parties are known. `giveRequest` gives it back.
+    /// The same for a request whose subjects are known. `releaseRequest` ends it.
     /// - Throws: `.unavailable`, `.limitExceeded`.
-    package func takeRequest(for parties: [QuotaSubject]) throws(RequestError) {
+    package func acquireRequest(for subjects: [QuotaSubject]) throws(RequestError) {
         try enterRequest()
         do throws(RequestError) {
-            try take(.request, for: parties)
+            try acquire(.request, for: subjects)
         } catch {
             leaveRequest()
             throw error
         }
     }
 
-    package func giveRequest(for parties: [QuotaSubject]) {
-        give(.request, for: parties)
+    package func releaseRequest(for subjects: [QuotaSubject]) {
+        release(.request, for: subjects)
         leaveRequest()
     }
 
-    package func count(_ thing: QuotaResource, of party: QuotaSubject) -> Int {
-        ledger.withLock { $0.count(thing, of: party) }
+    package func count(_ resource: QuotaResource, of subject: QuotaSubject) -> Int {
+        ledger.withLock { $0.count(resource, of: subject) }
     }
 
-    /// A session of one of `address`'s connections, until its seat is left.
+    /// Acquires all or nothing.
     /// - Throws: `.limitExceeded`.
-    package func seat(of address: QuotaSubject?) throws(RequestError) -> SessionPermit {
-        let parties = address.map { [$0] } ?? []
-        try take(.session, for: parties)
-        return SessionPermit(of: parties, in: self)
-    }
-
-    /// A stream or a long-poll: one session and one subscription.
-    /// - Throws: `.limitExceeded`.
-    package func takeStream(for parties: [QuotaSubject]) throws(RequestError) {
+    func acquire(_ resources: [QuotaResource], for subjects: [QuotaSubject]) throws(RequestError) {
+        let resources = resources.filter(limits.counts)
+        guard !resources.isEmpty, !subjects.isEmpty else { return }
         try ledger.withLock { ledger throws(RequestError) in
-            try ledger.take(.session, for: parties)
-            do throws(RequestError) {
-                try ledger.take(.subscription, for: parties)
-            } catch {
-                ledger.give(.session, for: parties)
-                throw error
+            for (index, resource) in resources.enumerated() {
+                do throws(RequestError) {
+                    try ledger.take(resource, for: subjects)
+                } catch {
+                    for taken in resources[..<index] { ledger.give(taken, for: subjects) }
+                    throw error
+                }
             }
         }
     }
 
-    package func giveStream(for parties: [QuotaSubject]) {
+    func release(_ resources: [QuotaResource], for subjects: [QuotaSubject]) {
+        let resources = resources.filter(limits.counts)
+        guard !resources.isEmpty, !subjects.isEmpty else { return }
         ledger.withLock { ledger in
-            ledger.give(.session, for: parties)
-            ledger.give(.subscription, for: parties)
+            for resource in resources { ledger.give(resource, for: subjects) }
         }
     }
 }
 
-/// A session counted of its address: given back once, by `leave` or when nobody holds it any more, as when a connection
-/// breaks between its acceptance and its session.
-package final class SessionPermit: Sendable {
-    private let holders: [QuotaSubject]
-    private let parties: QuotaGate
-    private let isLeft = Atomic(false)
-
-    init(of holders: [QuotaSubject], in parties: QuotaGate) {
-        self.holders = holders
-        self.parties = parties
-    }
-
-    deinit { leave() }
-
-    package func leave() {
-        guard !isLeft.exchange(true, ordering: .relaxed) else { return }
-        parties.give(.session, for: holders)
-    }
-}
-
 extension Identity {
-    /// Nobody shares a limit with others who are signed out.
-    package var parties: [QuotaSubject] { auth.map { [.user($0.uid)] } ?? [] }
+    /// Callers who are signed out share no limit.
+    package var subjects: [QuotaSubject] { auth.map { [.user($0.uid)] } ?? [] }
 }

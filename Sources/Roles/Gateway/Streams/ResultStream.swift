@@ -9,76 +9,68 @@ package import Sessions
 /// One HTTP answer that stays open and carries every result of a live query: an event stream or a multipart answer. A
 /// slow client holds one pending result, the newest.
 package final class ResultStream: LiveSession {
-    private let exchange: HTTPExchange
+    private let session: HTTPSession
     private let format: StreamFormat
-    private let hub: LoopHub
-    private let resolved: ResolvedOperation
-    private let clock: ServiceClock
-    private let refusal: () -> RequestError?
     private var handle: LoopHub.Handle?
     private var keepAlive: RepeatedTask?
     private var expiry: Scheduled<Void>?
     private var outbox: DeliveryOutbox<SharedResult>
-    private var delta = DeltaState.off
+    private var delta: DeltaState
     private var isOver = false
-    private var onClosed: () -> Void = {}
 
-    private init(
-        _ exchange: HTTPExchange, format: StreamFormat, hub: LoopHub, resolved: ResolvedOperation, bytesMax: Int,
-        clock: ServiceClock, refusal: @escaping () -> RequestError?
-    ) {
-        self.exchange = exchange
+    private init(_ session: HTTPSession, as format: StreamFormat, delta: DeltaState, bytesMax: Int) {
+        self.session = session
         self.format = format
-        self.hub = hub
-        self.resolved = resolved
-        self.clock = clock
-        self.refusal = refusal
+        self.delta = delta
         self.outbox = DeliveryOutbox(bytesMax: bytesMax)
     }
+
+    private var exchange: HTTPExchange { session.exchange }
+    private var hub: LoopHub { session.hub }
 
     /// - Parameters:
     ///   - known: what the client holds already.
     ///   - wantsDelta: results may come as patches.
     ///   - headers: of the answer, besides its type.
-    ///   - refusal: why the client's identity counts no more; nil: it does.
     package static func start(
-        _ resolved: ResolvedOperation, as format: StreamFormat, known: KnownResult?, wantsDelta: Bool,
-        expiresAtMs: Int64?,
-        limits: SessionLimits, hub: LoopHub, exchange: HTTPExchange, headers: HTTPHeaders, clock: ServiceClock,
-        refusal: @escaping () -> RequestError?, register: (ResultStream) -> UInt64, onClosed: @escaping (UInt64) -> Void
+        _ session: HTTPSession, as format: StreamFormat, known: KnownResult?, wantsDelta: Bool,
+        headers: HTTPHeaders, limits: SessionLimits
     ) {
         let stream = ResultStream(
-            exchange, format: format, hub: hub, resolved: resolved, bytesMax: limits.bytesMax, clock: clock,
-            refusal: refusal)
-        stream.delta = DeltaState(wantsDelta && format.hasDeltas, held: known?.digest)
-        let id = register(stream)
-        stream.onClosed = { onClosed(id) }
-        let bound = NIOLoopBound(stream, eventLoop: hub.eventLoop)
+            session, as: format, delta: DeltaState(wantsDelta && format.hasDeltas, held: known?.digest),
+            bytesMax: limits.bytesMax)
+        session.register(stream)
+        stream.open(headers: headers, keepAliveMs: limits.keepAliveMs)
+        // It may have been revoked since it was authenticated.
+        if let refusal = session.identityRefusal { return stream.fail(refusal) }
+        do throws(RequestError) {
+            let (handle, immediate) = try stream.hub.subscribe(
+                stream, id: "", query: session.resolved.liveQuery, known: known)
+            stream.handle = handle
+            if let immediate { stream.deliver(immediate, id: "") }
+        } catch {
+            stream.fail(error)
+        }
+    }
+
+    private func open(headers: HTTPHeaders, keepAliveMs: Int64) {
+        let eventLoop = hub.eventLoop
+        let bound = NIOLoopBound(self, eventLoop: eventLoop)
         exchange.startStream(.ok, headers: Self.headers(headers, format))
         exchange.write(ByteBuffer(bytes: format.opening))
-        stream.keepAlive = hub.eventLoop.scheduleRepeatedTask(
-            initialDelay: .milliseconds(limits.keepAliveMs), delay: .milliseconds(limits.keepAliveMs)
-        ) { _ in
+        let interval = TimeAmount.milliseconds(keepAliveMs)
+        keepAlive = eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
             let stream = bound.value
             if stream.exchange.pendingBytes == 0 {
                 stream.exchange.write(ByteBuffer(bytes: stream.format.keepAlive))
             }
         }
-        if let expiresAtMs {
-            stream.expiry = hub.eventLoop.scheduleTask(in: .milliseconds(max(0, expiresAtMs - clock.nowMs()))) {
-                bound.value.fail(.tokenExpired)
-            }
+        if let expiresAtMs = session.identity.expiresAtMs {
+            let delayMs = max(0, expiresAtMs - session.executor.clock.nowMs())
+            expiry = eventLoop.scheduleTask(in: .milliseconds(delayMs)) { bound.value.fail(.tokenExpired) }
         }
         exchange.onDrained { bound.value.drained() }
         exchange.onClose { bound.value.close() }
-        // It may have been revoked since it was judged.
-        if let refusal = refusal() { return stream.fail(refusal) }
-        do {
-            let handle = try hub.subscribe(stream, id: "", query: resolved.liveQuery, known: known)
-            if stream.isOver { hub.unsubscribe(handle) } else { stream.handle = handle }
-        } catch {
-            stream.fail(error)
-        }
     }
 
     /// Headers of an answer that no intermediary is to hold back.
@@ -92,10 +84,7 @@ package final class ResultStream: LiveSession {
 
     package func deliver(_ delivery: SessionDelivery, id: String) {
         guard !isOver else { return }
-        if resolved.operation.auth.readsRequestTime,
-            let refusal = resolved.operation.authorize(
-                auth: resolved.auth, variables: resolved.variables, nowMs: clock.nowMs())
-        {
+        if session.resolved.operation.auth.readsRequestTime, let refusal = session.authorizationRefusal {
             return fail(refusal)
         }
         switch delivery {
@@ -135,7 +124,7 @@ package final class ResultStream: LiveSession {
     }
 
     package func recheckIdentity() {
-        if let refusal = refusal() { fail(refusal) }
+        if let refusal = session.identityRefusal { fail(refusal) }
     }
 
     private func end(with last: [UInt8]) {
@@ -154,7 +143,7 @@ package final class ResultStream: LiveSession {
         expiry = nil
         if let handle { hub.unsubscribe(handle) }
         handle = nil
-        onClosed()
+        session.permit.end()
     }
 
     package var protocolName: String {

@@ -18,20 +18,18 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         let expiry: Scheduled<Void>?
         /// Every operation comes with a request of its own.
         let identity: Identity
-        let parties: [QuotaSubject]
+        let subjects: [QuotaSubject]
     }
 
     package let eventLoop: any EventLoop
     private let hub: LoopHub
     /// By the project's version that was current when it began.
-    package let services: any SessionRequestExecutor
+    package let executor: any SessionRequestExecutor
     private let limits: SessionLimits
     private var machine: SharedStreamMachine
     private var exchange: HTTPExchange?
     private var outbox: DeliveryOutbox<SharedResult>
     private var live: [String: Live] = [:]
-    /// The subscription that is being started, and what was delivered meanwhile.
-    private var starting: (id: String, early: SessionDelivery?)?
     /// One-shot operations under way. The number tells a reused id from its former use.
     private var tasks: [String: (number: UInt64, task: Task<Void, Never>)] = [:]
     private var startedCount: UInt64 = 0
@@ -41,20 +39,22 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
     private var keepAlive: RepeatedTask?
     private var isOver = false
     private let address: QuotaSubject?
+    private let permit: SessionPermit
     private let onClosed: () -> Void
 
     /// On the hub's event loop.
     package init(
-        services: any SessionRequestExecutor, hub: LoopHub, limits: SessionLimits, address: QuotaSubject?,
-        onClosed: @escaping () -> Void
+        executor: any SessionRequestExecutor, hub: LoopHub, limits: SessionLimits, address: QuotaSubject?,
+        permit: SessionPermit, onClosed: @escaping () -> Void
     ) {
         self.address = address
         self.eventLoop = hub.eventLoop
         self.hub = hub
-        self.services = services
+        self.executor = executor
         self.limits = limits
         self.machine = SharedStreamMachine(operationsMax: limits.operationsMax, bytesMax: limits.bytesMax)
         self.outbox = DeliveryOutbox(bytesMax: limits.bytesMax)
+        self.permit = permit
         self.onClosed = onClosed
         openTimeout = hub.eventLoop.scheduleTask(in: .milliseconds(limits.initTimeoutMs)) { self.close() }
     }
@@ -127,7 +127,7 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         _ answer: (SharedStreamMachine.Start) -> Void
     ) -> Task<Void, Never>? {
         // It may have been revoked since it was judged.
-        let start = services.refusal(of: identity).map { .refused($0) } ?? machine.start(id: id)
+        let start = executor.refusal(of: identity).map { .refused($0) } ?? machine.start(id: id)
         guard start == .started else {
             answer(start)
             return nil
@@ -149,28 +149,27 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         _ id: String, _ resolved: ResolvedOperation, _ identity: Identity, _ known: KnownResult?,
         _ answer: (SharedStreamMachine.Start) -> Void
     ) {
-        starting = (id, nil)
-        defer { starting = nil }
         do throws(RequestError) {
-            let parties = (address.map { [$0] } ?? []) + identity.parties
-            try services.parties.take(.subscription, for: parties)
+            let subjects = (address.map { [$0] } ?? []) + identity.subjects
+            try executor.quotas.acquire(.subscription, for: subjects)
             let handle: LoopHub.Handle
+            let immediate: SessionDelivery?
             do throws(RequestError) {
-                handle = try hub.subscribe(self, id: id, query: resolved.liveQuery, known: known)
+                (handle, immediate) = try hub.subscribe(self, id: id, query: resolved.liveQuery, known: known)
             } catch {
-                services.parties.give(.subscription, for: parties)
+                executor.quotas.release(.subscription, for: subjects)
                 throw error
             }
             let expiry = identity.expiresAtMs.map { expiresAtMs in
-                eventLoop.scheduleTask(in: .milliseconds(max(0, expiresAtMs - services.clock.nowMs()))) {
+                eventLoop.scheduleTask(in: .milliseconds(max(0, expiresAtMs - executor.clock.nowMs()))) {
                     self.fail(id, .tokenExpired)
                 }
             }
             live[id] = Live(
                 handle: handle, rechecked: resolved.operation.auth.readsRequestTime ? resolved : nil, expiry: expiry,
-                identity: identity, parties: parties)
+                identity: identity, subjects: subjects)
             answer(.started)
-            if let early = starting?.early { deliver(early, id: id) }
+            if let immediate { deliver(immediate, id: id) }
         } catch {
             _ = machine.stop(id: id)
             answer(.refused(error))
@@ -178,14 +177,14 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
     }
 
     private func runOnce(_ id: String, _ resolved: ResolvedOperation) -> Task<Void, Never> {
-        let services = self.services
+        let executor = self.executor
         startedCount += 1
         runningCount += 1
         let number = startedCount
         let task = Task {
             let outcome: Result<[UInt8], RequestError>
             do throws(RequestError) {
-                outcome = .success(try await services.answer(resolved, traceID: services.makeTraceID()).envelope)
+                outcome = .success(try await executor.answer(resolved, traceID: executor.makeTraceID()).envelope)
             } catch {
                 outcome = .failure(error)
             }
@@ -204,13 +203,10 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
     }
 
     package func deliver(_ delivery: SessionDelivery, id: String) {
-        guard let entry = live[id] else {
-            if starting?.id == id { starting?.early = delivery }
-            return
-        }
+        guard let entry = live[id] else { return }
         if let resolved = entry.rechecked,
             let refusal = resolved.operation.authorize(
-                auth: resolved.auth, variables: resolved.variables, nowMs: services.clock.nowMs())
+                auth: resolved.auth, variables: resolved.variables, nowMs: executor.clock.nowMs())
         {
             return fail(id, refusal)
         }
@@ -242,7 +238,7 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
 
     package func recheckIdentity() {
         for (id, entry) in live {
-            if let refusal = services.refusal(of: entry.identity) { fail(id, refusal) }
+            if let refusal = executor.refusal(of: entry.identity) { fail(id, refusal) }
         }
     }
 
@@ -259,7 +255,7 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         if let entry = live.removeValue(forKey: id) {
             entry.expiry?.cancel()
             hub.unsubscribe(entry.handle)
-            services.parties.give(.subscription, for: entry.parties)
+            executor.quotas.release(.subscription, for: entry.subjects)
         }
         tasks[id] = nil
     }
@@ -276,6 +272,7 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         for entry in tasks.values { entry.task.cancel() }
         tasks = [:]
         exchange = nil
+        permit.end()
         onClosed()
     }
 }

@@ -5,6 +5,7 @@ import JSON
 import LiveModel
 import NIOCore
 import NIOHPACK
+import Observability
 import Sessions
 
 /// The gRPC surface of SQL Connect, for Android and iOS. Source: SQL Connect wire §3.
@@ -30,31 +31,20 @@ extension PublicRouter: GRPCHandler {
             return .refuse(GRPCStatus(SQLConnectFailure(.notFound, "this node runs no operations (role api)")))
         }
         return .unary { [self] message, call in
-            do throws(RequestError) {
-                try services.parties.enterRequest()
-            } catch {
-                return call.finish(GRPCStatus(SQLConnectFailure(error)))
-            }
             let request: OperationRequest
             do throws(SQLConnectFailure) {
                 request = try self.request(Array(message.readableBytesView))
             } catch {
-                services.parties.leaveRequest()
                 return call.finish(GRPCStatus(error))
             }
-            Task(executorPreference: call.taskExecutor) {
-                do throws(RequestError) {
-                    let identity = try await self.services.authenticate(Self.credentials(head))
-                    let parties = (self.address(head).map { [$0] } ?? []) + identity.parties
-                    try self.services.parties.take(.request, for: parties)
-                    defer { self.services.parties.give(.request, for: parties) }
-                    let answer = try await self.sqlConnectAnswer(
-                        request, method, identity, traceID: self.services.makeTraceID())
-                    call.eventLoop.execute { call.respond(StreamProtobuf.unaryResponse(answer)) }
-                } catch {
-                    call.eventLoop.execute { call.finish(GRPCStatus(SQLConnectFailure(error))) }
-                }
-                self.services.parties.leaveRequest()
+            let traceID = TraceID(continuing: head.metadata.first(name: "traceparent")).description
+            executor.withRequest(
+                Self.credentials(head), from: address(head), traceID: traceID, on: call.taskExecutor
+            ) { [self] identity throws(RequestError) in
+                let answer = try await sqlConnectAnswer(request, method, identity, traceID: traceID)
+                call.eventLoop.execute { call.respond(StreamProtobuf.unaryResponse(answer)) }
+            } failed: { error in
+                call.eventLoop.execute { call.finish(GRPCStatus(SQLConnectFailure(error))) }
             }
         }
     }
@@ -69,7 +59,7 @@ extension PublicRouter: GRPCHandler {
         guard let name = ConnectorName(sent.name) else {
             throw SQLConnectFailure(.badRequest, "\"name\" must be projects/P/locations/L/services/S/connectors/C")
         }
-        if let refusal = services.serviceIdentity.refusal(of: name) { throw refusal }
+        if let refusal = executor.serviceIdentity.refusal(of: name) { throw refusal }
         return OperationRequest(
             connector: name.connector, operationName: sent.wanted.operationName, variables: sent.wanted.variables)
     }
@@ -79,7 +69,7 @@ extension PublicRouter: GRPCHandler {
     }
 
     private func address(_ head: GRPCCallHead) -> QuotaSubject? {
-        guard services.parties.countsAddresses else { return nil }
+        guard executor.quotas.countsAddresses else { return nil }
         let forwarded = head.metadata[canonicalForm: "x-forwarded-for"].joined(separator: ",")
         return address(head.remoteAddress, forwarded: forwarded.isEmpty ? nil : forwarded)
     }
@@ -91,10 +81,10 @@ extension PublicRouter: GRPCHandler {
             return .refuse(GRPCStatus(SQLConnectFailure(.notFound, "this node serves no live queries (role gateway)")))
         }
         let address = address(head)
-        let seat: SessionPermit
+        let permit: SessionPermit
         do throws(RequestError) {
             try admitSession()
-            seat = try services.parties.seat(of: address)
+            permit = try SessionPermit(connectionFrom: address, sessions, executor.quotas)
         } catch {
             return .refuse(GRPCStatus(SQLConnectFailure(error)))
         }
@@ -105,19 +95,14 @@ extension PublicRouter: GRPCHandler {
             SessionOpening(
                 credentials: Self.credentials(head), operationsMax: settings.session.operationsMax,
                 waitingBytesMax: settings.session.bytesMax),
-            service: services.serviceIdentity)
+            service: executor.serviceIdentity)
         return .stream { [self] call in
-            let id = sessions.makeID()
-            let pinned = services.forSession { [sessions] in sessions.uses($0, by: id) }
+            let pinned = executor.forSession { permit.uses($0) }
             let session = ClientSession(
-                connection: GRPCSessionConnection(call), machine: machine, services: pinned, hub: hub,
-                limits: settings.session, address: address,
-                onClosed: { [sessions] in
-                    sessions.remove(id)
-                    seat.leave()
-                })
-            sessions.insert(
-                session, id: id, eventLoop: call.eventLoop, peer: head.remoteAddress, version: pinned.projectVersion)
+                connection: GRPCSessionConnection(call), machine: machine, executor: pinned, hub: hub,
+                limits: settings.session, address: address, permit: permit)
+            permit.register(
+                session, on: call.eventLoop, peer: head.remoteAddress, version: pinned.projectVersion)
             return GRPCSession(session)
         }
     }

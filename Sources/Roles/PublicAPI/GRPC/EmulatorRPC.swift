@@ -12,10 +12,10 @@ extension PublicRouter {
     func emulator(_ emulator: EmulatorInfo, _ head: GRPCCallHead) -> GRPCAcceptance? {
         switch head.path {
         case Self.service + "GetEmulatorInfo":
-            .unary { [services] _, call in
+            .unary { [executor] _, call in
                 call.respond(
                     StreamProtobuf.emulatorInfo(
-                        version: emulator.version, service: services.serviceIdentity.service,
+                        version: emulator.version, service: executor.serviceIdentity.service,
                         connectionString: emulator.connectionString))
             }
         case Self.service + "StreamEmulatorIssues": streamIssues(head)
@@ -25,16 +25,17 @@ extension PublicRouter {
 
     /// As `GET /emulator/stream_issues`: one message that names none, and then nothing for as long as the editor listens.
     private func streamIssues(_ head: GRPCCallHead) -> GRPCAcceptance {
+        let permit: SessionPermit
         do throws(RequestError) {
             try admitSession()
+            permit = try SessionPermit(connectionFrom: nil, sessions, executor.quotas)
         } catch {
             return .refuse(GRPCStatus(SQLConnectFailure(error)))
         }
-        return .stream { [self] call in
-            let id = sessions.makeID()
-            let stream = IssueCall(call) { [sessions] in sessions.remove(id) }
-            sessions.insert(
-                stream, id: id, eventLoop: call.eventLoop, peer: head.remoteAddress, version: services.projectVersion)
+        return .stream { [executor] call in
+            let stream = IssueCall(call, permit)
+            permit.register(
+                stream, on: call.eventLoop, peer: head.remoteAddress, version: executor.projectVersion)
             return stream
         }
     }
@@ -43,12 +44,12 @@ extension PublicRouter {
 /// An editor that listens for issues of the project.
 private final class IssueCall: GRPCStream, ManagedSession {
     private let call: GRPCCall
-    private let onClosed: () -> Void
+    private let permit: SessionPermit
     private var hasAnswered = false
 
-    init(_ call: GRPCCall, onClosed: @escaping () -> Void) {
+    init(_ call: GRPCCall, _ permit: SessionPermit) {
         self.call = call
-        self.onClosed = onClosed
+        self.permit = permit
     }
 
     /// `StreamEmulatorIssuesRequest` names a service; there is one. `EmulatorIssuesResponse` without issues has no bytes.
@@ -60,7 +61,7 @@ private final class IssueCall: GRPCStream, ManagedSession {
     /// The request is complete; the answer goes on.
     func inputEnded() {}
     func writabilityChanged(pendingBytes: Int) {}
-    func closed() { onClosed() }
+    func closed() { permit.end() }
 
     var protocolName: String { "issues" }
     func goAway() { call.finish(GRPCStatus(code: RPCCode.unavailable.rawValue, message: "the node is leaving")) }

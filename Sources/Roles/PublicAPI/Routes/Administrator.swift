@@ -14,13 +14,13 @@ import Synchronization
 /// which it wrote run again; `onMutationExecuted` of stored queries is about stored mutations, and ones that nothing but
 /// that refreshes stay as they are.
 package final class AdministratorOperations: Sendable {
-    private let services: RequestExecutor
+    private let executor: RequestExecutor
     private let inFlight = Atomic<Int>(0)
     /// Each compiles a text of its own.
     private static let inFlightMax = 8
 
-    package init(services: RequestExecutor) {
-        self.services = services
+    package init(executor: RequestExecutor) {
+        self.executor = executor
     }
 
     /// Whether the path is one of these.
@@ -52,7 +52,7 @@ package final class AdministratorOperations: Sendable {
     private func run(
         _ call: AdministratorCall, _ request: AdministratorRequest
     ) async throws(RequestError) -> OperationAnswer {
-        if let refusal = services.serviceIdentity.refusal(location: call.location, service: call.service) {
+        if let refusal = executor.serviceIdentity.refusal(location: call.location, service: call.service) {
             throw refusal.error
         }
         let resolved: ResolvedOperation
@@ -73,7 +73,7 @@ package final class AdministratorOperations: Sendable {
             break
         }
         do throws(RequestError) {
-            return try await services.answer(resolved, traceID: services.makeTraceID())
+            return try await executor.answer(resolved, traceID: executor.makeTraceID())
         } catch {
             guard SQLConnectFailure.isOfExecution(error.code) else { throw error }
             return OperationAnswer(failed: [error])
@@ -84,10 +84,10 @@ package final class AdministratorOperations: Sendable {
         _ call: AdministratorCall, _ request: AdministratorRequest
     ) throws(RequestError) -> ResolvedOperation {
         if let query = request.query, call.method.isAdHoc {
-            return try services.resolveAdHoc(
+            return try executor.resolveAdHoc(
                 query, name: request.operationName, variables: request.variables, auth: request.auth)
         }
-        return try services.resolve(
+        return try executor.resolve(
             OperationRequest(
                 connector: call.connector, operationName: request.operationName, variables: request.variables),
             auth: request.auth)

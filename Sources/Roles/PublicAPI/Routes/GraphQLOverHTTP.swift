@@ -55,12 +55,12 @@ extension PublicRouter {
     private func answer(
         _ call: Call, _ request: OperationRequest, _ identity: Identity, _ accepted: AcceptedAnswer
     ) async throws(RequestError) {
-        if settings.emulator != nil, let body = try services.introspect(request) {
+        if settings.emulator != nil, let body = try executor.introspect(request) {
             return answer(call, accepted.single ?? .json, status: .ok, body: body)
         }
         let resolved: ResolvedOperation
         do throws(RequestError) {
-            resolved = try services.resolve(request, auth: identity.auth, checking: call.methodCheck)
+            resolved = try executor.resolve(request, auth: identity.auth, call.allowedKinds)
         } catch {
             guard error.code == .methodNotAllowed else { throw error }
             return call.methodNotAllowed("POST")
@@ -84,7 +84,7 @@ extension PublicRouter {
                 wantsDelta: request.wantsDelta)
         }
         guard settings.isAPI else { throw RequestError(.notFound, "this node runs no operations (role api)") }
-        let envelope = try await services.runOnce(resolved, traceID: call.traceID)
+        let envelope = try await executor.runOnce(resolved, traceID: call.traceID)
         if accepted.single == nil, let format = accepted.stream, format == .graphQLSSE {
             Self.stream(call, format, format.answer(envelope) + format.completed)
         } else {
@@ -136,11 +136,8 @@ extension PublicRouter {
 }
 
 extension Call {
-    /// What is fetched by GET changes nothing.
-    func methodCheck(_ operation: StoredOperation) throws(RequestError) {
-        guard request.method == .GET, operation.kind == .mutation else { return }
-        throw RequestError(.methodNotAllowed, "\"\(operation.reference.operation)\" is a mutation")
-    }
+    /// A GET changes nothing.
+    var allowedKinds: AllowedKinds { request.method == .GET ? .only(.query, code: .methodNotAllowed) : .all }
 }
 
 extension ResponseType {

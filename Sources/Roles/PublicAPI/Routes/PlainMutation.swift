@@ -16,27 +16,22 @@ extension PublicRouter {
         guard call.request.method == .POST else { return call.methodNotAllowed("POST") }
         perform(call) { identity throws(RequestError) in
             let request = try OperationRequest(graphQL: try call.request.jsonBody())
-            let resolved = try self.services.resolve(
+            let resolved = try self.executor.resolve(
                 OperationRequest(connector: connector, operationName: operation, variables: request.variables),
-                auth: identity.auth
-            ) { found throws(RequestError) in
-                guard found.kind == .mutation else {
-                    throw RequestError(.badRequest, "\"\(operation)\" is a query: GET it from …/queries/\(operation)")
-                }
-            }
-            let outcome = try await self.services.mutate(resolved, traceID: call.traceID)
+                auth: identity.auth, .only(.mutation, hint: ": GET it from …/queries/\(operation)"))
+            let outcome = try await self.executor.mutate(resolved, traceID: call.traceID)
             var headers = call.headers
             guard !outcome.errors.isEmpty else {
                 return call.exchange.respond(json: ResultEnvelope.data(outcome.body), headers: headers)
             }
-            // 200 stands for committed, so what kept nothing has the status of its first error.
-            let cause = outcome.isCommitted ? nil : outcome.errors.first { !$0.message.hasPrefix("(") }
-            if let retryAfterMs = cause?.retryAfterMs {
+            // 200 means committed: otherwise the answer has the status of the failure.
+            if let retryAfterMs = outcome.failure?.retryAfterMs {
                 headers.replaceOrAdd(name: "retry-after", value: String((retryAfterMs + 999) / 1_000))
             }
             call.exchange.respond(
                 json: ResultEnvelope.errors(outcome.errors, body: outcome.body),
-                status: cause.map { HTTPResponseStatus(statusCode: $0.code.httpStatus) } ?? .ok, headers: headers)
+                status: outcome.failure.map { HTTPResponseStatus(statusCode: $0.code.httpStatus) } ?? .ok,
+                headers: headers)
         }
     }
 }

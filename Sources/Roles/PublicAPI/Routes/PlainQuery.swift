@@ -35,15 +35,9 @@ extension PublicRouter {
         }
         perform(call) { identity throws(RequestError) in
             let variables = try call.request.jsonObject(inQuery: "variables")
-            let resolved = try self.services.resolve(
+            let resolved = try self.executor.resolve(
                 OperationRequest(connector: connector, operationName: operation, variables: variables),
-                auth: identity.auth
-            ) { found throws(RequestError) in
-                guard found.kind == .query else {
-                    throw RequestError(
-                        .badRequest, "\"\(operation)\" is a mutation: POST it to …/mutations/\(operation)")
-                }
-            }
+                auth: identity.auth, .only(.query, hint: ": POST it to …/mutations/\(operation)"))
             if isStream {
                 try self.eventStream(call, resolved, identity)
                 return
@@ -60,7 +54,7 @@ extension PublicRouter {
     private func readOnce(
         _ call: Call, _ resolved: ResolvedOperation, known: KnownResult?
     ) async throws(RequestError) {
-        let result = try await services.read(resolved, traceID: call.traceID)
+        let result = try await executor.read(resolved, traceID: call.traceID)
         let tag = EntityTag(KnownResult(digest: result.digest, position: nil), of: resolved.liveQuery.key)
         answer(call, tag: tag, known: known, result.digest, result.answer, resolved)
     }
@@ -112,30 +106,13 @@ extension PublicRouter {
             throw RequestError(.notFound, "this node serves no live queries (role gateway)")
         }
         try requireRoomForSession()
-        let parties = parties(call, identity)
-        try services.parties.takeStream(for: parties)
-        let untilExpiryMs = identity.expiresAtMs.map { max(0, $0 - services.clock.nowMs()) } ?? waitMs
+        let session = try session(call, hub, resolved, identity)
+        let untilExpiryMs = identity.expiresAtMs.map { max(0, $0 - executor.clock.nowMs()) } ?? waitMs
         let exchange = call.exchange
         exchange.eventLoop.execute {
-            LongPoll.wait(
-                resolved.liveQuery, known: known, waitMs: min(waitMs, untilExpiryMs), hub: hub, exchange: exchange,
-                refusal: { self.services.refusal(of: identity) },
-                register: {
-                    self.register(
-                        $0, eventLoop: exchange.eventLoop, peer: call.request.remoteAddress,
-                        version: resolved.projectVersion)
-                },
-                onClosed: {
-                    self.unregister($0)
-                    self.services.parties.giveStream(for: parties)
-                }
-            ) { ending in
+            LongPoll.wait(session, known: known, waitMs: min(waitMs, untilExpiryMs)) { ending in
                 // What was allowed when the wait began may not be now.
-                if let refusal = resolved.operation.authorize(
-                    auth: resolved.auth, variables: resolved.variables, nowMs: self.services.clock.nowMs())
-                {
-                    return call.fail(refusal)
-                }
+                if let refusal = session.authorizationRefusal { return call.fail(refusal) }
                 switch ending {
                 case .result(let result):
                     let tag = EntityTag(
@@ -147,7 +124,7 @@ extension PublicRouter {
                     self.perform(call) { _ throws(RequestError) in
                         let result = try await Self.within(readMs, on: exchange.eventLoop) {
                             () async throws(RequestError) in
-                            try await self.services.read(resolved, traceID: call.traceID)
+                            try await self.executor.read(resolved, traceID: call.traceID)
                         }
                         let isSame = known?.digest == result.digest
                         let position = isSame ? known?.position : nil
@@ -161,7 +138,7 @@ extension PublicRouter {
         }
     }
 
-    /// Who waited for so long is not kept much longer: as long again, within these bounds.
+    /// Bounds of the time for the final read after a long-poll, which is as long as the wait was.
     private static let finalReadMs: ClosedRange<Int64> = 1_000...5_000
 
     /// What `work` gives, which goes on to its own end if it takes longer than that.
@@ -206,24 +183,20 @@ extension PublicRouter {
         guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
             throw RequestError(.notFound, "this node serves no live queries (role gateway)")
         }
-        let parties = parties(call, identity)
-        try services.parties.takeStream(for: parties)
-        let exchange = call.exchange
-        exchange.eventLoop.execute {
+        let session = try session(call, hub, resolved, identity)
+        call.exchange.eventLoop.execute {
             ResultStream.start(
-                resolved, as: format, known: known, wantsDelta: wantsDelta, expiresAtMs: identity.expiresAtMs,
-                limits: self.settings.session, hub: hub, exchange: exchange, headers: call.headers,
-                clock: self.services.clock,
-                refusal: { self.services.refusal(of: identity) },
-                register: {
-                    self.register(
-                        $0, eventLoop: exchange.eventLoop, peer: call.request.remoteAddress,
-                        version: resolved.projectVersion)
-                },
-                onClosed: {
-                    self.unregister($0)
-                    self.services.parties.giveStream(for: parties)
-                })
+                session, as: format, known: known, wantsDelta: wantsDelta, headers: call.headers,
+                limits: self.settings.session)
         }
+    }
+
+    private func session(
+        _ call: Call, _ hub: LoopHub, _ resolved: ResolvedOperation, _ identity: Identity
+    ) throws(RequestError) -> HTTPSession {
+        HTTPSession(
+            call.exchange, hub: hub, executor: executor, resolved: resolved, identity: identity,
+            permit: try SessionPermit(streamFor: subjects(call, identity), sessions, executor.quotas),
+            peer: call.request.remoteAddress)
     }
 }

@@ -21,7 +21,7 @@ extension PublicRouter {
             return call.fail(RequestError(.notFound, "this node runs no operations (role api)"))
         }
         guard call.request.method == .POST else { return call.methodNotAllowed("POST") }
-        if let refusal = services.serviceIdentity.refusal(of: wanted.name) { return call.fail(refusal.error) }
+        if let refusal = executor.serviceIdentity.refusal(of: wanted.name) { return call.fail(refusal.error) }
         perform(call) { [call] identity throws(RequestError) in
             let request = try OperationRequest(sqlConnect: try call.request.jsonBody(), of: wanted.name.connector)
             let answer = try await self.sqlConnectAnswer(request, wanted.method, identity, traceID: call.traceID)
@@ -37,13 +37,13 @@ extension PublicRouter {
     ) async throws(RequestError) -> OperationAnswer {
         let resolved: ResolvedOperation
         do throws(RequestError) {
-            resolved = try services.resolve(request, auth: identity.auth, checking: method.requireKind)
+            resolved = try executor.resolve(request, auth: identity.auth, method.allowedKinds)
         } catch {
             guard error.code == .invalidVariable else { throw error }
             return OperationAnswer(failed: [error])
         }
         do throws(RequestError) {
-            return try await services.answer(resolved, traceID: traceID)
+            return try await executor.answer(resolved, traceID: traceID)
         } catch {
             guard SQLConnectFailure.isOfExecution(error.code) else { throw error }
             return OperationAnswer(failed: [error])
@@ -60,17 +60,18 @@ extension PublicRouter {
         headers.replaceOrAdd(name: "content-type", value: "application/json")
         headers.replaceOrAdd(name: "cache-control", value: "no-cache")
         let sent = headers
+        let permit: SessionPermit
         do throws(RequestError) {
             try admitSession()
+            permit = try SessionPermit(connectionFrom: nil, sessions, executor.quotas)
         } catch {
             return call.fail(error)
         }
         exchange.eventLoop.execute {
-            let stream = IssueStream(exchange)
-            let id = self.register(
-                stream, eventLoop: exchange.eventLoop, peer: call.request.remoteAddress,
-                version: self.services.projectVersion)
-            exchange.onClose { self.unregister(id) }
+            permit.register(
+                IssueStream(exchange), on: exchange.eventLoop, peer: call.request.remoteAddress,
+                version: self.executor.projectVersion)
+            exchange.onClose { permit.end() }
             exchange.startStream(.ok, headers: sent)
             exchange.write(ByteBuffer(string: #"{"result":{"issues":[]}}"# + "\n"))
         }
@@ -83,7 +84,7 @@ extension PublicRouter {
         switch (name, call.request.method) {
         case ("info", .GET):
             let service: JSONValue = [
-                "serviceId": .string(services.serviceIdentity.service),
+                "serviceId": .string(executor.serviceIdentity.service),
                 "connectionString": .string(emulator.connectionString),
             ]
             call.exchange.respond(
@@ -93,7 +94,7 @@ extension PublicRouter {
         case ("stream_issues", .GET): streamIssues(call)
         case ("info", _), ("stream_issues", _): call.methodNotAllowed("GET")
         case ("configure", _): call.methodNotAllowed("POST")
-        default: call.fail(RequestError(.notFound, "there is nothing at this path"))
+        default: call.fail(RequestError(.notFound, "not found"))
         }
     }
 }
@@ -110,12 +111,11 @@ private final class IssueStream: ManagedSession {
 }
 
 extension ConnectorCall.Method {
-    func requireKind(of operation: StoredOperation) throws(RequestError) {
-        let name = operation.reference.operation
-        switch (self, operation.kind) {
-        case (.executeQuery, .query), (.executeMutation, .mutation): return
-        case (.executeQuery, .mutation): throw RequestError(.operationNotFound, "\"\(name)\" is a mutation, no query")
-        case (.executeMutation, .query): throw RequestError(.operationNotFound, "\"\(name)\" is a query, no mutation")
+    /// What SQL Connect answers for an operation of the other kind: there is none of this name.
+    var allowedKinds: AllowedKinds {
+        switch self {
+        case .executeQuery: .only(.query, code: .operationNotFound, hint: ", no query")
+        case .executeMutation: .only(.mutation, code: .operationNotFound, hint: ", no mutation")
         }
     }
 }

@@ -100,21 +100,17 @@ extension PublicRouter {
             }
             let address = address(of: call.request)
             try admitSession()
-            let seat = try self.services.parties.seat(of: address)
+            let permit = try SessionPermit(connectionFrom: address, sessions, executor.quotas)
             let token = SharedStreams.makeToken()
-            let id = makeSessionID()
-            let services = self.services.forSession { [sessions] in sessions.uses($0, by: id) }
+            let executor = self.executor.forSession { permit.uses($0) }
             let limits = settings.session
             call.exchange.eventLoop.execute {
-                let session = SharedStreamSession(services: services, hub: hub, limits: limits, address: address) {
-                    seat.leave()
-                    self.sharedStreams.remove(token)
-                    self.unregister(id)
-                }
+                let session = SharedStreamSession(
+                    executor: executor, hub: hub, limits: limits, address: address, permit: permit,
+                    onClosed: { [sharedStreams = self.sharedStreams] in sharedStreams.remove(token) })
                 self.sharedStreams.insert(session, token: token)
-                self.register(
-                    session, id: id, eventLoop: hub.eventLoop, peer: call.request.remoteAddress,
-                    version: services.projectVersion)
+                permit.register(
+                    session, on: hub.eventLoop, peer: call.request.remoteAddress, version: executor.projectVersion)
                 var headers = call.headers
                 headers.replaceOrAdd(name: "content-type", value: "text/plain; charset=utf-8")
                 // For proxies, which send what names it here to this node.
@@ -134,7 +130,7 @@ extension PublicRouter {
             }
             let resolved: ResolvedOperation
             do throws(RequestError) {
-                resolved = try stream.services.resolve(request, auth: identity.auth, checking: call.methodCheck)
+                resolved = try stream.executor.resolve(request, auth: identity.auth, call.allowedKinds)
             } catch {
                 guard error.code == .methodNotAllowed else { throw error }
                 return call.methodNotAllowed("POST")

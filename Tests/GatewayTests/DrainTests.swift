@@ -1,11 +1,10 @@
-import Gateway
 import LiveModel
 import NIOCore
 import NIOPosix
 import Synchronization
 import Testing
 
-@testable import PublicAPI
+@testable import Gateway
 
 /// How the sessions of a node that leaves are spread over the time they are given.
 @Suite struct DrainTests {

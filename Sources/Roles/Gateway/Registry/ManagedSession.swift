@@ -1,7 +1,8 @@
-/// A session that can tell its client to come back elsewhere. Touched on its event loop only.
+/// A session as the registry knows it. Touched on its event loop only.
 package protocol ManagedSession: AnyObject {
+    /// Sends the client elsewhere: the node drains, or an operator ends the session.
     func goAway()
-    /// What counts as an identity has changed: ends what runs on one that counts no more.
+    /// Ends what runs on an identity that is no longer accepted.
     func recheckIdentity()
     /// For operators: what it speaks, and how many live queries it follows.
     var protocolName: String { get }
@@ -15,6 +16,3 @@ extension ManagedSession {
 extension ClientSession: ManagedSession {}
 extension ResultStream: ManagedSession {}
 extension SharedStreamSession: ManagedSession {}
-extension LongPoll {
-    package var protocolName: String { "long-poll" }
-}

@@ -1,11 +1,11 @@
-package import Gateway
 package import LiveModel
 import Metrics
 package import NIOCore
 package import Sessions
 import Synchronization
 
-/// The sessions of a node, so that a drain can tell each to come back elsewhere. Bound: the endpoint's `sessionsMax`.
+/// The sessions of a node, so that a drain can send each elsewhere and operators can see them. Bound: `sessionsMax` of the
+/// public API, which asks before it lets a session begin.
 package final class SessionRegistry: Sendable {
     private struct Entry: Sendable {
         let session: NIOLoopBound<any ManagedSession>
@@ -58,7 +58,7 @@ package final class SessionRegistry: Sendable {
 
     /// A session wants to begin.
     /// - Throws: `.unavailable` with the time after which to come back, when too many did lately.
-    func admit() throws(RequestError) {
+    package func admit() throws(RequestError) {
         let nowMs = nowMs()
         let decision = admission.withLock { admission in
             var random = SystemRandomNumberGenerator()
@@ -68,15 +68,15 @@ package final class SessionRegistry: Sendable {
         refused.wrappingAdd(1, ordering: .relaxed)
         refusedByRate.increment()
         throw RequestError(
-            .unavailable, "too many sessions begin at this node at the moment", retryAfterMs: Int(retryAfterMs))
+            .unavailable, "too many sessions are starting on this node", retryAfterMs: Int(retryAfterMs))
     }
 
     /// Where no session fits, none will in a second either, and those who wait must not come back all at once.
-    func refusalOfFullNode() -> RequestError {
+    package func refusalOfFullNode() -> RequestError {
         refused.wrappingAdd(1, ordering: .relaxed)
         refusedByFull.increment()
         return RequestError(
-            .unavailable, "the node has its maximum of sessions",
+            .unavailable, "this node has as many sessions as it may have",
             retryAfterMs: Int.random(in: Self.fullRetryAfterSeconds) * 1_000)
     }
 
@@ -120,7 +120,7 @@ package final class SessionRegistry: Sendable {
     }
 
     /// What counts as an identity has changed: each session looks at its own.
-    package func judgeIdentities() {
+    package func recheckIdentities() {
         var byLoop: [ObjectIdentifier: [Entry]] = [:]
         for entry in entries.withLock({ Array($0.values) }) {
             byLoop[ObjectIdentifier(entry.eventLoop), default: []].append(entry)

@@ -1,0 +1,43 @@
+import Catalog
+package import Execution
+package import HTTPServer
+package import LiveModel
+package import NIOCore
+package import Sessions
+
+/// What a long-poll and a result stream begin with: one HTTP exchange that follows one live query for one identity.
+package struct HTTPSession {
+    package let exchange: HTTPExchange
+    package let hub: LoopHub
+    package let executor: any SessionRequestExecutor
+    package let resolved: ResolvedOperation
+    package let identity: Identity
+    package let permit: SessionPermit
+    package let peer: SocketAddress?
+
+    package init(
+        _ exchange: HTTPExchange, hub: LoopHub, executor: any SessionRequestExecutor, resolved: ResolvedOperation,
+        identity: Identity, permit: SessionPermit, peer: SocketAddress?
+    ) {
+        self.exchange = exchange
+        self.hub = hub
+        self.executor = executor
+        self.resolved = resolved
+        self.identity = identity
+        self.permit = permit
+        self.peer = peer
+    }
+
+    /// Why the identity is not accepted any more.
+    var identityRefusal: RequestError? { executor.refusal(of: identity) }
+
+    /// Why the operation may not be run any more: its authorization can depend on the time.
+    package var authorizationRefusal: RequestError? {
+        resolved.operation.authorize(
+            auth: resolved.auth, variables: resolved.variables, nowMs: executor.clock.nowMs())
+    }
+
+    func register(_ session: any ManagedSession) {
+        permit.register(session, on: hub.eventLoop, peer: peer, version: resolved.projectVersion)
+    }
+}
