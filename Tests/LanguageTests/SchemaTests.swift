@@ -79,18 +79,18 @@ extension Language {
             SchemaRow(
                 "plurals",
                 """
-                type ChildA @table { n: Int! }
-                type ChildB @table { n: Int! }
-                type Parent @table(key: ["a", "b"]) { a: ChildA! b: ChildB! }
-                type ProfileSettings @table { child: ChildA! theme: String }
+                type GateA @table { n: Int! }
+                type GateB @table { n: Int! }
+                type Tunnel @table(key: ["a", "b"]) { a: GateA! b: GateB! }
+                type SignalSettings @table { gate: GateA! color: String }
                 """,
                 .init(
-                    #"mutation M { childB_insert(data: {id: "00000000-0000-4000-8000-000000000002", n: 2}) { n } childA_insert(data: {id: "00000000-0000-4000-8000-000000000001", n: 1, profileSettingss_on_child: [{theme: "dark"}]}) { n } parent_insert(data: {aId: "00000000-0000-4000-8000-000000000001", bId: "00000000-0000-4000-8000-000000000002"}) }"#,
-                    #"{"childB_insert":{"n":2},"childA_insert":{"n":1},"parent_insert":{"aId":"00000000000040008000000000000001","bId":"00000000000040008000000000000002"}}"#
+                    #"mutation M { gateB_insert(data: {id: "00000000-0000-4000-8000-000000000002", n: 2}) { n } gateA_insert(data: {id: "00000000-0000-4000-8000-000000000001", n: 1, signalSettingss_on_gate: [{color: "red"}]}) { n } tunnel_insert(data: {aId: "00000000-0000-4000-8000-000000000001", bId: "00000000-0000-4000-8000-000000000002"}) }"#,
+                    #"{"gateB_insert":{"n":2},"gateA_insert":{"n":1},"tunnel_insert":{"aId":"00000000000040008000000000000001","bId":"00000000000040008000000000000002"}}"#
                 ),
                 .init(
-                    "query Q { childAS { n childBS_via_Parent { n } profileSettingss_on_child { theme } } profileSettingss { theme } }",
-                    #"{"childAS":[{"n":1,"childBS_via_Parent":[{"n":2}],"profileSettingss_on_child":[{"theme":"dark"}]}],"profileSettingss":[{"theme":"dark"}]}"#
+                    "query Q { gateAS { n gateBS_via_Tunnel { n } signalSettingss_on_gate { color } } signalSettingss { color } }",
+                    #"{"gateAS":[{"n":1,"gateBS_via_Tunnel":[{"n":2}],"signalSettingss_on_gate":[{"color":"red"}]}],"signalSettingss":[{"color":"red"}]}"#
                 )),
             SchemaRow(
                 "data types of lists",
