@@ -72,7 +72,7 @@ struct ProjectArchiveTests {
     }
 
     @Test func placeDoesNotCount() throws {
-        let archive = ProjectArchive(project(in: "config/movies/"))
+        let archive = ProjectArchive(project(in: "config/auctions/"))
         #expect(archive.version == ProjectArchive(project(in: "")).version)
         #expect(archive.version == ProjectArchive(project(in: "/somewhere/else/")).version)
         #expect(archive.version != ProjectArchive(project(in: "", title: "titles")).version)
