@@ -64,18 +64,18 @@ extension Language {
             SchemaRow(
                 "extend",
                 """
-                extend type Movie @unique(fields: ["title"]) { sequelTo: Movie mood: Mood! @default(value: GLAD) }
-                type Movie @table { title: String! }
+                extend type Novel @unique(fields: ["title"]) { sequelTo: Novel mood: Mood! @default(value: GLAD) }
+                type Novel @table { title: String! }
                 enum Mood { GLAD }
                 extend enum Mood { SAD }
-                extend type Movie @index(fields: ["mood"], name: "movies_by_mood")
+                extend type Novel @index(fields: ["mood"], name: "novels_by_mood")
                 """,
                 .init(
-                    #"mutation M { a: movie_insert(data: {id: "00000000-0000-4000-8000-000000000001", title: "A"}) { mood } b: movie_insert(data: {title: "B", mood: SAD, sequelTo: {id: "00000000-0000-4000-8000-000000000001"}}) { mood } }"#,
+                    #"mutation M { a: novel_insert(data: {id: "00000000-0000-4000-8000-000000000001", title: "A"}) { mood } b: novel_insert(data: {title: "B", mood: SAD, sequelTo: {id: "00000000-0000-4000-8000-000000000001"}}) { mood } }"#,
                     #"{"a":{"mood":"GLAD"},"b":{"mood":"SAD"}}"#),
                 .init(
-                    "query Q { movies(where: {mood: {eq: SAD}}) { title sequelTo { title movies_on_sequelTo { title } } } }",
-                    #"{"movies":[{"title":"B","sequelTo":{"title":"A","movies_on_sequelTo":[{"title":"B"}]}}]}"#)),
+                    "query Q { novels(where: {mood: {eq: SAD}}) { title sequelTo { title novels_on_sequelTo { title } } } }",
+                    #"{"novels":[{"title":"B","sequelTo":{"title":"A","novels_on_sequelTo":[{"title":"B"}]}}]}"#)),
             SchemaRow(
                 "plurals",
                 """

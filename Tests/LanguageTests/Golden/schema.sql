@@ -77,26 +77,26 @@ BEGIN
     END IF;
 END
 $freshet$
-CREATE TABLE IF NOT EXISTS "public"."movie" (
+CREATE TABLE IF NOT EXISTS "public"."novel" (
     "id" uuid NOT NULL DEFAULT gen_random_uuid(),
     "title" text NOT NULL,
     "sequel_to_id" uuid,
     "mood" "public"."mood" NOT NULL DEFAULT 'GLAD'::"public"."mood",
     PRIMARY KEY ("id")
 )
-CREATE UNIQUE INDEX IF NOT EXISTS "movie_title_uidx" ON "public"."movie" ("title")
-CREATE INDEX IF NOT EXISTS "movies_by_mood" ON "public"."movie" USING btree ("mood")
-CREATE INDEX IF NOT EXISTS "movie_sequel_to_id_idx" ON "public"."movie" USING btree ("sequel_to_id")
+CREATE UNIQUE INDEX IF NOT EXISTS "novel_title_uidx" ON "public"."novel" ("title")
+CREATE INDEX IF NOT EXISTS "novels_by_mood" ON "public"."novel" USING btree ("mood")
+CREATE INDEX IF NOT EXISTS "novel_sequel_to_id_idx" ON "public"."novel" USING btree ("sequel_to_id")
 DO $freshet$
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'movie' AND c.conname = 'movie_sequel_to_id_fkey') THEN
-        ALTER TABLE "public"."movie" ADD CONSTRAINT "movie_sequel_to_id_fkey" FOREIGN KEY ("sequel_to_id") REFERENCES "public"."movie" ("id") ON DELETE SET NULL;
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'novel' AND c.conname = 'novel_sequel_to_id_fkey') THEN
+        ALTER TABLE "public"."novel" ADD CONSTRAINT "novel_sequel_to_id_fkey" FOREIGN KEY ("sequel_to_id") REFERENCES "public"."novel" ("id") ON DELETE SET NULL;
     END IF;
 END
 $freshet$
-WITH w AS (INSERT INTO "movie" AS t1 ("id", "title", "mood") VALUES ('00000000000040008000000000000001'::uuid, 'A'::text, 'GLAD'::"mood") RETURNING t1."mood" AS "mood") SELECT row_to_json(w.*)::text FROM w
-WITH w AS (INSERT INTO "movie" AS t1 ("id", "title", "sequel_to_id", "mood") VALUES ($1::uuid, 'B'::text, '00000000000040008000000000000001'::uuid, 'SAD'::"mood") RETURNING t1."mood" AS "mood") SELECT row_to_json(w.*)::text FROM w
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title", (SELECT row_to_json(r.*) FROM (SELECT t2."title" AS "title", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t3."title" AS "title" FROM "movie" t3 WHERE t3."sequel_to_id" = t2."id" ORDER BY t3."id" LIMIT 100) r), '[]')::json AS "movies_on_sequelTo" FROM "movie" t2 WHERE t1."sequel_to_id" = t2."id") r) AS "sequelTo" FROM "movie" t1 WHERE t1."mood" = 'SAD'::"mood" ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
+WITH w AS (INSERT INTO "novel" AS t1 ("id", "title", "mood") VALUES ('00000000000040008000000000000001'::uuid, 'A'::text, 'GLAD'::"mood") RETURNING t1."mood" AS "mood") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "novel" AS t1 ("id", "title", "sequel_to_id", "mood") VALUES ($1::uuid, 'B'::text, '00000000000040008000000000000001'::uuid, 'SAD'::"mood") RETURNING t1."mood" AS "mood") SELECT row_to_json(w.*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title", (SELECT row_to_json(r.*) FROM (SELECT t2."title" AS "title", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t3."title" AS "title" FROM "novel" t3 WHERE t3."sequel_to_id" = t2."id" ORDER BY t3."id" LIMIT 100) r), '[]')::json AS "novels_on_sequelTo" FROM "novel" t2 WHERE t1."sequel_to_id" = t2."id") r) AS "sequelTo" FROM "novel" t1 WHERE t1."mood" = 'SAD'::"mood" ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "novels") r OFFSET 0) b
 
 -- index
 CREATE TABLE IF NOT EXISTS "public"."log" (
