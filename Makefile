@@ -1,7 +1,7 @@
 # Two commands: `make run` and `make test` do all set-up on a fresh machine.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-PROJECT ?= config/movies
+PROJECT ?= config/auctions
 SWIFT_BUILD_FLAGS ?=
 MINUTES ?= 5
 

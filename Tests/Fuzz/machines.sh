@@ -22,7 +22,7 @@ for include in .build/checkouts/swift-crypto/Sources/CCryptoBoringSSL{,Shims}/in
 echo "building …"
 objects=()
 for name in JSON Sessions; do
-    mapfile -t sources < <(find "Sources/$name" -name '*.swift')
+    mapfile -t sources < <(find Sources/*/"$name" -name '*.swift')
     swiftc "${flags[@]}" -wmo -emit-module -emit-module-path "$work/build/machines/$name.swiftmodule" -emit-object \
         -module-name "$name" -o "$work/build/machines/$name.o" "${sources[@]}"
     objects+=("$work/build/machines/$name.o")

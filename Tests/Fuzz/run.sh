@@ -22,7 +22,7 @@ flags=(-O -sanitize=fuzzer -parse-as-library -swift-version 6 -package-name fres
 for parser in "${parsers[@]}"; do
     name=${module[$parser]}
     echo "building $parser …"
-    mapfile -t sources < <(find "Sources/$name" -name '*.swift')
+    mapfile -t sources < <(find Sources/*/"$name" -name '*.swift')
     swiftc "${flags[@]}" -wmo -emit-module -emit-module-path "$work/build/$name.swiftmodule" -emit-object \
         -module-name "$name" -o "$work/build/$name.o" "${sources[@]}"
     swiftc "${flags[@]}" -module-name "${harness[$parser]}" "Tests/Fuzz/${harness[$parser]}.swift" \

@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct AdministratorTests {
     private static let secret = "0123456789abcdef0123456789abcdef"
-    private static let service = "/v1/projects/p/locations/us-central1/services/movies"
+    private static let service = "/v1/projects/p/locations/us-central1/services/auctions"
 
     private func call(
         _ address: ServerAddress, _ method: String, _ body: JSONObject, token: String? = "open sesame"
@@ -32,57 +32,57 @@ struct AdministratorTests {
                 try await call(admin, method, ["query": .string(query), "variables": .object(variables)])
             }
             #expect(
-                try await call(admin, ":executeGraphql", ["query": "{ movies { id } }"], token: "guess").status == 401)
-            let public_ = try await call(node.address, ":executeGraphql", ["query": "{ movies { id } }"])
+                try await call(admin, ":executeGraphql", ["query": "{ lots { id } }"], token: "guess").status == 401)
+            let public_ = try await call(node.address, ":executeGraphql", ["query": "{ lots { id } }"])
             #expect(public_.status == 404, "not on the public port")
 
             let read = try await run(
-                "query ($n: Int!) { movies(limit: $n) { id title } }", ["n": 2], ":executeGraphqlRead")
-            #expect(read.status == 200 && read.body["data"]?["movies"]?.arrayValue?.count == 2, "\(read)")
-            let id = try #require(read.body["data"]?["movies"]?[0]?["id"]?.stringValue)
+                "query ($n: Int!) { lots(limit: $n) { id title } }", ["n": 2], ":executeGraphqlRead")
+            #expect(read.status == 200 && read.body["data"]?["lots"]?.arrayValue?.count == 2, "\(read)")
+            let id = try #require(read.body["data"]?["lots"]?[0]?["id"]?.stringValue)
             let subscriber = try await Subscriber.connect(node.address)
-            subscriber.subscribe("GetMovieById", ["id": .string(id)])
+            subscriber.subscribe("GetLot", ["id": .string(id)])
             _ = try await subscriber.data()
             let write = try await run(
-                "mutation ($id: UUID!) { movie_update(id: $id, data: {description: \"by hand\"}) }", ["id": .string(id)]
+                "mutation ($id: UUID!) { lot_update(id: $id, data: {description: \"by hand\"}) }", ["id": .string(id)]
             )
             #expect(write.status == 200 && write.body["errors"]?.arrayValue?.isEmpty ?? true, "\(write)")
-            _ = try await subscriber.data { $0["movie"]?["description"]?.stringValue == "by hand" }
+            _ = try await subscriber.data { $0["lot"]?["description"]?.stringValue == "by hand" }
 
             #expect(
-                try await run("mutation { movie_delete(id: \"\(id)\") }", [:], ":executeGraphqlRead").status == 400,
+                try await run("mutation { lot_delete(id: \"\(id)\") }", [:], ":executeGraphqlRead").status == 400,
                 "reading only")
-            let wrong = try await run("{ movies { nothing } }")
+            let wrong = try await run("{ lots { nothing } }")
             #expect(wrong.status == 400 && wrong.body.description.contains("nothing"), "\(wrong)")
-            #expect(try await run("{ movies {").status == 400)
-            #expect(try await run("query A { movies { id } } query B { movies { id } }").status == 400)
-            let missing = try await run("query ($n: Int!) { movies(limit: $n) { id } }")
+            #expect(try await run("{ lots {").status == 400)
+            #expect(try await run("query A { lots { id } } query B { lots { id } }").status == 400)
+            let missing = try await run("query ($n: Int!) { lots(limit: $n) { id } }")
             #expect(missing.status == 200 && missing.body["errors"]?.arrayValue?.isEmpty == false)
 
             // A stored operation as somebody else.
-            func profile(_ impersonate: JSONObject) async throws -> (status: Int, body: JSONValue) {
+            func account(_ impersonate: JSONObject) async throws -> (status: Int, body: JSONValue) {
                 try await call(
-                    admin, "/connectors/movies:impersonateQuery",
+                    admin, "/connectors/auctions:impersonateQuery",
                     [
-                        "operationName": "GetExtendedProfileByUser",
+                        "operationName": "MyAccount",
                         "extensions": ["impersonate": .object(impersonate)],
                     ])
             }
             let ann = TestTokens.signed(uid: "ann", secret: Self.secret)
-            _ = try await API.mutate(node.address, "UpsertExtendedProfile", ["status": "ann's"], token: ann)
+            _ = try await API.mutate(node.address, "SaveAccount", ["name": "ann's"], token: ann)
             let asAnn: JSONObject = [
                 "authClaims": ["sub": "ann", "firebase": ["sign_in_provider": "password"]]
             ]
-            #expect(try await profile(asAnn).body["data"]?["profile"]?["status"]?.stringValue == "ann's")
-            #expect(try await profile(["unauthenticated": true]).status == 401, "@auth holds")
+            #expect(try await account(asAnn).body["data"]?["user"]?["name"]?.stringValue == "ann's")
+            #expect(try await account(["unauthenticated": true]).status == 401, "@auth holds")
             let changed = try await call(
-                admin, "/connectors/movies:impersonateMutation",
+                admin, "/connectors/auctions:impersonateMutation",
                 [
-                    "operationName": "UpsertExtendedProfile", "variables": ["status": "changed"],
+                    "operationName": "SaveAccount", "variables": ["name": "changed"],
                     "extensions": ["impersonate": .object(asAnn)],
                 ])
             #expect(changed.status == 200, "\(changed)")
-            #expect(try await profile(asAnn).body["data"]?["profile"]?["status"]?.stringValue == "changed")
+            #expect(try await account(asAnn).body["data"]?["user"]?["name"]?.stringValue == "changed")
             #expect(node.process.output.contains(":executeGraphql"), "audit")
         }
     }

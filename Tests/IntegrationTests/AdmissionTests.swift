@@ -16,9 +16,9 @@ struct AdmissionTests {
                 roles: "api,worker,gateway,admin",
                 settings: ["gateway.acceptPerSecond=10", "gateway.acceptBurst=10"])
             let admin = try await AdminClient(node.process)
-            let id = try #require(try await SplitTests.movies(node.address, count: 1).first)
+            let id = try #require(try await SplitTests.lots(node.address, count: 1).first)
             let resident = try await Subscriber.connect(node.address)
-            resident.subscribe("GetMovieById", ["id": .string(id)])
+            resident.subscribe("GetLot", ["id": .string(id)])
             _ = try await resident.data()
 
             let crowd = Crowd()
@@ -27,7 +27,7 @@ struct AdmissionTests {
                     for index in 0..<60 {
                         group.addTask {
                             let one = LiveSubscription(
-                                address: node.address, operation: "GetMovieById", variables: ["id": .string(id)])
+                                address: node.address, operation: "GetLot", variables: ["id": .string(id)])
                             try? await one.run { crowd.heard($0, by: index) }
                         }
                     }
@@ -84,7 +84,7 @@ struct AdmissionTests {
             let admin = try await AdminClient(gateway.process)
             let owner = try await AdminClient(worker.process)
             let url = "http://\(gateway.address.host):\(gateway.address.port)"
-            let id = try #require(try await SplitTests.movies(gateway.address, count: 1).first)
+            let id = try #require(try await SplitTests.lots(gateway.address, count: 1).first)
 
             let everyone = try await PythonClients.start("admission_client.py", ["everyone", url])
             let live = try await everyone.line(containing: "live")
@@ -92,9 +92,9 @@ struct AdmissionTests {
             var followers: [FreshetProcess] = []
             for _ in 0..<2 {
                 let follower = try FreshetProcess([
-                    "subscribe", "GetMovieById", "--vars", "{\"id\":\"\(id)\"}", "--url", url,
+                    "subscribe", "GetLot", "--vars", "{\"id\":\"\(id)\"}", "--url", url,
                 ])
-                _ = try await follower.line(containing: "\"movie\"")
+                _ = try await follower.line(containing: "\"lot\"")
                 followers.append(follower)
             }
             // All are there, and the worker knows of them.
@@ -105,7 +105,7 @@ struct AdmissionTests {
                 uid: "ann", secret: Self.secret, expiresAt: Int64(Date().timeIntervalSince1970) + 5)
             let expiring = try await Subscriber.connect(
                 gateway.address, payload: ["Authorization": .string("Bearer \(soon)")])
-            expiring.subscribe("GetExtendedProfileByUser", [:])
+            expiring.subscribe("MyAccount", [:])
             _ = try await expiring.data()
             try await owner.wait("live-queries?limit=100") { $0.rows("liveQueries").count == 3 }
 
@@ -155,7 +155,7 @@ struct AdmissionTests {
     }
 }
 
-/// What many followers of one movie saw.
+/// What many followers of one lot saw.
 private final class Crowd: Sendable {
     private struct State {
         /// The last number seen by each.

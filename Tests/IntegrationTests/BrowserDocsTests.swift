@@ -35,8 +35,8 @@ struct BrowserDocsTests {
                         };
                         window.run = run;
                         window.ends = [
-                          follow(url, "ListMoviesByGenre", {genre: "Drama"}, (data) => see("socket", data.movies)),
-                          listen(url, "movies", "ListMoviesByGenre", {genre: "Drama"}, (data) => see("events", data.movies)),
+                          follow(url, "ListLots", {category: "Books"}, (data) => see("socket", data.lots)),
+                          listen(url, "auctions", "ListLots", {category: "Books"}, (data) => see("events", data.lots)),
                           follow(url, "NoSuchOperation", {}, () => {}, (errors) => see("refused", errors[0].message)),
                         ];
                         0
@@ -46,8 +46,8 @@ struct BrowserDocsTests {
                 }
                 try await window.evaluate(
                     """
-                    run(url, "UpdateMovie", {
-                      id: seen.find(([kind]) => kind == "socket")[1][0].id, genre: "Drama", description: "from the page"})
+                    run(url, "EditLot", {
+                      id: seen.find(([kind]) => kind == "socket")[1][0].id, category: "Books", description: "from the page"})
                     """)
                 for kind in ["socket", "events"] {
                     let shown =
@@ -55,7 +55,7 @@ struct BrowserDocsTests {
                     #expect(try await window.value(when: shown) == true)
                 }
                 let refused = try await window.evaluate(
-                    "run(url, 'UpdateMovie', {}).then(() => 'done', (error) => error.message)")
+                    "run(url, 'EditLot', {}).then(() => 'done', (error) => error.message)")
                 #expect(refused.stringValue?.isEmpty == false && refused != "done")
 
                 // The node goes and another one comes at its address: both functions are back by themselves.
@@ -64,7 +64,7 @@ struct BrowserDocsTests {
                 let next = try await cluster.start(
                     roles: "api,worker,gateway", settings: ["http.host=0.0.0.0", "http.port=\(port)"])
                 _ = try await API.mutate(
-                    next.address, "BulkUpdateMovies", ["genre": "Drama", "description": "after the drain"])
+                    next.address, "EditCategory", ["category": "Books", "description": "after the drain"])
                 for kind in ["socket", "events"] {
                     let shown = """
                         seen.slice(\(before)).some(([k, rows]) => k == '\(kind)'

@@ -10,7 +10,7 @@ struct BrowserStreamTests {
         let folder = NSTemporaryDirectory() + "freshet-browser-\(UInt32.random(in: .min ... .max))"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let node = try FreshetProcess([
-            "dev", Paths.movies, "--set", "http.port=0", "--set", "admin.port=0", "--set",
+            "dev", Paths.auctions, "--set", "http.port=0", "--set", "admin.port=0", "--set",
             "dev.dataDirectory=\(folder)",
         ])
         let line = try await node.line(containing: "Freshet serves")
@@ -21,12 +21,13 @@ struct BrowserStreamTests {
                 """
                 window.seen = [];
                 const see = (...event) => { seen.push(event); document.documentElement.dataset.seen = seen.length; };
-                const fields = "($genre: String, $offset: Int) { movies(where: {genre: {eq: $genre}}, limit: 10, "
-                  + "offset: $offset) { id title releaseYear genre description } }";
+                const fields = "($category: String) { lots(where: {category: {eq: $category}, open: {eq: true}, "
+                  + "closesAt: {gt_time: {now: true}}}, orderBy: [{closesAt: ASC}], limit: 10) "
+                  + "{ id title category description highestBid closesAt } }";
                 function follow(kind) {
                   const source = new EventSource("/graphql?" + new URLSearchParams({
-                    query: kind + " ListMoviesByGenre" + fields, variables: JSON.stringify({genre: "Drama"})}));
-                  source.addEventListener("next", (event) => see(kind, JSON.parse(event.data).data.movies));
+                    query: kind + " ListLots" + fields, variables: JSON.stringify({category: "Books"})}));
+                  source.addEventListener("next", (event) => see(kind, JSON.parse(event.data).data.lots));
                   source.addEventListener("complete", (event) => { see(kind, "complete"); source.close(); });
                 }
                 follow("subscription");
@@ -40,8 +41,8 @@ struct BrowserStreamTests {
             try await window.evaluate(
                 """
                 fetch("/graphql", {method: "POST", headers: {"content-type": "application/json"}, body: JSON.stringify({
-                  operationName: "UpdateMovie", variables: {
-                    id: seen.find(([k]) => k == "subscription")[1][0].id, genre: "Drama", description: "by EventSource"}})});
+                  operationName: "EditLot", variables: {
+                    id: seen.find(([k]) => k == "subscription")[1][0].id, category: "Books", description: "by EventSource"}})});
                 """)
             let rows = try await window.value(
                 when:
@@ -66,7 +67,7 @@ struct BrowserStreamTests {
                 "fetch('/emulator/stream_issues', {method: 'POST'}).then((a) => a.status + a.headers.get('allow'))")
             #expect(posted == "405GET")
             let info = try await window.evaluate("fetch('/emulator/info').then((answer) => answer.json())")
-            #expect(info["services"]?[0]?["serviceId"] == "movies")
+            #expect(info["services"]?[0]?["serviceId"] == "auctions")
             #expect(info["services"]?[0]?["connectionString"]?.stringValue?.isEmpty == false)
             #expect(info["version"]?.stringValue?.isEmpty == false)
             let configured = try await window.evaluate(

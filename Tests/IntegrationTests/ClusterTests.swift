@@ -16,26 +16,26 @@ struct ClusterTests {
 
             // One live query, followed on both gateways; another one beside it.
             let list = try JSONParser.parse(
-                try await API.get(api.address, "ListMoviesByGenre", ["genre": "Sci-Fi"]).body)
-            let movie = try #require(list["data"]?["movies"]?[0])
-            let id = try #require(movie["id"]?.stringValue)
+                try await API.get(api.address, "ListLots", ["category": "Hi-Fi"]).body)
+            let lot = try #require(list["data"]?["lots"]?[0])
+            let id = try #require(lot["id"]?.stringValue)
             var subscribers: [Subscriber] = []
             for gateway in gateways {
                 let subscriber = try await Subscriber.connect(gateway.address)
-                subscriber.subscribe("ListMoviesByGenre", ["genre": "Sci-Fi"], id: "list")
-                subscriber.subscribe("GetMovieById", ["id": .string(id)], id: "one")
+                subscriber.subscribe("ListLots", ["category": "Hi-Fi"], id: "list")
+                subscriber.subscribe("GetLot", ["id": .string(id)], id: "one")
                 _ = try await subscriber.data(id: "list")
                 subscribers.append(subscriber)
             }
 
             func update(_ description: String) async throws {
                 let answer = try await API.mutate(
-                    api.address, "UpdateMovie",
-                    ["id": .string(id), "genre": "Sci-Fi", "description": .string(description)])
+                    api.address, "EditLot",
+                    ["id": .string(id), "category": "Hi-Fi", "description": .string(description)])
                 #expect(answer.status == 200, "\(answer.body)")
             }
             func isShown(_ description: String) -> @Sendable (JSONValue) -> Bool {
-                { data in data["movie"]?["description"]?.stringValue == description }
+                { data in data["lot"]?["description"]?.stringValue == description }
             }
 
             try await update("first")
@@ -67,7 +67,7 @@ struct ClusterTests {
             var status = 0
             while status != 200 {
                 status = try await API.mutate(
-                    api.address, "UpdateMovie", ["id": .string(id), "genre": "Sci-Fi", "description": "after Postgres"]
+                    api.address, "EditLot", ["id": .string(id), "category": "Hi-Fi", "description": "after Postgres"]
                 ).status
             }
             for subscriber in subscribers {
@@ -85,7 +85,7 @@ struct ClusterTests {
             _ = try await cluster.start(roles: "api")
             let other = try FreshetProcess(
                 [
-                    "serve", Paths.movies, "--roles", "worker", "--set", "http.port=0", "--set",
+                    "serve", Paths.auctions, "--roles", "worker", "--set", "http.port=0", "--set",
                     "cluster.shardCount=17",
                 ],
                 environment: [
@@ -108,7 +108,7 @@ struct ClusterTests {
                 String(decoding: try await HTTPCall.send(.GET, admin, path: "/metrics").body, as: UTF8.self)
             }
             let subscriber = try await Subscriber.connect(node.address)
-            subscriber.subscribe("ListMoviesByGenre", ["genre": "Sci-Fi"])
+            subscriber.subscribe("ListLots", ["category": "Hi-Fi"])
             _ = try await subscriber.data()
             let before = try await metrics()
             for line in [
@@ -123,9 +123,9 @@ struct ClusterTests {
             while try await HTTPCall.send(.GET, node.address, path: "/readyz").status == 200 { await Task.yield() }
             #expect(try await metrics().contains("\nfreshet_ready 0\n"))
             // Whoever has not heard of it yet is served like before.
-            #expect(try await API.get(node.address, "ListMoviesByGenre", ["genre": "Drama"]).status == 200)
+            #expect(try await API.get(node.address, "ListLots", ["category": "Books"]).status == 200)
             let late = try await Subscriber.connect(node.address)
-            late.subscribe("ListMoviesByGenre", ["genre": "Drama"])
+            late.subscribe("ListLots", ["category": "Books"])
             _ = try await late.data()
             // Who does not want to wait asks twice.
             #expect(await node.process.terminate() == 130)

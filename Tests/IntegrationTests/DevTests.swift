@@ -13,7 +13,7 @@ struct DevTests {
         return try await body(folder)
     }
 
-    private func start(_ folder: String, project: String = Paths.movies, further: [String] = []) throws
+    private func start(_ folder: String, project: String = Paths.auctions, further: [String] = []) throws
         -> FreshetProcess
     {
         var arguments = ["dev", project]
@@ -42,15 +42,15 @@ struct DevTests {
             let first = try start(folder)
             let address = try await address(first)
             _ = try await first.line(containing: "Ctrl-C stops everything")
-            #expect(first.output.contains("subscribe ListMoviesByGenre"))
+            #expect(first.output.contains("subscribe ListLots"))
             let page = try await HTTPCall.send(.GET, address, path: "/")
             #expect(page.status == 200)
-            #expect(String(decoding: page.body, as: UTF8.self).contains("Live movies"))
+            #expect(String(decoding: page.body, as: UTF8.self).contains("Live auctions"))
             // Unsigned tokens count here, and only here.
-            let list = try JSONParser.parse(try await API.get(address, "ListMoviesByGenre", ["genre": "Comedy"]).body)
-            let id = try #require(list["data"]?["movies"]?[0]?["id"]?.stringValue)
+            let list = try JSONParser.parse(try await API.get(address, "ListLots", ["category": "Toys"]).body)
+            let id = try #require(list["data"]?["lots"]?[0]?["id"]?.stringValue)
             let answer = try await API.mutate(
-                address, "UpdateMovie", ["id": .string(id), "genre": "Comedy", "description": "kept"])
+                address, "EditLot", ["id": .string(id), "category": "Toys", "description": "kept"])
             #expect(answer.status == 200)
 
             // The same folder twice, while it is in use.
@@ -64,8 +64,8 @@ struct DevTests {
 
             let second = try start(folder)
             let again = try await self.address(second)
-            let movie = try JSONParser.parse(try await API.get(again, "GetMovieById", ["id": .string(id)]).body)
-            #expect(movie["data"]?["movie"]?["description"]?.stringValue == "kept")
+            let lot = try JSONParser.parse(try await API.get(again, "GetLot", ["id": .string(id)]).body)
+            #expect(lot["data"]?["lot"]?["description"]?.stringValue == "kept")
             // A crash takes the children along.
             await second.crash()
             while try !processes(of: folder).isEmpty { await Task.yield() }
@@ -76,16 +76,16 @@ struct DevTests {
         try await withFolder { folder in
             let dev = try start(folder)
             let address = try await address(dev)
-            let list = try JSONParser.parse(try await API.get(address, "ListMoviesByGenre", ["genre": "Comedy"]).body)
-            let id = try #require(list["data"]?["movies"]?[0]?["id"]?.stringValue)
+            let list = try JSONParser.parse(try await API.get(address, "ListLots", ["category": "Toys"]).body)
+            let id = try #require(list["data"]?["lots"]?[0]?["id"]?.stringValue)
             let subscriber = try await Subscriber.connect(address)
-            subscriber.subscribe("GetMovieById", ["id": .string(id)])
+            subscriber.subscribe("GetLot", ["id": .string(id)])
             func update(_ description: String) async throws {
                 let answer = try await API.mutate(
-                    address, "UpdateMovie",
-                    ["id": .string(id), "genre": "Comedy", "description": .string(description)])
+                    address, "EditLot",
+                    ["id": .string(id), "category": "Toys", "description": .string(description)])
                 #expect(answer.status == 200, "\(answer.body)")
-                _ = try await subscriber.data { $0["movie"]?["description"]?.stringValue == description }
+                _ = try await subscriber.data { $0["lot"]?["description"]?.stringValue == description }
             }
             try await update("before")
             for (name, file) in [("Postgres", "postmaster.pid"), ("Redis", nil)] {
@@ -93,9 +93,9 @@ struct DevTests {
                 kill(victim, SIGKILL)
                 #expect(try await dev.line(containing: "\(name) ended").contains("started again in 200 ms"))
                 _ = try await dev.line(containing: "\(name) is back")
-                let movie = try JSONParser.parse(
-                    try await API.get(address, "GetMovieById", ["id": .string(id)]).body)
-                #expect(movie["data"]?["movie"]?["description"]?.stringValue?.isEmpty == false)
+                let lot = try JSONParser.parse(
+                    try await API.get(address, "GetLot", ["id": .string(id)]).body)
+                #expect(lot["data"]?["lot"]?["description"]?.stringValue?.isEmpty == false)
                 // The same session sees it.
                 try await update("after the end of \(name)")
             }

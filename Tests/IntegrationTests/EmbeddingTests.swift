@@ -16,7 +16,7 @@ struct EmbeddingTests {
         schema: {source: ./schema, datasource: {postgresql: {}}}
         connectorDirs: [./connector]
         """,
-        "connector/connector.yaml": "connectorId: movies\n",
+        "connector/connector.yaml": "connectorId: auctions\n",
         "schema/schema.gql": """
         type Place @table(key: "name") {
           name: String!
@@ -295,7 +295,9 @@ struct EmbeddingTests {
     @Test func withoutAServerOnlyThoseOperationsFail() async throws {
         try await withNode({ _ in [] }) { running in
             let line = try await running.node.line(containing: "embeddings.url is not set")
-            #expect(line.contains("movies/Add, movies/AddAll, movies/Near, movies/Perhaps, movies/Unknown"), "\(line)")
+            #expect(
+                line.contains("auctions/Add, auctions/AddAll, auctions/Near, auctions/Perhaps, auctions/Unknown"),
+                "\(line)")
             let near = try await running.near("the sea")
             #expect(
                 near.body["errors"]?[0]?["message"]?.stringValue

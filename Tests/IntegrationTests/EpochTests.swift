@@ -90,20 +90,20 @@ struct EpochTests {
         }
     }
 
-    /// A subscription of one movie, and what changes it and waits until that is shown.
+    /// A subscription of one lot, and what changes it and waits until that is shown.
     private static func follow(
         _ address: ServerAddress
     ) async throws -> (Subscriber, (String) async throws -> Void) {
-        let list = try JSONParser.parse(try await API.get(address, "ListMoviesByGenre", ["genre": "Sci-Fi"]).body)
-        let id = try #require(list["data"]?["movies"]?[0]?["id"])
+        let list = try JSONParser.parse(try await API.get(address, "ListLots", ["category": "Hi-Fi"]).body)
+        let id = try #require(list["data"]?["lots"]?[0]?["id"])
         let subscriber = try await Subscriber.connect(address)
-        subscriber.subscribe("GetMovieById", ["id": id])
+        subscriber.subscribe("GetLot", ["id": id])
         _ = try await subscriber.data(id: "1")
         func update(_ description: String) async throws {
             let answer = try await API.mutate(
-                address, "UpdateMovie", ["id": id, "genre": "Sci-Fi", "description": .string(description)])
+                address, "EditLot", ["id": id, "category": "Hi-Fi", "description": .string(description)])
             #expect(answer.status == 200, "\(answer.body)")
-            _ = try await subscriber.data(id: "1") { $0["movie"]?["description"]?.stringValue == description }
+            _ = try await subscriber.data(id: "1") { $0["lot"]?["description"]?.stringValue == description }
         }
         return (subscriber, update)
     }

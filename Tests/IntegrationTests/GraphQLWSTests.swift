@@ -49,10 +49,10 @@ struct GraphQLWSTests {
                     code + """
                         ;
                         window.ws = ws;
-                        const drama = {genre: "Drama"};
+                        const books = {category: "Books"};
                         window.ends = ["one", "two"].map((name) =>
-                          follow("ListMoviesByGenre", drama, (data) => see(name, data.movies), console.error));
-                        follow("GetExtendedProfileByUser", {}, (data) => see("profile", data), console.error);
+                          follow("ListLots", books, (data) => see(name, data.lots), console.error));
+                        follow("MyAccount", {}, (data) => see("account", data), console.error);
                         follow("NoSuchOperation", {}, () => {}, (errors) => see("refused", errors[0].message));
                         // Read once, and changed once, over the same socket.
                         window.once = (query, variables) => new Promise((resolve, reject) => {
@@ -62,15 +62,15 @@ struct GraphQLWSTests {
                         });
                         0
                         """)
-                for kind in ["one", "two", "profile", "refused"] {
+                for kind in ["one", "two", "account", "refused"] {
                     #expect(try await window.value(when: "seen.some(([kind]) => kind == '\(kind)')") == true)
                 }
                 func change(_ description: String) async throws {
                     let answer = try await window.evaluate(
                         """
-                        once(`mutation UpdateMovie($id: UUID!, $genre: String!, $description: String!) {
-                          movie_update(id: $id, data: {genre: $genre, description: $description})
-                        }`, {id: seen.find(([kind]) => kind == "one")[1][0].id, genre: "Drama",
+                        once(`mutation EditLot($id: UUID!, $category: String!, $description: String!) {
+                          lot_update(id: $id, data: {category: $category, description: $description})
+                        }`, {id: seen.find(([kind]) => kind == "one")[1][0].id, category: "Books",
                           description: "\(description)"}).then((value) => value.data ? "changed" : JSON.stringify(value))
                         """)
                     #expect(answer == "changed")
@@ -84,7 +84,7 @@ struct GraphQLWSTests {
                 }
                 // The token runs out: the socket is closed with 4403, and the library comes back with the next one.
                 #expect(
-                    try await window.value(when: "asked > 1 && seen.filter(([k]) => k == 'profile').length > 1") == true
+                    try await window.value(when: "asked > 1 && seen.filter(([k]) => k == 'account').length > 1") == true
                 )
                 try await window.evaluate("ends[1]()")
                 try await change("for one of them")
@@ -96,7 +96,7 @@ struct GraphQLWSTests {
                 let next = try await cluster.start(
                     roles: "api,worker,gateway", settings: settings + ["http.port=\(port)"])
                 _ = try await API.mutate(
-                    next.address, "BulkUpdateMovies", ["genre": "Drama", "description": "after the drain"])
+                    next.address, "EditCategory", ["category": "Books", "description": "after the drain"])
                 #expect(try await window.value(when: shown("one", "after the drain")) == true)
             }
         }

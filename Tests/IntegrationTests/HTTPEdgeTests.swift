@@ -17,20 +17,28 @@ struct HTTPEdgeTests {
     @Test func oneShotReadsKeepTheBoundOfResults() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(roles: "api,worker,gateway", settings: ["gateway.resultBytesMax=1KiB"])
-            let large = try await API.get(node.address, "ListMoviesByGenre", ["genre": "Drama"])
+            let large = try await API.get(node.address, "ListLots", ["category": "Books"])
             #expect(large.status == 413)
             #expect(try code(large.body) == "PAYLOAD_TOO_LARGE")
             // A follower of the same is told the same.
             let subscriber = try await Subscriber.connect(node.address)
-            subscriber.subscribe("ListMoviesByGenre", ["genre": "Drama"])
+            subscriber.subscribe("ListLots", ["category": "Books"])
             let told = try await subscriber.message { $0["id"]?.stringValue == "1" }
             #expect("\(told)".contains("PAYLOAD_TOO_LARGE"))
             subscriber.send([
                 "id": "2", "type": "subscribe",
                 "payload": [
                     "query":
-                        "query ListMoviesByGenre($genre: String, $offset: Int) { movies(where: {genre: {eq: $genre}}, limit: 10, offset: $offset) { id title releaseYear genre description } }",
-                    "variables": ["genre": "Drama"],
+                        """
+                    query ListLots($category: String) {
+                      lots(
+                        where: {category: {eq: $category}, open: {eq: true}, closesAt: {gt_time: {now: true}}}
+                        orderBy: [{closesAt: ASC}]
+                        limit: 10
+                      ) { id title category description highestBid closesAt }
+                    }
+                    """,
+                    "variables": ["category": "Books"],
                 ],
             ])
             let once = try await subscriber.message { $0["id"]?.stringValue == "2" }
@@ -38,7 +46,7 @@ struct HTTPEdgeTests {
             subscriber.socket.close()
             let posted = try await HTTPCall.send(
                 .POST, node.address, path: "/graphql", headers: ["content-type": "application/json"],
-                body: Array(#"{"operationName":"ListMoviesByGenre","variables":{"genre":"Drama"}}"#.utf8))
+                body: Array(#"{"operationName":"ListLots","variables":{"category":"Books"}}"#.utf8))
             #expect(try code(posted.body) == "PAYLOAD_TOO_LARGE")
         }
     }
@@ -46,21 +54,21 @@ struct HTTPEdgeTests {
     @Test func theWrongKindIsToldBeforeVariablesAreLookedAt() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(roles: "api,worker,gateway")
-            let read = try await API.get(node.address, "UpdateMovie", ["id": 7])
+            let read = try await API.get(node.address, "EditLot", ["id": 7])
             #expect(read.status == 400)
             #expect(String(decoding: read.body, as: UTF8.self).contains("is a mutation: POST it"))
             let unknown = try await API.get(node.address, "NoSuch", ["id": 7])
             #expect(try unknown.status == 404 && code(unknown.body) == "OPERATION_NOT_FOUND")
-            let wrote = try await API.mutate(node.address, "GetMovieById", ["id": 7])
+            let wrote = try await API.mutate(node.address, "GetLot", ["id": 7])
             #expect(wrote.status == 400 && "\(wrote.body)".contains("is a query: GET it"))
             let byGet = try await HTTPCall.send(
-                .GET, node.address, path: "/graphql?operationName=UpdateMovie&variables=%7B%22id%22:7%7D")
+                .GET, node.address, path: "/graphql?operationName=EditLot&variables=%7B%22id%22:7%7D")
             #expect(byGet.status == 405)
             #expect(byGet.headers.first(name: "allow") == "POST")
-            let name = "/v1/projects/p/locations/us-central1/services/movies/connectors/movies"
+            let name = "/v1/projects/p/locations/us-central1/services/auctions/connectors/auctions"
             let executed = try await HTTPCall.send(
                 .POST, node.address, path: name + ":executeQuery", headers: ["content-type": "application/json"],
-                body: Array(#"{"operationName":"UpdateMovie","variables":{"id":7}}"#.utf8))
+                body: Array(#"{"operationName":"EditLot","variables":{"id":7}}"#.utf8))
             #expect(executed.status == 404)
             #expect(String(decoding: executed.body, as: UTF8.self).contains("is a mutation, no query"))
         }
@@ -74,13 +82,13 @@ struct HTTPEdgeTests {
             let strict = try await cluster.start(roles: "api,worker,gateway", settings: auth)
             for token in [endless, never] {
                 let answer = try await API.get(
-                    strict.address, "TopRatedMovies", [:], headers: ["authorization": "Bearer \(token)"])
+                    strict.address, "ClosingSoon", [:], headers: ["authorization": "Bearer \(token)"])
                 #expect(try answer.status == 401 && code(answer.body) == "UNAUTHENTICATED")
             }
             let lenient = try await cluster.start(roles: "api", settings: auth + ["auth.expiryRequired=false"])
             for (token, status) in [(endless, 200), (never, 401)] {
                 let answer = try await API.get(
-                    lenient.address, "TopRatedMovies", [:], headers: ["authorization": "Bearer \(token)"])
+                    lenient.address, "ClosingSoon", [:], headers: ["authorization": "Bearer \(token)"])
                 #expect(answer.status == status)
             }
         }

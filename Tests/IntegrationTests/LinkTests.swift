@@ -22,36 +22,36 @@ struct LinkTests {
             let gateway = try await cluster.start(
                 roles: "gateway", settings: settings + ["redis.url=redis://127.0.0.1:\(link.port)"]
             ).address
-            let list = try JSONParser.parse(try await API.get(api, "ListMoviesByGenre", ["genre": "Sci-Fi"]).body)
-            let id = try #require(list["data"]?["movies"]?[0]?["id"]?.stringValue)
+            let list = try JSONParser.parse(try await API.get(api, "ListLots", ["category": "Hi-Fi"]).body)
+            let id = try #require(list["data"]?["lots"]?[0]?["id"]?.stringValue)
             func update(_ description: String) async throws {
                 let answer = try await API.mutate(
-                    api, "UpdateMovie", ["id": .string(id), "genre": "Sci-Fi", "description": .string(description)])
+                    api, "EditLot", ["id": .string(id), "category": "Hi-Fi", "description": .string(description)])
                 #expect(answer.status == 200, "\(answer.body)")
             }
             let subscriber = try await Subscriber.connect(gateway)
-            subscriber.subscribe("GetMovieById", ["id": .string(id)], id: "one")
+            subscriber.subscribe("GetLot", ["id": .string(id)], id: "one")
             _ = try await subscriber.data(id: "one")
 
             await link.set(trouble)
             _ = try await worker.line(containing: "gateway gone")
             // Of live queries that nobody followed before, too.
-            let second = try #require(list["data"]?["movies"]?[1]?["id"]?.stringValue)
+            let second = try #require(list["data"]?["lots"]?[1]?["id"]?.stringValue)
             let newcomer = try await Subscriber.connect(gateway)
-            newcomer.subscribe("GetMovieById", ["id": .string(second)], id: "two")
+            newcomer.subscribe("GetLot", ["id": .string(second)], id: "two")
             try await Task.sleep(for: .milliseconds(Self.cutMs))
             try await update("while it was cut off")
             await link.set(nil)
             let healed = ContinuousClock.now
             _ = try await subscriber.data(id: "one") {
-                $0["movie"]?["description"]?.stringValue == "while it was cut off"
+                $0["lot"]?["description"]?.stringValue == "while it was cut off"
             }
             let known = ContinuousClock.now - healed
             _ = try await newcomer.data(id: "two")
             let new = ContinuousClock.now - healed
             print("\(trouble): back after \(known), what was new meanwhile after \(new)")
             try await update("afterwards")
-            _ = try await subscriber.data(id: "one") { $0["movie"]?["description"]?.stringValue == "afterwards" }
+            _ = try await subscriber.data(id: "one") { $0["lot"]?["description"]?.stringValue == "afterwards" }
             await link.stop()
         }
     }

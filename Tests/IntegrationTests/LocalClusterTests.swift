@@ -16,7 +16,7 @@ struct LocalClusterTests {
     private func start(_ folder: String, further: [String] = [], counts: [String] = []) throws
         -> FreshetProcess
     {
-        var arguments = ["cluster", Paths.movies] + counts
+        var arguments = ["cluster", Paths.auctions] + counts
         let quick = [
             "http.port=0", "admin.port=0", "dev.dataDirectory=\(folder)", "cluster.leaseTtlMs=1500",
             "cluster.leaseRenewMs=300", "cluster.nodeTtlMs=1500", "cluster.heartbeatMs=300", "cluster.shardCount=16",
@@ -54,37 +54,37 @@ struct LocalClusterTests {
             let proxyText = try String(contentsOfFile: folder + "/cluster/haproxy.cfg", encoding: .utf8)
             #expect(proxyText.contains("maxconn 321"))
             let page = try await HTTPCall.send(.GET, proxy, path: "/")
-            #expect(String(decoding: page.body, as: UTF8.self).contains("Live movies"))
+            #expect(String(decoding: page.body, as: UTF8.self).contains("Live auctions"))
 
-            let list = try JSONParser.parse(try await API.get(proxy, "ListMoviesByGenre", ["genre": "Sci-Fi"]).body)
-            let id = try #require(list["data"]?["movies"]?[0]?["id"]?.stringValue)
+            let list = try JSONParser.parse(try await API.get(proxy, "ListLots", ["category": "Hi-Fi"]).body)
+            let id = try #require(list["data"]?["lots"]?[0]?["id"]?.stringValue)
             func update(_ description: String) async throws {
                 let answer = try await API.mutate(
-                    proxy, "UpdateMovie",
-                    ["id": .string(id), "genre": "Sci-Fi", "description": .string(description)])
+                    proxy, "EditLot",
+                    ["id": .string(id), "category": "Hi-Fi", "description": .string(description)])
                 #expect(answer.status == 200, "\(answer.body)")
             }
             func isShown(_ description: String) -> @Sendable (JSONValue) -> Bool {
-                { data in data["movie"]?["description"]?.stringValue == description }
+                { data in data["lot"]?["description"]?.stringValue == description }
             }
             // WebSocket and long-poll reach gateways, the mutation an API node.
             let subscriber = try await Subscriber.connect(proxy)
-            subscriber.subscribe("GetMovieById", ["id": .string(id)])
+            subscriber.subscribe("GetLot", ["id": .string(id)])
             _ = try await subscriber.data()
-            let before = try await API.get(proxy, "GetMovieById", ["id": .string(id)])
+            let before = try await API.get(proxy, "GetLot", ["id": .string(id)])
             let tag = try #require(before.headers.first(name: "etag"))
             async let poll = API.get(
-                proxy, "GetMovieById", ["id": .string(id)], headers: ["prefer": "wait=60", "if-none-match": tag])
+                proxy, "GetLot", ["id": .string(id)], headers: ["prefer": "wait=60", "if-none-match": tag])
             try await update("through the proxy")
             _ = try await subscriber.data(where: isShown("through the proxy"))
             let polled = try JSONParser.parse(try await poll.body)
-            #expect(polled["data"]?["movie"]?["description"]?.stringValue == "through the proxy")
+            #expect(polled["data"]?["lot"]?["description"]?.stringValue == "through the proxy")
             // A mutation over the WebSocket of a gateway.
             subscriber.send([
                 "id": "write", "type": "subscribe",
                 "payload": [
-                    "query": "", "operationName": "UpdateMovie",
-                    "variables": ["id": .string(id), "genre": "Sci-Fi", "description": "over the socket"],
+                    "query": "", "operationName": "EditLot",
+                    "variables": ["id": .string(id), "category": "Hi-Fi", "description": "over the socket"],
                 ],
             ])
             _ = try await subscriber.data(where: isShown("over the socket"))
@@ -121,8 +121,8 @@ struct LocalClusterTests {
                 #expect(try await cluster.line(containing: "\(name) ended").contains("started again in 200 ms"))
                 _ = try await cluster.line(containing: "\(name) is back")
             }
-            let kept = try JSONParser.parse(try await API.get(proxy, "GetMovieById", ["id": .string(id)]).body)
-            #expect(kept["data"]?["movie"]?["description"]?.stringValue == "after a crash")
+            let kept = try JSONParser.parse(try await API.get(proxy, "GetLot", ["id": .string(id)]).body)
+            #expect(kept["data"]?["lot"]?["description"]?.stringValue == "after a crash")
             try await update("after all crashes")
             _ = try await subscriber.data(where: isShown("after all crashes"))
 

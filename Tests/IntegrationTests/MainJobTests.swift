@@ -6,7 +6,7 @@ import Testing
 /// One node with every role: each surface, good and bad input.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct MainJobTests {
-    static let genre: JSONObject = ["genre": "Drama"]
+    static let category: JSONObject = ["category": "Books"]
 
     @Test func everySurfaceOfOneNode() async throws {
         try await Cluster.with { cluster in
@@ -18,56 +18,56 @@ struct MainJobTests {
                     "gateway.subscriptionsPerSessionMax=3",
                 ])
             let address = node.address
-            let movie = try await firstMovie(address)
-            try await longPoll(address, movie)
-            try await webSocket(address, movie)
-            try await graphQLOverHTTP(address, movie)
+            let lot = try await firstLot(address)
+            try await longPoll(address, lot)
+            try await webSocket(address, lot)
+            try await graphQLOverHTTP(address, lot)
             try await authorization(address)
-            try await badInput(address, movie)
-            try await malformedWebSocketTouchesNobody(address, movie)
+            try await badInput(address, lot)
+            try await malformedWebSocketTouchesNobody(address, lot)
         }
     }
 
-    private func firstMovie(_ address: ServerAddress) async throws -> String {
-        let response = try await API.get(address, "ListMoviesByGenre", Self.genre)
+    private func firstLot(_ address: ServerAddress) async throws -> String {
+        let response = try await API.get(address, "ListLots", Self.category)
         #expect(response.status == 200)
         let body = try JSONParser.parse(response.body)
-        #expect(body["data"]?["movies"]?.arrayValue?.count == 10)
-        return try #require(body["data"]?["movies"]?[0]?["id"]?.stringValue)
+        #expect(body["data"]?["lots"]?.arrayValue?.count == 10)
+        return try #require(body["data"]?["lots"]?[0]?["id"]?.stringValue)
     }
 
     private func update(_ address: ServerAddress, _ id: String, _ description: String) async throws {
         let answer = try await API.mutate(
-            address, "UpdateMovie", ["id": .string(id), "genre": "Drama", "description": .string(description)])
+            address, "EditLot", ["id": .string(id), "category": "Books", "description": .string(description)])
         #expect(answer.status == 200, "\(answer.body)")
-        #expect(answer.body["data"]?["movie_update"]?["id"]?.stringValue == id)
+        #expect(answer.body["data"]?["lot_update"]?["id"]?.stringValue == id)
     }
 
     // MARK: Plain resource
 
     private func longPoll(_ address: ServerAddress, _ id: String) async throws {
         let key: JSONObject = ["id": .string(id)]
-        let first = try await API.get(address, "GetMovieById", key)
+        let first = try await API.get(address, "GetLot", key)
         let tag = try #require(first.headers.first(name: "etag"))
         // The content is the same: 304, at once without a wait.
-        let same = try await API.get(address, "GetMovieById", key, headers: ["if-none-match": tag])
+        let same = try await API.get(address, "GetLot", key, headers: ["if-none-match": tag])
         #expect(same.status == 304)
         #expect(same.body.isEmpty)
         // Nothing happens within the wait.
         let waited = try await API.get(
-            address, "GetMovieById", key, headers: ["if-none-match": tag, "prefer": "wait=1"])
+            address, "GetLot", key, headers: ["if-none-match": tag, "prefer": "wait=1"])
         #expect(waited.status == 304)
         // Something does.
-        async let news = API.get(address, "GetMovieById", key, headers: ["if-none-match": tag, "prefer": "wait=30"])
+        async let news = API.get(address, "GetLot", key, headers: ["if-none-match": tag, "prefer": "wait=30"])
         try await update(address, id, "news for the poll")
         let changed = try await news
         #expect(changed.status == 200)
         #expect(
-            try JSONParser.parse(changed.body)["data"]?["movie"]?["description"]?.stringValue == "news for the poll")
+            try JSONParser.parse(changed.body)["data"]?["lot"]?["description"]?.stringValue == "news for the poll")
         let newTag = try #require(changed.headers.first(name: "etag"))
         #expect(newTag != tag)
         let again = try await API.get(
-            address, "GetMovieById", key, headers: ["if-none-match": newTag, "prefer": "wait=1"])
+            address, "GetLot", key, headers: ["if-none-match": newTag, "prefer": "wait=1"])
         #expect(again.status == 304)
     }
 
@@ -75,32 +75,36 @@ struct MainJobTests {
 
     private func webSocket(_ address: ServerAddress, _ id: String) async throws {
         let subscriber = try await Subscriber.connect(address)
-        subscriber.subscribe("ListMoviesByGenre", Self.genre, id: "list")
+        subscriber.subscribe("ListLots", Self.category, id: "list")
         _ = try await subscriber.data(id: "list")
         try await update(address, id, "over the socket")
         _ = try await subscriber.data(id: "list") { data in
-            data["movies"]?.arrayValue?.contains { $0["description"]?.stringValue == "over the socket" } == true
+            data["lots"]?.arrayValue?.contains { $0["description"]?.stringValue == "over the socket" } == true
         }
-        // A mutation of another genre is none of this list's business; the ping is answered after it.
+        // A mutation of another category is none of this list's business; the ping is answered after it.
         let answer = try await API.mutate(
-            address, "BulkUpdateMovies", ["genre": "Western", "description": "not ours"])
+            address, "EditCategory", ["category": "Maps", "description": "not ours"])
         #expect(answer.status == 200)
         // One-shot operations over the same socket.
         subscriber.subscribe(
-            "GetMovieById", ["id": .string(id)], id: "once",
-            query: "query GetMovieById($id: UUID!) { movie(id: $id) { id title releaseYear genre description } }")
+            "GetLot", ["id": .string(id)], id: "once",
+            query: """
+                query GetLot($id: UUID!) {
+                  lot(id: $id) { id title category description startPrice highestBid bidCount open closesAt }
+                }
+                """)
         _ = try await subscriber.data(id: "once")
         _ = try await subscriber.message {
             $0["type"]?.stringValue == "complete" && $0["id"]?.stringValue == "once"
         }
         // Over the limit of three operations.
-        for number in 2...3 { subscriber.subscribe("ListMoviesByGenre", Self.genre, id: "list\(number)") }
-        subscriber.subscribe("ListMoviesByGenre", Self.genre, id: "list4")
+        for number in 2...3 { subscriber.subscribe("ListLots", Self.category, id: "list\(number)") }
+        subscriber.subscribe("ListLots", Self.category, id: "list4")
         let refused = try await subscriber.message { $0["type"]?.stringValue == "error" }
         #expect(refused["id"]?.stringValue == "list4")
         #expect(refused["payload"]?[0]?["extensions"]?["code"]?.stringValue == "LIMIT_EXCEEDED")
         // A duplicate id closes the socket.
-        subscriber.subscribe("ListMoviesByGenre", Self.genre, id: "list")
+        subscriber.subscribe("ListLots", Self.category, id: "list")
         #expect(await subscriber.closeCode() == 4409)
     }
 
@@ -116,9 +120,9 @@ struct MainJobTests {
 
     private func graphQLOverHTTP(_ address: ServerAddress, _ id: String) async throws {
         let found = try await graphQL(
-            address, ["operationName": "GetMovieById", "variables": ["id": .string(id)]])
+            address, ["operationName": "GetLot", "variables": ["id": .string(id)]])
         #expect(found.status == 200)
-        #expect(try JSONParser.parse(found.body)["data"]?["movie"]?["id"]?.stringValue == id)
+        #expect(try JSONParser.parse(found.body)["data"]?["lot"]?["id"]?.stringValue == id)
         let unknown = try await graphQL(address, ["operationName": "Nothing"])
         #expect(unknown.status == 200)
         #expect(
@@ -129,7 +133,7 @@ struct MainJobTests {
         #expect(strict.status == 400)
         let other = try await graphQL(
             address,
-            ["query": "query GetMovieById($id: UUID!) { movie(id: $id) { id } }", "variables": ["id": .string(id)]])
+            ["query": "query GetLot($id: UUID!) { lot(id: $id) { id } }", "variables": ["id": .string(id)]])
         #expect(
             try JSONParser.parse(other.body)["errors"]?[0]?["message"]?.stringValue?.contains("differs") == true)
     }
@@ -143,26 +147,26 @@ struct MainJobTests {
 
     private func authorization(_ address: ServerAddress) async throws {
         // A user's query without a user.
-        let anonymous = try await API.get(address, "GetExtendedProfileByUser", [:])
+        let anonymous = try await API.get(address, "MyAccount", [:])
         #expect(anonymous.status == 401)
         // A token that does not verify is refused even where none is needed.
         let forged = try await API.get(
-            address, "ListMoviesByGenre", Self.genre, headers: ["authorization": "Bearer " + Self.ann])
+            address, "ListLots", Self.category, headers: ["authorization": "Bearer " + Self.ann])
         #expect(forged.status == 401)
-        // A signed-in user reads and is told of the own profile alone.
+        // A signed-in user reads and is told of the own account alone.
         let token = TestTokens.signed(uid: "ann", secret: "0123456789abcdef0123456789abcdef")
         let subscriber = try await Subscriber.connect(
             address, payload: ["Authorization": .string("Bearer " + token)])
-        subscriber.subscribe("GetExtendedProfileByUser", [:])
-        #expect(try await subscriber.data()["profile"] == .null)
+        subscriber.subscribe("MyAccount", [:])
+        #expect(try await subscriber.data()["user"] == .null)
         let other = TestTokens.signed(uid: "bob", secret: "0123456789abcdef0123456789abcdef")
-        for (bearer, status) in [(other, "bob was here"), (token, "ann was here")] {
+        for (bearer, name) in [(other, "bob was here"), (token, "ann was here")] {
             let answer = try await API.mutate(
-                address, "UpsertExtendedProfile", ["status": .string(status)], token: bearer)
+                address, "SaveAccount", ["name": .string(name)], token: bearer)
             #expect(answer.status == 200, "\(answer.body)")
         }
         // The first thing that arrives is the own one.
-        #expect(try await subscriber.data()["profile"]?["status"]?.stringValue == "ann was here")
+        #expect(try await subscriber.data()["user"]?["name"]?.stringValue == "ann was here")
         subscriber.socket.close()
     }
 
@@ -175,24 +179,24 @@ struct MainJobTests {
         let unknown = try await API.get(address, "Nothing", [:])
         #expect(unknown.status == 404)
         #expect(try code(unknown) == "OPERATION_NOT_FOUND")
-        let missing = try await API.get(address, "GetMovieById", [:])
+        let missing = try await API.get(address, "GetLot", [:])
         #expect(missing.status == 400)
         #expect(try code(missing) == "INVALID_VARIABLE")
-        let wrong = try await API.get(address, "GetMovieById", ["id": 7])
+        let wrong = try await API.get(address, "GetLot", ["id": 7])
         #expect(wrong.status == 400)
-        let strange = try await API.get(address, "GetMovieById", ["id": .string(id), "x": 1])
+        let strange = try await API.get(address, "GetLot", ["id": .string(id), "x": 1])
         #expect(strange.status == 400)
         let method = try await HTTPCall.send(
-            .DELETE, address, path: "/v1/connectors/movies/queries/GetMovieById")
+            .DELETE, address, path: "/v1/connectors/auctions/queries/GetLot")
         #expect(method.status == 405)
         #expect(try await HTTPCall.send(.GET, address, path: "/nowhere").status == 404)
         let notJSON = try await HTTPCall.send(
-            .POST, address, path: "/v1/connectors/movies/mutations/UpdateMovie",
+            .POST, address, path: "/v1/connectors/auctions/mutations/EditLot",
             headers: ["content-type": "application/json"], body: Array("{\"variables\":".utf8))
         #expect(notJSON.status == 400)
         #expect(try code(notJSON) == "BAD_REQUEST")
         let form = try await HTTPCall.send(
-            .POST, address, path: "/v1/connectors/movies/mutations/UpdateMovie",
+            .POST, address, path: "/v1/connectors/auctions/mutations/EditLot",
             headers: ["content-type": "text/plain"], body: Array("x".utf8))
         #expect(form.status == 415)
         let large = try await HTTPCall.send(
@@ -201,8 +205,8 @@ struct MainJobTests {
         #expect(large.status == 413)
         // A constraint of the database.
         let violated = try await API.mutate(
-            address, "AddReview",
-            ["movieId": "00000000000000000000000000000000", "author": "x", "stars": 1])
+            address, "AskQuestion",
+            ["lotId": "00000000000000000000000000000000", "name": "x", "text": "y"])
         #expect(violated.status == 409)
         #expect(
             violated.body["errors"]?[0]?["extensions"]?["code"]?.stringValue == "CONSTRAINT_VIOLATION",
@@ -211,16 +215,16 @@ struct MainJobTests {
 
     private func malformedWebSocketTouchesNobody(_ address: ServerAddress, _ id: String) async throws {
         let good = try await Subscriber.connect(address)
-        good.subscribe("GetMovieById", ["id": .string(id)])
+        good.subscribe("GetLot", ["id": .string(id)])
         _ = try await good.data()
         let bad = try await Subscriber.open(address)
         bad.socket.send(Array("this is not JSON".utf8))
         #expect(await bad.closeCode() == 4400)
         let early = try await Subscriber.open(address)
-        early.subscribe("GetMovieById", ["id": .string(id)])
+        early.subscribe("GetLot", ["id": .string(id)])
         #expect(await early.closeCode() == 4401)
         try await update(address, id, "still here")
-        _ = try await good.data { $0["movie"]?["description"]?.stringValue == "still here" }
+        _ = try await good.data { $0["lot"]?["description"]?.stringValue == "still here" }
         good.socket.close()
     }
 }

@@ -89,15 +89,15 @@ struct MigrateTests: SampleProjectTests {
             _ = try await output(arguments)
             try await pool.script(
                 """
-                CREATE TABLE visit (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), movie_id uuid);
-                INSERT INTO visit (movie_id) VALUES (gen_random_uuid())
+                CREATE TABLE visit (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), lot_id uuid);
+                INSERT INTO visit (lot_id) VALUES (gen_random_uuid())
                 """)
-            try append("\ntype Visit @table { movie: Movie }", to: project + "/schema/schema.gql")
+            try append("\ntype Visit @table { lot: Lot }", to: project + "/schema/schema.gql")
             for _ in 1...2 {
                 let refused = try await output(arguments + ["--concurrently"], code: 1)
                 #expect(
                     refused.contains(
-                        "foreign key visit_movie_id_fkey is there and holds for new rows; mend the rows"),
+                        "foreign key visit_lot_id_fkey is there and holds for new rows; mend the rows"),
                     "\(refused)")
             }
             let told = try await output(arguments)

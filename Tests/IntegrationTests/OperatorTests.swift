@@ -16,9 +16,9 @@ struct OperatorTests {
                 roles: "worker,gateway,admin", settings: ["drain.sessionsMs=0"])
             let admin = try await AdminClient(one.process)
             let other = try await AdminClient(two.process)
-            let ids = try await SplitTests.movies(one.address, count: 2)
+            let ids = try await SplitTests.lots(one.address, count: 2)
             let subscriber = try await Subscriber.connect(one.address)
-            subscriber.subscribe("GetMovieById", ["id": .string(ids[0])], id: "a")
+            subscriber.subscribe("GetLot", ["id": .string(ids[0])], id: "a")
             _ = try await subscriber.data(id: "a")
 
             // Settled: both own some.
@@ -114,10 +114,10 @@ struct OperatorTests {
         try await refused("shards/x/move?to=\(admin.node)", 400, "the shard must be")
         try await refused("shards/1/move?to=\(admin.node)&forMs=0", 400, "forMs")
         try await refused("shards/5/clear-move", 404, "not moved")
-        try await refused("operations/movies/Nothing/splits?count=2", 404, "no stored query")
-        try await refused("operations/movies/UpdateMovie/splits?count=2", 404, "no stored query")
-        try await refused("operations/movies/GetMovieById/splits?count=17", 400, "1 to 16")
-        try await refused("operations/movies/GetMovieById/splits", 400, "count")
+        try await refused("operations/auctions/Nothing/splits?count=2", 404, "no stored query")
+        try await refused("operations/auctions/EditLot/splits?count=2", 404, "no stored query")
+        try await refused("operations/auctions/GetLot/splits?count=17", 400, "1 to 16")
+        try await refused("operations/auctions/GetLot/splits", 400, "count")
         try await refused("sessions/999999/end", 404, "no session 999999")
         try await refused("elsewhere", 404, "no action")
     }
@@ -167,7 +167,7 @@ struct OperatorTests {
                     "worker.pacedRunsPerSecond=50",
                 ])
             let admin = try await AdminClient(node.process)
-            let ids = try await SplitTests.movies(node.address, count: 20)
+            let ids = try await SplitTests.lots(node.address, count: 20)
             let screen = try await Screen.open(node.address, ids)
             for (number, id) in ids.enumerated() { try await SplitTests.write(node.address, id, number + 1) }
             try await screen.wait(for: try await SplitTests.truth(node.address, ids))

@@ -9,8 +9,8 @@ struct PartialResultTests: SampleProjectTests {
     private static let operations = """
 
         query Guarded($id: UUID!, $locked: UUID!) @auth(level: PUBLIC) {
-          open: movie(id: $id) { title description }
-          locked: movie(id: $locked) { title genre @check(expr: "this == 'Open'", message: "locked") }
+          open: lot(id: $id) { title description }
+          locked: lot(id: $locked) { title category @check(expr: "this == 'Open'", message: "locked") }
         }
         """
 
@@ -21,23 +21,23 @@ struct PartialResultTests: SampleProjectTests {
             let node = try FreshetProcess(["dev", project, "--no-reload"] + settings.flatMap { ["--set", $0] })
             let line = try await node.line(containing: "Freshet serves")
             let address = try ServerAddress(String(line.split(separator: " ").last ?? ""))
-            let list = try JSONParser.parse(try await API.get(address, "ListMoviesByGenre", ["genre": "Comedy"]).body)
-            let movies = try #require(list["data"]?["movies"]?.arrayValue)
-            let (open, locked) = (try #require(movies[0]["id"]), try #require(movies[1]["id"]))
+            let list = try JSONParser.parse(try await API.get(address, "ListLots", ["category": "Toys"]).body)
+            let lots = try #require(list["data"]?["lots"]?.arrayValue)
+            let (open, locked) = (try #require(lots[0]["id"]), try #require(lots[1]["id"]))
             let variables: JSONObject = ["id": open, "locked": locked]
-            func update(_ id: JSONValue, _ genre: String, _ description: String) async throws {
+            func update(_ id: JSONValue, _ category: String, _ description: String) async throws {
                 let answer = try await API.mutate(
-                    address, "UpdateMovie",
-                    ["id": id, "genre": .string(genre), "description": .string(description)])
+                    address, "EditLot",
+                    ["id": id, "category": .string(category), "description": .string(description)])
                 #expect(answer.status == 200, "\(answer)")
             }
 
             let read = try await API.get(address, "Guarded", variables)
             let partial = try JSONParser.parse(read.body)
-            #expect(read.status == 200 && partial["data"]?["open"]?["title"] == movies[0]["title"], "\(partial)")
+            #expect(read.status == 200 && partial["data"]?["open"]?["title"] == lots[0]["title"], "\(partial)")
             #expect(partial["data"]?["locked"] == .null)
             #expect(partial["errors"]?.arrayValue?.count == 1 && partial["errors"]?[0]?["message"] == "locked")
-            #expect(partial["errors"]?[0]?["path"] == ["locked", "genre"])
+            #expect(partial["errors"]?[0]?["path"] == ["locked", "category"])
 
             let subscriber = try await Subscriber.connect(address)
             subscriber.subscribe("Guarded", variables)
@@ -49,13 +49,13 @@ struct PartialResultTests: SampleProjectTests {
             }
             #expect(try await payload { _ in true } == partial)
             // What stands before the check goes on to be followed.
-            try await update(open, "Comedy", "first")
+            try await update(open, "Toys", "first")
             let first = try await payload { $0["data"]?["open"]?["description"] == "first" }
             #expect(first["data"]?["locked"] == .null && first["errors"] == partial["errors"])
             // The check holds, and does not any more.
             try await update(locked, "Open", "seen")
             let whole = try await payload { $0["errors"] == nil }
-            #expect(whole["data"]?["locked"]?["genre"] == "Open" && whole["data"]?["open"] == first["data"]?["open"])
+            #expect(whole["data"]?["locked"]?["category"] == "Open" && whole["data"]?["open"] == first["data"]?["open"])
             try await update(locked, "Closed", "unseen")
             #expect(try await payload { $0["errors"] != nil } == first)
 

@@ -29,20 +29,20 @@ struct PostgresFailoverTests {
                 let api = try await cluster.start(roles: "api", settings: settings).address
                 let worker = try await cluster.start(roles: "worker,admin", settings: settings)
                 let gateway = try await cluster.start(roles: "gateway", settings: settings)
-                let list = try JSONParser.parse(try await API.get(api, "ListMoviesByGenre", ["genre": "Sci-Fi"]).body)
-                let id = try #require(list["data"]?["movies"]?[0]?["id"]?.stringValue)
+                let list = try JSONParser.parse(try await API.get(api, "ListLots", ["category": "Hi-Fi"]).body)
+                let id = try #require(list["data"]?["lots"]?[0]?["id"]?.stringValue)
                 let subscriber = try await Subscriber.connect(gateway.address)
-                subscriber.subscribe("GetMovieById", ["id": .string(id)], id: "one")
+                subscriber.subscribe("GetLot", ["id": .string(id)], id: "one")
                 _ = try await subscriber.data(id: "one")
                 func update(_ description: String) async throws -> Int {
                     try await API.mutate(
-                        api, "UpdateMovie",
-                        ["id": .string(id), "genre": "Sci-Fi", "description": .string(description)]
+                        api, "EditLot",
+                        ["id": .string(id), "category": "Hi-Fi", "description": .string(description)]
                     ).status
                 }
                 func shown(_ description: String) async throws {
                     _ = try await subscriber.data(id: "one") {
-                        $0["movie"]?["description"]?.stringValue == description
+                        $0["lot"]?["description"]?.stringValue == description
                     }
                 }
                 // Until the metrics say that the replica has answered: a busy machine may keep it behind for a while.
@@ -102,27 +102,27 @@ extension PostgresFailoverTests {
                 let api = try await cluster.start(roles: "api", settings: settings).address
                 let worker = try await cluster.start(roles: "worker", settings: settings).process
                 let gateway = try await cluster.start(roles: "gateway", settings: settings)
-                let list = try JSONParser.parse(try await API.get(api, "ListMoviesByGenre", ["genre": "Sci-Fi"]).body)
-                let id = try #require(list["data"]?["movies"]?[0]?["id"]?.stringValue)
+                let list = try JSONParser.parse(try await API.get(api, "ListLots", ["category": "Hi-Fi"]).body)
+                let id = try #require(list["data"]?["lots"]?[0]?["id"]?.stringValue)
                 let subscriber = try await Subscriber.connect(gateway.address)
-                subscriber.subscribe("GetMovieById", ["id": .string(id)], id: "one")
+                subscriber.subscribe("GetLot", ["id": .string(id)], id: "one")
                 _ = try await subscriber.data(id: "one")
                 func change(_ description: String) async throws {
                     let answer = try await API.mutate(
-                        api, "UpdateMovie",
-                        ["id": .string(id), "genre": "Sci-Fi", "description": .string(description)])
+                        api, "EditLot",
+                        ["id": .string(id), "category": "Hi-Fi", "description": .string(description)])
                     #expect(answer.status == 200)
                     try await shown(description)
                 }
                 func shown(_ description: String) async throws {
                     _ = try await subscriber.data(id: "one") {
-                        $0["movie"]?["description"]?.stringValue == description
+                        $0["lot"]?["description"]?.stringValue == description
                     }
                 }
                 try await change("replicated")
                 let operators = try PostgresOperator(standby)
                 try operators.until(
-                    "SELECT count(*) FROM movie WHERE id = '\(id)' AND description = 'replicated'", is: "1")
+                    "SELECT count(*) FROM lot WHERE id = '\(id)' AND description = 'replicated'", is: "1")
                 // Nothing more comes to the standby.
                 try operators.run("ALTER SYSTEM SET primary_conninfo = ''")
                 try operators.run("SELECT pg_reload_conf()")

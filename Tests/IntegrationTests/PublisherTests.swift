@@ -18,8 +18,8 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct PublisherTests {
     static let shardCount = 16
-    static let hot = OperationReference(connector: "movies", operation: "GetMovieById")
-    static let mutation = OperationReference(connector: "movies", operation: "UpdateMovie")
+    static let hot = OperationReference(connector: "auctions", operation: "GetLot")
+    static let mutation = OperationReference(connector: "auctions", operation: "EditLot")
 
     /// One API node's parts, and a broker that others give orders to.
     fileprivate struct Parts {
@@ -38,7 +38,7 @@ struct PublisherTests {
             try await pool.start()
             try await pool.script(ServiceSchema.sql)
             broker = MemoryBroker(keys: try Keys(namespace: "test"), now: { PublisherTests.nowMs })
-            catalog = try Catalog.compile(try ProjectFolder.load(Paths.movies))
+            catalog = try Catalog.compile(try ProjectFolder.load(Paths.auctions))
             let member = CatalogSet.Member(version: Digest(of: "folder".utf8), catalog: catalog)
             catalogs = ServedCatalogs(CatalogSet(current: member), generation: 0)
             directory = ClusterDirectory(

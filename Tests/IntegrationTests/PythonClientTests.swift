@@ -36,7 +36,7 @@ struct PythonClientTests {
     @Test func streamsAreByteForByteWhatClientsRead() async throws {
         try await withNode { _, url, token in
             for name in ["multipart", "sse", "single", "http"] {
-                let arguments = [name, url, token, Paths.movies + "/connector/queries.gql"]
+                let arguments = [name, url, token, Paths.auctions + "/connector/queries.gql"]
                 let output = try await PythonClients.run("http_client.py", arguments)
                 #expect(output.contains("passed"), "\(name): \(output)")
             }

@@ -25,13 +25,13 @@ struct QuotaLimitTests {
                 ])
             let ann = [try await connect(node.address, "ann"), try await connect(node.address, "ann")]
             for (index, session) in ann.enumerated() {
-                session.subscribe("TopRatedMovies", [:], id: "a\(index)")
+                session.subscribe("ClosingSoon", [:], id: "a\(index)")
                 _ = try await session.data(id: "a\(index)")
             }
             // A stream is a session too.
             let token = TestTokens.signed(uid: "ann", secret: Self.secret)
             async let stream = API.get(
-                node.address, "TopRatedMovies", [:],
+                node.address, "ClosingSoon", [:],
                 headers: ["authorization": "Bearer \(token)", "accept": "text/event-stream"])
             let admin = try await AdminClient(node.process)
             try await admin.wait("status") { $0["sessions"]?.intValue == 3 }
@@ -39,25 +39,25 @@ struct QuotaLimitTests {
                 _ = try await connect(node.address, "ann")
             }
             let poll = try await API.get(
-                node.address, "TopRatedMovies", [:], headers: ["authorization": "Bearer \(token)", "prefer": "wait=1"])
+                node.address, "ClosingSoon", [:], headers: ["authorization": "Bearer \(token)", "prefer": "wait=1"])
             #expect(poll.status == 429, "\(poll.status)")
-            ann[0].subscribe("TopRatedMovies", ["limit": 3], id: "more")
+            ann[0].subscribe("ClosingSoon", ["limit": 3], id: "more")
             _ = try await ann[0].data(id: "more")
-            ann[0].subscribe("TopRatedMovies", ["limit": 4], id: "too many")
+            ann[0].subscribe("ClosingSoon", ["limit": 4], id: "too many")
             let refused = try await ann[0].message { $0["id"]?.stringValue == "too many" }
             #expect(
                 refused["type"]?.stringValue == "error" && refused.description.contains("maximum of 4"), "\(refused)")
             let bob = try await connect(node.address, "bob")
-            bob.subscribe("TopRatedMovies", ["limit": 5])
+            bob.subscribe("ClosingSoon", ["limit": 5])
             _ = try await bob.data()
             // What ends makes room.
             ann[0].send(["id": "more", "type": "complete"])
-            ann[0].subscribe("TopRatedMovies", ["limit": 4], id: "fits")
+            ann[0].subscribe("ClosingSoon", ["limit": 4], id: "fits")
             _ = try await ann[0].data(id: "fits")
             try await admin.post("sessions/\(try await streamSession(admin))/end")
             _ = try await stream
             let third = try await connect(node.address, "ann")
-            third.subscribe("TopRatedMovies", ["limit": 6])
+            third.subscribe("ClosingSoon", ["limit": 6])
             _ = try await third.data()
         }
     }
@@ -71,33 +71,33 @@ struct QuotaLimitTests {
                     "auth.mode=hs256", "auth.hs256Secret=\(Self.secret)", "api.requestsPerUserMax=2",
                     "gateway.subscriptionsPerSessionMax=3",
                 ])
-            let movies = try JSONParser.parse(try await API.get(node.address, "TopRatedMovies", [:]).body)
-            let movie = try #require(movies["data"]?["movies"]?[0]?["id"])
-            let change: JSONObject = ["id": movie, "genre": "Drama", "description": "in flight"]
-            let locker = try await lockMovies(cluster)
+            let lots = try JSONParser.parse(try await API.get(node.address, "ClosingSoon", [:]).body)
+            let lot = try #require(lots["data"]?["lots"]?[0]?["id"])
+            let change: JSONObject = ["id": lot, "category": "Books", "description": "in flight"]
+            let locker = try await lockLots(cluster)
 
             // Nobody is signed in: as many as one session may have, however often it gives them up.
             let nobody = try await Subscriber.connect(node.address)
             for id in ["1", "2", "3"] {
-                nobody.subscribe("UpdateMovie", change, id: id)
+                nobody.subscribe("EditLot", change, id: id)
                 nobody.send(["id": .string(id), "type": "complete"])
             }
-            nobody.subscribe("UpdateMovie", change, id: "4")
+            nobody.subscribe("EditLot", change, id: "4")
             let fourth = try await nobody.message { $0["id"] == "4" }
             #expect(fourth["type"] == "error" && fourth.description.contains("3 operations"), "\(fourth)")
 
             let ann = try await connect(node.address, "ann")
             func refusal(_ id: String) async throws -> Bool {
-                ann.subscribe("UpdateMovie", change, id: id)
+                ann.subscribe("EditLot", change, id: id)
                 let answer = try await ann.message { $0["id"]?.stringValue == id }
                 return answer["type"]?.stringValue == "error" && answer.description.contains("maximum of 2 requests")
             }
-            for id in ["1", "2"] { ann.subscribe("UpdateMovie", change, id: id) }
+            for id in ["1", "2"] { ann.subscribe("EditLot", change, id: id) }
             #expect(try await refusal("3"))
             ann.send(["id": "1", "type": "complete"])
             #expect(try await refusal("4"), "nobody waits for the first one, but it runs")
             let token = TestTokens.signed(uid: "ann", secret: Self.secret)
-            #expect(try await API.mutate(node.address, "UpdateMovie", change, token: token).status == 429)
+            #expect(try await API.mutate(node.address, "EditLot", change, token: token).status == 429)
 
             // graphql-sse's single connection: the request is answered at once, its operation runs on.
             let other = "Bearer " + TestTokens.signed(uid: "bob", secret: Self.secret)
@@ -105,7 +105,7 @@ struct QuotaLimitTests {
                 .PUT, node.address, path: "/graphql", headers: ["authorization": other])
             func start(_ id: String) async throws -> Int {
                 let body: JSONObject = [
-                    "query": "", "operationName": "UpdateMovie", "variables": .object(change),
+                    "query": "", "operationName": "EditLot", "variables": .object(change),
                     "extensions": ["operationId": .string(id)],
                 ]
                 return try await HTTPCall.send(
@@ -122,7 +122,7 @@ struct QuotaLimitTests {
             _ = await locker.waitForExit()
             _ = try await ann.message { $0["id"] == "2" && $0["type"] == "complete" }
             // One of two has room now.
-            #expect(try await API.mutate(node.address, "UpdateMovie", change, token: token).status == 200)
+            #expect(try await API.mutate(node.address, "EditLot", change, token: token).status == 200)
         }
     }
 
@@ -139,13 +139,13 @@ struct QuotaLimitTests {
                     // Nothing but the end of the lock ends a mutation, however slow the machine is.
                     "postgres.statementTimeoutMs=120000",
                 ])
-            let movies = try JSONParser.parse(try await API.get(node.address, "TopRatedMovies", [:]).body)
+            let lots = try JSONParser.parse(try await API.get(node.address, "ClosingSoon", [:]).body)
             let change: JSONObject = [
-                "id": try #require(movies["data"]?["movies"]?[0]?["id"]), "genre": "Drama", "description": "lost",
+                "id": try #require(lots["data"]?["lots"]?[0]?["id"]), "category": "Books", "description": "lost",
             ]
-            let locker = try await lockMovies(cluster)
+            let locker = try await lockLots(cluster)
             let session = try await connect(node.address, "ann")
-            for id in ["1", "2", "3"] { session.subscribe("UpdateMovie", change, id: id) }
+            for id in ["1", "2", "3"] { session.subscribe("EditLot", change, id: id) }
             let third = try await session.message { $0["id"] == "3" }
             #expect(third["type"] == "error", "\(third)")
             session.socket.abort()
@@ -154,7 +154,7 @@ struct QuotaLimitTests {
             let token = TestTokens.signed(uid: "ann", secret: Self.secret)
             func asked() async throws -> Int {
                 try await API.get(
-                    node.address, "TopRatedMovies", [:], headers: ["authorization": "Bearer \(token)"]
+                    node.address, "ClosingSoon", [:], headers: ["authorization": "Bearer \(token)"]
                 ).status
             }
             #expect(try await asked() == status)
@@ -181,13 +181,13 @@ struct QuotaLimitTests {
                     "gateway.subscriptionsPerAddressMax=1", "api.requestsPerUserMax=1", "api.requestsPerAddressMax=1",
                     "api.requestsInFlightMax=1",
                 ])
-            let movies = try JSONParser.parse(try await API.get(node.address, "TopRatedMovies", [:]).body)
-            let movie = try #require(movies["data"]?["movies"]?[0]?["id"]?.stringValue)
+            let lots = try JSONParser.parse(try await API.get(node.address, "ClosingSoon", [:]).body)
+            let lot = try #require(lots["data"]?["lots"]?[0]?["id"]?.stringValue)
             let token = TestTokens.signed(uid: "ann", secret: Self.secret)
             let client = try await PythonClients.start(
-                "lost_stream_client.py", ["\(node.address.host):\(node.address.port)", token, movie])
+                "lost_stream_client.py", ["\(node.address.host):\(node.address.port)", token, lot])
             _ = try await client.line(containing: "live")
-            let locker = try await lockMovies(cluster)
+            let locker = try await lockLots(cluster)
             client.signal(SIGUSR1)
             _ = try await client.line(containing: "full")
             for uid in ["ann", "bob"] {
@@ -201,7 +201,7 @@ struct QuotaLimitTests {
 
             func asked() async throws -> Int {
                 try await API.get(
-                    node.address, "TopRatedMovies", [:], headers: ["authorization": "Bearer \(token)"]
+                    node.address, "ClosingSoon", [:], headers: ["authorization": "Bearer \(token)"]
                 ).status
             }
             #expect(try await asked() == 503, "its mutation runs on")
@@ -210,15 +210,15 @@ struct QuotaLimitTests {
             // Until it has ended; bounded by the test's time limit.
             while try await asked() != 200 { try await Task.sleep(for: .milliseconds(20)) }
             let session = try await connect(node.address, "ann")
-            session.subscribe("TopRatedMovies", ["limit": 3])
+            session.subscribe("ClosingSoon", ["limit": 3])
             _ = try await session.data()
             #expect(try await asked() == 200)
         }
     }
 
     /// - Returns: who holds the lock, until it is interrupted.
-    private func lockMovies(_ cluster: Cluster) async throws -> FreshetProcess {
-        let lock = ["BEGIN", "LOCK TABLE movie IN ACCESS EXCLUSIVE MODE", "\\warn locked", "SELECT pg_sleep(120)"]
+    private func lockLots(_ cluster: Cluster) async throws -> FreshetProcess {
+        let lock = ["BEGIN", "LOCK TABLE lot IN ACCESS EXCLUSIVE MODE", "\\warn locked", "SELECT pg_sleep(120)"]
         let locker = try FreshetProcess(
             lock.flatMap { ["-c", $0] } + [cluster.servers.postgres.connectionString], executable: "/usr/bin/psql")
         _ = try await locker.line(containing: "locked")
@@ -237,18 +237,18 @@ struct QuotaLimitTests {
                 settings: ["gateway.sessionsPerAddressMax=1", "http.trustedProxies=127.0.0.0/8"])
             func poll(_ forwarded: String) async throws -> Int {
                 try await API.get(
-                    node.address, "TopRatedMovies", [:],
+                    node.address, "ClosingSoon", [:],
                     headers: ["prefer": "wait=1", "if-none-match": "\"none\"", "x-forwarded-for": forwarded]
                 ).status
             }
             let one = try await Subscriber.connect(node.address)
-            one.subscribe("TopRatedMovies", [:])
+            one.subscribe("ClosingSoon", [:])
             _ = try await one.data()
             await #expect(throws: (any Error).self) { _ = try await Subscriber.connect(node.address) }
             #expect(try await poll("203.0.113.5") == 200)
             #expect(try await poll("6.6.6.6, 127.0.0.1") == 200, "another address")
             #expect(try await poll("203.0.113.9, not an address") == 429, "the proxy's own")
-            one.subscribe("TopRatedMovies", ["limit": 2], id: "2")
+            one.subscribe("ClosingSoon", ["limit": 2], id: "2")
             _ = try await one.data(id: "2")
         }
     }
@@ -259,10 +259,10 @@ struct QuotaLimitTests {
                 roles: "api,worker,gateway", settings: ["gateway.idleTimeoutMs=700"])
             let idle = try await Subscriber.connect(node.address)
             let busy = try await Subscriber.connect(node.address)
-            busy.subscribe("TopRatedMovies", [:])
+            busy.subscribe("ClosingSoon", [:])
             _ = try await busy.data()
             #expect(await idle.closeCode() == 1001)
-            busy.subscribe("TopRatedMovies", ["limit": 2], id: "2")
+            busy.subscribe("ClosingSoon", ["limit": 2], id: "2")
             _ = try await busy.data(id: "2")
             for id in ["1", "2"] { busy.send(["id": .string(id), "type": "complete"]) }
             #expect(await busy.closeCode() == 1001)

@@ -38,19 +38,19 @@ struct ReadinessTests {
             let gateway = try await cluster.start(roles: "gateway,api,admin", settings: settings)
             let patient = try await cluster.start(roles: "gateway", settings: ["cluster.unreadyAfterMs=0"])
             let list = try JSONParser.parse(
-                try await API.get(api.address, "ListMoviesByGenre", ["genre": "Sci-Fi"]).body)
-            let id = try #require(list["data"]?["movies"]?[0]?["id"]?.stringValue)
+                try await API.get(api.address, "ListLots", ["category": "Hi-Fi"]).body)
+            let id = try #require(list["data"]?["lots"]?[0]?["id"]?.stringValue)
             let subscriber = try await Subscriber.connect(gateway.address)
-            subscriber.subscribe("GetMovieById", ["id": .string(id)], id: "one")
+            subscriber.subscribe("GetLot", ["id": .string(id)], id: "one")
             _ = try await subscriber.data(id: "one")
             func update(_ description: String) async throws {
                 let answer = try await API.mutate(
-                    api.address, "UpdateMovie",
-                    ["id": .string(id), "genre": "Sci-Fi", "description": .string(description)])
+                    api.address, "EditLot",
+                    ["id": .string(id), "category": "Hi-Fi", "description": .string(description)])
                 #expect(answer.status == 200, "\(answer.body)")
             }
             func shown(_ description: String) async throws {
-                _ = try await subscriber.data(id: "one") { $0["movie"]?["description"]?.stringValue == description }
+                _ = try await subscriber.data(id: "one") { $0["lot"]?["description"]?.stringValue == description }
             }
 
             // Redis: mutations go on, so their node stays ready.

@@ -8,7 +8,7 @@ import Testing
 /// The whole service over Redis as it is run in production: a master that sentinels replace, and a Redis Cluster.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct RedisFailoverTests {
-    /// One movie, followed on a gateway, while an API node changes it.
+    /// One lot, followed on a gateway, while an API node changes it.
     private struct Scene {
         let api: ServerAddress
         let admin: ServerAddress
@@ -22,16 +22,16 @@ struct RedisFailoverTests {
             _ = try await cluster.start(roles: "worker", settings: settings)
             _ = try await cluster.start(roles: "worker", settings: settings)
             let gateway = try await cluster.start(roles: "gateway", settings: settings)
-            let list = try JSONParser.parse(try await API.get(api, "ListMoviesByGenre", ["genre": "Sci-Fi"]).body)
-            id = try #require(list["data"]?["movies"]?[0]?["id"]?.stringValue)
+            let list = try JSONParser.parse(try await API.get(api, "ListLots", ["category": "Hi-Fi"]).body)
+            id = try #require(list["data"]?["lots"]?[0]?["id"]?.stringValue)
             subscriber = try await Subscriber.connect(gateway.address)
-            subscriber.subscribe("GetMovieById", ["id": .string(id)], id: "one")
+            subscriber.subscribe("GetLot", ["id": .string(id)], id: "one")
             _ = try await subscriber.data(id: "one")
         }
 
         func update(_ description: String) async throws {
             let answer = try await API.mutate(
-                api, "UpdateMovie", ["id": .string(id), "genre": "Sci-Fi", "description": .string(description)])
+                api, "EditLot", ["id": .string(id), "category": "Hi-Fi", "description": .string(description)])
             #expect(answer.status == 200, "\(answer.body)")
         }
 
@@ -47,7 +47,7 @@ struct RedisFailoverTests {
         func shown(_ description: String) async throws {
             let isShown = try await withThrowingTaskGroup { group in
                 group.addTask {
-                    _ = try await subscriber.data(id: "one") { $0["movie"]?["description"]?.stringValue == description }
+                    _ = try await subscriber.data(id: "one") { $0["lot"]?["description"]?.stringValue == description }
                     return true
                 }
                 group.addTask {

@@ -30,7 +30,7 @@ struct RedisUserTests {
             let two = try await cluster.start(roles: "worker,gateway,admin")
             let admin = try await AdminClient(one.process)
             let other = try await AdminClient(two.process)
-            let ids = try await SplitTests.movies(one.address, count: 4)
+            let ids = try await SplitTests.lots(one.address, count: 4)
             var screens = [
                 try await Screen.open(one.address, ids), try await Screen.open(two.address, ids),
             ]
@@ -42,7 +42,7 @@ struct RedisUserTests {
             try await changesAreSeen(1, on: screens)
 
             // ClusterOverrides, moves, revocations, lists.
-            #expect(try await admin.post("operations/movies/GetMovieById/splits?count=4").status == 200)
+            #expect(try await admin.post("operations/auctions/GetLot/splits?count=4").status == 200)
             try await changesAreSeen(10, on: screens)
             #expect(try await admin.post("shards/3/move?to=\(other.node)").status == 200)
             #expect(try await admin.post("shards/3/clear-move").status == 200)
@@ -111,7 +111,7 @@ struct RedisUserTests {
         _ cluster: Cluster, refusing servers: [LocalRedis], meanwhile: () async throws -> Void
     ) async throws {
         let node = try await cluster.start(roles: "api,worker,gateway,admin")
-        let ids = try await SplitTests.movies(node.address, count: 4)
+        let ids = try await SplitTests.lots(node.address, count: 4)
         let screen = try await Screen.open(node.address, ids)
         for (number, id) in ids.enumerated() { try await SplitTests.write(node.address, id, number) }
         try await screen.wait(for: try await SplitTests.truth(node.address, ids))

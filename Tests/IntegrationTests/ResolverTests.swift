@@ -18,24 +18,24 @@ struct ResolverTests {
           @auth(level: PUBLIC)
           @refresh(onMutationExecuted: {operation: "Rename", condition: "request.variables.who == mutation.variables.who"}) {
           person(id: $who, locale: $locale) { name friends(first: 2) @include(if: $friends) { id } }
-          movie(id: $id) { title }
+          lot(id: $id) { title }
         }
         mutation Rename($who: String!, $name: String!) @auth(level: PUBLIC) { rename(id: $who, name: $name) { name } }
         mutation RenameAndNote($who: String!, $id: UUID!, $text: String!) @auth(level: PUBLIC) {
-          movie_update(id: $id, data: {description: $text})
+          lot_update(id: $id, data: {description: $text})
           rename(id: $who, name: $text) { name }
-          after: movie_update(id: $id, data: {genre: "Drama"})
+          after: lot_update(id: $id, data: {category: "Books"})
         }
         """
 
     private func withNode(
-        _ body: (_ address: ServerAddress, _ movie: JSONValue, _ resolver: FreshetProcess) async throws -> Void
+        _ body: (_ address: ServerAddress, _ lot: JSONValue, _ resolver: FreshetProcess) async throws -> Void
     ) async throws {
         let folder = NSTemporaryDirectory() + "freshet-resolver-\(UInt32.random(in: .min ... .max))"
         let project = folder + "/project"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        try FileManager.default.copyItem(atPath: Paths.movies, toPath: project)
+        try FileManager.default.copyItem(atPath: Paths.auctions, toPath: project)
         try FileManager.default.createDirectory(atPath: project + "/people", withIntermediateDirectories: true)
         try Self.schema.write(toFile: project + "/people/people.gql", atomically: true, encoding: .utf8)
         let resolver = try await PythonClients.start("resolver_server.py", [project + "/people/people.gql"])
@@ -43,7 +43,7 @@ struct ResolverTests {
         let port = try await resolver.line(containing: "listening").split(separator: " ").last ?? ""
         let configuration = """
             specVersion: v1
-            serviceId: movies
+            serviceId: auctions
             location: local
             schemas:
               - source: ./schema
@@ -61,16 +61,16 @@ struct ResolverTests {
         let node = try FreshetProcess(["dev", project, "--no-reload"] + settings.flatMap { ["--set", $0] })
         let line = try await node.line(containing: "Freshet serves")
         let address = try ServerAddress(String(line.split(separator: " ").last ?? ""))
-        let list = try JSONParser.parse(try await API.get(address, "ListMoviesByGenre", ["genre": "Comedy"]).body)
-        try await body(address, try #require(list["data"]?["movies"]?[0]), resolver)
+        let list = try JSONParser.parse(try await API.get(address, "ListLots", ["category": "Toys"]).body)
+        try await body(address, try #require(list["data"]?["lots"]?[0]), resolver)
         node.signal(SIGINT)
         #expect(await node.waitForExit() == 0, "\(node.output)")
     }
 
     @Test func fieldsOfTwoSourcesAreOneResult() async throws {
-        try await withNode { address, movie, resolver in
-            let id = try #require(movie["id"])
-            let title = try #require(movie["title"])
+        try await withNode { address, lot, resolver in
+            let id = try #require(lot["id"])
+            let title = try #require(lot["title"])
             func read(_ who: String, _ further: JSONObject = [:]) async throws -> (status: Int, body: JSONValue) {
                 var variables: JSONObject = ["id": id, "who": .string(who)]
                 for entry in further.entries { variables[entry.key] = entry.value }
@@ -81,10 +81,10 @@ struct ResolverTests {
                 try await read("ann", ["locale": "de", "friends": true]).body["data"]
                     == [
                         "person": ["name": "somebody (de)", "friends": [["id": "ann-0"], ["id": "ann-1"]]],
-                        "movie": ["title": title],
+                        "lot": ["title": title],
                     ])
             #expect(
-                try await read("ann").body["data"] == ["person": ["name": "somebody (en)"], "movie": ["title": title]])
+                try await read("ann").body["data"] == ["person": ["name": "somebody (en)"], "lot": ["title": title]])
 
             // A follower gets what the resolver says after the mutation that its rule names.
             let subscriber = try await Subscriber.connect(address)
@@ -119,9 +119,9 @@ struct ResolverTests {
                 address, "RenameAndNote", ["who": "broken", "id": id, "text": "noted"])
             #expect(partly.body["data"]?["rename"] == .null)
             #expect(partly.body["errors"]?[0]?["path"] == ["rename"])
-            let after = try JSONParser.parse(try await API.get(address, "GetMovieById", ["id": id]).body)
-            #expect(after["data"]?["movie"]?["description"]?.stringValue == "noted")
-            #expect(after["data"]?["movie"]?["genre"]?.stringValue == "Drama")
+            let after = try JSONParser.parse(try await API.get(address, "GetLot", ["id": id]).body)
+            #expect(after["data"]?["lot"]?["description"]?.stringValue == "noted")
+            #expect(after["data"]?["lot"]?["category"]?.stringValue == "Books")
 
             // An answer that does not come whole: it may have acted, so nobody takes a repetition for safe, and who follows
             // is refreshed.

@@ -17,7 +17,7 @@ struct RevocationTests {
 
     private func status(_ address: ServerAddress, token: String) async throws -> Int {
         try await API.get(
-            address, "GetExtendedProfileByUser", [:], headers: ["authorization": "Bearer \(token)"]
+            address, "MyAccount", [:], headers: ["authorization": "Bearer \(token)"]
         ).status
     }
 
@@ -31,7 +31,7 @@ struct RevocationTests {
             func follow(_ token: String) async throws -> Subscriber {
                 let one = try await Subscriber.connect(
                     second.address, payload: ["Authorization": .string("Bearer \(token)")])
-                one.subscribe("GetExtendedProfileByUser", [:])
+                one.subscribe("MyAccount", [:])
                 _ = try await one.data()
                 return one
             }
@@ -39,14 +39,14 @@ struct RevocationTests {
             let bobFollows = try await follow(bob)
             // A stream ends with its last event, a poll with a status: both are answers to one call.
             async let stream = API.get(
-                second.address, "GetExtendedProfileByUser", [:],
+                second.address, "MyAccount", [:],
                 headers: ["authorization": "Bearer \(ann)", "accept": "text/event-stream"])
             let tag =
                 try await API.get(
-                    second.address, "GetExtendedProfileByUser", [:], headers: ["authorization": "Bearer \(ann)"]
+                    second.address, "MyAccount", [:], headers: ["authorization": "Bearer \(ann)"]
                 ).headers.first(name: "etag") ?? ""
             async let poll = API.get(
-                second.address, "GetExtendedProfileByUser", [:],
+                second.address, "MyAccount", [:],
                 headers: ["authorization": "Bearer \(ann)", "prefer": "wait=60", "if-none-match": tag])
             try await AdminClient(second.process).wait("status") { $0["sessions"]?.intValue == 4 }
 
@@ -68,7 +68,7 @@ struct RevocationTests {
 
             // Others go on.
             let change = try await API.mutate(
-                first.address, "UpsertExtendedProfile", ["status": "still here"], token: bob)
+                first.address, "SaveAccount", ["name": "still here"], token: bob)
             #expect(change.status == 200)
             _ = try await bobFollows.data { $0.description.contains("still here") }
 
@@ -127,12 +127,12 @@ struct RevocationTests {
                 try await API.get(node.address, operation, [:], headers: headers).status
             }
             let token = TestTokens.signed(uid: "ann", secret: Self.secret)
-            #expect(try await status("TopRatedMovies", [:]) == 401)
-            #expect(try await status("TopRatedMovies", ["x-api-key": "0123456789abcdef"]) == 200)
-            #expect(try await status("TopRatedMovies", ["x-goog-api-key": "fedcba9876543210"]) == 200)
-            #expect(try await status("TopRatedMovies", ["x-api-key": "0123456789abcdeX"]) == 401)
-            #expect(try await status("TopRatedMovies", ["authorization": "Bearer \(token)"]) == 200, "a token will do")
-            #expect(try await status("GetExtendedProfileByUser", ["x-api-key": "0123456789abcdef"]) != 200)
+            #expect(try await status("ClosingSoon", [:]) == 401)
+            #expect(try await status("ClosingSoon", ["x-api-key": "0123456789abcdef"]) == 200)
+            #expect(try await status("ClosingSoon", ["x-goog-api-key": "fedcba9876543210"]) == 200)
+            #expect(try await status("ClosingSoon", ["x-api-key": "0123456789abcdeX"]) == 401)
+            #expect(try await status("ClosingSoon", ["authorization": "Bearer \(token)"]) == 200, "a token will do")
+            #expect(try await status("MyAccount", ["x-api-key": "0123456789abcdef"]) != 200)
             let url = "http://\(node.address.host):\(node.address.port)"
             let output = try await PythonClients.run("api_key_client.py", [url, "0123456789abcdef"])
             #expect(output.contains("passed"), "\(output)")
@@ -140,17 +140,17 @@ struct RevocationTests {
             let one = try await Subscriber.connect(node.address, payload: ["x-api-key": "0123456789abcdef"])
             let two = try await Subscriber.connect(node.address, payload: ["x-api-key": "fedcba9876543210"])
             for subscriber in [one, two] {
-                subscriber.subscribe("TopRatedMovies", [:])
+                subscriber.subscribe("ClosingSoon", [:])
                 _ = try await subscriber.data()
             }
             try Data("two: fedcba9876543210\n".utf8).write(to: file)
             #expect(await one.closeCode() == 4403, "the key is gone")
-            #expect(try await status("TopRatedMovies", ["x-api-key": "0123456789abcdef"]) == 401)
-            #expect(try await status("TopRatedMovies", ["x-api-key": "fedcba9876543210"]) == 200)
+            #expect(try await status("ClosingSoon", ["x-api-key": "0123456789abcdef"]) == 401)
+            #expect(try await status("ClosingSoon", ["x-api-key": "fedcba9876543210"]) == 200)
             try Data("two: short".utf8).write(to: file)
             _ = try await node.process.line(containing: "auth.apiKeysFile not read")
-            #expect(try await status("TopRatedMovies", ["x-api-key": "fedcba9876543210"]) == 200, "those known count")
-            two.subscribe("TopRatedMovies", [:], id: "2")
+            #expect(try await status("ClosingSoon", ["x-api-key": "fedcba9876543210"]) == 200, "those known count")
+            two.subscribe("ClosingSoon", [:], id: "2")
             _ = try await two.data(id: "2")
         }
     }

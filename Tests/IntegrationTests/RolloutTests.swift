@@ -10,17 +10,17 @@ import Testing
 /// real processes.
 @Suite(.serialized, .timeLimit(.minutes(8)))
 struct RolloutTests {
-    /// One movie that a writer numbers without pause, through whichever node answers.
+    /// One lot that a writer numbers without pause, through whichever node answers.
     private final class Writer: Sendable {
         private let addresses: [ServerAddress]
-        private let movie: String
+        private let lot: String
         private let isStopped = Atomic<Bool>(false)
         private let count = Atomic<Int>(0)
         private let lastNumber = Mutex<Int?>(nil)
 
-        init(_ addresses: [ServerAddress], movie: String) {
+        init(_ addresses: [ServerAddress], lot: String) {
             self.addresses = addresses
-            self.movie = movie
+            self.lot = lot
         }
 
         /// Numbers acknowledged so far.
@@ -46,8 +46,8 @@ struct RolloutTests {
             var attempt = number
             while true {
                 let answer = try? await API.mutate(
-                    addresses[attempt % addresses.count], "UpdateMovie",
-                    ["id": .string(movie), "genre": "Sci-Fi", "description": .string(String(number))])
+                    addresses[attempt % addresses.count], "EditLot",
+                    ["id": .string(lot), "category": "Hi-Fi", "description": .string(String(number))])
                 if answer?.status == 200 { break }
                 attempt += 1
                 await Task.yield()
@@ -57,12 +57,12 @@ struct RolloutTests {
     }
 
     static func number(_ data: JSONValue) -> Int {
-        data["movie"]?["description"]?.stringValue.flatMap(Int.init) ?? 0
+        data["lot"]?["description"]?.stringValue.flatMap(Int.init) ?? 0
     }
 
-    /// Follows the movie as an app does: comes back elsewhere whenever it is sent away.
+    /// Follows the lot as an app does: comes back elsewhere whenever it is sent away.
     /// - Returns: how often it had to connect.
-    private static func follow(_ addresses: [ServerAddress], movie: String, until last: @escaping @Sendable () -> Int?)
+    private static func follow(_ addresses: [ServerAddress], lot: String, until last: @escaping @Sendable () -> Int?)
         async -> Int
     {
         var connects = 0
@@ -70,7 +70,7 @@ struct RolloutTests {
             connects += 1
             do {
                 let subscriber = try await Subscriber.connect(addresses[connects % addresses.count])
-                subscriber.subscribe("GetMovieById", ["id": .string(movie)])
+                subscriber.subscribe("GetLot", ["id": .string(lot)])
                 while true {
                     let message = try await subscriber.message { ["next", "error"].contains($0["type"]?.stringValue) }
                     guard let data = message["payload"]?["data"] else { break }
@@ -89,7 +89,7 @@ struct RolloutTests {
         throws -> String
     {
         let folder = cluster.servers.folder + "/" + name
-        try FileManager.default.copyItem(atPath: Paths.movies, toPath: folder)
+        try FileManager.default.copyItem(atPath: Paths.auctions, toPath: folder)
         for change in changes {
             let path = folder + "/" + change.file
             let text = try String(contentsOfFile: path, encoding: .utf8)
@@ -122,24 +122,24 @@ struct RolloutTests {
     static let second: [(file: String, from: String, to: String)] = [
         ("schema/schema.gql", "  title: String! @index\n", "  title: String! @index\n  tagline: String\n"),
         (
-            "connector/queries.gql", "  movie(id: $id) {\n    id\n    title\n    releaseYear",
-            "  movie(id: $id) {\n    id\n    tagline\n    title\n    releaseYear"
+            "connector/queries.gql", "  lot(id: $id) {\n    id\n    title\n    category\n    description",
+            "  lot(id: $id) {\n    id\n    tagline\n    title\n    category\n    description"
         ),
         (
-            "connector/mutations.gql", "mutation DeleteMovie(",
+            "connector/mutations.gql", "mutation WithdrawLot(",
             """
             mutation Retitle($id: UUID!, $title: String!, $tagline: String) @auth(level: PUBLIC, insecureReason: "demo") {
-              movie_update(id: $id, data: {title: $title, tagline: $tagline})
+              lot_update(id: $id, data: {title: $title, tagline: $tagline})
             }
 
-            mutation DeleteMovie(
+            mutation WithdrawLot(
             """
         ),
     ]
 
-    static func aMovie(_ address: ServerAddress) async throws -> String {
-        let list = try JSONParser.parse(try await API.get(address, "ListMoviesByGenre", ["genre": "Sci-Fi"]).body)
-        return try #require(list["data"]?["movies"]?[0]?["id"]?.stringValue)
+    static func aLot(_ address: ServerAddress) async throws -> String {
+        let list = try JSONParser.parse(try await API.get(address, "ListLots", ["category": "Hi-Fi"]).body)
+        return try #require(list["data"]?["lots"]?[0]?["id"]?.stringValue)
     }
 
     @Test func newVersionAndRollingRestartUnderLoad() async throws {
@@ -161,16 +161,16 @@ struct RolloutTests {
                 nodes.append(node.process)
                 addresses.append(node.address)
             }
-            let movie = try await Self.aMovie(addresses[0])
+            let lot = try await Self.aLot(addresses[0])
             let old = try await Subscriber.connect(addresses[0])
-            old.subscribe("GetMovieById", ["id": .string(movie)])
-            #expect(try await old.data()["movie"]?["tagline"] == nil)
+            old.subscribe("GetLot", ["id": .string(lot)])
+            #expect(try await old.data()["lot"]?["tagline"] == nil)
 
-            let writer = Writer(addresses, movie: movie)
+            let writer = Writer(addresses, lot: lot)
             async let written = writer.run()
             let all = addresses
             let followers = (0..<10).map { _ in
-                Task { await Self.follow(all, movie: movie) { writer.last } }
+                Task { await Self.follow(all, lot: lot) { writer.last } }
             }
 
             // The second version, while the writer writes.
@@ -179,21 +179,21 @@ struct RolloutTests {
             #expect(deployed.output.contains("deployed; 4 nodes serve it"), "\(deployed.output)")
             #expect(deployed.output.contains("tagline"), "\(deployed.output)")
             let fresh = try await Subscriber.connect(addresses[1])
-            fresh.subscribe("GetMovieById", ["id": .string(movie)])
-            #expect(try await fresh.data()["movie"]?["tagline"] == .null)
+            fresh.subscribe("GetLot", ["id": .string(lot)])
+            #expect(try await fresh.data()["lot"]?["tagline"] == .null)
 
             // Both go on with what happens now, each in its own shape.
             let mark = writer.acknowledged
-            _ = try await fresh.data { Self.number($0) > mark && $0["movie"]?["tagline"] != nil }
-            _ = try await old.data { Self.number($0) > mark && $0["movie"]?["tagline"] == nil }
+            _ = try await fresh.data { Self.number($0) > mark && $0["lot"]?["tagline"] != nil }
+            _ = try await old.data { Self.number($0) > mark && $0["lot"]?["tagline"] == nil }
 
             // A mutation that only the second version has refreshes queries of the first.
             let renamed = try await API.mutate(
-                addresses[0], "Retitle", ["id": .string(movie), "title": "Renamed", "tagline": "New"])
+                addresses[0], "Retitle", ["id": .string(lot), "title": "Renamed", "tagline": "New"])
             #expect(renamed.status == 200, "\(renamed.body)")
-            _ = try await fresh.data { $0["movie"]?["tagline"]?.stringValue == "New" }
-            let shown = try await old.data { $0["movie"]?["title"]?.stringValue == "Renamed" }
-            #expect(shown["movie"]?["tagline"] == nil)
+            _ = try await fresh.data { $0["lot"]?["tagline"]?.stringValue == "New" }
+            let shown = try await old.data { $0["lot"]?["title"]?.stringValue == "Renamed" }
+            #expect(shown["lot"]?["tagline"] == nil)
 
             // Every node is started anew, with the first version's folder; what is deployed goes before it.
             for index in workers.indices {
@@ -210,8 +210,8 @@ struct RolloutTests {
             }
             #expect(await old.closeCode() == 1001)
             let read = try JSONParser.parse(
-                try await API.get(addresses[0], "GetMovieById", ["id": .string(movie)]).body)
-            #expect(read["data"]?["movie"]?["tagline"]?.stringValue == "New")
+                try await API.get(addresses[0], "GetLot", ["id": .string(lot)]).body)
+            #expect(read["data"]?["lot"]?["tagline"]?.stringValue == "New")
 
             // The verdict: whoever followed ends with the last acknowledged number.
             writer.stop()
@@ -229,7 +229,13 @@ struct RolloutTests {
             let node = try await cluster.start(roles: "api,worker,gateway", settings: quick)
             // Before the first deployment, the folder that nodes were started with is compared with.
             let less = try Self.project(
-                cluster, "less", [("connector/queries.gql", "    title\n    releaseYear\n", "    releaseYear\n")])
+                cluster, "less",
+                [
+                    (
+                        "connector/queries.gql", "    title\n    category\n    description\n    startPrice\n",
+                        "    category\n    description\n    startPrice\n"
+                    )
+                ])
             let refused = try await Self.deploy(cluster, [less])
             #expect(refused.code == 1)
             #expect(refused.output.contains("result-field-removed"), "\(refused.output)")
@@ -240,7 +246,7 @@ struct RolloutTests {
                 cluster, "lossy", [("schema/schema.gql", "imageUrl: String", "imageUrl: Int")])
             let unmade = try await Self.deploy(cluster, [lossy, "--allow-breaking"])
             #expect(unmade.code == 1)
-            #expect(unmade.output.contains("movie.image_url"), "\(unmade.output)")
+            #expect(unmade.output.contains("lot.image_url"), "\(unmade.output)")
 
             let dry = try await Self.deploy(
                 cluster, [try Self.project(cluster, "second", Self.second), "--dry-run"])
@@ -251,10 +257,10 @@ struct RolloutTests {
             // Whoever insists gets it, and back.
             let insisted = try await Self.deploy(cluster, [less, "--allow-breaking"])
             #expect(insisted.code == 0, "\(insisted.output)")
-            let movie = try await Self.aMovie(node.address)
+            let lot = try await Self.aLot(node.address)
             func title() async throws -> JSONValue? {
-                let body = try await API.get(node.address, "GetMovieById", ["id": .string(movie)]).body
-                return try JSONParser.parse(body)["data"]?["movie"]?["title"]
+                let body = try await API.get(node.address, "GetLot", ["id": .string(lot)]).body
+                return try JSONParser.parse(body)["data"]?["lot"]?["title"]
             }
             #expect(try await title() == nil)
             let back = try await Self.deploy(cluster, ["--rollback"])
@@ -271,16 +277,16 @@ struct RolloutTests {
             let node = try await cluster.start(
                 roles: "api,worker,gateway",
                 settings: ["deploy.pollMs=100ms", "deploy.keepMs=0ms", "deploy.moveMs=200ms"])
-            let movie = try await Self.aMovie(node.address)
+            let lot = try await Self.aLot(node.address)
             let old = try await Subscriber.connect(node.address)
-            old.subscribe("GetMovieById", ["id": .string(movie)])
+            old.subscribe("GetLot", ["id": .string(lot)])
             _ = try await old.data()
             let deployed = try await Self.deploy(cluster, [try Self.project(cluster, "second", Self.second)])
             #expect(deployed.code == 0, "\(deployed.output)")
             #expect(await old.closeCode() == 1001)
             let fresh = try await Subscriber.connect(node.address)
-            fresh.subscribe("GetMovieById", ["id": .string(movie)])
-            #expect(try await fresh.data()["movie"]?["tagline"] == .null)
+            fresh.subscribe("GetLot", ["id": .string(lot)])
+            #expect(try await fresh.data()["lot"]?["tagline"] == .null)
         }
     }
 
@@ -291,10 +297,10 @@ struct RolloutTests {
             let node = try await cluster.start(
                 roles: "api,worker,gateway",
                 settings: ["deploy.pollMs=100ms", "deploy.keepMs=15s", "deploy.moveMs=200ms"])
-            let movie = try await Self.aMovie(node.address)
-            let checked = try FreshetProcess(["check", Paths.movies, "--documents"])
+            let lot = try await Self.aLot(node.address)
+            let checked = try FreshetProcess(["check", Paths.auctions, "--documents"])
             #expect(await checked.waitForExit() == 0)
-            let line = try #require(checked.output.split(separator: "\n").first { $0.contains("\"GetMovieById\"") })
+            let line = try #require(checked.output.split(separator: "\n").first { $0.contains("\"GetLot\"") })
             let document = try JSONParser.parse(Array(line.utf8))
             let text = try #require(document["text"]?.stringValue)
             let digest = try #require(document["documentId"]?.stringValue)
@@ -303,33 +309,33 @@ struct RolloutTests {
             #expect(deployed.code == 0, "\(deployed.output)")
             func ask(_ request: JSONObject) async throws -> JSONValue {
                 var request = request
-                request["variables"] = ["id": .string(movie)]
+                request["variables"] = ["id": .string(lot)]
                 let answer = try await HTTPCall.send(
                     .POST, node.address, path: "/graphql", headers: ["content-type": "application/json"],
                     body: JSONWriter.compact(.object(request)))
                 return try JSONParser.parse(answer.body)
             }
-            let named: JSONObject = ["operationName": "GetMovieById"]
+            let named: JSONObject = ["operationName": "GetLot"]
             let (byText, byDigest): (JSONObject, JSONObject) = (
                 ["query": .string(text)], ["documentId": .string(digest)]
             )
             // By its name alone a client gets what is current; with what it was built with, what it was built for.
-            #expect(try await ask(named)["data"]?["movie"]?["tagline"] == .null)
+            #expect(try await ask(named)["data"]?["lot"]?["tagline"] == .null)
             for request in [byText, byDigest] {
-                let movie = try #require(try await ask(request)["data"]?["movie"])
-                #expect(movie["title"] != nil && movie["tagline"] == nil)
+                let lot = try #require(try await ask(request)["data"]?["lot"])
+                #expect(lot["title"] != nil && lot["tagline"] == nil)
             }
             let subscriber = try await Subscriber.connect(node.address)
             let followed = try #require(text.firstRange(of: "query"))
             subscriber.subscribe(
-                "GetMovieById", ["id": .string(movie)],
+                "GetLot", ["id": .string(lot)],
                 query: text.replacingCharacters(in: followed, with: "subscription"))
-            #expect(try await subscriber.data()["movie"]?["tagline"] == nil)
+            #expect(try await subscriber.data()["lot"]?["tagline"] == nil)
             let renamed = try await API.mutate(
-                node.address, "Retitle", ["id": .string(movie), "title": "Renamed", "tagline": "New"])
+                node.address, "Retitle", ["id": .string(lot), "title": "Renamed", "tagline": "New"])
             #expect(renamed.status == 200, "\(renamed.body)")
-            let shown = try await subscriber.data { $0["movie"]?["title"]?.stringValue == "Renamed" }
-            #expect(shown["movie"]?["tagline"] == nil)
+            let shown = try await subscriber.data { $0["lot"]?["title"]?.stringValue == "Renamed" }
+            #expect(shown["lot"]?["tagline"] == nil)
 
             // Its time is over: who has it is told to come back, and is then told what is the matter.
             #expect(await subscriber.closeCode() == 1001)
@@ -337,7 +343,7 @@ struct RolloutTests {
                 let refused = try await ask(request)
                 #expect(refused["data"] == nil && refused["errors"]?[0]?["message"]?.stringValue != nil)
             }
-            #expect(try await ask(named)["data"]?["movie"]?["tagline"]?.stringValue == "New")
+            #expect(try await ask(named)["data"]?["lot"]?["tagline"]?.stringValue == "New")
         }
     }
 }

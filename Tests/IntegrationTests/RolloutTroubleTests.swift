@@ -17,39 +17,39 @@ struct RolloutTroubleTests {
     /// Looks at its start, and when it takes a shard; not by itself.
     private static let unaware = ["deploy.pollMs=10m"]
 
-    /// A query that UpdateMovie refreshes, on a shard that hears of no UpdateMovie by the sample's own rules.
+    /// A query that EditLot refreshes, on a shard that hears of no EditLot by the sample's own rules.
     private static func hiddenQuery() throws -> String {
-        let mutation = OperationReference(connector: "movies", operation: "UpdateMovie")
+        let mutation = OperationReference(connector: "auctions", operation: "EditLot")
         func shards(_ query: OperationReference) -> [ShardID] {
             ShardRouting.shards(of: query, splits: 1, shardCount: 16)
         }
-        let catalog = try Catalog.compile(try ProjectFolder.load(Paths.movies))
+        let catalog = try Catalog.compile(try ProjectFolder.load(Paths.auctions))
         let told = Set(catalog.queriesRefreshed(by: mutation).flatMap(shards))
         let name = (0..<1_000).lazy.map { "Fresh\($0)" }.first {
-            told.isDisjoint(with: shards(OperationReference(connector: "movies", operation: $0)))
+            told.isDisjoint(with: shards(OperationReference(connector: "auctions", operation: $0)))
         }
-        return try #require(name, "every shard hears of UpdateMovie")
+        return try #require(name, "every shard hears of EditLot")
     }
 
     private static func adding(_ query: String) -> [(file: String, from: String, to: String)] {
         [
             (
-                "connector/queries.gql", "query GetMovieById(",
+                "connector/queries.gql", "query GetLot(",
                 """
                 query \(query)($id: UUID!) @auth(level: PUBLIC, insecureReason: "test")
-                  @refresh(onMutationExecuted: {operation: "UpdateMovie"}) {
-                  movies(where: {id: {eq: $id}}) { description }
+                  @refresh(onMutationExecuted: {operation: "EditLot"}) {
+                  lots(where: {id: {eq: $id}}) { description }
                 }
 
-                query GetMovieById(
+                query GetLot(
                 """
             )
         ]
     }
 
-    private static func describe(_ address: ServerAddress, _ movie: String, _ text: String) async throws {
+    private static func describe(_ address: ServerAddress, _ lot: String, _ text: String) async throws {
         let answer = try await API.mutate(
-            address, "UpdateMovie", ["id": .string(movie), "genre": "Sci-Fi", "description": .string(text)])
+            address, "EditLot", ["id": .string(lot), "category": "Hi-Fi", "description": .string(text)])
         #expect(answer.status == 200, "\(answer.body)")
     }
 
@@ -57,7 +57,7 @@ struct RolloutTroubleTests {
     private static func sees(_ subscriber: Subscriber, _ text: String) async throws {
         let message = try await subscriber.message { message in
             message["type"]?.stringValue == "error"
-                || message["payload"]?["data"]?["movies"]?[0]?["description"]?.stringValue == text
+                || message["payload"]?["data"]?["lots"]?[0]?["description"]?.stringValue == text
         }
         #expect(message["type"]?.stringValue == "next", "\(message)")
     }
@@ -68,7 +68,7 @@ struct RolloutTroubleTests {
             let worker = try await cluster.start(roles: "worker", settings: Self.quick)
             let lateAPI = try await cluster.start(roles: "api", settings: Self.unaware)
             let lateWorker = try await cluster.start(roles: "worker", settings: Self.unaware)
-            let movie = try await RolloutTests.aMovie(gateway.address)
+            let lot = try await RolloutTests.aLot(gateway.address)
             let query = try Self.hiddenQuery()
             let next = try RolloutTests.project(cluster, "next", Self.adding(query))
 
@@ -84,14 +84,14 @@ struct RolloutTroubleTests {
             #expect(first.output.contains("deployed; 2 nodes serve it"), "\(first.output)")
 
             let subscriber = try await Subscriber.connect(gateway.address)
-            subscriber.subscribe(query, ["id": .string(movie)])
+            subscriber.subscribe(query, ["id": .string(lot)])
             _ = try await subscriber.data()
 
             // The API node goes on with the rules that it had. Its event reaches the new query all the same.
             lateAPI.process.signal(SIGCONT)
-            #expect(try await API.get(lateAPI.address, query, ["id": .string(movie)]).status == 404)
+            #expect(try await API.get(lateAPI.address, query, ["id": .string(lot)]).status == 404)
             let start = ContinuousClock.now
-            try await Self.describe(lateAPI.address, movie, "by a node that knows nothing")
+            try await Self.describe(lateAPI.address, lot, "by a node that knows nothing")
             try await Self.sees(subscriber, "by a node that knows nothing")
             // By another node's sweeper, and not by what runs everything again now and then.
             #expect(ContinuousClock.now - start < .seconds(20))
@@ -99,7 +99,7 @@ struct RolloutTroubleTests {
             // The worker gets every shard, and must not refuse what it had not heard of.
             lateWorker.process.signal(SIGCONT)
             #expect(await worker.process.terminate() == 0)
-            try await Self.describe(gateway.address, movie, "run by the late worker")
+            try await Self.describe(gateway.address, lot, "run by the late worker")
             try await Self.sees(subscriber, "run by the late worker")
         }
     }
@@ -110,7 +110,7 @@ struct RolloutTroubleTests {
             let slow = ["cluster.heartbeatMs=2s", "cluster.nodeTtlMs=6s"]
             let node = try await cluster.start(roles: "api,worker,gateway", settings: Self.quick + slow)
             let late = try await cluster.start(roles: "api", settings: Self.unaware + slow + ["cluster.nodeId=late"])
-            let movie = try await RolloutTests.aMovie(node.address)
+            let lot = try await RolloutTests.aLot(node.address)
             let query = try Self.hiddenQuery()
             let next = try RolloutTests.project(cluster, "next", Self.adding(query))
             let arguments = [next] + slow.flatMap { ["--set", $0] }
@@ -125,7 +125,7 @@ struct RolloutTroubleTests {
             #expect(await refused.waitForExit() == 1)
             #expect(refused.output.contains("these nodes do not load it: late"), "\(refused.output)")
             #expect(refused.output.contains("nothing was changed but"), "\(refused.output)")
-            #expect(try await API.get(node.address, query, ["id": .string(movie)]).status == 404)
+            #expect(try await API.get(node.address, query, ["id": .string(lot)]).status == 404)
 
             await late.process.crash()
             let deployed = try await RolloutTests.deploy(cluster, arguments)
@@ -137,11 +137,11 @@ struct RolloutTroubleTests {
             try await cluster.servers.redis.restart()
             let other = try await cluster.start(roles: "api", settings: Self.quick + slow)
             for address in [node.address, other.address] {
-                #expect(try await API.get(address, query, ["id": .string(movie)]).status == 200)
+                #expect(try await API.get(address, query, ["id": .string(lot)]).status == 200)
             }
             let subscriber = try await Subscriber.connect(node.address)
-            subscriber.subscribe(query, ["id": .string(movie)])
-            try await Self.describe(other.address, movie, "after the loss")
+            subscriber.subscribe(query, ["id": .string(lot)])
+            try await Self.describe(other.address, lot, "after the loss")
             try await Self.sees(subscriber, "after the loss")
         }
     }
@@ -159,7 +159,7 @@ struct RolloutTroubleTests {
             // A long transaction has a table: new statements must not pile up behind the deployment.
             try await pool.withSession { session in
                 try await session.begin()
-                try await session.execute("LOCK TABLE movie IN ACCESS SHARE MODE")
+                try await session.execute("LOCK TABLE lot IN ACCESS SHARE MODE")
                 let blocked = try await RolloutTests.deploy(
                     cluster, [second, "--set", "deploy.lockTimeoutMs=200ms"])
                 #expect(blocked.code == 1)
@@ -168,13 +168,13 @@ struct RolloutTroubleTests {
             }
 
             // Somebody else's column that every insert would have to fill.
-            try await pool.script("ALTER TABLE movie ADD COLUMN audit text NOT NULL DEFAULT ''")
-            try await pool.script("ALTER TABLE movie ALTER COLUMN audit DROP DEFAULT")
+            try await pool.script("ALTER TABLE lot ADD COLUMN audit text NOT NULL DEFAULT ''")
+            try await pool.script("ALTER TABLE lot ALTER COLUMN audit DROP DEFAULT")
             let failing = try await RolloutTests.deploy(cluster, [second])
             #expect(failing.code == 1)
-            #expect(failing.output.contains("movie.audit"), "\(failing.output)")
+            #expect(failing.output.contains("lot.audit"), "\(failing.output)")
             #expect(failing.output.contains("operations would fail"), "\(failing.output)")
-            try await pool.script("ALTER TABLE movie DROP COLUMN audit")
+            try await pool.script("ALTER TABLE lot DROP COLUMN audit")
 
             // While a migration is under way, the deployment says what it waits for.
             try await pool.withSession { session in

@@ -33,7 +33,7 @@ struct SQLConnectTests {
         let folder = NSTemporaryDirectory() + "freshet-emulator-\(UInt32.random(in: .min ... .max))"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let node = try FreshetProcess([
-            "dev", Paths.movies, "--set", "http.port=0", "--set", "admin.port=0", "--set",
+            "dev", Paths.auctions, "--set", "http.port=0", "--set", "admin.port=0", "--set",
             "dev.dataDirectory=\(folder)",
         ])
         let line = try await node.line(containing: "Freshet serves")
@@ -65,7 +65,7 @@ struct SQLConnectTests {
             let port = node.address.port
             try await Browser.with(try #require(Browser.path)) { browser in
                 let window = try await browser.open("http://127.0.0.1:\(port)/")
-                let name = "projects/p/locations/us-central1/services/movies/connectors/movies"
+                let name = "projects/p/locations/us-central1/services/auctions/connectors/auctions"
                 let fetched = try await window.evaluate(
                     """
                     fetch('http://localhost:\(port)/v1/\(name):executeQuery?key=abc', {
@@ -73,20 +73,20 @@ struct SQLConnectTests {
                       headers: {'Content-Type': 'application/json', 'X-Goog-Api-Client': 'gl-js/ fire/12.18.0',
                         'X-Client-Version': 'web/12.18.0', 'x-firebase-gmpid': '1:123:web:abc',
                         'X-Firebase-AppCheck': 'none'},
-                      body: JSON.stringify({name: '\(name)', operationName: 'ListMoviesByGenre',
-                        variables: {genre: 'Drama'}})
-                    }).then(answer => answer.json()).then(body => body.data.movies.length)
+                      body: JSON.stringify({name: '\(name)', operationName: 'ListLots',
+                        variables: {category: 'Books'}})
+                    }).then(answer => answer.json()).then(body => body.data.lots.length)
                     """)
                 #expect(fetched == 10)
                 let pushed = try await window.evaluate(
                     """
                     new Promise((resolve, reject) => {
                       const socket = new WebSocket('ws://localhost:\(port)/ws/google.firebase.dataconnect.v1.'
-                        + 'ConnectorStreamService.Connect/p/locations/us-central1/services/movies');
+                        + 'ConnectorStreamService.Connect/p/locations/us-central1/services/auctions');
                       socket.onerror = () => reject('no socket');
                       socket.onopen = () => socket.send(JSON.stringify({requestId: '1', name: '\(name)', headers: {},
-                        subscribe: {operationName: 'ListMoviesByGenre', variables: {genre: 'Drama'}}}));
-                      socket.onmessage = message => resolve(JSON.parse(message.data).result.data.movies.length);
+                        subscribe: {operationName: 'ListLots', variables: {category: 'Books'}}}));
+                      socket.onmessage = message => resolve(JSON.parse(message.data).result.data.lots.length);
                     })
                     """)
                 #expect(pushed == 10)

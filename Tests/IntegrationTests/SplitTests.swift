@@ -8,7 +8,7 @@ import Testing
 /// Splits of a hot operation and other orders, given to real processes under load.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct SplitTests {
-    static let hot = "movies/GetMovieById"
+    static let hot = "auctions/GetLot"
 
     @Test func splitsChangeUnderMutationsWithoutAMissOrAStepBack() async throws {
         try await Cluster.with { cluster in
@@ -19,7 +19,7 @@ struct SplitTests {
             _ = try await cluster.start(roles: "worker")
             let gateways = [try await cluster.start(roles: "gateway"), try await cluster.start(roles: "gateway")]
             let admin = try await AdminClient(apis[0].process)
-            let ids = try await Self.movies(apis[0].address, count: 24)
+            let ids = try await Self.lots(apis[0].address, count: 24)
             var screens: [Screen] = []
             for gateway in gateways {
                 screens.append(try await Screen.open(gateway.address, ids))
@@ -32,7 +32,7 @@ struct SplitTests {
                     let id = ids[number % ids.count]
                     try await Self.write(apis[number % 2].address, id, number)
                 }
-                // Every movie once more, so that the last word is known.
+                // Every lot once more, so that the last word is known.
                 for id in ids {
                     number += 1
                     try await Self.write(apis[number % 2].address, id, number)
@@ -70,25 +70,25 @@ struct SplitTests {
         _ api: ServerAddress, _ gateway: ServerAddress, _ admin: AdminClient, _ id: String
     ) async throws {
         let key: JSONObject = ["id": .string(id)]
-        let first = try await API.get(gateway, "GetMovieById", key, headers: ["prefer": "wait=5"])
+        let first = try await API.get(gateway, "GetLot", key, headers: ["prefer": "wait=5"])
         let tag = try #require(first.headers.first(name: "etag"))
         for splits in [7, 2, 7] {
             #expect(try await admin.post("operations/\(Self.hot)/splits?count=\(splits)").status == 200)
         }
         try await Self.write(api, id, 1_000_000)
         let news = try await API.get(
-            gateway, "GetMovieById", key, headers: ["if-none-match": tag, "prefer": "wait=20"])
+            gateway, "GetLot", key, headers: ["if-none-match": tag, "prefer": "wait=20"])
         #expect(news.status == 200)
         #expect(Self.number(try JSONParser.parse(news.body)["data"] ?? .null) == 1_000_000)
     }
 
-    // MARK: Movies
+    // MARK: Lots
 
-    static func movies(_ address: ServerAddress, count: Int) async throws -> [String] {
+    static func lots(_ address: ServerAddress, count: Int) async throws -> [String] {
         var ids: [String] = []
-        for genre in ["Drama", "Sci-Fi", "Comedy"] {
-            let answer = try await API.get(address, "ListMoviesByGenre", ["genre": .string(genre)])
-            ids += (try JSONParser.parse(answer.body)["data"]?["movies"]?.arrayValue ?? [])
+        for category in ["Books", "Hi-Fi", "Toys"] {
+            let answer = try await API.get(address, "ListLots", ["category": .string(category)])
+            ids += (try JSONParser.parse(answer.body)["data"]?["lots"]?.arrayValue ?? [])
                 .compactMap { $0["id"]?.stringValue }
         }
         return Array(try #require(ids.count >= count ? ids : nil).prefix(count))
@@ -96,21 +96,21 @@ struct SplitTests {
 
     static func write(_ address: ServerAddress, _ id: String, _ number: Int) async throws {
         let answer = try await API.mutate(
-            address, "UpdateMovie",
-            ["id": .string(id), "genre": "Drama", "description": .string("number \(number)")])
+            address, "EditLot",
+            ["id": .string(id), "category": "Books", "description": .string("number \(number)")])
         #expect(answer.status == 200, "\(answer.body)")
     }
 
     /// What a result says was written last.
     static func number(_ data: JSONValue) -> Int? {
-        let text = data["movie"]?["description"]?.stringValue ?? ""
+        let text = data["lot"]?["description"]?.stringValue ?? ""
         return text.hasPrefix("number ") ? Int(text.dropFirst(7)) : nil
     }
 
     static func truth(_ address: ServerAddress, _ ids: [String]) async throws -> [String: Int] {
         var truth: [String: Int] = [:]
         for id in ids {
-            let answer = try await API.get(address, "GetMovieById", ["id": .string(id)])
+            let answer = try await API.get(address, "GetLot", ["id": .string(id)])
             truth[id] = Self.number(try JSONParser.parse(answer.body)["data"] ?? .null)
         }
         return truth
@@ -127,7 +127,7 @@ final class Flag: Sendable {
     func set() { state.withLock { $0 = true } }
 }
 
-/// One socket that follows movies, and what it saw of each.
+/// One socket that follows lots, and what it saw of each.
 final class Screen: Sendable {
     private struct State {
         var shown: [String: Int] = [:]
@@ -142,7 +142,7 @@ final class Screen: Sendable {
 
     static func open(_ address: ServerAddress, _ ids: [String]) async throws -> Screen {
         let screen = Screen(try await Subscriber.connect(address))
-        for id in ids { screen.subscriber.subscribe("GetMovieById", ["id": .string(id)], id: id) }
+        for id in ids { screen.subscriber.subscribe("GetLot", ["id": .string(id)], id: id) }
         Task { await screen.read() }
         return screen
     }

@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct StartTests {
     private func serve(_ postgres: String, _ redis: String, _ settings: [String] = []) throws -> FreshetProcess {
-        var arguments = ["serve", Paths.movies, "--roles", "gateway,admin"]
+        var arguments = ["serve", Paths.auctions, "--roles", "gateway,admin"]
         for setting in ["admin.port=0", "http.eventLoops=1"] + settings { arguments += ["--set", setting] }
         return try FreshetProcess(
             arguments, environment: ["FRESHET_POSTGRES_URL": postgres, "FRESHET_REDIS_URL": redis])
@@ -17,7 +17,7 @@ struct StartTests {
 
     private func migrate(_ servers: Servers) async throws {
         let migration = try FreshetProcess(
-            ["migrate", Paths.movies], environment: ["FRESHET_POSTGRES_URL": servers.postgres.connectionString])
+            ["migrate", Paths.auctions], environment: ["FRESHET_POSTGRES_URL": servers.postgres.connectionString])
         try #require(await migration.waitForExit() == 0)
     }
 
@@ -36,7 +36,7 @@ struct StartTests {
                 while try await HTTPCall.send(.GET, address, path: "/healthz").status != 200 {}
                 #expect(try await HTTPCall.send(.GET, address, path: "/readyz").status == 503)
                 let refused = try await HTTPCall.send(
-                    .POST, address, path: "/v1/connectors/movies/mutations/UpdateMovie",
+                    .POST, address, path: "/v1/connectors/auctions/mutations/EditLot",
                     headers: ["content-type": "application/json"], body: Array("{}".utf8))
                 #expect(refused.status == 503 && refused.headers.first(name: "retry-after") == "1")
 

@@ -91,35 +91,35 @@ struct TLSTests {
             let port = node.address.port
             let url = "https://localhost:\(port)"
             let trust = ["--cacert", files.authority]
-            let read = ["execute", "TopRatedMovies", "--url", url]
+            let read = ["execute", "ClosingSoon", "--url", url]
 
             let good = try await freshet(read + trust)
-            #expect(good.code == 0 && good.output.contains(#"{"data":{"movies":["#), "\(good)")
+            #expect(good.code == 0 && good.output.contains(#"{"data":{"lots":["#), "\(good)")
             #expect(try await freshet(read, ["FRESHET_CACERT": files.authority]).code == 0)
             #expect(try await freshet(read + ["--insecure"]).code == 0)
             #expect(
-                try await freshet(["execute", "TopRatedMovies", "--url", "wss://127.0.0.1:\(port)"] + trust).code == 0)
+                try await freshet(["execute", "ClosingSoon", "--url", "wss://127.0.0.1:\(port)"] + trust).code == 0)
             let unknown = try await freshet(read)
             #expect(unknown.code == 1 && unknown.output.contains("is not trusted; --cacert"), "\(unknown)")
-            let other = try await freshet(["execute", "TopRatedMovies", "--url", "https://127.0.0.2:\(port)"] + trust)
+            let other = try await freshet(["execute", "ClosingSoon", "--url", "https://127.0.0.2:\(port)"] + trust)
             #expect(other.code == 1 && other.output.contains("is for another name"), "\(other)")
             let both = try await freshet(read + trust + ["--insecure"])
             #expect(both.code != 0 && both.output.contains("contradict"), "\(both)")
             let noFile = try await freshet(read + ["--cacert", files.folder.path + "/none.crt"])
             #expect(noFile.code == 1 && noFile.output.contains("has no certificates in PEM"), "\(noFile)")
 
-            let refused = try await freshet(["subscribe", "TopRatedMovies", "--url", url])
+            let refused = try await freshet(["subscribe", "ClosingSoon", "--url", url])
             #expect(refused.code == 1 && refused.output.contains("is not trusted"), "\(refused)")
             let follower = try FreshetProcess(
-                ["subscribe", "ListMoviesByGenre", "--vars", #"{"genre":"Drama"}"#, "--count", "2", "--url", url]
+                ["subscribe", "ListLots", "--vars", #"{"category":"Books"}"#, "--count", "2", "--url", url]
                     + trust)
             let first = try await follower.line(containing: #"{"data":"#)
             let rows = try JSONParser.parse(Array(first.utf8))
-            let id = try #require(rows["data"]?["movies"]?[0]?["id"]?.stringValue)
+            let id = try #require(rows["data"]?["lots"]?[0]?["id"]?.stringValue)
             let changed = try await freshet(
                 [
-                    "execute", "UpdateMovie", "--vars",
-                    #"{"id":"\#(id)","genre":"Drama","description":"over TLS"}"#, "--url", url,
+                    "execute", "EditLot", "--vars",
+                    #"{"id":"\#(id)","category":"Books","description":"over TLS"}"#, "--url", url,
                 ] + trust)
             #expect(changed.code == 0, "\(changed)")
             _ = try await follower.line(containing: "over TLS")

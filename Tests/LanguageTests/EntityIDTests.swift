@@ -64,70 +64,70 @@ extension Language {
 
         @Test func pathsOfObjectsAndLists() async throws {
             let text = """
-                query Q { movie(id: "<m1>") { title director { name people_on_mentor { name } } reviews_on_movie { stars author { name } }
-                  movieMetadata_on_movie { studio } } absent: movie(id: "<m5>") { title } none: movies(where: {title: {eq: "-"}}) { id } }
+                query Q { novel(id: "<m1>") { title narrator { name people_on_mentor { name } } remarks_on_novel { stars author { name } }
+                  novelPrinting_on_novel { binder } } absent: novel(id: "<m5>") { title } none: novels(where: {title: {eq: "-"}}) { id } }
                 """
             #expect(
                 try shape(try await run(try operation(text))) == [
-                    #"["movie"]"#, #"["movie","director"]"#, #"["movie","director","people_on_mentor"] 1"#,
-                    #"["movie","reviews_on_movie"] 2"#, #"["movie","reviews_on_movie",0,"author"]"#,
-                    #"["movie","reviews_on_movie",1,"author"]"#, #"["movie","movieMetadata_on_movie"]"#,
+                    #"["novel"]"#, #"["novel","narrator"]"#, #"["novel","narrator","people_on_mentor"] 1"#,
+                    #"["novel","remarks_on_novel"] 2"#, #"["novel","remarks_on_novel",0,"author"]"#,
+                    #"["novel","remarks_on_novel",1,"author"]"#, #"["novel","novelPrinting_on_novel"]"#,
                 ])
         }
 
         @Test func idsAreStableAndTellTablesApart() async throws {
             let one = try entities(
-                try await run(try operation(#"query Q { movie(id: "<m1>") { title } user(id: "ann") { name } }"#)))
+                try await run(try operation(#"query Q { novel(id: "<m1>") { title } user(id: "ann") { name } }"#)))
             let other = try entities(
                 try await run(
                     try operation(
-                        "query Q { m: movies(orderBy: [{title: ASC}]) { genre } reviews(orderBy: [{stars: DESC}]) { movie { id } } }"
+                        "query Q { m: novels(orderBy: [{title: ASC}]) { genre } remarks(orderBy: [{stars: DESC}]) { novel { id } } }"
                     )))
             let alpha = try #require(one[0]["entityId"]?.stringValue)
             #expect(alpha.utf8.count == 32 && !alpha.contains(LanguageSchema.expand("<m1>")))
             let list = try #require(other[0]["entityIds"]?.arrayValue)
             #expect(list.count == 4 && Set(list.compactMap(\.stringValue)).count == 4)
             #expect(list[0].stringValue == alpha, "the order of the list")
-            #expect(other.contains { $0["path"] == ["reviews", 0, "movie"] && $0["entityId"]?.stringValue == alpha })
+            #expect(other.contains { $0["path"] == ["remarks", 0, "novel"] && $0["entityId"]?.stringValue == alpha })
             #expect(one[1]["entityId"]?.stringValue != alpha)
             // Equal keys of different tables.
             let keys = try entities(
                 try await run(
                     try operation(
-                        #"query Q { movieActor(movieId: "<m1>", actorId: "<p1>") { role } person(id: "<p1>") { name } movie(id: "<m1>") { title } }"#
+                        #"query Q { novelMaker(novelId: "<m1>", makerId: "<p1>") { role } person(id: "<p1>") { name } novel(id: "<m1>") { title } }"#
                     )))
             #expect(Set(keys.compactMap { $0["entityId"]?.stringValue }).count == 3)
         }
 
         @Test func noIdWhereAnAliasHasTheNameOfAnotherField() async throws {
             let text =
-                #"query Q { a: movie(id: "<m1>") { t: title } b: movie(id: "<m1>") { title: genre } c: movie(id: "<m1>") { director: title } }"#
+                #"query Q { a: novel(id: "<m1>") { t: title } b: novel(id: "<m1>") { title: genre } c: novel(id: "<m1>") { narrator: title } }"#
             #expect(try shape(try await run(try operation(text))) == [#"["a"]"#])
         }
 
         @Test func noIdForGroupsDistinctRowsViewsAndNativeSQL() async throws {
             let text = """
-                query Q($d: Boolean) { movies { genre _count } d: movies(distinct: true) { releaseYear } v: movies(distinct: $d) { id }
-                  movieStatss { reviewCount movie { title } } _select(sql: "SELECT 'x' AS \\"#\\"") }
+                query Q($d: Boolean) { novels { genre _count } d: novels(distinct: true) { printedYear } v: novels(distinct: $d) { id }
+                  novelStatss { remarkCount novel { title } } _select(sql: "SELECT 'x' AS \\"#\\"") }
                 """
             let result = try await run(try operation(text))
-            #expect(try shape(result).allSatisfy { $0.hasPrefix(#"["movieStatss","#) && $0.hasSuffix(#""movie"]"#) })
+            #expect(try shape(result).allSatisfy { $0.hasPrefix(#"["novelStatss","#) && $0.hasSuffix(#""novel"]"#) })
             #expect(String(decoding: result.answer.body, as: UTF8.self).contains(##""_select":[{"#":"x"}]"##))
         }
 
         @Test func whatIsRedactedKeepsNoId() async throws {
             let text =
-                #"query Q { movie(id: "<m1>") { title director @redact @check(expr: "this != null", message: "no") { name } } }"#
+                #"query Q { novel(id: "<m1>") { title narrator @redact @check(expr: "this != null", message: "no") { name } } }"#
             let result = try await run(try operation(text))
-            #expect(String(decoding: result.answer.body, as: UTF8.self) == #"{"movie":{"title":"Alpha"}}"#)
-            #expect(try shape(result) == [#"["movie"]"#])
+            #expect(String(decoding: result.answer.body, as: UTF8.self) == #"{"novel":{"title":"Alpha"}}"#)
+            #expect(try shape(result) == [#"["novel"]"#])
         }
 
         @Test func whatAFailedCheckWithholdsHasNone() async throws {
             let result = try await run(
-                try operation(#"query Q { movie(id: "<m1>") { title } user(id: "bob") { name role @check } }"#))
-            #expect(String(decoding: result.answer.body, as: UTF8.self) == #"{"movie":{"title":"Alpha"},"user":null}"#)
-            #expect(try shape(result) == [#"["movie"]"#] && result.answer.errors.count == 1)
+                try operation(#"query Q { novel(id: "<m1>") { title } user(id: "bob") { name role @check } }"#))
+            #expect(String(decoding: result.answer.body, as: UTF8.self) == #"{"novel":{"title":"Alpha"},"user":null}"#)
+            #expect(try shape(result) == [#"["novel"]"#] && result.answer.errors.count == 1)
             var without = result.answer
             without.errors = []
             #expect(result.digest == result.answer.digest && result.digest != without.digest)
@@ -135,9 +135,9 @@ extension Language {
 
         @Test func includedFieldsAndFilterVariables() async throws {
             let text =
-                #"query Q($s: Boolean!, $f: Movie_Filter) { movies(where: $f) { title @skip(if: $s) director @include(if: $s) { name } } }"#
+                #"query Q($s: Boolean!, $f: Novel_Filter) { novels(where: $f) { title @skip(if: $s) narrator @include(if: $s) { name } } }"#
             let result = try await run(try operation(text), #"{"s": true, "f": {"title": {"eq": "Alpha"}}}"#)
-            #expect(try shape(result) == [#"["movies"] 1"#, #"["movies",0,"director"]"#])
+            #expect(try shape(result) == [#"["novels"] 1"#, #"["novels",0,"narrator"]"#])
         }
     }
 }

@@ -8,33 +8,33 @@ import Testing
 extension Language {
     /// Random filters against a naive evaluation of the same rows in memory, with the three truth values of SQL.
     @Suite struct FilterProperties {
-        private struct Movie {
+        private struct Novel {
             let title: String
-            let releaseYear: Int64?
+            let printedYear: Int64?
             let rating: Double?
             let genre: String?
             let tags: [String]?
             let isClassic: Bool?
             let stars: [Int64]
-            let director: String?
+            let narrator: String?
         }
 
         /// As `LanguageSchema.rows` has them, in the order of their keys.
-        private static let movies = [
-            Movie(
-                title: "Alpha", releaseYear: 1950, rating: 8.5, genre: "NOIR", tags: ["dark", "rain"], isClassic: true,
-                stars: [5, 3], director: "Ada"),
-            Movie(
-                title: "Beta", releaseYear: 1960, rating: 7, genre: "FARCE", tags: ["fun"], isClassic: false,
+        private static let novels = [
+            Novel(
+                title: "Alpha", printedYear: 1950, rating: 8.5, genre: "NOIR", tags: ["dark", "rain"], isClassic: true,
+                stars: [5, 3], narrator: "Ada"),
+            Novel(
+                title: "Beta", printedYear: 1960, rating: 7, genre: "FARCE", tags: ["fun"], isClassic: false,
                 stars: [3],
-                director: "Ben"),
-            Movie(
-                title: "Gamma", releaseYear: 1970, rating: nil, genre: "NOIR", tags: nil, isClassic: nil, stars: [],
-                director: nil),
-            Movie(
-                title: "Delta 50%_", releaseYear: 1970, rating: 6.25, genre: nil, tags: ["dark", "fun"],
+                narrator: "Ben"),
+            Novel(
+                title: "Gamma", printedYear: 1970, rating: nil, genre: "NOIR", tags: nil, isClassic: nil, stars: [],
+                narrator: nil),
+            Novel(
+                title: "Delta 50%_", printedYear: 1970, rating: 6.25, genre: nil, tags: ["dark", "fun"],
                 isClassic: true,
-                stars: [1], director: "Ada"),
+                stars: [1], narrator: "Ada"),
         ]
 
         /// No test, or a truth: true, false or unknown.
@@ -58,26 +58,26 @@ extension Language {
             if case .truth(let truth) = outcome { .truth(truth.map { !$0 }) } else { .noTest }
         }
 
-        private static func evaluate(_ filter: JSONValue, _ movie: Movie) -> Outcome {
+        private static func evaluate(_ filter: JSONValue, _ novel: Novel) -> Outcome {
             all(
                 (filter.objectValue?.entries ?? []).map { entry in
                     switch entry.key {
-                    case "_and": return all((entry.value.arrayValue ?? []).map { evaluate($0, movie) })
-                    case "_or": return any((entry.value.arrayValue ?? []).map { evaluate($0, movie) })
-                    case "_not": return not(evaluate(entry.value, movie))
-                    case "title": return tests(entry.value, .string(movie.title))
-                    case "releaseYear": return tests(entry.value, movie.releaseYear.map(JSONValue.int) ?? .null)
-                    case "rating": return tests(entry.value, movie.rating.map(JSONValue.double) ?? .null)
-                    case "genre": return tests(entry.value, movie.genre.map(JSONValue.string) ?? .null)
-                    case "isClassic": return tests(entry.value, movie.isClassic.map(JSONValue.bool) ?? .null)
-                    case "tags": return listTests(entry.value, movie.tags)
-                    case "director":
-                        let inner = tests(entry.value["name"] ?? .null, movie.director.map(JSONValue.string) ?? .null)
+                    case "_and": return all((entry.value.arrayValue ?? []).map { evaluate($0, novel) })
+                    case "_or": return any((entry.value.arrayValue ?? []).map { evaluate($0, novel) })
+                    case "_not": return not(evaluate(entry.value, novel))
+                    case "title": return tests(entry.value, .string(novel.title))
+                    case "printedYear": return tests(entry.value, novel.printedYear.map(JSONValue.int) ?? .null)
+                    case "rating": return tests(entry.value, novel.rating.map(JSONValue.double) ?? .null)
+                    case "genre": return tests(entry.value, novel.genre.map(JSONValue.string) ?? .null)
+                    case "isClassic": return tests(entry.value, novel.isClassic.map(JSONValue.bool) ?? .null)
+                    case "tags": return listTests(entry.value, novel.tags)
+                    case "narrator":
+                        let inner = tests(entry.value["name"] ?? .null, novel.narrator.map(JSONValue.string) ?? .null)
                         guard case .truth(let truth) = inner else { return .noTest }
-                        return .truth(movie.director != nil && truth == true)
-                    case "reviews_on_movie":
+                        return .truth(novel.narrator != nil && truth == true)
+                    case "remarks_on_novel":
                         let exist = entry.value["exist"]?["stars"] ?? .object([:])
-                        let matching = movie.stars.filter { star in
+                        let matching = novel.stars.filter { star in
                             if case .truth(let truth) = tests(exist, .int(star)) { truth == true } else { true }
                         }
                         let counted = tests(entry.value["count"] ?? .null, .int(Int64(matching.count)))
@@ -171,10 +171,10 @@ extension Language {
                     let name = pick(
                         depth > 0
                             ? [
-                                "_and", "_or", "_not", "title", "releaseYear", "rating", "genre", "tags", "isClassic",
-                                "director", "reviews_on_movie",
+                                "_and", "_or", "_not", "title", "printedYear", "rating", "genre", "tags", "isClassic",
+                                "narrator", "remarks_on_novel",
                             ]
-                            : ["title", "releaseYear", "rating", "genre", "tags", "isClassic"])
+                            : ["title", "printedYear", "rating", "genre", "tags", "isClassic"])
                     object[name] = field(name, depth)
                 }
                 return .object(object)
@@ -188,13 +188,13 @@ extension Language {
                     return tests(
                         ["eq", "ne", "in", "nin", "contains", "startsWith", "pattern"],
                         ["Alpha", "Beta", "%", "a", "De"])
-                case "director": return ["name": tests(["eq", "ne", "startsWith"], ["Ada", "Ben", "C"])]
+                case "narrator": return ["name": tests(["eq", "ne", "startsWith"], ["Ada", "Ben", "C"])]
                 case "genre": return tests(["eq", "ne", "in", "nin", "isNull"], ["NOIR", "FARCE", "EPIC"])
                 case "isClassic": return tests(["eq", "ne", "isNull"], [true, false])
-                case "releaseYear":
+                case "printedYear":
                     return tests(["eq", "ne", "gt", "ge", "lt", "le", "in", "nin"], [1950, 1960, 1970])
                 case "rating": return tests(["eq", "ne", "gt", "ge", "lt", "le", "isNull"], [6.25, 7, 8.5])
-                case "reviews_on_movie":
+                case "remarks_on_novel":
                     var object = JSONObject()
                     if random.next() % 4 != 0 { object["exist"] = ["stars": tests(["ge", "lt", "eq"], [1, 3, 5])] }
                     if random.next() % 2 == 0 {
@@ -237,7 +237,7 @@ extension Language {
         }
 
         private static let orders: [JSONValue] = [
-            .null, ["title": "DESC"], [["rating": "ASC"], ["title": "DESC"]], [["director": ["name": "DESC"]]],
+            .null, ["title": "DESC"], [["rating": "ASC"], ["title": "DESC"]], [["narrator": ["name": "DESC"]]],
         ]
 
         /// As GraphQL writes it.
@@ -275,12 +275,12 @@ extension Language {
                 let none = literal.contains("$none") ? ", $none: Int" : ""
                 let stored = try LanguageSchema.operation(
                     """
-                    query Q($f: Movie_Filter, $r: Movie_FirstRow!, $p: String_Pattern\(none)) {
-                      a: movies(where: $f) { title }
-                      b: movies(where: \(literal)) { title }
-                      c: movie(first: $r) { title }
-                      d: movie(first: {where: \(literal), orderBy: \(orderLiteral)}) { title }
-                      e: movies(where: {title: {pattern: $p}}) { title }
+                    query Q($f: Novel_Filter, $r: Novel_FirstRow!, $p: String_Pattern\(none)) {
+                      a: novels(where: $f) { title }
+                      b: novels(where: \(literal)) { title }
+                      c: novel(first: $r) { title }
+                      d: novel(first: {where: \(literal), orderBy: \(orderLiteral)}) { title }
+                      e: novels(where: {title: {pattern: $p}}) { title }
                     }
                     """)
                 let sent: JSONObject = ["f": written, "r": ["where": written, "orderBy": order], "p": pattern]
@@ -288,7 +288,7 @@ extension Language {
                 let data = try JSONParser.parse(result.answer.body)
                 #expect(data["a"] == data["b"], "seed \(seed): \(written)")
                 #expect(data["c"] == data["d"], "seed \(seed): \(written) \(order)")
-                let titles = Self.movies.map(\.title).filter { Self.matches(pattern, $0) }
+                let titles = Self.novels.map(\.title).filter { Self.matches(pattern, $0) }
                 #expect(
                     data["e"] == .array(titles.map { .object(["title": .string($0)]) }), "seed \(seed): \(pattern)")
             }
@@ -310,7 +310,7 @@ extension Language {
         @Test func agreeWithANaiveEvaluation() async throws {
             let running = try #require(LanguageServer.current)
             let operation = try LanguageSchema.operation(
-                "query Q($f: Movie_Filter) { movies(where: $f) { title } }")
+                "query Q($f: Novel_Filter) { novels(where: $f) { title } }")
             let executor = QueryExecutor(pool: running.pool, clock: fixedClock)
             let seed = UInt64.random(in: .min ... .max)
             var generator = Generator(random: SeededRandom(seed: seed))
@@ -324,10 +324,10 @@ extension Language {
             }
             let outcomes = await executor.run(operation, items: items)
             for (filter, outcome) in zip(filters, outcomes) {
-                let wanted = Self.movies.filter {
+                let wanted = Self.novels.filter {
                     if case .truth(let truth) = Self.evaluate(filter, $0) { truth == true } else { true }
                 }
-                let text = "{\"movies\":[\(wanted.map { "{\"title\":\"\($0.title)\"}" }.joined(separator: ","))]}"
+                let text = "{\"novels\":[\(wanted.map { "{\"title\":\"\($0.title)\"}" }.joined(separator: ","))]}"
                 guard case .result(let result) = outcome else {
                     Issue.record("seed \(seed): \(filter): \(outcome)")
                     return

@@ -10,8 +10,8 @@ extension Language {
         {
             let rows = titles.map { "{\"title\":\"\($0)\"}" }.joined(separator: ",")
             return QueryRow(
-                name, "query Q\(variables.map { "(\($0.0))" } ?? "") { movies(where: \(filter)) { title } }",
-                variables?.1 ?? "{}", "{\"movies\":[\(rows)]}")
+                name, "query Q\(variables.map { "(\($0.0))" } ?? "") { novels(where: \(filter)) { title } }",
+                variables?.1 ?? "{}", "{\"novels\":[\(rows)]}")
         }
 
         static let rows = [
@@ -49,8 +49,8 @@ extension Language {
                 ("$u: UUID", #"{"u": "{D0000000-0000-4000-8000-000000000001}"}"#), "Alpha"),
             titles("uuid in", #"{externalId: {in: ["urn:uuid:<d2>"]}}"#, nil, "Delta 50%_"),
             titles("uuid eq_expr", #"{externalId: {eq_expr: "vars.u"}}"#, ("$u: UUID!", #"{"u": "<d1>"}"#), "Alpha"),
-            titles("int", "{releaseYear: {gt: 1950, lt: 1970}}", nil, "Beta"),
-            titles("int expr", #"{releaseYear: {ge_expr: "1960 + 10"}}"#, nil, "Gamma", "Delta 50%_"),
+            titles("int", "{printedYear: {gt: 1950, lt: 1970}}", nil, "Beta"),
+            titles("int expr", #"{printedYear: {ge_expr: "1960 + 10"}}"#, nil, "Gamma", "Delta 50%_"),
             titles("int64 beyond 2^53", #"{views: {eq: $v}}"#, ("$v: Int64", #"{"v": "9007199254740993"}"#), "Alpha"),
             titles("int64 in", "{views: {in: [20, 30], ne: 30}}", nil, "Beta"),
             titles("float", "{rating: {ge: 6.25, lt: 8}}", nil, "Beta", "Delta 50%_"),
@@ -60,14 +60,14 @@ extension Language {
             titles("enum", "{genre: {in: [NOIR], ne: $g}}", ("$g: Genre", #"{"g": "EPIC"}"#), "Alpha", "Gamma"),
             titles("any eq", "{extras: {eq: {a: 1}}}", nil, "Alpha"),
             titles("any in", #"{extras: {in: ["text", [1, "x"]]}}"#, nil, "Gamma", "Delta 50%_"),
-            titles("date", #"{premiere: {lt: "1960-07-15T23:00:00+02:00"}}"#, nil, "Alpha"),
-            titles("date expr", #"{premiere: {eq_expr: "request.time"}}"#, nil, "Delta 50%_"),
-            titles("date today", "{premiere: {eq_date: {today: true}}}", nil, "Delta 50%_"),
+            titles("date", #"{launched: {lt: "1960-07-15T23:00:00+02:00"}}"#, nil, "Alpha"),
+            titles("date expr", #"{launched: {eq_expr: "request.time"}}"#, nil, "Delta 50%_"),
+            titles("date today", "{launched: {eq_date: {today: true}}}", nil, "Delta 50%_"),
             titles(
-                "date on add truncate", #"{premiere: {ge_date: {on: "2024-01-31", add: {months: 1}}}}"#, nil,
+                "date on add truncate", #"{launched: {ge_date: {on: "2024-01-31", add: {months: 1}}}}"#, nil,
                 "Delta 50%_"),
             titles(
-                "date sub years", "{premiere: {gt_date: {today: true, sub: {years: $y}, truncateTo: YEAR}}}",
+                "date sub years", "{launched: {gt_date: {today: true, sub: {years: $y}, truncateTo: YEAR}}}",
                 ("$y: Int!", #"{"y": 65}"#), "Beta", "Delta 50%_"),
             titles("time now", "{createdAt: {gt_time: {now: true, sub: {days: 2}}}}", nil, "Alpha"),
             titles(
@@ -93,87 +93,87 @@ extension Language {
                 "and or not",
                 #"{_and: [{genre: {eq: NOIR}}, {_not: {title: {eq: "Gamma"}}}], _or: [{rating: {gt: 8}}, {rating: {lt: 1}}]}"#,
                 nil, "Alpha"),
-            titles("reference", #"{director: {name: {eq: "Ada"}}}"#, nil, "Alpha", "Delta 50%_"),
-            titles("reference of reference", #"{director: {mentor: {name: {eq: "Ada"}}}}"#, nil, "Beta"),
-            titles("one-to-one", #"{movieMetadata_on_movie: {studio: {eq: "Zenith"}}}"#, nil, "Alpha"),
-            titles("list filter empty", "{reviews_on_movie: {}}", nil, "Alpha", "Beta", "Delta 50%_"),
-            titles("exist", "{reviews_on_movie: {exist: {stars: {ge: 5}}}}", nil, "Alpha"),
-            titles("count", "{reviews_on_movie: {count: {eq: $n}}}", ("$n: Int", #"{"n": 0}"#), "Gamma"),
+            titles("reference", #"{narrator: {name: {eq: "Ada"}}}"#, nil, "Alpha", "Delta 50%_"),
+            titles("reference of reference", #"{narrator: {mentor: {name: {eq: "Ada"}}}}"#, nil, "Beta"),
+            titles("one-to-one", #"{novelPrinting_on_novel: {binder: {eq: "Zenith"}}}"#, nil, "Alpha"),
+            titles("list filter empty", "{remarks_on_novel: {}}", nil, "Alpha", "Beta", "Delta 50%_"),
+            titles("exist", "{remarks_on_novel: {exist: {stars: {ge: 5}}}}", nil, "Alpha"),
+            titles("count", "{remarks_on_novel: {count: {eq: $n}}}", ("$n: Int", #"{"n": 0}"#), "Gamma"),
             titles(
-                "count of those that match", "{reviews_on_movie: {exist: {stars: {ge: 3}}, count: {ge: 2}}}", nil,
+                "count of those that match", "{remarks_on_novel: {exist: {stars: {ge: 3}}, count: {ge: 2}}}", nil,
                 "Alpha"),
             titles(
-                "count of none that match", "{reviews_on_movie: {exist: {stars: {gt: 3}}, count: {eq: 0}}}", nil,
+                "count of none that match", "{remarks_on_novel: {exist: {stars: {gt: 3}}, count: {eq: 0}}}", nil,
                 "Beta", "Gamma", "Delta 50%_"),
             titles(
-                "via exist", #"{people_via_MovieActor: {exist: {role: {eq: "lead"}, actor: {name: {eq: "Ben"}}}}}"#,
+                "via exist", #"{people_via_NovelMaker: {exist: {role: {eq: "lead"}, maker: {name: {eq: "Ben"}}}}}"#,
                 nil, "Beta"),
-            titles("view filter", "{movieStats_on_movie: {averageStars: {ge: 3.5}}}", nil, "Alpha"),
+            titles("view filter", "{novelStats_on_novel: {averageStars: {ge: 3.5}}}", nil, "Alpha"),
             titles(
                 "variable of filter type", "$f",
-                ("$f: Movie_Filter", #"{"f": {"genre": {"eq": "NOIR"}, "_not": {"rating": {"isNull": true}}}}"#),
+                ("$f: Novel_Filter", #"{"f": {"genre": {"eq": "NOIR"}, "_not": {"rating": {"isNull": true}}}}"#),
                 "Alpha"),
             titles(
                 "filter variable inside",
                 #"{_or: [$f, {title: {eq: "Beta"}}]}"#,
                 (
-                    "$f: Movie_Filter!",
+                    "$f: Novel_Filter!",
                     #"{"f": {"_or": [{"title": {"pattern": {"like": "g%", "ignoreCase": true}}}, {"views": {"in": ["40"]}}]}}"#
                 ),
                 "Beta", "Gamma", "Delta 50%_"),
             titles(
-                "filter variable relations", "{reviews_on_movie: {exist: $r}, director: $d}",
+                "filter variable relations", "{remarks_on_novel: {exist: $r}, narrator: $d}",
                 (
-                    "$r: Review_Filter, $d: Person_Filter",
+                    "$r: Remark_Filter, $d: Person_Filter",
                     #"{"r": {"author": {"name": {"startsWith": "A"}}}, "d": {"mentor": {"name": {"ne": null}}}}"#
                 ),
                 "Beta"),
             titles(
-                "filter variable null", "$f", ("$f: Movie_Filter", #"{"f": null}"#), "Alpha", "Beta", "Gamma",
+                "filter variable null", "$f", ("$f: Novel_Filter", #"{"f": null}"#), "Alpha", "Beta", "Gamma",
                 "Delta 50%_"),
             titles(
                 "filter variable with times", "$f",
                 (
-                    "$f: Movie_Filter",
-                    #"{"f": {"createdAt": {"gt_time": {"now": true, "sub": {"days": 60}, "truncateTo": "MONTH"}}, "premiere": {"le_date": {"on": "1950-02-01", "add": {"months": 1}}}, "awardDates": {"includes_date": {"today": true}}}}"#
+                    "$f: Novel_Filter",
+                    #"{"f": {"createdAt": {"gt_time": {"now": true, "sub": {"days": 60}, "truncateTo": "MONTH"}}, "launched": {"le_date": {"on": "1950-02-01", "add": {"months": 1}}}, "awardDates": {"includes_date": {"today": true}}}}"#
                 ),
                 "Alpha"),
             titles(
                 "filter variable with counts", "$f",
                 (
-                    "$f: Movie_Filter",
-                    #"{"f": {"reviews_on_movie": {"exist": {"stars": {"ge": 3}}, "count": {"lt": 2}}, "_not": {"reviews_on_movie": {"count": {"eq": 0}}}}}"#
+                    "$f: Novel_Filter",
+                    #"{"f": {"remarks_on_novel": {"exist": {"stars": {"ge": 3}}, "count": {"lt": 2}}, "_not": {"remarks_on_novel": {"count": {"eq": 0}}}}}"#
                 ),
                 "Beta", "Delta 50%_"),
             titles(
                 "list of filters", "{_or: $f, _and: $g}",
                 (
-                    "$f: [Movie_Filter!]!, $g: [Movie_Filter!]",
+                    "$f: [Novel_Filter!]!, $g: [Novel_Filter!]",
                     #"{"f": [{"genre": {"eq": "FARCE"}}, {"rating": {"gt": 8}}], "g": [{"title": {"ne": "Beta"}}]}"#
                 ),
                 "Alpha"),
             titles(
-                "list of filters empty", "{_or: $f}", ("$f: [Movie_Filter!]", #"{"f": []}"#), "Alpha", "Beta", "Gamma",
+                "list of filters empty", "{_or: $f}", ("$f: [Novel_Filter!]", #"{"f": []}"#), "Alpha", "Beta", "Gamma",
                 "Delta 50%_"),
             titles(
-                "variable of operators", "{title: $t, releaseYear: $y, tags: $l, reviews_on_movie: $r}",
+                "variable of operators", "{title: $t, printedYear: $y, tags: $l, remarks_on_novel: $r}",
                 (
-                    "$t: String_Filter, $y: Int_Filter!, $l: String_ListFilter, $r: Review_ListFilter",
+                    "$t: String_Filter, $y: Int_Filter!, $l: String_ListFilter, $r: Remark_ListFilter",
                     #"{"t": {"contains": "a", "ne": "Beta"}, "y": {"in": [1950, 1960, 1970]}, "l": null, "r": {"count": {"ge": 1}}}"#
                 ),
                 "Alpha", "Delta 50%_"),
             titles(
                 "default of a filter variable", "$f",
-                ("$f: Movie_Filter = {genre: {in: [NOIR]}, releaseYear: {gt: 1950}}", "{}"), "Gamma"),
+                ("$f: Novel_Filter = {genre: {in: [NOIR]}, printedYear: {gt: 1950}}", "{}"), "Gamma"),
             titles(
-                "variable of a relative time", "{createdAt: {gt_time: $t}, premiere: {lt_date: $d}}",
+                "variable of a relative time", "{createdAt: {gt_time: $t}, launched: {lt_date: $d}}",
                 (
                     "$t: Timestamp_Relative, $d: Date_Relative",
                     #"{"t": {"now": true, "sub": {"days": 60}, "truncateTo": "MONTH"}, "d": {"on": "1950-01-01", "add": {"months": 3}}}"#
                 ),
                 "Alpha"),
             titles(
-                "absent variable of a relative time drops", "{createdAt: {gt_time: $t}, premiere: {eq_date: $d}}",
+                "absent variable of a relative time drops", "{createdAt: {gt_time: $t}, launched: {eq_date: $d}}",
                 ("$t: Timestamp_Relative, $d: Date_Relative", #"{"t": null, "d": {"today": true}}"#), "Delta 50%_"),
             titles(
                 "default of a relative time", "{createdAt: {gt_time: $t}}",
@@ -186,7 +186,7 @@ extension Language {
                 ),
                 "Alpha", "Beta"),
             titles(
-                "default of a duration", "{premiere: {gt_date: {on: $d, add: $n}}}",
+                "default of a duration", "{launched: {gt_date: {on: $d, add: $n}}}",
                 ("$d: Date, $n: Date_Duration = {years: 1}", #"{"d": "1959-07-15"}"#), "Delta 50%_"),
             titles(
                 "variable of a pattern", "{title: {pattern: $p}}",
@@ -200,7 +200,7 @@ extension Language {
                 ("$p: String_Pattern", #"{"p": null}"#), "Alpha"),
             titles(
                 "filter variable eq null", "$f",
-                ("$f: Movie_Filter", #"{"f": {"description": {"eq": null}, "title": null}}"#), "Gamma"),
+                ("$f: Novel_Filter", #"{"f": {"description": {"eq": null}, "title": null}}"#), "Gamma"),
         ]
 
         @Test(arguments: rows) func row(_ row: QueryRow) async throws { try await row.check("filters") }

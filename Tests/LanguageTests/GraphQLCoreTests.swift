@@ -25,7 +25,7 @@ struct GraphQLCoreTests {
     }
 
     @Test func sampleProject() async throws {
-        let project = try ProjectFolder.load(Self.root + "/config/movies")
+        let project = try ProjectFolder.load(Self.root + "/config/auctions")
         let catalog = try Catalog.compile(project)
         let operations = catalog.connectors.values.flatMap(\.operations.values)
         #expect(operations.count > 20)

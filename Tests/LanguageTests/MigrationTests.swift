@@ -11,8 +11,8 @@ extension Language {
             let running = try #require(LanguageServer.current)
             let found = try await running.pool.databaseDescription()
             #expect(found.views == ["long_title"])
-            let expressions = found.table(named: "movie")?.indexes.filter { $0.expression != nil }
-            #expect(expressions?.map(\.name) == ["movie_search_idx"])
+            let expressions = found.table(named: "novel")?.indexes.filter { $0.expression != nil }
+            #expect(expressions?.map(\.name) == ["novel_search_idx"])
             let plan = Migration.plan(
                 try LanguageSchema.catalog("query Q { people { name } }").schema, existing: found)
             #expect(plan.isUpToDate && plan.drift.isEmpty, "\(plan)")
@@ -186,14 +186,14 @@ extension Language {
         @Test func searchesUseTheirIndex() async throws {
             try await LanguageServer.withOwnDatabase { pool in
                 let call = try LanguageSchema.operation(
-                    #"query Q($q: String!) { movies_search(query: $q) { title } }"#
+                    #"query Q($q: String!) { novels_search(query: $q) { title } }"#
                 ).queryCall(variables: ["q": "rain"], auth: nil, nowMs: requestMs)
                 let lines = try await pool.withSession { session in
                     _ = try await session.execute("SET enable_seqscan = off")
                     return try await session.execute(
                         Statement("EXPLAIN " + call.statement.single), call.parameters.map { Parameter($0) })
                 }
-                #expect(lines.rows.contains { $0.string(0)?.contains("movie_search_idx") == true })
+                #expect(lines.rows.contains { $0.string(0)?.contains("novel_search_idx") == true })
             }
         }
     }

@@ -5,14 +5,14 @@ extension Language {
     @Suite struct Targets {
         /// The variables of the filter ask nothing: no row is touched, not every row.
         private static func withoutFilter(
-            _ name: String, _ text: String, _ variables: String, of field: String = "review_delete"
+            _ name: String, _ text: String, _ variables: String, of field: String = "remark_delete"
         ) -> MutationRow {
             MutationRow(
                 name, text, variables, data: "",
                 errors: [
                     ": INVALID_VARIABLE none of the variables of the filter of \"\(field)\" has a value; it would touch every row"
                 ],
-                afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "1 3 3 5"),
+                afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM remark", "1 3 3 5"),
                 isCommitted: false)
         }
 
@@ -28,10 +28,10 @@ extension Language {
         static let rows = [
             MutationRow(
                 "update by key variable",
-                #"mutation M($k: MovieActor_Key!) { movieActor_update(key: $k, data: {role: "star"}) { role } }"#,
-                #"{"k": {"movieId": "<m1>", "actorId": "<p1>"}}"#, data: #"{"movieActor_update":{"role":"star"}}"#,
-                afterwards: ("SELECT string_agg(role, ' ' ORDER BY role) FROM movie_actor", "extra lead star"),
-                keys: ["movie_actor[\"<m1>\",\"<p1>\"]"]),
+                #"mutation M($k: NovelMaker_Key!) { novelMaker_update(key: $k, data: {role: "star"}) { role } }"#,
+                #"{"k": {"novelId": "<m1>", "makerId": "<p1>"}}"#, data: #"{"novelMaker_update":{"role":"star"}}"#,
+                afterwards: ("SELECT string_agg(role, ' ' ORDER BY role) FROM novel_maker", "extra lead star"),
+                keys: ["novel_maker[\"<m1>\",\"<p1>\"]"]),
             MutationRow(
                 "update that adds to the key",
                 #"mutation M { ticket_update(key: {number: 1}, data: {number_update: [{inc: 4}]}) { label } }"#,
@@ -86,76 +86,76 @@ extension Language {
                 afterwards: ("SELECT number::text FROM ticket", "2"), keys: ["ticket[1]", "ticket[2]"]),
             withoutFilter(
                 "a filter that asks nothing beside a moved key",
-                #"mutation M($x: String) { ticket_update(key: {number: 1}, data: {number_update: {inc: 1}}) { label } review_deleteMany(where: {text: {eq: $x}}) }"#,
-                "{}", of: "review_deleteMany"),
+                #"mutation M($x: String) { ticket_update(key: {number: 1}, data: {number_update: {inc: 1}}) { label } remark_deleteMany(where: {text: {eq: $x}}) }"#,
+                "{}", of: "remark_deleteMany"),
             MutationRow(
-                "updateMany all", #"mutation M { review_updateMany(all: true, data: {stars_update: {inc: 1}}) }"#,
-                data: #"{"review_updateMany":4}"#,
-                afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "2 4 4 6"), keys: []),
+                "updateMany all", #"mutation M { remark_updateMany(all: true, data: {stars_update: {inc: 1}}) }"#,
+                data: #"{"remark_updateMany":4}"#,
+                afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM remark", "2 4 4 6"), keys: []),
             MutationRow(
                 "delete first",
-                #"mutation M($s: Int) { review_delete(first: {where: {stars: {le: $s}}, orderBy: [{stars: DESC}, {at: ASC}]}) { stars text } none: review_delete(first: {where: {stars: {gt: 9}}}) }"#,
-                #"{"s": 3}"#, data: #"{"review_delete":{"stars":3,"text":null},"none":null}"#,
-                afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "1 3 5"), keys: []),
+                #"mutation M($s: Int) { remark_delete(first: {where: {stars: {le: $s}}, orderBy: [{stars: DESC}, {at: ASC}]}) { stars text } none: remark_delete(first: {where: {stars: {gt: 9}}}) }"#,
+                #"{"s": 3}"#, data: #"{"remark_delete":{"stars":3,"text":null},"none":null}"#,
+                afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM remark", "1 3 5"), keys: []),
             MutationRow(
                 "delete first from a variable",
-                #"mutation M($f: Review_FirstRow!) { review_delete(first: $f) { stars text } }"#,
+                #"mutation M($f: Remark_FirstRow!) { remark_delete(first: $f) { stars text } }"#,
                 #"{"f": {"where": {"stars": {"le": 3}}, "orderBy": [{"stars": "DESC"}, {"at": "ASC"}]}}"#,
-                data: #"{"review_delete":{"stars":3,"text":null}}"#,
-                afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "1 3 5"), keys: []),
+                data: #"{"remark_delete":{"stars":3,"text":null}}"#,
+                afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM remark", "1 3 5"), keys: []),
             withoutFilter(
                 "a first variable that asks nothing is no filter",
-                #"mutation M($f: Review_FirstRow!) { review_delete(first: $f) }"#,
+                #"mutation M($f: Remark_FirstRow!) { remark_delete(first: $f) }"#,
                 #"{"f": {"where": {"stars": null}}}"#),
             withoutFilter(
                 "an empty first variable is no filter",
-                #"mutation M($f: Review_FirstRow!) { review_delete(first: $f) }"#,
+                #"mutation M($f: Remark_FirstRow!) { remark_delete(first: $f) }"#,
                 #"{"f": {}}"#),
             withoutFilter(
                 "a first variable without a filter is no filter",
-                #"mutation M($f: Review_FirstRow!) { review_delete(first: $f) }"#,
+                #"mutation M($f: Remark_FirstRow!) { remark_delete(first: $f) }"#,
                 #"{"f": {"where": null}}"#),
             withoutFilter(
                 "a first variable of an order alone is no filter",
-                #"mutation M($f: Review_FirstRow!, $u: [Int_Update!]!) { review_update(first: $f, data: {stars_update: $u}) { stars } }"#,
-                #"{"f": {"orderBy": {"stars": "DESC"}}, "u": [{"inc": 4}]}"#, of: "review_update"),
+                #"mutation M($f: Remark_FirstRow!, $u: [Int_Update!]!) { remark_update(first: $f, data: {stars_update: $u}) { stars } }"#,
+                #"{"f": {"orderBy": {"stars": "DESC"}}, "u": [{"inc": 4}]}"#, of: "remark_update"),
             withoutFilter(
                 "an empty first variable is not its default",
-                #"mutation M($f: Review_FirstRow! = {where: {stars: {eq: 5}}}) { review_delete(first: $f) }"#,
+                #"mutation M($f: Remark_FirstRow! = {where: {stars: {eq: 5}}}) { remark_delete(first: $f) }"#,
                 #"{"f": {}}"#),
             MutationRow(
                 "delete first by the default of a variable",
-                #"mutation M($f: Review_FirstRow! = {where: {stars: {eq: 5}}}) { review_delete(first: $f) }"#,
-                "{}", data: #"{"review_delete":{"id":"<r1>"}}"#,
-                afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM review", "1 3 3"), keys: []),
+                #"mutation M($f: Remark_FirstRow! = {where: {stars: {eq: 5}}}) { remark_delete(first: $f) }"#,
+                "{}", data: #"{"remark_delete":{"id":"<r1>"}}"#,
+                afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM remark", "1 3 3"), keys: []),
             MutationRow(
                 "changes from variables",
-                #"mutation M($y: [Int_Update!], $t: [String_ListUpdate!], $p: [Date_Update!], $c: Timestamp_Duration, $v: [Int64_Update!]) { movie_update(id: "<m1>", data: {releaseYear_update: $y, tags_update: $t, premiere_update: $p, createdAt_update: [{inc: $c}], views_update: $v}) { releaseYear tags } }"#,
+                #"mutation M($y: [Int_Update!], $t: [String_ListUpdate!], $p: [Date_Update!], $c: Timestamp_Duration, $v: [Int64_Update!]) { novel_update(id: "<m1>", data: {printedYear_update: $y, tags_update: $t, launched_update: $p, createdAt_update: [{inc: $c}], views_update: $v}) { printedYear tags } }"#,
                 #"{"y": [{"dec": 10}], "t": [{"prepend": ["x"]}], "p": [{"inc": {"days": 1, "months": 1}}], "c": {"minutes": 30, "milliseconds": 500}, "v": []}"#,
-                data: #"{"movie_update":{"releaseYear":1940,"tags":["x","dark","rain"]}}"#,
+                data: #"{"novel_update":{"printedYear":1940,"tags":["x","dark","rain"]}}"#,
                 afterwards: (
-                    "SELECT concat_ws(' ', premiere, created_at AT TIME ZONE 'UTC', views) FROM movie WHERE id = '<m1>'",
+                    "SELECT concat_ws(' ', launched, created_at AT TIME ZONE 'UTC', views) FROM novel WHERE id = '<m1>'",
                     "1950-04-02 2024-02-28 12:30:00.5 9007199254740993"
-                ), keys: ["movie[\"<m1>\"]"]),
+                ), keys: ["novel[\"<m1>\"]"]),
             MutationRow(
                 "changes that no variable asks for",
-                #"mutation M($y: [Int_Update!], $t: [String_ListUpdate!]) { movie_update(id: "<m1>", data: {releaseYear_update: $y, tags_update: $t}) { releaseYear tags } movie_updateMany(where: {title: {eq: "Beta"}}, data: {title: "Best", releaseYear_update: $y}) }"#,
+                #"mutation M($y: [Int_Update!], $t: [String_ListUpdate!]) { novel_update(id: "<m1>", data: {printedYear_update: $y, tags_update: $t}) { printedYear tags } novel_updateMany(where: {title: {eq: "Beta"}}, data: {title: "Best", printedYear_update: $y}) }"#,
                 #"{"y": null}"#,
-                data: #"{"movie_update":{"releaseYear":1950,"tags":["dark","rain"]},"movie_updateMany":1}"#,
-                afterwards: ("SELECT title || release_year FROM movie WHERE id = '<m2>'", "Best1960"),
-                keys: ["movie[\"<m1>\"]"]),
+                data: #"{"novel_update":{"printedYear":1950,"tags":["dark","rain"]},"novel_updateMany":1}"#,
+                afterwards: ("SELECT title || printed_year FROM novel WHERE id = '<m2>'", "Best1960"),
+                keys: ["novel[\"<m1>\"]"]),
             MutationRow(
                 "relative values from variables",
-                #"mutation M($d: Date_Relative, $t: Timestamp_Relative!, $u: Date_Duration) { movie_update(id: "<m1>", data: {premiere_date: $d, createdAt_time: $t}) { premiere createdAt } movie_insert(data: {title: "New", premiere_date: {today: true, sub: $u}, createdAt_time: $t}) { premiere createdAt } }"#,
+                #"mutation M($d: Date_Relative, $t: Timestamp_Relative!, $u: Date_Duration) { novel_update(id: "<m1>", data: {launched_date: $d, createdAt_time: $t}) { launched createdAt } novel_insert(data: {title: "New", launched_date: {today: true, sub: $u}, createdAt_time: $t}) { launched createdAt } }"#,
                 #"{"t": {"now": true, "truncateTo": "HOUR"}, "u": {"years": 4}}"#,
                 data:
-                    #"{"movie_update":{"premiere":"1950-03-01","createdAt":"2024-02-29T12:00:00.000000Z"},"movie_insert":{"premiere":"2020-02-29","createdAt":"2024-02-29T12:00:00.000000Z"}}"#,
-                afterwards: ("SELECT count(*)::text FROM movie", "5")),
+                    #"{"novel_update":{"launched":"1950-03-01","createdAt":"2024-02-29T12:00:00.000000Z"},"novel_insert":{"launched":"2020-02-29","createdAt":"2024-02-29T12:00:00.000000Z"}}"#,
+                afterwards: ("SELECT count(*)::text FROM novel", "5")),
             MutationRow(
                 "deleteMany where",
-                #"mutation M($a: String) { review_deleteMany(where: {author: {name: {eq: $a}}, movie: {genre: {eq: NOIR}}}) }"#,
-                #"{"a": "Ann"}"#, data: #"{"review_deleteMany":1}"#,
-                afterwards: ("SELECT string_agg(id::text, ' ' ORDER BY id) FROM review WHERE id = '<r1>'", nil),
+                #"mutation M($a: String) { remark_deleteMany(where: {author: {name: {eq: $a}}, novel: {genre: {eq: NOIR}}}) }"#,
+                #"{"a": "Ann"}"#, data: #"{"remark_deleteMany":1}"#,
+                afterwards: ("SELECT string_agg(id::text, ' ' ORDER BY id) FROM remark WHERE id = '<r1>'", nil),
                 keys: []),
         ]
 

@@ -8,19 +8,19 @@ import Testing
 /// several.
 @Suite struct OperationLookupTests {
     private static let queries = """
-        query Movies($n: Int) @auth(level: PUBLIC) { movies(limit: $n) { id ...Parts } }
-        fragment Parts on Movie { title director { name } }
+        query Novels($n: Int) @auth(level: PUBLIC) { novels(limit: $n) { id ...Parts } }
+        fragment Parts on Novel { title narrator { name } }
         query People @auth(level: PUBLIC) { people { id name } }
         """
     private static let others = """
-        query Movies($n: Int) @auth(level: PUBLIC) { movies(limit: $n) { id } }
+        query Novels($n: Int) @auth(level: PUBLIC) { novels(limit: $n) { id } }
         query Same @auth(level: PUBLIC) { people { name } }
         query Twin @auth(level: PUBLIC) { people { name } }
         mutation Add @auth(level: PUBLIC) { person_insert(data: {name: "x"}) }
         """
     private static let schema = """
         type Person @table { name: String! }
-        type Movie @table { title: String! director: Person }
+        type Novel @table { title: String! narrator: Person }
         """
 
     private func resolver(_ connectors: [String: String] = ["a": queries, "b": others]) throws -> OperationLookup {
@@ -60,8 +60,8 @@ import Testing
     @Test func aNameInOneConnectorNeedsNoConnector() throws {
         let resolver = try resolver()
         #expect(try resolve(resolver, name: "People") == reference("a", "People") + " -")
-        #expect(try resolve(resolver, connector: "b", name: "Movies") == reference("b", "Movies") + " -")
-        #expect(code { try resolve(resolver, name: "Movies") } == "BAD_REQUEST", "it is in both")
+        #expect(try resolve(resolver, connector: "b", name: "Novels") == reference("b", "Novels") + " -")
+        #expect(code { try resolve(resolver, name: "Novels") } == "BAD_REQUEST", "it is in both")
         #expect(code { try resolve(resolver, name: "Nothing") } == "OPERATION_NOT_FOUND")
         #expect(code { try resolve(resolver, connector: "c", name: "People") } == "OPERATION_NOT_FOUND")
     }
@@ -90,9 +90,9 @@ import Testing
     @Test func fragmentsAreComparedByWhatTheyHold() throws {
         let resolver = try resolver()
         let text =
-            "fragment Parts on Movie { title director { name } } query M($n: Int) { movies(limit: $n) { id ...Parts } }"
-        #expect(try resolve(resolver, text: text) == reference("a", "Movies") + " query")
-        let other = text.replacing("{ title director", with: "{ director")
+            "fragment Parts on Novel { title narrator { name } } query M($n: Int) { novels(limit: $n) { id ...Parts } }"
+        #expect(try resolve(resolver, text: text) == reference("a", "Novels") + " query")
+        let other = text.replacing("{ title narrator", with: "{ narrator")
         #expect(code { try resolve(resolver, text: other) } == "OPERATION_NOT_FOUND")
     }
 
@@ -112,10 +112,10 @@ import Testing
 
     @Test func aDigestIsOfTheStoredText() throws {
         let resolver = try resolver()
-        let stored = try #require(resolver.catalog.connectors["a"]?.operations["Movies"])
+        let stored = try #require(resolver.catalog.connectors["a"]?.operations["Novels"])
         let digest = Digest(of: stored.text.utf8)
         #expect(resolver.knows(digest) && !resolver.knows(Digest(of: "".utf8)))
-        #expect(try resolve(resolver, digest: digest) == reference("a", "Movies") + " -")
+        #expect(try resolve(resolver, digest: digest) == reference("a", "Novels") + " -")
         #expect(code { try resolve(resolver, name: "People", digest: digest) } == "BAD_REQUEST")
         #expect(code { try resolve(resolver, connector: "b", digest: digest) } == "OPERATION_NOT_FOUND")
         let text = "query People { people { id name } }"

@@ -64,33 +64,33 @@ extension Language {
             SchemaRow(
                 "extend",
                 """
-                extend type Movie @unique(fields: ["title"]) { sequelTo: Movie mood: Mood! @default(value: GLAD) }
-                type Movie @table { title: String! }
+                extend type Novel @unique(fields: ["title"]) { sequelTo: Novel mood: Mood! @default(value: GLAD) }
+                type Novel @table { title: String! }
                 enum Mood { GLAD }
                 extend enum Mood { SAD }
-                extend type Movie @index(fields: ["mood"], name: "movies_by_mood")
+                extend type Novel @index(fields: ["mood"], name: "novels_by_mood")
                 """,
                 .init(
-                    #"mutation M { a: movie_insert(data: {id: "00000000-0000-4000-8000-000000000001", title: "A"}) { mood } b: movie_insert(data: {title: "B", mood: SAD, sequelTo: {id: "00000000-0000-4000-8000-000000000001"}}) { mood } }"#,
+                    #"mutation M { a: novel_insert(data: {id: "00000000-0000-4000-8000-000000000001", title: "A"}) { mood } b: novel_insert(data: {title: "B", mood: SAD, sequelTo: {id: "00000000-0000-4000-8000-000000000001"}}) { mood } }"#,
                     #"{"a":{"mood":"GLAD"},"b":{"mood":"SAD"}}"#),
                 .init(
-                    "query Q { movies(where: {mood: {eq: SAD}}) { title sequelTo { title movies_on_sequelTo { title } } } }",
-                    #"{"movies":[{"title":"B","sequelTo":{"title":"A","movies_on_sequelTo":[{"title":"B"}]}}]}"#)),
+                    "query Q { novels(where: {mood: {eq: SAD}}) { title sequelTo { title novels_on_sequelTo { title } } } }",
+                    #"{"novels":[{"title":"B","sequelTo":{"title":"A","novels_on_sequelTo":[{"title":"B"}]}}]}"#)),
             SchemaRow(
                 "plurals",
                 """
-                type ChildA @table { n: Int! }
-                type ChildB @table { n: Int! }
-                type Parent @table(key: ["a", "b"]) { a: ChildA! b: ChildB! }
-                type ProfileSettings @table { child: ChildA! theme: String }
+                type GateA @table { n: Int! }
+                type GateB @table { n: Int! }
+                type Tunnel @table(key: ["a", "b"]) { a: GateA! b: GateB! }
+                type SignalSettings @table { gate: GateA! color: String }
                 """,
                 .init(
-                    #"mutation M { childB_insert(data: {id: "00000000-0000-4000-8000-000000000002", n: 2}) { n } childA_insert(data: {id: "00000000-0000-4000-8000-000000000001", n: 1, profileSettingss_on_child: [{theme: "dark"}]}) { n } parent_insert(data: {aId: "00000000-0000-4000-8000-000000000001", bId: "00000000-0000-4000-8000-000000000002"}) }"#,
-                    #"{"childB_insert":{"n":2},"childA_insert":{"n":1},"parent_insert":{"aId":"00000000000040008000000000000001","bId":"00000000000040008000000000000002"}}"#
+                    #"mutation M { gateB_insert(data: {id: "00000000-0000-4000-8000-000000000002", n: 2}) { n } gateA_insert(data: {id: "00000000-0000-4000-8000-000000000001", n: 1, signalSettingss_on_gate: [{color: "red"}]}) { n } tunnel_insert(data: {aId: "00000000-0000-4000-8000-000000000001", bId: "00000000-0000-4000-8000-000000000002"}) }"#,
+                    #"{"gateB_insert":{"n":2},"gateA_insert":{"n":1},"tunnel_insert":{"aId":"00000000000040008000000000000001","bId":"00000000000040008000000000000002"}}"#
                 ),
                 .init(
-                    "query Q { childAS { n childBS_via_Parent { n } profileSettingss_on_child { theme } } profileSettingss { theme } }",
-                    #"{"childAS":[{"n":1,"childBS_via_Parent":[{"n":2}],"profileSettingss_on_child":[{"theme":"dark"}]}],"profileSettingss":[{"theme":"dark"}]}"#
+                    "query Q { gateAS { n gateBS_via_Tunnel { n } signalSettingss_on_gate { color } } signalSettingss { color } }",
+                    #"{"gateAS":[{"n":1,"gateBS_via_Tunnel":[{"n":2}],"signalSettingss_on_gate":[{"color":"red"}]}],"signalSettingss":[{"color":"red"}]}"#
                 )),
             SchemaRow(
                 "data types of lists",

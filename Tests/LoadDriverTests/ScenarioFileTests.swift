@@ -16,7 +16,7 @@ import Testing
     }
 
     private let small = """
-        connector: movies
+        connector: auctions
         subscribers:
           - count: 3
             operation: Get
@@ -27,7 +27,7 @@ import Testing
         let scenario = try ScenarioFile.parse(name: "folder/hot.key.yaml", text: small)
         #expect(scenario.name == "hot")
         #expect(scenario.groups.count == 1 && scenario.groups[0].line == 3)
-        #expect(scenario.groups[0].transport == .graphqlTransportWS && scenario.groups[0].connector == "movies")
+        #expect(scenario.groups[0].transport == .graphqlTransportWS && scenario.groups[0].connector == "auctions")
         #expect(scenario.latencyFrom == .commit && scenario.seed == nil)
         var random = SeededRandom(seed: 0)
         let variables = scenario.groups[0].variables.expand(TemplateContext(index: 2, nowMs: 0), &random)
@@ -63,7 +63,7 @@ import Testing
     @Test func problemsNameTheirLines() {
         let found = problems(
             """
-            conector: movies
+            conector: auctions
             subscribers:
               - count: 0
                 operation: Get
@@ -127,7 +127,7 @@ import Testing
             .deletingLastPathComponent()
         let folder = root.appendingPathComponent("config/load").path
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".yaml") }
-        #expect(Set(names).isSuperset(of: ["hot-key.yaml", "many-keys.yaml", "genre-lists.yaml"]))
+        #expect(Set(names).isSuperset(of: ["hot-key.yaml", "many-keys.yaml", "category-lists.yaml"]))
         for name in names {
             let text = try String(contentsOfFile: folder + "/" + name, encoding: .utf8)
             let scenario = try ScenarioFile.parse(name: name, text: text)

@@ -25,7 +25,7 @@ private final class TemporaryFolder {
 }
 
 private let sound = [
-    "dataconnect.yaml": "serviceId: movies\nlocation: eu\nconnectorDirs: [\"./one\", two/]\n",
+    "dataconnect.yaml": "serviceId: auctions\nlocation: eu\nconnectorDirs: [\"./one\", two/]\n",
     "schema/b.gql": "type B @table", "schema/a.graphql": "type A @table", "schema/deep/er/c.gql": "type C @table",
     "schema/.hidden/x.gql": "broken", "schema/readme.md": "not a schema",
     "one/connector.yaml": "connectorId: first\ngenerate:\n  swiftSdk: {outputDir: x}\n",
@@ -51,7 +51,7 @@ struct ProjectFolderTests {
     @Test func loads() throws {
         let folder = try TemporaryFolder(sound)
         let project = try ProjectFolder.load(folder.path)
-        #expect(project.serviceID == "movies" && project.location == "eu" && project.seedSQL == "SELECT 1;")
+        #expect(project.serviceID == "auctions" && project.location == "eu" && project.seedSQL == "SELECT 1;")
         #expect(
             project.schemaFiles.map { String($0.path.dropFirst(folder.path.count)) } == [
                 "/schema/a.graphql", "/schema/b.gql", "/schema/deep/er/c.gql",
@@ -64,7 +64,7 @@ struct ProjectFolderTests {
     @Test func findsTheFolderBelow() throws {
         let folder = try TemporaryFolder(
             Dictionary(uniqueKeysWithValues: sound.map { ("dataconnect/" + $0.key, $0.value) }))
-        #expect(try ProjectFolder.load(folder.path).serviceID == "movies")
+        #expect(try ProjectFolder.load(folder.path).serviceID == "auctions")
     }
 
     @Test func soundFolderHasNoProblems() throws {

@@ -27,8 +27,8 @@ struct Bench: AsyncParsableCommand {
     @Option(help: "Of protocols and idle: clients of each kind.")
     var sessions: Int?
 
-    @Option(help: "Project folder of the movies sample.")
-    var project = "config/movies"
+    @Option(help: "Project folder of the auctions sample.")
+    var project = "config/auctions"
 
     private var parts: [Part] {
         get throws {

@@ -5,21 +5,21 @@ import Testing
 /// Several versions in service at one time.
 struct CatalogSetTests {
     private static let old = """
-        query ByKey($id: UUID!) @auth(level: PUBLIC, insecureReason: "test") { movie(id: $id) { id title } }
+        query ByKey($id: UUID!) @auth(level: PUBLIC, insecureReason: "test") { novel(id: $id) { id title } }
         query Told @auth(level: PUBLIC, insecureReason: "test")
-          @refresh(onMutationExecuted: {operation: "Rename", condition: "mutation.auth.uid == 'x'"}) { movies { id } }
+          @refresh(onMutationExecuted: {operation: "Rename", condition: "mutation.auth.uid == 'x'"}) { novels { id } }
         mutation Rename($id: UUID!, $title: String!) @auth(level: USER) {
-          movie_updateMany(where: {id: {eq: $id}}, data: {title: $title})
+          novel_updateMany(where: {id: {eq: $id}}, data: {title: $title})
         }
         """
     private static let new = """
-        query ByKey($id: UUID!) @auth(level: PUBLIC, insecureReason: "test") { movie(id: $id) { id title rating } }
+        query ByKey($id: UUID!) @auth(level: PUBLIC, insecureReason: "test") { novel(id: $id) { id title rating } }
         query Fresh @auth(level: PUBLIC, insecureReason: "test")
-          @refresh(onMutationExecuted: {operation: "Rename"}) { movies { id } }
+          @refresh(onMutationExecuted: {operation: "Rename"}) { novels { id } }
         mutation Rename($id: UUID!, $title: String!) @auth(level: USER) {
-          movie_updateMany(where: {id: {eq: $id}}, data: {title: $title})
+          novel_updateMany(where: {id: {eq: $id}}, data: {title: $title})
         }
-        mutation Rate($id: UUID!, $rating: Float!) @auth(level: USER) { movie_update(id: $id, data: {rating: $rating}) }
+        mutation Rate($id: UUID!, $rating: Float!) @auth(level: USER) { novel_update(id: $id, data: {rating: $rating}) }
         """
 
     private func reference(_ name: String) -> OperationReference {
@@ -72,7 +72,7 @@ struct ProjectArchiveTests {
     }
 
     @Test func placeDoesNotCount() throws {
-        let archive = ProjectArchive(project(in: "config/movies/"))
+        let archive = ProjectArchive(project(in: "config/auctions/"))
         #expect(archive.version == ProjectArchive(project(in: "")).version)
         #expect(archive.version == ProjectArchive(project(in: "/somewhere/else/")).version)
         #expect(archive.version != ProjectArchive(project(in: "", title: "titles")).version)

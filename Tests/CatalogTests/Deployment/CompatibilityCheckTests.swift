@@ -6,11 +6,11 @@ struct CompatibilityCheckTests {
     private static let old = """
         query List($genre: Genre, $limit: Int! = 10) @auth(level: USER)
           @refresh(onMutationExecuted: {operation: "Rate"}) {
-          movies(where: {genre: {eq: $genre}}, limit: $limit) { id title reviews_on_movie { stars } }
+          novels(where: {genre: {eq: $genre}}, limit: $limit) { id title remarks_on_novel { stars } }
         }
-        query One($id: UUID!) @auth(expr: "auth.uid != nil") { movie(id: $id) { id title } }
+        query One($id: UUID!) @auth(expr: "auth.uid != nil") { novel(id: $id) { id title } }
         mutation Rate($id: UUID!, $rating: Float) @auth(level: PUBLIC, insecureReason: "test") {
-          movie_update(id: $id, data: {rating: $rating})
+          novel_update(id: $id, data: {rating: $rating})
         }
         """
 
@@ -35,7 +35,7 @@ struct CompatibilityCheckTests {
 
     @Test func additionsBreakNobody() throws {
         let added = """
-            query More @auth(level: PUBLIC, insecureReason: "test") { movies { id } }
+            query More @auth(level: PUBLIC, insecureReason: "test") { novels { id } }
             query One
             """
         #expect(try findings(replacing: "query One", by: added) == [])
@@ -43,15 +43,15 @@ struct CompatibilityCheckTests {
         // A column more, of which no client knows.
         #expect(
             try findings(
-                replacing: "", by: "", schema: ("releaseYear: Int", "releaseYear: Int\n          budget: Float")) == [])
+                replacing: "", by: "", schema: ("printedYear: Int", "printedYear: Int\n          copies: Float")) == [])
     }
 
     @Test func removedOperationsAndKinds() throws {
         #expect(try findings(replacing: "query One", by: "query Other") == ["error operation-removed (project):0:0"])
         #expect(
             try findings(
-                replacing: "query One($id: UUID!) @auth(expr: \"auth.uid != nil\") { movie(id: $id) { id title } }",
-                by: "mutation One($id: UUID!) @auth(level: USER) { movie_delete(id: $id) }")
+                replacing: "query One($id: UUID!) @auth(expr: \"auth.uid != nil\") { novel(id: $id) { id title } }",
+                by: "mutation One($id: UUID!) @auth(level: USER) { novel_delete(id: $id) }")
                 == ["error operation-kind main.gql:5:10"])
     }
 
@@ -59,8 +59,8 @@ struct CompatibilityCheckTests {
         #expect(
             try findings(
                 replacing:
-                    "$rating: Float) @auth(level: PUBLIC, insecureReason: \"test\") {\n  movie_update(id: $id, data: {rating: $rating})",
-                by: ") @auth(level: PUBLIC, insecureReason: \"test\") {\n  movie_update(id: $id, data: {rating: 1})")
+                    "$rating: Float) @auth(level: PUBLIC, insecureReason: \"test\") {\n  novel_update(id: $id, data: {rating: $rating})",
+                by: ") @auth(level: PUBLIC, insecureReason: \"test\") {\n  novel_update(id: $id, data: {rating: 1})")
                 == ["error variable-removed main.gql:6:10", "warning operation-text main.gql:6:10"])
         #expect(
             try findings(replacing: "$rating: Float)", by: "$rating: Float!)")
@@ -79,9 +79,9 @@ struct CompatibilityCheckTests {
         #expect(
             try findings(
                 replacing:
-                    "$rating: Float) @auth(level: PUBLIC, insecureReason: \"test\") {\n  movie_update(id: $id, data: {rating: $rating})",
+                    "$rating: Float) @auth(level: PUBLIC, insecureReason: \"test\") {\n  novel_update(id: $id, data: {rating: $rating})",
                 by:
-                    "$rating: Int) @auth(level: PUBLIC, insecureReason: \"test\") {\n  movie_update(id: $id, data: {releaseYear: $rating})"
+                    "$rating: Int) @auth(level: PUBLIC, insecureReason: \"test\") {\n  novel_update(id: $id, data: {printedYear: $rating})"
             )
                 == ["error variable-type main.gql:6:10", "warning operation-text main.gql:6:10"])
         // A value of an enum that a variable could have.
@@ -109,7 +109,7 @@ struct CompatibilityCheckTests {
             try findings(replacing: "{ stars }", by: "{ stars text }")
                 == ["warning operation-text main.gql:1:7"])
         #expect(
-            try findings(replacing: "id title reviews", by: "id name: title reviews")
+            try findings(replacing: "id title remarks", by: "id name: title remarks")
                 == ["error result-field-removed main.gql:1:7", "warning operation-text main.gql:1:7"])
     }
 

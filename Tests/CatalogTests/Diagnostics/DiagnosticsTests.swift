@@ -153,9 +153,9 @@ struct DiagnosticsDidYouMeanTests {
     }
 
     @Test func suggests() {
-        let names = ["title", "titles", "releaseYear", "genre"]
+        let names = ["title", "titles", "printedYear", "genre"]
         #expect(DidYouMean.help("titel", among: names) == "did you mean \"title\" or \"titles\"?")
-        #expect(DidYouMean.help("RELEASEYEAR", among: names) == "did you mean \"releaseYear\"?")
+        #expect(DidYouMean.help("PRINTEDYEAR", among: names) == "did you mean \"printedYear\"?")
         #expect(DidYouMean.help("unrelated", among: names) == nil)
         #expect(DidYouMean.help("x", among: ["y"]) == nil)
         #expect(DidYouMean.help(String(repeating: "a", count: 65), among: [String(repeating: "a", count: 64)]) == nil)

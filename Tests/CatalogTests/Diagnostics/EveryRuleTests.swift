@@ -58,10 +58,10 @@ import Testing
     private static let sound: [String: String] = [
         "dataconnect.yaml": "specVersion: v1\nserviceId: shop\nlocation: eu\nconnectorDirs: [./main]\n",
         "schema/schema.gql": CatalogHarness.schema, "main/connector.yaml": "connectorId: main\n",
-        "main/queries.gql": "query Q @auth(level: USER) { movie(id: \"\(CatalogHarness.uuidA)\") { id } }",
+        "main/queries.gql": "query Q @auth(level: USER) { novel(id: \"\(CatalogHarness.uuidA)\") { id } }",
     ]
 
-    private static let write = " mutation W($id: UUID!) @auth(level: USER) { review_delete(id: $id) }"
+    private static let write = " mutation W($id: UUID!) @auth(level: USER) { remark_delete(id: $id) }"
     private static let resolvers = """
         serviceId: shop
         connectorDirs: [./main]
@@ -74,7 +74,7 @@ import Testing
     private static let folders: [String: [String: String?]] = [
         "check-late": [
             "main/queries.gql":
-                "query Q($id: UUID!) @auth(level: USER) { a: movie(id: $id) { id } b: movie(id: $id) @redact { id @check } }"
+                "query Q($id: UUID!) @auth(level: USER) { a: novel(id: $id) { id } b: novel(id: $id) @redact { id @check } }"
         ],
         "configuration-identifier": ["dataconnect.yaml": "serviceId: a/b\nconnectorDirs: [./main]\n"],
         "configuration-missing": ["main/connector.yaml": "generate: {}\n"],
@@ -102,17 +102,17 @@ import Testing
             "schema/schema.gql": "type A @table { \((0..<1_600).map { "f\($0): Int" }.joined(separator: " ")) }"
         ],
         "too-many-errors": [
-            "main/queries.gql": (0...DiagnosticSink.perSeverityMax).map { "query Q\($0) { moovies { id } }" }.joined()
+            "main/queries.gql": (0...DiagnosticSink.perSeverityMax).map { "query Q\($0) { noovels { id } }" }.joined()
         ],
         "operation-too-large": [
-            "main/queries.gql": "query Q { movies { ...F0 } } fragment F20 on Movie { title }"
+            "main/queries.gql": "query Q { novels { ...F0 } } fragment F20 on Novel { title }"
                 + (0..<20).map { level in
-                    let inner = "reviews_on_movie { movie { ...F\(level + 1) } }"
-                    return " fragment F\(level) on Movie { a: \(inner) b: \(inner) }"
+                    let inner = "remarks_on_novel { novel { ...F\(level + 1) } }"
+                    return " fragment F\(level) on Novel { a: \(inner) b: \(inner) }"
                 }.joined()
         ],
         "view-nullability": [
-            "schema/more.gql": "type V @view(sql: \"SELECT title FROM movie\") { title: String! }"
+            "schema/more.gql": "type V @view(sql: \"SELECT title FROM novel\") { title: String! }"
         ],
         "resolver-schema": ["dataconnect.yaml": resolvers, "people/p.gql": "type Person { id: ID! }"],
         "custom-resolver": [
@@ -121,20 +121,20 @@ import Testing
         ],
         "refresh-too-broad": [
             "main/queries.gql":
-                "query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: \"M\"}) { reviews(where: {movieId: {eq: $id}}) { text } }"
-                + " mutation M($movieId: UUID!) @auth(level: USER) { review_insert(data: {movieId: $movieId}) }"
+                "query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: \"M\"}) { remarks(where: {novelId: {eq: $id}}) { text } }"
+                + " mutation M($novelId: UUID!) @auth(level: USER) { remark_insert(data: {novelId: $novelId}) }"
         ],
         "refresh-unrelated": [
             "main/queries.gql":
-                "query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: \"W\"}) { actors { name } }"
+                "query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: \"W\"}) { makers { name } }"
                 + write
         ],
         "refresh-often": [
-            "main/queries.gql": "query Q @auth(level: USER) @refresh(every: {seconds: 20}) { reviews { text } }" + write
+            "main/queries.gql": "query Q @auth(level: USER) @refresh(every: {seconds: 20}) { remarks { text } }" + write
         ],
         "missing-index": [
             "main/queries.gql":
-                "query Q @auth(level: USER) @refresh(every: {seconds: 30}) { movies(where: {releaseYear: {gt: 1}}) { id } }"
+                "query Q @auth(level: USER) @refresh(every: {seconds: 30}) { novels(where: {printedYear: {gt: 1}}) { id } }"
         ],
     ]
 
@@ -159,7 +159,7 @@ import Testing
     // MARK: New versions
 
     private struct Upgrade {
-        var from = "query Q($l: Int) @auth(level: USER) { movies(limit: $l) { id title } }"
+        var from = "query Q($l: Int) @auth(level: USER) { novels(limit: $l) { id title } }"
         let to: String
         var service = "test"
         var connector = "main"
@@ -167,31 +167,31 @@ import Testing
 
     private static let upgrades: [String: Upgrade] = [
         "service-changed": Upgrade(
-            to: "query Q($l: Int) @auth(level: USER) { movies(limit: $l) { id title } }", service: "other"),
+            to: "query Q($l: Int) @auth(level: USER) { novels(limit: $l) { id title } }", service: "other"),
         "connector-removed": Upgrade(
-            to: "query Q($l: Int) @auth(level: USER) { movies(limit: $l) { id title } }", connector: "other"),
-        "operation-removed": Upgrade(to: "query R @auth(level: USER) { movies { id } }"),
-        "operation-kind": Upgrade(to: "mutation Q @auth(level: USER) { movie_deleteMany(all: true) }"),
+            to: "query Q($l: Int) @auth(level: USER) { novels(limit: $l) { id title } }", connector: "other"),
+        "operation-removed": Upgrade(to: "query R @auth(level: USER) { novels { id } }"),
+        "operation-kind": Upgrade(to: "mutation Q @auth(level: USER) { novel_deleteMany(all: true) }"),
         "operation-text": Upgrade(
-            to: "query Q($l: Int) @auth(level: USER) { movies(limit: $l) { id title genre } }"),
-        "result-field-removed": Upgrade(to: "query Q($l: Int) @auth(level: USER) { movies(limit: $l) { id } }"),
+            to: "query Q($l: Int) @auth(level: USER) { novels(limit: $l) { id title genre } }"),
+        "result-field-removed": Upgrade(to: "query Q($l: Int) @auth(level: USER) { novels(limit: $l) { id } }"),
         "auth-stricter": Upgrade(
-            to: "query Q($l: Int) @auth(level: USER_EMAIL_VERIFIED) { movies(limit: $l) { id title } }"),
-        "auth-looser": Upgrade(to: "query Q($l: Int) @auth(level: PUBLIC) { movies(limit: $l) { id title } }"),
-        "variable-removed": Upgrade(to: "query Q @auth(level: USER) { movies { id title } }"),
+            to: "query Q($l: Int) @auth(level: USER_EMAIL_VERIFIED) { novels(limit: $l) { id title } }"),
+        "auth-looser": Upgrade(to: "query Q($l: Int) @auth(level: PUBLIC) { novels(limit: $l) { id title } }"),
+        "variable-removed": Upgrade(to: "query Q @auth(level: USER) { novels { id title } }"),
         "variable-required": Upgrade(
-            to: "query Q($l: Int!) @auth(level: USER) { movies(limit: $l) { id title } }"),
+            to: "query Q($l: Int!) @auth(level: USER) { novels(limit: $l) { id title } }"),
         "variable-type": Upgrade(
-            to: "query Q($l: String) @auth(level: USER) { movies(where: {title: {eq: $l}}) { id title } }"),
+            to: "query Q($l: String) @auth(level: USER) { novels(where: {title: {eq: $l}}) { id title } }"),
         "variable-allowance": Upgrade(
             from:
-                "mutation Q($d: Movie_Data! @allow(fields: \"title reviews_on_movie { stars text }\")) @auth(level: USER) { movie_insert(data: $d) }",
+                "mutation Q($d: Novel_Data! @allow(fields: \"title remarks_on_novel { stars text }\")) @auth(level: USER) { novel_insert(data: $d) }",
             to:
-                "mutation Q($d: Movie_Data! @allow(fields: \"title reviews_on_movie { stars }\")) @auth(level: USER) { movie_insert(data: $d) }"
+                "mutation Q($d: Novel_Data! @allow(fields: \"title remarks_on_novel { stars }\")) @auth(level: USER) { novel_insert(data: $d) }"
         ),
         "refresh-removed": Upgrade(
-            from: "query Q @auth(level: USER) @refresh(every: {seconds: 30}) { movies { id } }",
-            to: "query Q @auth(level: USER) { movies { id } }"),
+            from: "query Q @auth(level: USER) @refresh(every: {seconds: 30}) { novels { id } }",
+            to: "query Q @auth(level: USER) { novels { id } }"),
     ]
 
     private func rules(_ upgrade: Upgrade) throws -> Set<String> {

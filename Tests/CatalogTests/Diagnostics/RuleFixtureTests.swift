@@ -12,34 +12,34 @@ import Testing
             type Doc @table { v: Vector @col(size: 3) }
             """
 
-    private static let write = " mutation Write @auth(level: USER) { movie_deleteMany(all: true) }"
+    private static let write = " mutation Write @auth(level: USER) { novel_deleteMany(all: true) }"
 
     static let fixtures = [
-        Refusal("auth", "query Q «@auth(level: USER, expr: \"true\")» { movies { id } }", "exactly one"),
-        Refusal("auth", "query Q @auth(level: USER) «@auth(level: PUBLIC)» { movies { id } }", "once"),
+        Refusal("auth", "query Q «@auth(level: USER, expr: \"true\")» { novels { id } }", "exactly one"),
+        Refusal("auth", "query Q @auth(level: USER) «@auth(level: PUBLIC)» { novels { id } }", "once"),
         Refusal(
-            "refresh", "mutation M @auth(level: USER) «@refresh(every: {seconds: 30})» { movie_deleteMany(all: true) }",
+            "refresh", "mutation M @auth(level: USER) «@refresh(every: {seconds: 30})» { novel_deleteMany(all: true) }",
             ""),
         Refusal(
             "refresh-condition",
             "query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: \"Write\", condition: «\"vars.id == 1\"»})"
-                + " { movies { id } }" + write, ""),
+                + " { novels { id } }" + write, ""),
         Refusal(
-            "refresh-interval", "query Q @auth(level: USER) @refresh(every: «{seconds: 5}») { movies { id } }", ""),
+            "refresh-interval", "query Q @auth(level: USER) @refresh(every: «{seconds: 5}») { novels { id } }", ""),
         Refusal(
             "trigger-target",
-            "query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: «\"R\"»}) { movies { id } }"
-                + " query R @auth(level: USER) { movies { id } }", "is a query"),
+            "query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: «\"R\"»}) { novels { id } }"
+                + " query R @auth(level: USER) { novels { id } }", "is a query"),
         Refusal(
             "unknown-mutation",
-            "query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: «\"Wrte\"»}) { movies { id } }"
+            "query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: «\"Wrte\"»}) { novels { id } }"
                 + write,
             "no mutation", help: "did you mean \"Write\"?"),
         Refusal(
             "reference-data",
             "mutation C($k: Coded_Key!) @auth(level: USER) { coder_insert(data: {coded: «$k»}) }", "primary key"),
-        Refusal("default-value", "query Q($n: Int = -1) { movies(limit: «$n») { id } }", "negative"),
-        Refusal("default-value", "query Q($n: Int = -1) { movies(limit: 1, offset: «$n») { id } }", "negative"),
+        Refusal("default-value", "query Q($n: Int = -1) { novels(limit: «$n») { id } }", "negative"),
+        Refusal("default-value", "query Q($n: Int = -1) { novels(limit: 1, offset: «$n») { id } }", "negative"),
         Refusal(
             "embeddings", "query Q { docs_v_similarity(compare_embed: «{model: \"m\"}») { id } }", "needs \"text\""),
         Refusal(
@@ -55,26 +55,26 @@ import Testing
             "embeddings",
             "query Q { docs_v_similarity(compare: [1], compare_embed: «{model: \"m\", text: \"t\"}») { id } }",
             "either"),
-        Refusal("operation-name", "query «_Q» { movies { id } }", "underscore"),
-        Refusal("too-many-fields", "query Q { «movies» { \(keys(1_601)) } }", "1600"),
-        Refusal("too-many-rows", "mutation C { movie_insertMany(data: «[\(rows(1_001))]») }", "1000"),
+        Refusal("operation-name", "query «_Q» { novels { id } }", "underscore"),
+        Refusal("too-many-fields", "query Q { «novels» { \(keys(1_601)) } }", "1600"),
+        Refusal("too-many-rows", "mutation C { novel_insertMany(data: «[\(rows(1_001))]») }", "1000"),
         Refusal(
             "too-many-rows",
-            "mutation C { «movie_insert»(data: {title: \"a\", reviews_on_movie: [\(reviews(101))]}) }", "100"),
-        Refusal("unique-argument", "query Q { movies(limit: 1, «limit»: 2) { id } }", "twice"),
+            "mutation C { «novel_insert»(data: {title: \"a\", remarks_on_novel: [\(remarks(101))]}) }", "100"),
+        Refusal("unique-argument", "query Q { novels(limit: 1, «limit»: 2) { id } }", "twice"),
         Refusal(
             "unique-fragment-name",
-            "query Q { movies { ...F } } fragment F on Movie { id } fragment «F» on Movie { title }", "already"),
+            "query Q { novels { ...F } } fragment F on Novel { id } fragment «F» on Novel { title }", "already"),
         Refusal(
-            "unique-input-field", "query Q { movies(where: {title: {eq: \"a\"}, «title»: {eq: \"b\"}}) { id } }",
+            "unique-input-field", "query Q { novels(where: {title: {eq: \"a\"}, «title»: {eq: \"b\"}}) { id } }",
             "twice"),
-        Refusal("unused-fragment", "query Q { movies { id } } fragment «F» on Movie { id }", "never used"),
-        Refusal("unused-variable", "query Q(«$a»: Int) { movies { id } }", "never used"),
+        Refusal("unused-fragment", "query Q { novels { id } } fragment «F» on Novel { id }", "never used"),
+        Refusal("unused-variable", "query Q(«$a»: Int) { novels { id } }", "never used"),
     ]
 
     private static func keys(_ count: Int) -> String { (0..<count).map { "k\($0): title" }.joined(separator: " ") }
     private static func rows(_ count: Int) -> String { Array(repeating: "{title: \"a\"}", count: count).joined() }
-    private static func reviews(_ count: Int) -> String { Array(repeating: "{stars: 1}", count: count).joined() }
+    private static func remarks(_ count: Int) -> String { Array(repeating: "{stars: 1}", count: count).joined() }
 
     private static let warnings: Set<String> = ["unknown-mutation", "unused-fragment", "unused-variable"]
 
@@ -108,7 +108,7 @@ import Testing
 
     @Test func aViewPromisesNothing() {
         let sdl =
-            "type Movie @table { title: String! }\ntype V @view(sql: \"SELECT title FROM movie\") { title: String! }"
+            "type Novel @table { title: String! }\ntype V @view(sql: \"SELECT title FROM novel\") { title: String! }"
         #expect(schemaDiagnostics(sdl).map { "\($0.severity) \($0.rule) \($0.line)" } == ["warning view-nullability 2"])
     }
 
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test func ofEachSeveritySoManyAreShown() {
-        let text = (0...DiagnosticSink.perSeverityMax).map { "query Q\($0) { moovies { id } }" }.joined(separator: "\n")
+        let text = (0...DiagnosticSink.perSeverityMax).map { "query Q\($0) { noovels { id } }" }.joined(separator: "\n")
         let found = diagnostics(text)
         #expect(found.count == DiagnosticSink.perSeverityMax + 1)
         #expect(
@@ -138,12 +138,12 @@ import Testing
     /// A file that does not parse is one error: names that it may have, and uses of others, are no further ones.
     @Test func aFileThatDoesNotParseIsOneError() {
         let sound = """
-            query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: "InTheOther"}) { movies { ...Far ...Near } }
-            fragment Near on Movie { id }
-            fragment OnlyUsedThere on Movie { title }
+            query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: "InTheOther"}) { novels { ...Far ...Near } }
+            fragment Near on Novel { id }
+            fragment OnlyUsedThere on Novel { title }
             """
         let broken =
-            "mutation InTheOther @auth(level: USER) { movie_deleteMany(all: true) } fragment Far on Movie { id } query {"
+            "mutation InTheOther @auth(level: USER) { novel_deleteMany(all: true) } fragment Far on Novel { id } query {"
         func rules(_ connector: [String], schema: [String] = [Self.schema]) -> [String] {
             do throws(CatalogError) {
                 let files = { (texts: [String], name: String) in
@@ -161,11 +161,11 @@ import Testing
         #expect(rules([sound, broken]) == ["syntax main1.gql"])
         // Other mistakes of the sound file are still told.
         #expect(
-            rules([sound + " query R { movies { titel } }", broken]) == ["unknown-field main0.gql", "syntax main1.gql"])
+            rules([sound + " query R { novels { titel } }", broken]) == ["unknown-field main0.gql", "syntax main1.gql"])
         #expect(
             rules(
                 [
-                    "query Q { movies { id film { name } } films { name } film(first: {where: {name: {eq: \"a\"}}}) { name } }"
+                    "query Q { novels { id film { name } } films { name } film(first: {where: {name: {eq: \"a\"}}}) { name } }"
                 ],
                 schema: [Self.schema, "type Film @table { name: String"]) == ["syntax schema1.gql"])
     }
@@ -173,7 +173,7 @@ import Testing
     /// What stands in a field that nobody knows was not looked at: it only seems unused.
     @Test func whatAMistakeHidesIsNotUnused() {
         let found = diagnostics(
-            "query Q($t: String) { moveis(where: {title: {eq: $t}}) { ...F } } fragment F on Movie { id }")
+            "query Q($t: String) { novles(where: {title: {eq: $t}}) { ...F } } fragment F on Novel { id }")
         #expect(found.map(\.rule) == ["unknown-field"])
     }
 }

@@ -57,11 +57,11 @@ import Testing
     }
 
     @Test func aTableBecomesItsTypes() throws {
-        let text = try Self.schema("type Movie @table { title: String! tags: [String!] }").text
+        let text = try Self.schema("type Novel @table { title: String! tags: [String!] }").text
         #expect(
             text.contains(
                 """
-                type Movie {
+                type Novel {
                   id: UUID!
                   title: String!
                   tags: [String!]
@@ -76,15 +76,15 @@ import Testing
                 }
 
                 "Every part, as a value; where it is written out also by _expr, or by the key of a reference."
-                input Movie_Key {
+                input Novel_Key {
                   id: UUID
                   id_expr: UUID_Expr
                 }
 
                 "The parts of the key by name."
-                scalar Movie_KeyOutput
+                scalar Novel_KeyOutput
 
-                input Movie_Data {
+                input Novel_Data {
                   id: UUID
                   id_expr: UUID_Expr
                   title: String
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "{ movies { title } }", "{ __schema { description } movies { title } }", "{ __typename }",
+        "{ novels { title } }", "{ __schema { description } novels { title } }", "{ __typename }",
         "mutation { __schema { description } }", "query A { __schema { description } } query B { __typename }",
     ])
     func otherRequestsAreNone(text: String) throws {

@@ -23,7 +23,7 @@ struct MigrationCreateTests {
     @Test func tableDefinition() {
         let sql = statements(
             #"""
-            type Movie @table(name: "The \"Movies\"") {
+            type Novel @table(name: "The \"Novels\"") {
               title: String! @default(value: "it's")
               number: Int! @col(name: "No", dataType: "serial")
               at: Timestamp! @default(expr: "request.time")
@@ -35,7 +35,7 @@ struct MigrationCreateTests {
         #expect(
             sql == [
                 #"""
-                CREATE TABLE IF NOT EXISTS "public"."The ""Movies""" (
+                CREATE TABLE IF NOT EXISTS "public"."The ""Novels""" (
                     "id" uuid NOT NULL DEFAULT gen_random_uuid(),
                     "title" text NOT NULL DEFAULT 'it''s'::text,
                     "No" serial NOT NULL,
@@ -78,42 +78,42 @@ struct MigrationPlanTests {
     private let before = DatabaseDescription(
         tables: [
             .init(
-                name: "movie",
+                name: "novel",
                 columns: [
                     .init(name: "id", type: "uuid", isNullable: false, defaultSQL: "gen_random_uuid()"),
                     .init(name: "title", type: "text", isNullable: false, defaultSQL: nil),
                     .init(name: "mood", type: "mood", isNullable: true, defaultSQL: nil),
-                    .init(name: "studio_id", type: "uuid", isNullable: true, defaultSQL: nil),
+                    .init(name: "binder_id", type: "uuid", isNullable: true, defaultSQL: nil),
                 ], key: ["id"],
                 indexes: [
                     .init(
                         name: "taken", columns: ["title", "id"], descending: [false, false], method: "btree",
                         isUnique: false),
                     .init(
-                        name: "movie_studio_id_idx", columns: ["studio_id"], descending: [false], method: "btree",
+                        name: "novel_binder_id_idx", columns: ["binder_id"], descending: [false], method: "btree",
                         isUnique: false),
                 ],
                 foreignKeys: [
                     .init(
-                        name: "movie_studio_id_fkey", columns: ["studio_id"], targetTable: "studio",
+                        name: "novel_binder_id_fkey", columns: ["binder_id"], targetTable: "binder",
                         targetColumns: ["id"], deleteRule: "SET NULL")
                 ]),
             .init(
-                name: "studio",
+                name: "binder",
                 columns: [.init(name: "id", type: "uuid", isNullable: false, defaultSQL: "gen_random_uuid()")],
                 key: ["id"],
                 indexes: [], foreignKeys: []),
         ], enums: ["mood": ["GOOD", "BAD"]])
 
     private func plan(
-        _ movie: String, rest: String = "type Studio @table", moods: String = "GOOD BAD",
+        _ novel: String, rest: String = "type Binder @table", moods: String = "GOOD BAD",
         allowing permissions: Migration.Permissions = []
     ) -> MigrationPlan {
         Migration.plan(
-            compileSchema("\(movie)\n\(rest)\nenum Mood { \(moods) }"), existing: before, allowing: permissions)
+            compileSchema("\(novel)\n\(rest)\nenum Mood { \(moods) }"), existing: before, allowing: permissions)
     }
 
-    private static let same = "type Movie @table { title: String! mood: Mood studio: Studio }"
+    private static let same = "type Novel @table { title: String! mood: Mood binder: Binder }"
 
     @Test func nothingToDo() {
         let plan = plan(Self.same)
@@ -133,115 +133,115 @@ struct MigrationPlanTests {
 
     @Test func additions() {
         let plan = plan(
-            "type Movie @table { title: String! @unique mood: Mood studio: Studio! @index(name: \"other\") tagline: String year: Int! @default(value: 1) actor: Actor }",
-            rest: "type Studio @table { name: String }\ntype Actor @table { name: String! @unique }",
+            "type Novel @table { title: String! @unique mood: Mood binder: Binder! @index(name: \"other\") tagline: String year: Int! @default(value: 1) maker: Maker }",
+            rest: "type Binder @table { name: String }\ntype Maker @table { name: String! @unique }",
             moods: "GOOD FINE BAD UGLY")
         #expect(
             plan.steps.map(\.summary) == [
-                "add value FINE to enum mood", "add value UGLY to enum mood", "add column movie.tagline",
-                "add column movie.year", "add column movie.actor_id", "add column studio.name", "create table actor",
-                "create unique index movie_title_uidx", "create index movie_actor_id_idx",
-                "create unique index actor_name_uidx", "change foreign key movie_studio_id_fkey to ON DELETE CASCADE",
-                "add foreign key movie_actor_id_fkey",
+                "add value FINE to enum mood", "add value UGLY to enum mood", "add column novel.tagline",
+                "add column novel.year", "add column novel.maker_id", "add column binder.name", "create table maker",
+                "create unique index novel_title_uidx", "create index novel_maker_id_idx",
+                "create unique index maker_name_uidx", "change foreign key novel_binder_id_fkey to ON DELETE CASCADE",
+                "add foreign key novel_maker_id_fkey",
             ])
         #expect(plan.steps[0].sql == "ALTER TYPE \"public\".\"mood\" ADD VALUE IF NOT EXISTS 'FINE' AFTER 'GOOD'")
         #expect(plan.steps[0].needsOwnTransaction && !plan.steps[2].needsOwnTransaction)
         // The reference became required, but rows may hold null.
-        #expect(plan.refused.map(\.part) == ["studio_id"])
+        #expect(plan.refused.map(\.part) == ["binder_id"])
     }
 
     @Test func refusals() {
-        func refused(_ movie: String, rest: String = "type Studio @table") -> [String] {
-            let plan = plan(movie, rest: rest)
+        func refused(_ novel: String, rest: String = "type Binder @table") -> [String] {
+            let plan = plan(novel, rest: rest)
             // Nothing may be built on a refused column.
             #expect(plan.steps.allSatisfy { !$0.sql.contains("\"need\"") && !$0.sql.contains("(\"title\")") })
             return plan.refused.map { "\($0.part ?? "-"): \($0.message)" }
         }
         #expect(
-            refused("type Movie @table { title: Int! @index mood: Mood studio: Studio }")
+            refused("type Novel @table { title: Int! @index mood: Mood binder: Binder }")
                 == ["title: column \"title\" is text, the schema wants integer"])
         #expect(
-            refused("type Movie @table { title: String! mood: Mood! studio: Studio }")
+            refused("type Novel @table { title: String! mood: Mood! binder: Binder }")
                 == ["mood: column \"mood\" is required in the schema, but rows may hold null"])
         #expect(
-            refused("type Movie @table { title: String! mood: Mood studio: Studio need: String! @unique }")
+            refused("type Novel @table { title: String! mood: Mood binder: Binder need: String! @unique }")
                 == ["need: column \"need\" is new and required, and there is no value for the rows that exist"])
         #expect(
-            refused("type Movie @table(key: \"title\") { id: UUID! title: String! mood: Mood studio: Studio }")
+            refused("type Novel @table(key: \"title\") { id: UUID! title: String! mood: Mood binder: Binder }")
                 == ["-: the key is (id), the schema wants (title)"])
         #expect(
-            refused("type Movie @table { title: String! mood: Mood @index(name: \"taken\") studio: Studio }")
+            refused("type Novel @table { title: String! mood: Mood @index(name: \"taken\") binder: Binder }")
                 == ["taken: index \"taken\" exists with another definition"])
         #expect(
             refused(
                 """
-                type Movie @table {
+                type Novel @table {
                   title: String!
                   mood: Mood
-                  studio: Studio @ref(constraintName: "x")
-                  other: Studio @ref(constraintName: "movie_studio_id_fkey")
+                  binder: Binder @ref(constraintName: "x")
+                  other: Binder @ref(constraintName: "novel_binder_id_fkey")
                 }
                 """)
-                == ["movie_studio_id_fkey: constraint \"movie_studio_id_fkey\" exists with another definition"])
+                == ["novel_binder_id_fkey: constraint \"novel_binder_id_fkey\" exists with another definition"])
     }
 
     @Test func whatIsRefusedIsDoneWhenItIsAllowed() {
-        let movie = """
-            type Movie @table {
+        let novel = """
+            type Novel @table {
               title: Int! @default(value: 3)
               mood: Mood! @index(name: "taken")
               need: String! @unique
-              studio: Studio @ref(constraintName: "x")
-              other: Studio @ref(constraintName: "movie_studio_id_fkey")
+              binder: Binder @ref(constraintName: "x")
+              other: Binder @ref(constraintName: "novel_binder_id_fkey")
             }
             """
-        let refused = plan(movie).refused
-        #expect(refused.map(\.part) == ["title", "mood", "need", "taken", "movie_studio_id_fkey"])
+        let refused = plan(novel).refused
+        #expect(refused.map(\.part) == ["title", "mood", "need", "taken", "novel_binder_id_fkey"])
         #expect(refused.allSatisfy { $0.permission == .rewrites })
-        #expect(plan(movie, allowing: .drops).refused == refused)
-        let forced = plan(movie, allowing: .rewrites)
+        #expect(plan(novel, allowing: .drops).refused == refused)
+        let forced = plan(novel, allowing: .rewrites)
         #expect(forced.refused.isEmpty)
         #expect(
             forced.steps.map(\.summary) == [
-                "change type of movie.title from text to integer", "make column movie.mood required",
-                "add column movie.need", "add column movie.other_id", "create unique index movie_need_uidx",
-                "create index movie_other_id_idx", "replace index taken",
-                "replace foreign key movie_studio_id_fkey",
+                "change type of novel.title from text to integer", "make column novel.mood required",
+                "add column novel.need", "add column novel.other_id", "create unique index novel_need_uidx",
+                "create index novel_other_id_idx", "replace index taken",
+                "replace foreign key novel_binder_id_fkey",
             ])
         #expect(
             forced.steps.first?.sql == """
-                ALTER TABLE "public"."movie" ALTER COLUMN "title" TYPE integer USING "title"::integer, \
+                ALTER TABLE "public"."novel" ALTER COLUMN "title" TYPE integer USING "title"::integer, \
                 ALTER COLUMN "title" SET DEFAULT '3'::integer
                 """)
         #expect(
             forced.losses.map(\.object) == [
-                "movie.title", "movie.mood", "movie.need", "movie.taken", "movie.movie_studio_id_fkey",
+                "novel.title", "novel.mood", "novel.need", "novel.taken", "novel.novel_binder_id_fkey",
             ])
         #expect(
             forced.losses.prefix(3).map(\.countSQL) == [
-                #"SELECT count(*) FROM "public"."movie" WHERE "title" IS NOT NULL"#,
-                #"SELECT count(*) FROM "public"."movie" WHERE "mood" IS NULL"#,
-                #"SELECT count(*) FROM "public"."movie""#,
+                #"SELECT count(*) FROM "public"."novel" WHERE "title" IS NOT NULL"#,
+                #"SELECT count(*) FROM "public"."novel" WHERE "mood" IS NULL"#,
+                #"SELECT count(*) FROM "public"."novel""#,
             ])
         // Keys and sequences never.
         let key = plan(
-            "type Movie @table(key: \"title\") { id: UUID! title: String! mood: Mood studio: Studio }",
+            "type Novel @table(key: \"title\") { id: UUID! title: String! mood: Mood binder: Binder }",
             allowing: [.rewrites, .drops])
         #expect(key.refused.count == 1 && key.refused[0].permission.isEmpty)
     }
 
     @Test func extrasAreDroppedWhenThatIsAllowed() {
-        let schema = compileSchema("type Movie @table { mood: Mood }\nenum Mood { GOOD BAD }")
+        let schema = compileSchema("type Novel @table { mood: Mood }\nenum Mood { GOOD BAD }")
         let plan = Migration.plan(schema, existing: before, allowing: .drops)
         #expect(plan.drift.isEmpty)
         #expect(
             plan.steps.map(\.sql) == [
-                #"ALTER TABLE "public"."movie" DROP COLUMN IF EXISTS "title""#,
-                #"ALTER TABLE "public"."movie" DROP COLUMN IF EXISTS "studio_id""#,
-                #"DROP TABLE IF EXISTS "public"."studio""#,
+                #"ALTER TABLE "public"."novel" DROP COLUMN IF EXISTS "title""#,
+                #"ALTER TABLE "public"."novel" DROP COLUMN IF EXISTS "binder_id""#,
+                #"DROP TABLE IF EXISTS "public"."binder""#,
             ])
-        #expect(plan.losses.map(\.object) == ["movie.title", "movie.studio_id", "studio"])
-        #expect(plan.losses.last?.countSQL == #"SELECT count(*) FROM "public"."studio""#)
+        #expect(plan.losses.map(\.object) == ["novel.title", "novel.binder_id", "binder"])
+        #expect(plan.losses.last?.countSQL == #"SELECT count(*) FROM "public"."binder""#)
         #expect(Migration.plan(schema, existing: before, allowing: .rewrites).losses.isEmpty)
     }
 
@@ -272,16 +272,16 @@ struct MigrationPlanTests {
     }
 
     @Test func looseningIsDone() {
-        let plan = plan("type Movie @table { title: String mood: Mood studio: Studio }")
-        #expect(plan.steps.map(\.sql) == ["ALTER TABLE \"public\".\"movie\" ALTER COLUMN \"title\" DROP NOT NULL"])
+        let plan = plan("type Novel @table { title: String mood: Mood binder: Binder }")
+        #expect(plan.steps.map(\.sql) == ["ALTER TABLE \"public\".\"novel\" ALTER COLUMN \"title\" DROP NOT NULL"])
     }
 
     @Test func driftIsListedAndLeftAlone() {
         let plan = Migration.plan(
-            compileSchema("type Movie @table { mood: Mood }\nenum Mood { BAD GOOD }"), existing: before)
+            compileSchema("type Novel @table { mood: Mood }\nenum Mood { BAD GOOD }"), existing: before)
         #expect(plan.isUpToDate)
-        #expect(plan.drift.map(\.object) == ["mood", "movie", "movie", "studio"])
-        #expect(plan.drift.map(\.part) == [nil, "title", "studio_id", nil])
+        #expect(plan.drift.map(\.object) == ["mood", "novel", "novel", "binder"])
+        #expect(plan.drift.map(\.part) == [nil, "title", "binder_id", nil])
         // A required column nobody fills is more than untidy.
         #expect(plan.drift[1].message.contains("inserts will fail") && plan.drift[1].suggestion != nil)
         #expect(!plan.drift[2].message.contains("inserts will fail"))

@@ -9,25 +9,25 @@ enum CatalogHarness {
     /// The schema that most tests share: every scalar, a composite key, references, one-to-one and many-to-many.
     static let schema = """
         enum Genre { NOIR FARCE EPIC }
-        type Movie @table {
+        type Novel @table {
           id: UUID! @default(expr: "uuidV4()")
           title: String!
-          releaseYear: Int
+          printedYear: Int
           genre: Genre
           rating: Float
           views: Int64 @default(value: 0)
           tags: [String!]
           extras: Any
-          premiere: Date
+          launched: Date
           createdAt: Timestamp! @default(expr: "request.time")
         }
-        type MovieMetadata @table { id: UUID! @default(expr: "uuidV4()") movie: Movie! @unique studio: String }
-        type Actor @table { id: UUID! @default(expr: "uuidV4()") name: String! }
-        type MovieActor @table(key: ["movie", "actor"]) { movie: Movie! actor: Actor! role: String }
+        type NovelPrinting @table { id: UUID! @default(expr: "uuidV4()") novel: Novel! @unique binder: String }
+        type Maker @table { id: UUID! @default(expr: "uuidV4()") name: String! }
+        type NovelMaker @table(key: ["novel", "maker"]) { novel: Novel! maker: Maker! role: String }
         type User @table { id: String! name: String email: String }
-        type Review @table {
+        type Remark @table {
           id: UUID! @default(expr: "uuidV4()")
-          movie: Movie!
+          novel: Novel!
           author: User
           text: String
           stars: Int

@@ -69,11 +69,11 @@ import Testing
         Row("[String]", #"["a", null]"#, #"["a",null]"#),
         Row("[String!]!", "null", nil),
         Row("[String!]", #"[["a"]]"#, nil),
-        Row("Movie_Key", #"{"id": "6F1C2D3E-0000-4000-8000-00000000000A"}"#, #"{"id":\#(uuid)}"#),
-        Row("Movie_Key", "{}", nil),
-        Row("Movie_Key", #"{"id": null}"#, nil),
-        Row("Movie_Key", #"{"id": \#(uuid), "x": 1}"#, nil),
-        Row("Movie_Key", "[]", nil),
+        Row("Novel_Key", #"{"id": "6F1C2D3E-0000-4000-8000-00000000000A"}"#, #"{"id":\#(uuid)}"#),
+        Row("Novel_Key", "{}", nil),
+        Row("Novel_Key", #"{"id": null}"#, nil),
+        Row("Novel_Key", #"{"id": \#(uuid), "x": 1}"#, nil),
+        Row("Novel_Key", "[]", nil),
         Row("Seat_Key", #"{"number": 7, "hallId": "h"}"#, #"{"hallId":"h","number":7}"#),
         Row("String_Pattern", #"{"like": "a%", "ignoreCase": true}"#, #"{"like":"a%","ignoreCase":true}"#),
         Row("String_Pattern", #"{"like": "a%", "regex": "a"}"#, nil),
@@ -88,10 +88,10 @@ import Testing
         Row("Date_Duration", #"{"years": null, "days": 7.0}"#, #"{"days":7,"years":null}"#),
         Row("Date_Duration", #"{"hours": 7}"#, nil),
         Row("Timestamp_Duration", "7", nil),
-        Row("Movie_FirstRow!", #"{"orderBy": {"title": "ASC"}}"#, #"{"orderBy":[{"title":"ASC"}]}"#),
-        Row("Movie_FirstRow!", #"{"where": {"title": {"eq_expr": "auth.uid"}}}"#, nil),
-        Row("Movie_FirstRow!", #"{"orderBy": [{"title": "UP"}]}"#, nil),
-        Row("Movie_FirstRow!", #"{"limit": 1}"#, nil),
+        Row("Novel_FirstRow!", #"{"orderBy": {"title": "ASC"}}"#, #"{"orderBy":[{"title":"ASC"}]}"#),
+        Row("Novel_FirstRow!", #"{"where": {"title": {"eq_expr": "auth.uid"}}}"#, nil),
+        Row("Novel_FirstRow!", #"{"orderBy": [{"title": "UP"}]}"#, nil),
+        Row("Novel_FirstRow!", #"{"limit": 1}"#, nil),
         Row("[Int_Update!]", #"{"inc": 1}"#, #"[{"inc":1}]"#),
         Row("[Int_Update!]", "[]", "[]"),
         Row("[Int_Update!]", #"[{"inc": 1}, {"inc": 2}]"#, nil),
@@ -101,15 +101,15 @@ import Testing
         Row("String_Filter", #"{"in": "x"}"#, #"{"in":["x"]}"#),
         Row("String_ListFilter", #"{"includesAll": 1}"#, nil),
         Row("[Timestamp_Update!]", #"[{"dec": {"days": 1}}]"#, #"[{"dec":{"days":1}}]"#),
-        Row("Movie_Data!", #"{"title": null, "tags": "a", "views": "5"}"#, #"{"title":null,"views":5,"tags":["a"]}"#),
-        Row("Movie_Data!", #"{"titel": "x"}"#, nil),
-        Row("[Movie_Data!]!", #"[{"title": "a"}, {}]"#, #"[{"title":"a"},{}]"#),
-        Row("Review_Data!", #"{"movie": {"id": \#(uuid)}}"#, #"{"movie":{"id":\#(uuid)}}"#),
-        Row("Review_Data!", #"{"movie": {"id": 5}}"#, nil),
+        Row("Novel_Data!", #"{"title": null, "tags": "a", "views": "5"}"#, #"{"title":null,"views":5,"tags":["a"]}"#),
+        Row("Novel_Data!", #"{"titel": "x"}"#, nil),
+        Row("[Novel_Data!]!", #"[{"title": "a"}, {}]"#, #"[{"title":"a"},{}]"#),
+        Row("Remark_Data!", #"{"novel": {"id": \#(uuid)}}"#, #"{"novel":{"id":\#(uuid)}}"#),
+        Row("Remark_Data!", #"{"novel": {"id": 5}}"#, nil),
     ]
 
     @Test(arguments: rows) func table(_ row: Row) throws {
-        let operation = try CatalogHarness.operation("query Q($v: \(row.type)) { movies { id } }")
+        let operation = try CatalogHarness.operation("query Q($v: \(row.type)) { novels { id } }")
         let sent = try CatalogHarness.object("{\"v\": \(row.sent)}")
         guard let expected = row.coerced else {
             let error = #expect(throws: RequestError.self) { try operation.coerce(sent) }
@@ -122,7 +122,7 @@ import Testing
 
     @Test func absentNullAndDefault() throws {
         let operation = try CatalogHarness.operation(
-            "query Q($a: Int, $b: Int = 2, $c: Int! = 3, $d: Genre = EPIC) { movies { id } }")
+            "query Q($a: Int, $b: Int = 2, $c: Int! = 3, $d: Genre = EPIC) { novels { id } }")
         #expect(try JSONValue.object(operation.coerce([:])).description == #"{"b":2,"c":3,"d":"EPIC"}"#)
         #expect(
             try JSONValue.object(operation.coerce(["b": nil, "a": nil])).description
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test func unknownVariablesAreRefusedByName() throws {
-        let operation = try CatalogHarness.operation("query Q($genre: String) { movies { id } }")
+        let operation = try CatalogHarness.operation("query Q($genre: String) { novels { id } }")
         let error = #expect(throws: RequestError.self) { try operation.coerce(["gerne": "x"]) }
         #expect(error?.message == #"the operation has no variable "$gerne"; did you mean "genre"?"#)
     }
@@ -144,32 +144,32 @@ import Testing
             return #expect(throws: RequestError.self) { try operation.coerce(sent) }?.message
         }
         let id = "$id: UUID!"
-        let delete = "movie_delete(id: $id)"
+        let delete = "novel_delete(id: $id)"
         #expect(try message(id, "{}", delete) == #"variable "$id" is missing: UUID! is required"#)
         #expect(try message(id, #"{"id": null}"#, delete) == #"variable "$id" is null: UUID! is required"#)
         let defaulted = #"$id: UUID! = "\#(CatalogHarness.uuidA)""#
         #expect(try message(defaulted, #"{"id": null}"#, delete) == #"variable "$id" is null: UUID! is required"#)
-        let key = "$k: Movie_Key!"
-        let byKey = "movie_delete(key: $k)"
+        let key = "$k: Novel_Key!"
+        let byKey = "novel_delete(key: $k)"
         #expect(try message(key, #"{"k": {}}"#, byKey) == #"variable "$k.id" is missing: a value is required"#)
         #expect(try message(key, #"{"k": {"id": null}}"#, byKey) == #"variable "$k.id" is null: a value is required"#)
         #expect(
-            try message("$ids: [UUID!]!", #"{"ids": [null]}"#, "movie_deleteMany(where: {id: {in: $ids}})")
+            try message("$ids: [UUID!]!", #"{"ids": [null]}"#, "novel_deleteMany(where: {id: {in: $ids}})")
                 == #"variable "$ids[0]" is null: a value is required"#)
     }
 
     @Test func pathsAreNamed() throws {
         let operation = try CatalogHarness.operation(
-            "mutation M($rows: [Movie_Data!]!) { movie_insertMany(data: $rows) }")
-        let sent = try CatalogHarness.object(#"{"rows": [{"title": "a"}, {"releaseYear": "x"}]}"#)
-        #expect(throws: RequestError(.invalidVariable, #"variable "$rows[1].releaseYear": expected a 32-bit integer"#))
+            "mutation M($rows: [Novel_Data!]!) { novel_insertMany(data: $rows) }")
+        let sent = try CatalogHarness.object(#"{"rows": [{"title": "a"}, {"printedYear": "x"}]}"#)
+        #expect(throws: RequestError(.invalidVariable, #"variable "$rows[1].printedYear": expected a 32-bit integer"#))
         {
             try operation.coerce(sent)
         }
     }
 
     @Test func bounds() throws {
-        let any = try CatalogHarness.operation("query Q($v: Any) { movies { id } }")
+        let any = try CatalogHarness.operation("query Q($v: Any) { novels { id } }")
         var deep = JSONValue.int(1)
         for _ in 0..<64 { deep = .array([deep]) }
         #expect(try any.coerce(["v": deep]).count == 1)
@@ -177,10 +177,10 @@ import Testing
         #expect(throws: RequestError.self) { try any.coerce(["v": .double(.nan)]) }
         #expect(throws: RequestError.self) { try any.coerce(["v": .object(["x": .double(.infinity)])]) }
 
-        let float = try CatalogHarness.operation("query Q($v: Float) { movies { id } }")
+        let float = try CatalogHarness.operation("query Q($v: Float) { novels { id } }")
         #expect(throws: RequestError.self) { try float.coerce(["v": .double(.nan)]) }
 
-        let list = try CatalogHarness.operation("query Q($v: [Int!]) { movies { id } }")
+        let list = try CatalogHarness.operation("query Q($v: [Int!]) { novels { id } }")
         #expect(try list.coerce(["v": .array(Array(repeating: 1, count: 10_000))]).count == 1)
         #expect(throws: RequestError.self) { try list.coerce(["v": .array(Array(repeating: 1, count: 10_001))]) }
 
@@ -194,16 +194,16 @@ import Testing
     }
 
     @Test func messagesNeverHoldTheValue() throws {
-        let operation = try CatalogHarness.operation("query Q($v: UUID) { movies { id } }")
+        let operation = try CatalogHarness.operation("query Q($v: UUID) { novels { id } }")
         let error = #expect(throws: RequestError.self) { try operation.coerce(["v": "secret-value"]) }
         #expect(error?.message.contains("secret") == false)
     }
 
     /// A negative number of rows is the client's mistake, said before anything is run; absent and null are the default.
     @Test(arguments: [
-        "query Q($n: Int) { movies(limit: $n) { id } }", "query Q($n: Int) { movies(offset: $n) { id } }",
-        "query Q($n: Int) { movies { reviews_on_movie(limit: $n) { id } } }",
-        "query Q($n: Int, $m: Int) { movies(where: {releaseYear: {gt: $n}}, limit: $m, offset: $n) { id } }",
+        "query Q($n: Int) { novels(limit: $n) { id } }", "query Q($n: Int) { novels(offset: $n) { id } }",
+        "query Q($n: Int) { novels { remarks_on_novel(limit: $n) { id } } }",
+        "query Q($n: Int, $m: Int) { novels(where: {printedYear: {gt: $n}}, limit: $m, offset: $n) { id } }",
     ])
     func countsOfRowsAreNotNegative(text: String) throws {
         let operation = try CatalogHarness.operation(text)
@@ -217,7 +217,7 @@ import Testing
 
     @Test func otherNumbersMayBeNegative() throws {
         let operation = try CatalogHarness.operation(
-            "query Q($n: Int) { movies(where: {releaseYear: {gt: $n}}) { id } }")
+            "query Q($n: Int) { novels(where: {printedYear: {gt: $n}}) { id } }")
         #expect(try operation.coerce(["n": -1])["n"] == -1)
     }
 }

@@ -29,20 +29,20 @@ struct ProjectConfigurationTests {
     @Test func readsWhatMatters() {
         let (configuration, problems) = service(
             mapping(
-                ("specVersion", .scalar("v1")), ("serviceId", .scalar("movies")), ("location", .scalar("eu")),
+                ("specVersion", .scalar("v1")), ("serviceId", .scalar("novels")), ("location", .scalar("eu")),
                 (
                     "schema",
                     mapping(("source", .scalar("./s")), ("datasource", mapping(("postgresql", .null)).kind)).kind
                 ),
                 ("connectorDirs", list("./a", "./b"))))
         #expect(problems.isEmpty)
-        #expect(configuration?.serviceID == "movies" && configuration?.location == "eu")
+        #expect(configuration?.serviceID == "novels" && configuration?.location == "eu")
         #expect(configuration?.schemaFolders.map(\.path) == ["./s"])
         #expect(configuration?.connectorFolders.map(\.path) == ["./a", "./b"])
     }
 
     @Test func hasDefaults() {
-        let (configuration, problems) = service(mapping(("serviceId", .scalar("movies"))))
+        let (configuration, problems) = service(mapping(("serviceId", .scalar("novels"))))
         #expect(problems.isEmpty)
         #expect(configuration?.location == "local")
         #expect(configuration?.schemaFolders.map(\.path) == ["./schema"])
@@ -117,9 +117,9 @@ struct ProjectConfigurationTests {
         }
         let sound = read(
             mapping(
-                ("connectorId", .scalar("movies")), ("generate", mapping(("swiftSdk", .null)).kind),
+                ("connectorId", .scalar("novels")), ("generate", mapping(("swiftSdk", .null)).kind),
                 ("authMode", .scalar("PUBLIC"))))
-        #expect(sound.0 == "movies" && sound.1.isEmpty)
+        #expect(sound.0 == "novels" && sound.1.isEmpty)
         #expect(read(mapping()).1 == ["configuration-missing"])
         #expect(read(mapping(("connectorId", .scalar("a b")))).1 == ["configuration-identifier"])
         #expect(read(ConfigurationNode(.null, line: 1, column: 1)).1 == ["configuration-type"])
@@ -128,7 +128,7 @@ struct ProjectConfigurationTests {
     @Test func aClientCacheOfAnySDKWantsIDs() {
         func wants(_ generate: ConfigurationNode) -> Bool? {
             var sink = DiagnosticSink()
-            let root = mapping(("connectorId", .scalar("movies")), ("generate", generate.kind))
+            let root = mapping(("connectorId", .scalar("novels")), ("generate", generate.kind))
             let file = SourceFile(path: "c", text: "")
             return ConnectorConfiguration.read(root, in: file, sink: &sink)?.hasClientCache
         }

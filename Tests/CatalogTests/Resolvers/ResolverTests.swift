@@ -7,7 +7,7 @@ import Testing
     static let schema = """
         enum Mood { GLAD SAD }
         input Filter { text: String! moods: [Mood!] limit: Int = 10 }
-        type Profile { id: ID! name: String friends(first: Int! = 5): [Profile!]! movie: String mood: Mood }
+        type Profile { id: ID! name: String friends(first: Int! = 5): [Profile!]! novel: String mood: Mood }
         type Query {
           profile(id: ID!, locale: String = "en"): Profile
           search(filter: Filter!): [Profile!]!
@@ -203,16 +203,16 @@ import Testing
 
     @Test(arguments: [
         (
-            "type Query { movie: String }",
-            #"1:14 root-field-clash: there is already a field "movie" in Query or Mutation [fields of tables, of other resolvers and those that begin with _ cannot be given again]"#
+            "type Query { novel: String }",
+            #"1:14 root-field-clash: there is already a field "novel" in Query or Mutation [fields of tables, of other resolvers and those that begin with _ cannot be given again]"#
         ),
         (
-            "type Movie { id: ID } type Query { m: Movie }",
-            #"1:6 unique-type: there is already a type "Movie", in this schema, another one, or generated from a table"#
+            "type Novel { id: ID } type Query { m: Novel }",
+            #"1:6 unique-type: there is already a type "Novel", in this schema, another one, or generated from a table"#
         ),
         (
-            "type Query { m: Movie }",
-            #"1:17 unknown-type: unknown type "Movie" [a resolver's fields cannot lead to tables]"#
+            "type Query { m: Novel }",
+            #"1:17 unknown-type: unknown type "Novel" [a resolver's fields cannot lead to tables]"#
         ),
         (
             "type A { b: Strin } type Query { a: A }",

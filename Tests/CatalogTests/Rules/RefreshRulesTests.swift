@@ -7,7 +7,7 @@ import Testing
 @Suite struct RefreshRulesTests {
     private func rules(_ directives: String) throws -> RefreshRules {
         let catalog = try CatalogHarness.compile(
-            "query Q($g: String) \(directives) { users { id } } mutation AddMovie($g: String) { user_insert(data: {id: \"x\", name: $g}) } mutation Drop { user_delete(id: \"x\") }"
+            "query Q($g: String) \(directives) { users { id } } mutation AddNovel($g: String) { user_insert(data: {id: \"x\", name: $g}) } mutation Drop { user_delete(id: \"x\") }"
         )
         return try #require(catalog.operation(OperationReference(connector: "main", operation: "Q"))).refresh
     }
@@ -24,10 +24,10 @@ import Testing
     @Test func triggers() throws {
         let rules = try rules(
             """
-            @refresh(onMutationExecuted: {operation: " AddMovie ", condition: "request.variables.g == mutation.variables.g"})
-            @refresh(every: {seconds: 30}, onMutationExecuted: [{operation: "Drop"}, {operation: "AddMovie", condition: "mutation.auth.uid == request.auth.uid"}])
+            @refresh(onMutationExecuted: {operation: " AddNovel ", condition: "request.variables.g == mutation.variables.g"})
+            @refresh(every: {seconds: 30}, onMutationExecuted: [{operation: "Drop"}, {operation: "AddNovel", condition: "mutation.auth.uid == request.auth.uid"}])
             """)
-        #expect(rules.triggers.map(\.mutation.operation) == ["AddMovie", "Drop", "AddMovie"])
+        #expect(rules.triggers.map(\.mutation.operation) == ["AddNovel", "Drop", "AddNovel"])
         #expect(rules.triggers.map(\.index) == [0, 1, 2])
         #expect(rules.triggers[1].condition == nil)
         let program = try #require(rules.triggers[0].condition)
@@ -86,12 +86,12 @@ import Testing
                 "main": """
                 query ByKey($id: String!) { user(id: $id) { id } }
                 query List @refresh(onMutationExecuted: {operation: "Write", condition: "mutation.auth.token.org == request.auth.token['team']"}) { users { id } }
-                query Other { movies { id } }
+                query Other { novels { id } }
                 mutation Write($id: String!) { user_update(id: $id, data: {name: "x"}) }
                 mutation Many { user_deleteMany(all: true) }
                 """,
                 "admin":
-                    "mutation Write { user_upsert(data: {id: \"x\"}) } mutation Insert { movie_insert(data: {title: \"t\"}) }",
+                    "mutation Write { user_upsert(data: {id: \"x\"}) } mutation Insert { novel_insert(data: {title: \"t\"}) }",
             ], schema: CatalogHarness.schema)
         func refreshed(_ connector: String, _ name: String) -> [String] {
             catalog.queriesRefreshed(by: OperationReference(connector: connector, operation: name)).map(\.description)
@@ -118,7 +118,7 @@ import Testing
             ).version
         }
         let base = try version("query Q { users { ...F } } fragment F on User { id }")
-        #expect(try version("query R { movies { id } } query Q { users { ...F } } fragment F on User { id }") == base)
+        #expect(try version("query R { novels { id } } query Q { users { ...F } } fragment F on User { id }") == base)
         #expect(try version("query Q { users { ...F } } fragment F on User { id name }") != base)
         #expect(
             try version("query Q { users { ...F } } fragment F on User { id }", CatalogHarness.schema + "\n") != base)

@@ -5,7 +5,7 @@ import Testing
 
 /// Variables that hold whole filters and orders: one statement for each form of their value.
 @Suite struct DynamicSQLTests {
-    private let text = "query Q($f: Movie_Filter, $o: [Movie_Order!]) { movies(where: $f, orderBy: $o) { id } }"
+    private let text = "query Q($f: Novel_Filter, $o: [Novel_Order!]) { novels(where: $f, orderBy: $o) { id } }"
 
     @Test func formsShareStatements() throws {
         let operation = try CatalogHarness.operation(text)
@@ -17,8 +17,8 @@ import Testing
         let other = try operation.query(#"{"f": {"title": {"ne": "b"}}, "o": [{"title": "DESC"}]}"#)
         #expect(other.statement != first.statement)
         #expect(other.statement.single.contains(#"WHERE t1."title" <> $1::text ORDER BY t1."title" DESC, t1."id""#))
-        let lists = try operation.query(#"{"f": {"releaseYear": {"in": [1, 2]}}}"#)
-        #expect(try lists.statement == operation.query(#"{"f": {"releaseYear": {"in": [3]}}}"#).statement)
+        let lists = try operation.query(#"{"f": {"printedYear": {"in": [1, 2]}}}"#)
+        #expect(try lists.statement == operation.query(#"{"f": {"printedYear": {"in": [3]}}}"#).statement)
         #expect(lists.parameters == [#"{"1","2"}"#])
     }
 
@@ -26,7 +26,7 @@ import Testing
     /// and their amounts are parameters.
     @Test func formsOfPartsShareStatements() throws {
         let patterns = try CatalogHarness.operation(
-            "query Q($p: String_Pattern) { movies(where: {title: {pattern: $p}}) { id } }")
+            "query Q($p: String_Pattern) { novels(where: {title: {pattern: $p}}) { id } }")
         let like = try patterns.query(#"{"p": {"like": "a%"}}"#)
         #expect(like.parameters == ["a%"] && like.statement.single.contains(#"t1."title" LIKE $1::text"#))
         #expect(try patterns.query(#"{"p": {"like": "b"}}"#).statement == like.statement)
@@ -34,7 +34,7 @@ import Testing
         #expect(regex.statement.single.contains(#"NOT t1."title" ~* $1::text"#))
         #expect(try !patterns.query(#"{"p": null}"#).statement.single.contains("WHERE t1"))
 
-        let rows = try CatalogHarness.operation("query Q($f: Movie_FirstRow!) { movie(first: $f) { id } }")
+        let rows = try CatalogHarness.operation("query Q($f: Novel_FirstRow!) { novel(first: $f) { id } }")
         let first = try rows.query(#"{"f": {"where": {"title": {"eq": "a"}}, "orderBy": [{"title": "DESC"}]}}"#)
         let second = try rows.query(#"{"f": {"where": {"title": {"eq": "b"}}, "orderBy": {"title": "DESC"}}}"#)
         #expect(first.statement == second.statement && first.parameters == ["a"])
@@ -42,7 +42,7 @@ import Testing
         #expect(rows.lookups.isEmpty)
 
         let times = try CatalogHarness.operation(
-            "query Q($t: Timestamp_Relative!, $d: Timestamp_Duration) { movies(where: {createdAt: {gt_time: $t, lt_time: {now: true, add: $d}}}) { id } }"
+            "query Q($t: Timestamp_Relative!, $d: Timestamp_Duration) { novels(where: {createdAt: {gt_time: $t, lt_time: {now: true, add: $d}}}) { id } }"
         )
         let one = try times.query(#"{"t": {"now": true}}"#)
         let other = try times.query(#"{"t": {"at": "2024-02-28T12:00:00Z", "truncateTo": "DAY"}, "d": {"days": 1}}"#)
@@ -50,45 +50,45 @@ import Testing
         #expect(other.parameters.first == "2024-02-28T00:00:00.000000Z")
 
         let updates = try CatalogHarness.operation(
-            "mutation M($id: UUID!, $u: [Int_Update!], $d: Date_Duration) { movie_update(id: $id, data: {releaseYear_update: $u, premiere_update: [{inc: $d}]}) }"
+            "mutation M($id: UUID!, $u: [Int_Update!], $d: Date_Duration) { novel_update(id: $id, data: {printedYear_update: $u, launched_update: [{inc: $d}]}) }"
         )
         func sql(_ rest: String) throws -> String {
             let id = "00000000000040008000000000000000"
             return try #require(updates.mutation("{\"id\": \"\(id)\"\(rest)}").steps.first).sql
         }
         #expect(try sql(#", "u": [{"inc": 1}]"#) == sql(#", "u": [{"inc": 2}], "d": {"years": 2}"#))
-        #expect(try sql(#", "u": [{"dec": 1}]"#).contains(#""release_year" = t1."release_year" - $"#))
+        #expect(try sql(#", "u": [{"dec": 1}]"#).contains(#""printed_year" = t1."printed_year" - $"#))
         #expect(try sql(#", "u": []"#) == sql(""))
-        #expect(try !sql("").contains("release_year"))
-        #expect(updates.tablesWrittenByKey == ["movie"])
+        #expect(try !sql("").contains("printed_year"))
+        #expect(updates.tablesWrittenByKey == ["novel"])
     }
 
     /// Rows of the same form have one statement; the number of nested rows and what they bring are the form.
     @Test func formsOfRowsShareStatements() throws {
         let operation = try CatalogHarness.operation(
-            "mutation M($d: Movie_Data! @allow(fields: \"title releaseYear reviews_on_movie { stars }\")) { movie_insert(data: $d) }"
+            "mutation M($d: Novel_Data! @allow(fields: \"title printedYear remarks_on_novel { stars }\")) { novel_insert(data: $d) }"
         )
         func step(_ data: String) throws -> MutationStep {
             try #require(try operation.mutation("{\"d\": \(data)}").steps.first)
         }
-        let first = try step(#"{"title": "a", "reviews_on_movie": [{"stars": 1}, {"stars": 2}]}"#)
-        let second = try step(#"{"title": "b", "reviews_on_movie": [{"stars": 3}, {"stars": null}]}"#)
+        let first = try step(#"{"title": "a", "remarks_on_novel": [{"stars": 1}, {"stars": 2}]}"#)
+        let second = try step(#"{"title": "b", "remarks_on_novel": [{"stars": 3}, {"stars": null}]}"#)
         #expect(first.statement === second.statement)
         #expect(first.parameters != second.parameters)
-        let third = try step(#"{"title": "c", "reviews_on_movie": [{"stars": 1}]}"#)
+        let third = try step(#"{"title": "c", "remarks_on_novel": [{"stars": 1}]}"#)
         #expect(third.statement !== first.statement)
         #expect(try step(#"{"title": "c"}"#).sql.contains("VALUES"))
-        #expect(operation.tablesWrittenByKey == ["movie", "review"])
-        #expect(first.keysWritten.map(\.table) == ["movie", "review", "review"])
+        #expect(operation.tablesWrittenByKey == ["novel", "remark"])
+        #expect(first.keysWritten.map(\.table) == ["novel", "remark", "remark"])
         #expect(Set(first.keysWritten).count == 3)
     }
 
     /// Whatever tables they are of, and however many columns these have.
     @Test func everyRowHasItsOwnGeneratedKey() throws {
         let operation = try CatalogHarness.operation(
-            "mutation M($d: [Movie_Data!]! @allow(fields: \"title reviews_on_movie { stars } movieMetadata_on_movie { studio }\")) { movie_insertMany(data: $d) }"
+            "mutation M($d: [Novel_Data!]! @allow(fields: \"title remarks_on_novel { stars } novelPrinting_on_novel { binder }\")) { novel_insertMany(data: $d) }"
         )
-        let row = #"{"title": "a", "reviews_on_movie": [{}, {}, {}], "movieMetadata_on_movie": [{}]}"#
+        let row = #"{"title": "a", "remarks_on_novel": [{}, {}, {}], "novelPrinting_on_novel": [{}]}"#
         let rows = Array(repeating: row, count: 20).joined(separator: ",")
         let step = try #require(try operation.mutation("{\"d\": [\(rows)]}").steps.first)
         #expect(step.keysWritten.count == 100)
@@ -97,18 +97,18 @@ import Testing
 
     @Test(arguments: [
         (
-            #"{"title": "a", "reviews_on_movie": [{"movieId": "x"}]}"#,
-            ".reviews_on_movie[0]\": Review_Data has no field"
+            #"{"title": "a", "remarks_on_novel": [{"novelId": "x"}]}"#,
+            ".remarks_on_novel[0]\": Remark_Data has no field"
         ),
-        (#"{"title": "a", "reviews_on_movie": [null]}"#, ".reviews_on_movie[0]\" is null: a value is required"),
-        (#"{"title": "a", "premiere": "2024-01-01", "premiere_date": {"today": true}}"#, "sets the same column"),
-        (#"{"premiere_date": {"today": true, "on": "2024-01-01"}}"#, ".premiere_date\": expected either today or on"),
-        (#"{"movieMetadata_on_movie": [{}, {}]}"#, ".movieMetadata_on_movie\": expected at most 1"),
-        (#"{"reviews_on_movie": [\#(Array(repeating: "{}", count: 100).joined(separator: ","))]}"#, "at most 100 rows"),
+        (#"{"title": "a", "remarks_on_novel": [null]}"#, ".remarks_on_novel[0]\" is null: a value is required"),
+        (#"{"title": "a", "launched": "2024-01-01", "launched_date": {"today": true}}"#, "sets the same column"),
+        (#"{"launched_date": {"today": true, "on": "2024-01-01"}}"#, ".launched_date\": expected either today or on"),
+        (#"{"novelPrinting_on_novel": [{}, {}]}"#, ".novelPrinting_on_novel\": expected at most 1"),
+        (#"{"remarks_on_novel": [\#(Array(repeating: "{}", count: 100).joined(separator: ","))]}"#, "at most 100 rows"),
     ])
     func refusesRows(_ data: String, _ part: String) throws {
         let operation = try CatalogHarness.operation(
-            "mutation M($d: Movie_Data! @allow(fields: \"title, premiere premiere_date reviews_on_movie { stars } movieMetadata_on_movie { studio }\")) { movie_insert(data: $d) }"
+            "mutation M($d: Novel_Data! @allow(fields: \"title, launched launched_date remarks_on_novel { stars } novelPrinting_on_novel { binder }\")) { novel_insert(data: $d) }"
         )
         let error = try #require(throws: RequestError.self) {
             try operation.coerce(try CatalogHarness.object("{\"d\": \(data)}"))
@@ -160,7 +160,7 @@ import Testing
     /// The rows of all variables of one statement, and of every list as its directive says.
     @Test func rowsAreBoundedTogether() throws {
         let operation = try CatalogHarness.operation(
-            "mutation M($a: [Review_Data!] @allow(fields: \"stars\")) { movie_insertMany(data: [{title: \"x\", reviews_on_movie: $a}, {title: \"y\", reviews_on_movie: $a}]) { id } }"
+            "mutation M($a: [Remark_Data!] @allow(fields: \"stars\")) { novel_insertMany(data: [{title: \"x\", remarks_on_novel: $a}, {title: \"y\", remarks_on_novel: $a}]) { id } }"
         )
         func run(_ count: Int) throws -> MutationCall {
             let rows = Array(repeating: "{}", count: count).joined(separator: ",")
@@ -187,14 +187,14 @@ import Testing
     /// With no test of the number left, it asks for some row.
     @Test func countsWithoutATestAskForSomeRow() throws {
         let operation = try CatalogHarness.operation(
-            "query Q($n: Int) { movies(where: {reviews_on_movie: {exist: {stars: {ge: 3}}, count: {ge: $n}}}) { id } }")
+            "query Q($n: Int) { novels(where: {remarks_on_novel: {exist: {stars: {ge: 3}}, count: {ge: $n}}}) { id } }")
         let some = try operation.query().statement.single
-        #expect(some.contains(#"WHERE EXISTS (SELECT 1 FROM "review" t2 WHERE"#), "\(some)")
+        #expect(some.contains(#"WHERE EXISTS (SELECT 1 FROM "remark" t2 WHERE"#), "\(some)")
         #expect(try operation.query(#"{"n": 2}"#).statement.single.contains("WHERE (SELECT count(*) FROM"))
         for count in ["{}", "null", #"{"ge": null}"#] {
-            let filter = "{\"f\": {\"reviews_on_movie\": {\"count\": \(count)}}}"
+            let filter = "{\"f\": {\"remarks_on_novel\": {\"count\": \(count)}}}"
             let call = try CatalogHarness.operation(text).query(filter)
-            #expect(call.statement.single.contains(#"WHERE EXISTS (SELECT 1 FROM "review" t2"#), "\(count)")
+            #expect(call.statement.single.contains(#"WHERE EXISTS (SELECT 1 FROM "remark" t2"#), "\(count)")
         }
     }
 
@@ -211,7 +211,7 @@ import Testing
     @Test func formsAreBounded() throws {
         let operation = try CatalogHarness.operation(text)
         for count in 1...65 {
-            let tests = Array(repeating: #"{"releaseYear": {"eq": 1}}"#, count: count).joined(separator: ",")
+            let tests = Array(repeating: #"{"printedYear": {"eq": 1}}"#, count: count).joined(separator: ",")
             _ = try operation.query(#"{"f": {"_or": [\#(tests)]}}"#)
         }
         #expect(operation.statementEvictionCount == 64)
@@ -226,13 +226,13 @@ import Testing
             ".createdAt.gt_time\": expected either now or at"
         ),
         (#"{"f": {"createdAt": {"gt_time": {"now": true, "add": {"day": 1}}}}}"#, ".gt_time.add.day"),
-        (#"{"f": {"premiere": {"gt_date": {"today": true, "truncateTo": "HOUR"}}}}"#, "expected WEEK, MONTH, YEAR"),
-        (#"{"f": {"reviews_on_movie": {"count": {"gt": "a"}}}}"#, ".reviews_on_movie.count.gt"),
-        (#"{"f": {"releaseYear": {"eq": "a"}}}"#, ".releaseYear.eq\": expected a 32-bit integer"),
-        (#"{"f": {"releaseYear": {"in": [null]}}}"#, ".releaseYear.in"),
+        (#"{"f": {"launched": {"gt_date": {"today": true, "truncateTo": "HOUR"}}}}"#, "expected WEEK, MONTH, YEAR"),
+        (#"{"f": {"remarks_on_novel": {"count": {"gt": "a"}}}}"#, ".remarks_on_novel.count.gt"),
+        (#"{"f": {"printedYear": {"eq": "a"}}}"#, ".printedYear.eq\": expected a 32-bit integer"),
+        (#"{"f": {"printedYear": {"in": [null]}}}"#, ".printedYear.in"),
         (#"{"f": {"title": {"pattern": {"like": "a", "regex": "b"}}}}"#, ".title.pattern"),
-        (#"{"f": {"reviews_on_movie": {"some": {}}}}"#, ".reviews_on_movie.some"),
-        (#"{"f": []}"#, "an object of type Movie_Filter"),
+        (#"{"f": {"remarks_on_novel": {"some": {}}}}"#, ".remarks_on_novel.some"),
+        (#"{"f": []}"#, "an object of type Novel_Filter"),
         (#"{"o": [{"title": "UP"}]}"#, "[0].title\": expected ASC or DESC"),
         (#"{"o": [{"_count": "ASC"}]}"#, "._count"), (#"{"o": [null]}"#, "[0]"),
         (#"{"o": [{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}]}"#, "at most 16"),
@@ -251,7 +251,7 @@ import Testing
 
     /// A field of data that looks like an order does not change the form by its words.
     @Test func canonicalValuesAreBound() throws {
-        let operation = try CatalogHarness.operation("query Q($f: Movie_Filter!) { movies(where: $f) { id } }")
+        let operation = try CatalogHarness.operation("query Q($f: Novel_Filter!) { novels(where: $f) { id } }")
         let call = try operation.query(#"{"f": {"id": {"eq": "{6F1C2D3E-0000-4000-8000-00000000000A}"}}}"#)
         #expect(call.parameters == [CatalogHarness.uuidA])
     }

@@ -23,10 +23,10 @@ import Testing
     @Test func lookup() throws {
         #expect(
             try body(
-                "query Q($id: UUID!) { movie(id: $id) { id t: title views } }", #"{"id": "\#(CatalogHarness.uuidA)"}"#)
+                "query Q($id: UUID!) { novel(id: $id) { id t: title views } }", #"{"id": "\#(CatalogHarness.uuidA)"}"#)
                     == """
                     (SELECT row_to_json(r.*) FROM (SELECT replace(t1."id"::text, '-', '') AS "id", t1."title" AS "t", \
-                    t1."views"::text AS "views" FROM "movie" t1 WHERE t1."id" = $1::uuid) r) AS "movie"
+                    t1."views"::text AS "views" FROM "novel" t1 WHERE t1."id" = $1::uuid) r) AS "novel"
                     """)
     }
 
@@ -45,10 +45,10 @@ import Testing
 
     @Test func listWithOrderLimitAndTieBreaker() throws {
         #expect(
-            try body("query Q { movies(orderBy: [{title: DESC}], limit: 5, offset: 2) { title } seats { number } }")
+            try body("query Q { novels(orderBy: [{title: DESC}], limit: 5, offset: 2) { title } seats { number } }")
                 == list(
-                    #"SELECT t1."title" AS "title" FROM "movie" t1 ORDER BY t1."title" DESC, t1."id" LIMIT 5 OFFSET 2"#)
-                + #" AS "movies", "#
+                    #"SELECT t1."title" AS "title" FROM "novel" t1 ORDER BY t1."title" DESC, t1."id" LIMIT 5 OFFSET 2"#)
+                + #" AS "novels", "#
                 + list(
                     #"SELECT t2."number" AS "number" FROM "seat" t2 ORDER BY t2."hall_id", t2."number" LIMIT 100"#)
                 + #" AS "seats""#)
@@ -57,57 +57,57 @@ import Testing
     @Test func operatorsWithoutValueFallOut() throws {
         let text = """
             query Q($g: Genre, $ids: [UUID!]) {
-              movies(where: {genre: {eq: $g}, _or: [{id: {in: $ids}}, {title: {eq: null}}], _not: {genre: {ne: $g}}}) { id }
+              novels(where: {genre: {eq: $g}, _or: [{id: {in: $ids}}, {title: {eq: null}}], _not: {genre: {ne: $g}}}) { id }
             }
             """
-        let head = #"SELECT replace(t1."id"::text, '-', '') AS "id" FROM "movie" t1"#
+        let head = #"SELECT replace(t1."id"::text, '-', '') AS "id" FROM "novel" t1"#
         let tail = #" ORDER BY t1."id" LIMIT 100"#
-        #expect(try body(text) == list(head + #" WHERE ((t1."title" IS NULL))"# + tail) + #" AS "movies""#)
+        #expect(try body(text) == list(head + #" WHERE ((t1."title" IS NULL))"# + tail) + #" AS "novels""#)
         #expect(
             try body(text, #"{"g": "NOIR", "ids": null}"#)
                 == list(
                     head
                         + #" WHERE (t1."genre" = $1::"genre" AND (t1."title" IS NULL) AND NOT (t1."genre" <> $1::"genre"))"#
                         + tail)
-                + #" AS "movies""#)
+                + #" AS "novels""#)
         #expect(
             try body(text, #"{"ids": []}"#)
                 == list(head + #" WHERE ((t1."id" = ANY ($1::uuid[]) OR t1."title" IS NULL))"# + tail)
-                + #" AS "movies""#)
+                + #" AS "novels""#)
     }
 
     @Test func relations() throws {
         #expect(
             try body(
-                "query Q($id: UUID!) { movie(id: $id) { reviews_on_movie(limit: 1) { movie { title } } } }",
+                "query Q($id: UUID!) { novel(id: $id) { remarks_on_novel(limit: 1) { novel { title } } } }",
                 #"{"id": "\#(CatalogHarness.uuidA)"}"#)
                 == "(SELECT row_to_json(r.*) FROM (SELECT "
                 + list(
-                    #"SELECT (SELECT row_to_json(r.*) FROM (SELECT t3."title" AS "title" FROM "movie" t3 WHERE"#
-                        + #" t2."movie_id" = t3."id") r) AS "movie" FROM "review" t2 WHERE t2."movie_id" = t1."id""#
+                    #"SELECT (SELECT row_to_json(r.*) FROM (SELECT t3."title" AS "title" FROM "novel" t3 WHERE"#
+                        + #" t2."novel_id" = t3."id") r) AS "novel" FROM "remark" t2 WHERE t2."novel_id" = t1."id""#
                         + #" ORDER BY t2."id" LIMIT 1"#)
-                + #" AS "reviews_on_movie" FROM "movie" t1 WHERE t1."id" = $1::uuid) r) AS "movie""#)
+                + #" AS "remarks_on_novel" FROM "novel" t1 WHERE t1."id" = $1::uuid) r) AS "novel""#)
         #expect(
-            try body("query Q { movies { actors_via_MovieActor(where: {role: {eq: \"x\"}}) { name } } }").contains(
+            try body("query Q { novels { makers_via_NovelMaker(where: {role: {eq: \"x\"}}) { name } } }").contains(
                 list(
-                    #"SELECT t3."name" AS "name" FROM "movie_actor" t2 JOIN "actor" t3 ON t2."actor_id" = t3."id" WHERE"#
-                        + #" t2."movie_id" = t1."id" AND t2."role" = 'x'::text ORDER BY t2."movie_id","#
-                        + #" t2."actor_id" LIMIT 100"#)))
+                    #"SELECT t3."name" AS "name" FROM "novel_maker" t2 JOIN "maker" t3 ON t2."maker_id" = t3."id" WHERE"#
+                        + #" t2."novel_id" = t1."id" AND t2."role" = 'x'::text ORDER BY t2."novel_id","#
+                        + #" t2."maker_id" LIMIT 100"#)))
     }
 
     @Test func aggregates() throws {
         #expect(
-            try body("query Q { movies { _count views_sum rating_avg genre_count(distinct: true) } }")
+            try body("query Q { novels { _count views_sum rating_avg genre_count(distinct: true) } }")
                 == list(
                     #"SELECT count(*) AS "_count", sum(t1."views")::text AS "views_sum","#
                         + #" avg(t1."rating")::double precision AS "rating_avg","#
-                        + #" count(DISTINCT t1."genre") AS "genre_count" FROM "movie" t1 LIMIT 100"#)
-                + #" AS "movies""#)
+                        + #" count(DISTINCT t1."genre") AS "genre_count" FROM "novel" t1 LIMIT 100"#)
+                + #" AS "novels""#)
     }
 
     @Test func multiplexedFormHasParametersAsArrays() throws {
         let call = try CatalogHarness.operation(
-            "query Q($id: UUID!, $tags: [String!]) { movie(id: $id) { title } movies(where: {tags: {includesAll: $tags}}) { id } }"
+            "query Q($id: UUID!, $tags: [String!]) { novel(id: $id) { title } novels(where: {tags: {includesAll: $tags}}) { id } }"
         ).query(#"{"id": "\#(CatalogHarness.uuidA)", "tags": ["a\"b", "c\\d", ""]}"#)
         #expect(call.parameters == [CatalogHarness.uuidA, #"{"a\"b","c\\d",""}"#])
         #expect(call.statement.parameterTypes == [SQLType(name: "uuid"), SQLType(name: "text", isList: true)])
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test func statementsAreKeptByShape() throws {
-        let operation = try CatalogHarness.operation("query Q($g: Genre) { movies(where: {genre: {eq: $g}}) { id } }")
+        let operation = try CatalogHarness.operation("query Q($g: Genre) { novels(where: {genre: {eq: $g}}) { id } }")
         let noir = try operation.query(#"{"g": "NOIR"}"#)
         let farce = try operation.query(#"{"g": "FARCE"}"#)
         let all = try operation.query()
@@ -135,8 +135,8 @@ import Testing
 
     @Test func shapesAreBounded() throws {
         let names = (0..<7).map { "$v\($0): Int" }.joined(separator: ", ")
-        let tests = (0..<7).map { "{releaseYear: {eq: $v\($0)}}" }.joined(separator: ", ")
-        let operation = try CatalogHarness.operation("query Q(\(names)) { movies(where: {_or: [\(tests)]}) { id } }")
+        let tests = (0..<7).map { "{printedYear: {eq: $v\($0)}}" }.joined(separator: ", ")
+        let operation = try CatalogHarness.operation("query Q(\(names)) { novels(where: {_or: [\(tests)]}) { id } }")
         for shape in 0..<128 {
             let sent = (0..<7).filter { shape >> $0 & 1 == 1 }.map { "\"v\($0)\": 1" }.joined(separator: ", ")
             _ = try operation.query("{\(sent)}")
@@ -147,8 +147,8 @@ import Testing
     /// More than 64 conditions: the second word of the key counts too.
     @Test func manyConditions() throws {
         let names = (0..<70).map { "$v\($0): Int" }.joined(separator: ", ")
-        let tests = (0..<70).map { "{releaseYear: {eq: $v\($0)}}" }.joined(separator: ", ")
-        let operation = try CatalogHarness.operation("query Q(\(names)) { movies(where: {_or: [\(tests)]}) { id } }")
+        let tests = (0..<70).map { "{printedYear: {eq: $v\($0)}}" }.joined(separator: ", ")
+        let operation = try CatalogHarness.operation("query Q(\(names)) { novels(where: {_or: [\(tests)]}) { id } }")
         #expect(try operation.query(#"{"v69": 5}"#).parameters == ["5"])
         #expect(try operation.query(#"{"v3": 1, "v66": 2}"#).parameters == ["1", "2"])
         #expect(try operation.query(#"{"v66": 2}"#).statement != operation.query(#"{"v67": 2}"#).statement)
@@ -156,7 +156,7 @@ import Testing
 
     @Test func patternsAreEscapedInTheBoundValue() throws {
         let call = try CatalogHarness.operation(
-            "query Q($t: String) { movies(where: {title: {contains: $t}}) { id } a: movies(where: {title: {startsWith: $t}}) { id } }"
+            "query Q($t: String) { novels(where: {title: {contains: $t}}) { id } a: novels(where: {title: {startsWith: $t}}) { id } }"
         ).query(#"{"t": "50%_\\"}"#)
         #expect(call.parameters == [#"%50\%\_\\%"#, #"50\%\_\\%"#])
     }
@@ -175,8 +175,8 @@ import Testing
     @Test func skipAndInclude() throws {
         let operation = try CatalogHarness.operation(
             """
-            query Q($a: Boolean!, $id: UUID!) { ...F @include(if: $a) movie(id: $id) { title } never: movies @skip(if: true) { id } }
-            fragment F on Query { movie(id: $id) { rating } seats @skip(if: $a) { number } }
+            query Q($a: Boolean!, $id: UUID!) { ...F @include(if: $a) novel(id: $id) { title } never: novels @skip(if: true) { id } }
+            fragment F on Query { novel(id: $id) { rating } seats @skip(if: $a) { number } }
             """)
         let shown = try operation.query(#"{"a": true, "id": "\#(CatalogHarness.uuidA)"}"#).statement.single
         let hidden = try operation.query(#"{"a": false, "id": "\#(CatalogHarness.uuidA)"}"#).statement.single

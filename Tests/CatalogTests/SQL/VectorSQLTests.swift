@@ -71,7 +71,7 @@ import Testing
         for name in ["ByView", "BySearch", "ByGroup"] { #expect(operations[name]?.refresh.lookupTables == []) }
         #expect(operations["ByKey"]?.refresh.lookupTables == ["doc"])
         let nested = try CatalogHarness.operation(
-            #"mutation M { movie_insert(data: {title: "t", reviews_on_movie: [{stars: 1}]}) }"#)
-        #expect(nested.tablesWrittenByKey == ["movie", "review"])
+            #"mutation M { novel_insert(data: {title: "t", remarks_on_novel: [{stars: 1}]}) }"#)
+        #expect(nested.tablesWrittenByKey == ["novel", "remark"])
     }
 }

@@ -68,8 +68,8 @@ struct SchemaRefusalTests {
 
     static let extensions = [
         Refusal(
-            "unknown-type", "type Movie @table { a: Int }\nextend type «Movi» { b: Int }", "\"Movi\" to extend",
-            help: "\"Movie\""),
+            "unknown-type", "type Novel @table { a: Int }\nextend type «Nove» { b: Int }", "\"Nove\" to extend",
+            help: "\"Novel\""),
         Refusal(
             "unknown-type", "type A @table { a: Int }\nextend type «Query» { b: Int }", "\"Query\" to extend",
             help: "custom resolvers"),
@@ -145,7 +145,7 @@ struct SchemaRefusalTests {
         Refusal("key-type", "type A @table(key: «\"v\"») { v: Vector! @col(size: 2) }", "Vector"),
         Refusal("unknown-type", "type A @table { a: «Strin!» }", "\"Strin\"", help: "\"String\""),
         Refusal("unknown-type", "type A @table { a: «ID!» }", "\"ID\"", help: "UUID or String"),
-        Refusal("unknown-type", "type Movie @table { a: «Movi» }", "\"Movi\"", help: "\"Movie\""),
+        Refusal("unknown-type", "type Novel @table { a: «Nove» }", "\"Nove\"", help: "\"Novel\""),
         Refusal(
             "data-type", "type A @table { a: Int @col(dataType: «\"text\"») }", "not offered for Int", help: "smallint"),
         Refusal("data-type", "type A @table { a: String @col(dataType: «\"text[]\"») }", "not offered for String"),
@@ -256,11 +256,11 @@ struct SchemaRefusalTests {
         Refusal("invalid-name", "type A @table(singular: «\"a-b\"») { a: Int }", "not a name"),
         Refusal("plural-clash", "type «Series» @table(plural: \"series\") { a: Int }", "\"series\"", help: "plural"),
         Refusal(
-            "root-field-clash", "type Movie @table { a: Int }\ntype «Movies» @table(plural: \"moviesList\") { a: Int }",
-            "\"movies\""),
+            "root-field-clash", "type Novel @table { a: Int }\ntype «Novels» @table(plural: \"novelsList\") { a: Int }",
+            "\"novels\""),
         Refusal(
-            "sql-name-clash", "type Movie @table { a: Int }\ntype «Film» @table(name: \"movie\") { a: Int }",
-            "table Film and table Movie"),
+            "sql-name-clash", "type Novel @table { a: Int }\ntype «Film» @table(name: \"novel\") { a: Int }",
+            "table Film and table Novel"),
         Refusal("sql-name-clash", "type Mood @table(name: \"state\") { a: Int }\nenum «State» { A }", "enum State"),
         Refusal("name-too-long", "type «\(String(repeating: "X", count: 64))» @table { a: Int }", "63 bytes"),
         Refusal("generated-name-clash", "type A @table { n: Int «n_count»: Int }", "generated from \"n\""),
@@ -302,9 +302,9 @@ struct SchemaRefusalTests {
 
     @Test func theFieldsOfARefusedExtensionAreNoFurtherProblem() {
         let errors = CatalogHarness.errors(
-            "query Q @auth(level: USER) { movies { subtitle } }",
-            schema: CatalogHarness.schema + "\nextend type Movi { subtitle: String }")
-        #expect(errors.count == 1 && errors[0].contains("unknown-type: there is no type \"Movi\""), "\(errors)")
+            "query Q @auth(level: USER) { novels { subtitle } }",
+            schema: CatalogHarness.schema + "\nextend type Nove { subtitle: String }")
+        #expect(errors.count == 1 && errors[0].contains("unknown-type: there is no type \"Nove\""), "\(errors)")
     }
 
     @Test func anExtensionOfATypeInABrokenFileIsNotCalledUnknown() {

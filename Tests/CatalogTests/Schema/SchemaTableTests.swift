@@ -5,10 +5,10 @@ import Testing
 @Suite("Tables and columns from SDL")
 struct SchemaTableTests {
     @Test func defaultKeyIsAddedFirst() throws {
-        let table = try #require(compileSchema("type MovieActor @table { name: String }").tables.first)
-        #expect(table.name == "movie_actor")
-        #expect(table.singular == "movieActor")
-        #expect(table.plural == "movieActors")
+        let table = try #require(compileSchema("type NovelMaker @table { name: String }").tables.first)
+        #expect(table.name == "novel_maker")
+        #expect(table.singular == "novelMaker")
+        #expect(table.plural == "novelMakers")
         #expect(table.key == ["id"])
         #expect(table.columns.map(\.field) == ["id", "name"])
         let id = table.columns[0]
@@ -46,19 +46,19 @@ struct SchemaTableTests {
     @Test func compositeKeyOfReferences() throws {
         let schema = compileSchema(
             """
-            type MovieActor @table(key: ["movie", "actor"]) { movie: Movie! actor: Actor! role: String }
-            type Movie @table { title: String }
-            type Actor @table(key: "slug") { slug: String! }
+            type NovelMaker @table(key: ["novel", "maker"]) { novel: Novel! maker: Maker! role: String }
+            type Novel @table { title: String }
+            type Maker @table(key: "slug") { slug: String! }
             """)
-        let table = try #require(schema.table(ofType: "MovieActor"))
-        #expect(table.key == ["movieId", "actorSlug"])
-        #expect(table.columns.map(\.name) == ["movie_id", "actor_slug", "role"])
+        let table = try #require(schema.table(ofType: "NovelMaker"))
+        #expect(table.key == ["novelId", "makerSlug"])
+        #expect(table.columns.map(\.name) == ["novel_id", "maker_slug", "role"])
         #expect(table.columns.map(\.type.scalar) == [.uuid, .string, .string])
         #expect(table.references.map(\.targetFields) == [["id"], ["slug"]])
         #expect(table.references.allSatisfy { $0.deleteRule == .cascade && !$0.isUnique && !$0.isNullable })
-        #expect(table.references.map(\.constraintName) == ["movie_actor_movie_id_fkey", "movie_actor_actor_slug_fkey"])
+        #expect(table.references.map(\.constraintName) == ["novel_maker_novel_id_fkey", "novel_maker_maker_slug_fkey"])
         // The key's index serves the first reference, the second needs its own.
-        #expect(table.indexes.map(\.name) == ["movie_actor_actor_slug_idx"])
+        #expect(table.indexes.map(\.name) == ["novel_maker_maker_slug_idx"])
     }
 
     @Test func keyNamesAColumnThatAReferenceAdds() throws {
@@ -114,46 +114,46 @@ struct SchemaTableTests {
     @Test func manyToMany() throws {
         let schema = compileSchema(
             """
-            type Movie @table { title: String }
-            type Actor @table { name: String }
-            type MovieActor @table(key: ["movie", "actor"]) { movie: Movie! actor: Actor! }
-            type Friendship @table(key: ["one", "other"]) { one: Actor! other: Actor! }
-            type Vote @table(key: ["movie", "day"]) { movie: Movie! day: Date! }
+            type Novel @table { title: String }
+            type Maker @table { name: String }
+            type NovelMaker @table(key: ["novel", "maker"]) { novel: Novel! maker: Maker! }
+            type Friendship @table(key: ["one", "other"]) { one: Maker! other: Maker! }
+            type Vote @table(key: ["novel", "day"]) { novel: Novel! day: Date! }
             """)
-        #expect(schema.manyToManyRelations(ofType: "Movie").map(\.name) == ["actors_via_MovieActor"])
-        let ofActor = schema.manyToManyRelations(ofType: "Actor")
+        #expect(schema.manyToManyRelations(ofType: "Novel").map(\.name) == ["makers_via_NovelMaker"])
+        let ofMaker = schema.manyToManyRelations(ofType: "Maker")
         #expect(
-            ofActor.map(\.name)
-                == ["movies_via_MovieActor", "actors_via_Friendship_on_one", "actors_via_Friendship_on_other"])
-        #expect(ofActor[0].near.field == "actor" && ofActor[0].far.field == "movie")
-        #expect(ofActor[0].target.typeName == "Movie" && ofActor[0].join.typeName == "MovieActor")
+            ofMaker.map(\.name)
+                == ["novels_via_NovelMaker", "makers_via_Friendship_on_one", "makers_via_Friendship_on_other"])
+        #expect(ofMaker[0].near.field == "maker" && ofMaker[0].far.field == "novel")
+        #expect(ofMaker[0].target.typeName == "Novel" && ofMaker[0].join.typeName == "NovelMaker")
     }
 
     @Test func constraintNamesAndOrders() throws {
         let schema = compileSchema(
             """
             enum Genre { A B }
-            type Movie @table @index(fields: ["title", "year"], order: [ASC, DESC]) @unique(fields: ["title", "year"])
-                @index(fields: ["studio", "year"], name: "own") {
+            type Novel @table @index(fields: ["title", "year"], order: [ASC, DESC]) @unique(fields: ["title", "year"])
+                @index(fields: ["binder", "year"], name: "own") {
               title: String @index
               year: Int @unique(indexName: "one_a_year")
-              studio: Studio
+              binder: Binder
               tags: [String!] @index
               notes: Any @index
               genres: [Genre!]
             }
-            type Studio @table { name: String }
+            type Binder @table { name: String }
             """)
-        let movie = try #require(schema.table(ofType: "Movie"))
-        #expect(movie.uniques.map(\.name) == ["movie_title_year_uidx", "one_a_year"])
+        let novel = try #require(schema.table(ofType: "Novel"))
+        #expect(novel.uniques.map(\.name) == ["novel_title_year_uidx", "one_a_year"])
         #expect(
-            movie.indexes.map(\.name)
-                == ["movie_title_year_ad_idx", "own", "movie_title_idx", "movie_tags_idx", "movie_notes_idx"])
-        #expect(movie.indexes.map(\.method) == ["btree", "btree", "btree", "gin", "gin"])
-        #expect(movie.indexes[0].order == [.ascending, .descending])
+            novel.indexes.map(\.name)
+                == ["novel_title_year_ad_idx", "own", "novel_title_idx", "novel_tags_idx", "novel_notes_idx"])
+        #expect(novel.indexes.map(\.method) == ["btree", "btree", "btree", "gin", "gin"])
+        #expect(novel.indexes[0].order == [.ascending, .descending])
         // "own" begins with the reference's column: no index is added for it.
-        #expect(movie.indexes[1].fields == ["studioId", "year"])
-        #expect(movie.column(ofField: "genres")?.type == ColumnType(.enumeration("Genre"), isList: true))
+        #expect(novel.indexes[1].fields == ["binderId", "year"])
+        #expect(novel.column(ofField: "genres")?.type == ColumnType(.enumeration("Genre"), isList: true))
         #expect(schema.enums["Genre"]?.name == "genre")
     }
 
@@ -198,7 +198,7 @@ struct SchemaTableTests {
     @Test func descriptionsAndDeprecationsAreHarmless() {
         let schema = compileSchema(
             """
-            "What a film is" type Movie @table {
+            "What a film is" type Novel @table {
               \"\"\"Its name\"\"\" title: String @deprecated(reason: "use name") }
             enum E { "one" A @deprecated }
             """)
@@ -212,29 +212,29 @@ struct SchemaTableTests {
                 SourceFile(
                     path: "a.gql",
                     text: """
-                        extend type Movie @index(fields: ["title"], name: "by_title") { sequelTo: Movie mood: Mood }
+                        extend type Novel @index(fields: ["title"], name: "by_title") { sequelTo: Novel mood: Mood }
                         extend enum Mood { SAD }
                         """),
                 SourceFile(
                     path: "b.gql",
                     text: """
                         enum Mood { GLAD }
-                        type Movie @table { title: String! }
-                        extend type Movie @unique(fields: ["title", "mood"]) @index(fields: ["mood"])
+                        type Novel @table { title: String! }
+                        extend type Novel @unique(fields: ["title", "mood"]) @index(fields: ["mood"])
                         """),
             ], sink: &sink)
         #expect(sink.diagnostics.isEmpty, "\(DiagnosticRenderer().render(sink.diagnostics))")
-        let table = try #require(schema.table(ofType: "Movie"))
+        let table = try #require(schema.table(ofType: "Novel"))
         #expect(table.columns.map(\.field) == ["id", "title", "sequelToId", "mood"])
         #expect(table.references.map(\.field) == ["sequelTo"])
         // In the order of the files.
-        #expect(table.indexes.map(\.name) == ["by_title", "movie_mood_idx", "movie_sequel_to_id_idx"])
+        #expect(table.indexes.map(\.name) == ["by_title", "novel_mood_idx", "novel_sequel_to_id_idx"])
         #expect(table.uniques.map(\.fields) == [["title", "mood"]])
         #expect(schema.enums["Mood"]?.values == ["GLAD", "SAD"])
         let printed = GraphQLSchema(schema).text
         #expect(!printed.contains("extend "))
         #expect(printed.contains("enum Mood {\n  GLAD\n  SAD\n}"))
-        #expect(printed.contains("sequelTo: Movie\n") && printed.contains("movies_on_sequelTo("))
+        #expect(printed.contains("sequelTo: Novel\n") && printed.contains("novels_on_sequelTo("))
     }
 
     @Test func dataTypes() {
@@ -260,6 +260,6 @@ struct SchemaTableTests {
         #expect(name.utf8.count == 63 && name.hasSuffix("_idx"))
         #expect(name == SQLName.generated([long, "b"], suffix: "idx"))
         #expect(name != SQLName.generated([long, "c"], suffix: "idx"))
-        #expect(SQLName.generated(["movie", "title"], suffix: "idx") == "movie_title_idx")
+        #expect(SQLName.generated(["novel", "title"], suffix: "idx") == "novel_title_idx")
     }
 }

@@ -8,7 +8,7 @@ import sys
 
 import aiohttp
 
-QUERY = "/v1/connectors/movies/queries/ListMoviesByGenre?variables=%7B%22genre%22:%22Drama%22%7D"
+QUERY = "/v1/connectors/auctions/queries/ListLots?variables=%7B%22category%22:%22Books%22%7D"
 
 
 class Client:

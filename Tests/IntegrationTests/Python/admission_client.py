@@ -24,8 +24,8 @@ from session_client import NAMES, PAYLOAD, STREAMS, Protocol, expect, stream  # 
 from sql_connect_client import NAME, NEW_PATH, Calls, Rest, Stream  # noqa: E402
 
 TOKEN = "x-graphql-event-stream-token"
-GENRE = {"genre": "Horror"}
-PLAIN = "/v1/connectors/movies/queries/ListMoviesByGenre?variables=" + json.dumps(GENRE)
+CATEGORY = {"category": "Ceramics"}
+PLAIN = "/v1/connectors/auctions/queries/ListLots?variables=" + json.dumps(CATEGORY)
 
 
 # Refusals. Each attempt gives None when it was let in, else the status, Retry-After and what the body says.
@@ -104,7 +104,7 @@ async def everyone(base):
     messages, services = connector_stubs()
     session = aiohttp.ClientSession()
     channel = grpc.aio.insecure_channel(base.split("://")[1])
-    movie = await Rest(session, base).movie()
+    lot = await Rest(session, base).lot()
     # What ends each as its protocol wants.
     endings = []
     reading = []
@@ -121,7 +121,7 @@ async def everyone(base):
 
     socket = await session.ws_connect(base + NEW_PATH)
     web = Stream(socket)
-    await web.send(requestId="1", name=NAME, subscribe={"operationName": "GetMovieById", "variables": {"id": movie}})
+    await web.send(requestId="1", name=NAME, subscribe={"operationName": "GetLot", "variables": {"id": lot}})
     await web.next()
     reading.append(asyncio.create_task(read(socket.receive)))
     endings.append(socket.close)
@@ -129,8 +129,8 @@ async def everyone(base):
     calls = Calls()
     call = services.ConnectorStreamServiceStub(channel).Connect(calls)
     request = messages.StreamRequest(request_id="1", name=NAME)
-    request.subscribe.operation_name = "GetMovieById"
-    request.subscribe.variables.update({"id": movie})
+    request.subscribe.operation_name = "GetLot"
+    request.subscribe.variables.update({"id": lot})
     calls.queue.put_nowait(request)
     await asyncio.wait_for(call.read(), 10)
 
@@ -151,7 +151,7 @@ async def everyone(base):
         expect(answer.status, 202, "operation of a single connection")
     answers.append(await session.get(base + "/graphql", headers={**mine, "accept": "text/event-stream"}))
     for answer in answers:
-        await asyncio.wait_for(answer.content.readuntil(b'"movies"'), 10)
+        await asyncio.wait_for(answer.content.readuntil(b'"lots"'), 10)
         endings.append(lambda answer=answer: close(answer))
 
     async with session.get(base + PLAIN) as answer:

@@ -15,7 +15,7 @@ from gql.transport.appsync_auth import AppSyncApiKeyAuthentication
 from gql.transport.appsync_websockets import AppSyncWebsocketsTransport
 from gql.transport.exceptions import TransportError
 
-OPERATION = "TopRatedMovies"
+OPERATION = "ClosingSoon"
 
 
 async def socket(base, protocol, payload, path="/graphql"):
@@ -41,7 +41,7 @@ async def appsync(base, key):
     transport = AppSyncWebsocketsTransport(url=base.replace("http", "ws") + "/graphql", auth=auth)
     try:
         async with Client(transport=transport) as session:
-            document = gql("subscription TopRatedMovies { nothing }")
+            document = gql("subscription ClosingSoon { nothing }")
             async for _ in session.subscribe(document):
                 return "data"
     except TransportError as error:
@@ -50,7 +50,7 @@ async def appsync(base, key):
 
 async def sql_connect(base, key, header):
     """SQL Connect's stream: the key in the address, or among the headers of the first message. True: a result came."""
-    name = "projects/p/locations/us-central1/services/movies/connectors/movies"
+    name = "projects/p/locations/us-central1/services/auctions/connectors/auctions"
     url = base.replace("http", "ws") + "/ws/google.firebase.dataconnect.v1.ConnectorStreamService/Connect/locations/us-central1"
     headers = {"x-goog-api-key": key} if header else {}
     async with aiohttp.ClientSession() as session:

@@ -14,9 +14,9 @@ import aiohttp
 import jsonpatch
 import websockets
 
-OPERATION = "ListMoviesByGenre"
-GENRE = {"genre": "Horror"}
-PATH = "/v1/connectors/movies/queries/%s?variables=%s" % (OPERATION, urllib.parse.quote(json.dumps(GENRE)))
+OPERATION = "ListLots"
+CATEGORY = {"category": "Ceramics"}
+PATH = "/v1/connectors/auctions/queries/%s?variables=%s" % (OPERATION, urllib.parse.quote(json.dumps(CATEGORY)))
 
 
 class Follower:
@@ -44,7 +44,7 @@ async def socket(base, follower, delta=True):
     async with websockets.connect(base.replace("http", "ws") + "/graphql", subprotocols=["graphql-transport-ws"]) as ws:
         await ws.send(json.dumps({"type": "connection_init"}))
         assert json.loads(await ws.recv())["type"] == "connection_ack"
-        payload = {"query": "", "operationName": OPERATION, "variables": GENRE}
+        payload = {"query": "", "operationName": OPERATION, "variables": CATEGORY}
         if delta:
             payload["extensions"] = {"delta": "json-patch"}
         await ws.send(json.dumps({"id": "1", "type": "subscribe", "payload": payload}))
@@ -107,7 +107,7 @@ async def main(base):
                 return await answer.json()
 
         followers = {name: Follower(name) for name in ["socket", "whole", "stream", "sse", "poll"]}
-        body = {"operationName": OPERATION, "variables": GENRE, "extensions": {"delta": "json-patch"}}
+        body = {"operationName": OPERATION, "variables": CATEGORY, "extensions": {"delta": "json-patch"}}
         tasks = [
             asyncio.create_task(socket(base, followers["socket"])),
             asyncio.create_task(socket(base, followers["whole"], delta=False)),
@@ -122,11 +122,11 @@ async def main(base):
         document = await truth()
         for follower in followers.values():
             await follower.reach(document)
-        ids = [movie["id"] for movie in document["data"]["movies"]]
+        ids = [lot["id"] for lot in document["data"]["lots"]]
         for number in range(30):
-            movie = rng.choice(ids)
-            change = {"operationName": "UpdateMovie", "variables": {
-                "id": movie, "genre": GENRE["genre"], "description": rng.choice(["", "d%d" % number, "\"/~ü"])}}
+            lot = rng.choice(ids)
+            change = {"operationName": "EditLot", "variables": {
+                "id": lot, "category": CATEGORY["category"], "description": rng.choice(["", "d%d" % number, "\"/~ü"])}}
             async with session.post(base + "/graphql", json=change) as answer:
                 assert "errors" not in await answer.json()
             document = await truth()

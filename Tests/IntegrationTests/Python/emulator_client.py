@@ -19,8 +19,8 @@ with grpc.insecure_channel(sys.argv[1]) as channel:
     service = services.EmulatorServiceStub(channel)
     info = service.GetEmulatorInfo(messages.GetEmulatorInfoRequest(), timeout=20)
     assert info.version and len(info.services) == 1, info
-    assert info.services[0].service_id == "movies" and "postgres" in info.services[0].connection_string, info
-    issues = service.StreamEmulatorIssues(messages.StreamEmulatorIssuesRequest(service_id="movies"))
+    assert info.services[0].service_id == "auctions" and "postgres" in info.services[0].connection_string, info
+    issues = service.StreamEmulatorIssues(messages.StreamEmulatorIssuesRequest(service_id="auctions"))
     assert list(next(issues).issues) == []
     # It stays open until the node leaves.
     os.kill(int(sys.argv[2]), signal.SIGINT)

@@ -32,12 +32,12 @@ async def counts(session, admin):
 
 
 async def main(base, admin):
-    path = "/v1/connectors/movies/queries/%s?variables=%s" % (
-        clients.OPERATION, urllib.parse.quote(json.dumps(clients.GENRE)))
+    path = "/v1/connectors/auctions/queries/%s?variables=%s" % (
+        clients.OPERATION, urllib.parse.quote(json.dumps(clients.CATEGORY)))
     async with aiohttp.ClientSession() as session:
         async with session.get(base + path) as answer:
-            movie = (await answer.json())["data"]["movies"][0]["id"]
-        await clients.change(session, base, movie, "before")
+            lot = (await answer.json())["data"]["lots"][0]["id"]
+        await clients.change(session, base, lot, "before")
 
         def follow(number):
             id = "id-%d" % number
@@ -59,7 +59,7 @@ async def main(base, admin):
         await all_see("before")
         first = await counts(session, admin)
         for number in range(CHANGES):
-            await clients.change(session, base, movie, "n%d" % number)
+            await clients.change(session, base, lot, "n%d" % number)
             await all_see("n%d" % number)
         then = await counts(session, admin)
         later = {form: then.get(form, 0) - first.get(form, 0) for form in FORMS}

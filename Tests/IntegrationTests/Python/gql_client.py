@@ -2,7 +2,7 @@
 
     gql_client.py PROTOCOL http://HOST:PORT TOKEN
 
-Reads a list of movies, follows it, changes one of the movies and waits for the news. Then the errors. Prints what it
+Reads a list of lots, follows it, changes one of the lots and waits for the news. Then the errors. Prints what it
 has done line by line; any surprise ends it with exit code 1.
 """
 
@@ -18,18 +18,19 @@ from gql.transport.exceptions import TransportError, TransportQueryError
 from gql.transport.websockets import WebsocketsTransport
 
 LIST = """
-%s ListMoviesByGenre($genre: String, $offset: Int) {
+%s ListLots($category: String) {
   # Layout and comments are the client's own.
-  movies(where: {genre: {eq: $genre}}, limit: 10, offset: $offset) { id title releaseYear genre description }
+  lots(where: {category: {eq: $category}, open: {eq: true}, closesAt: {gt_time: {now: true}}},
+       orderBy: [{closesAt: ASC}], limit: 10) { id title category description highestBid closesAt }
 }
 """
-PROFILE = "%s GetExtendedProfileByUser { profile(key: {id_expr: \"auth.uid\"}) { id status photoUrl socialLink } }"
+ACCOUNT = "%s MyAccount { user(key: {uid_expr: \"auth.uid\"}) { uid name city about } }"
 UPDATE = """
-mutation UpdateMovie($id: UUID!, $genre: String!, $description: String!) {
-  movie_update(id: $id, data: {genre: $genre, description: $description})
+mutation EditLot($id: UUID!, $category: String!, $description: String!) {
+  lot_update(id: $id, data: {category: $category, description: $description})
 }
 """
-GENRE = {"genre": "Horror"}
+CATEGORY = {"category": "Ceramics"}
 
 
 def request(text, kind, variables=None):
@@ -42,30 +43,30 @@ def done(what):
     print(what, flush=True)
 
 
-async def update(base, movie, description):
+async def update(base, lot, description):
     transport = AIOHTTPTransport(base + "/graphql")
     async with Client(transport=transport) as session:
         answer = await session.execute(
-            request(UPDATE, None, {"id": movie, "genre": GENRE["genre"], "description": description}))
-        assert answer["movie_update"]["id"].replace("-", "") == movie.replace("-", ""), answer
+            request(UPDATE, None, {"id": lot, "category": CATEGORY["category"], "description": description}))
+        assert answer["lot_update"]["id"].replace("-", "") == lot.replace("-", ""), answer
 
 
 async def news(base, client, name):
     """Two subscriptions at once; one ends early and the other goes on."""
     async with client as session:
-        brief = session.subscribe(request(LIST, "subscription", GENRE))
+        brief = session.subscribe(request(LIST, "subscription", CATEGORY))
         first = await anext(brief)
         await brief.aclose()
-        stream = session.subscribe(request(LIST, "subscription", GENRE))
+        stream = session.subscribe(request(LIST, "subscription", CATEGORY))
         before = await anext(stream)
         assert before == first, (before, first)
-        assert len(before["movies"]) == 10, before
-        movie = before["movies"][0]["id"]
+        assert len(before["lots"]) == 10, before
+        lot = before["lots"][0]["id"]
         for number in range(3):
             description = "%s %d" % (name, number)
-            await update(base, movie, description)
+            await update(base, lot, description)
             async for result in stream:
-                if any(row["description"] == description for row in result["movies"]):
+                if any(row["description"] == description for row in result["lots"]):
                     break
         done("news")
         await stream.aclose()
@@ -112,37 +113,37 @@ def client(transport):
 async def subscriptions(make, base, token, name):
     await news(base, client(make(base)), name)
     wrong = LIST.replace("title ", "")
-    assert "differs from the stored one" in await refused(client(make(base)), wrong, "subscription", GENRE)
-    answer = await refused(client(make(base)), LIST, "subscription", {"genre": 1})
-    assert "genre" in answer, answer
+    assert "differs from the stored one" in await refused(client(make(base)), wrong, "subscription", CATEGORY)
+    answer = await refused(client(make(base)), LIST, "subscription", {"category": 1})
+    assert "category" in answer, answer
     done("errors")
-    answer = await refused(client(make(base)), PROFILE, "subscription")
+    answer = await refused(client(make(base)), ACCOUNT, "subscription")
     assert "auth" in answer.lower(), answer
-    answer = await refused(client(make(base, "forged")), PROFILE, "subscription")
+    answer = await refused(client(make(base, "forged")), ACCOUNT, "subscription")
     done("forged token: " + answer)
     async with client(make(base, token)) as session:
-        result = await anext(session.subscribe(request(PROFILE, "subscription")))
-        assert "profile" in result, result
+        result = await anext(session.subscribe(request(ACCOUNT, "subscription")))
+        assert "user" in result, result
     done("token")
 
 
 async def one_shot(make, base):
     """Queries and mutations over the same connection."""
     async with client(make(base)) as session:
-        found = await session.execute(request(LIST, "query", GENRE))
-        assert len(found["movies"]) == 10
+        found = await session.execute(request(LIST, "query", CATEGORY))
+        assert len(found["lots"]) == 10
         try:
-            await session.execute(request(LIST, "query", {"genre": 1}))
+            await session.execute(request(LIST, "query", {"category": 1}))
             raise SystemExit("a wrong variable was accepted")
         except TransportQueryError as error:
-            assert "genre" in str(error), error
+            assert "category" in str(error), error
     done("one-shot")
 
 
 async def http(base, token):
     await one_shot(multipart, base)
     async with client(multipart(base, token)) as session:
-        assert "profile" in await session.execute(request(PROFILE, "query"))
+        assert "user" in await session.execute(request(ACCOUNT, "query"))
     done("token")
 
 

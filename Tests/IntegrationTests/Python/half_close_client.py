@@ -8,7 +8,7 @@ import sys
 import time
 
 host, port = sys.argv[1].split("://")[1].split(":")
-PATH = "/v1/connectors/movies/queries/TopRatedMovies"
+PATH = "/v1/connectors/auctions/queries/ClosingSoon"
 
 
 def ask(*lines, path=PATH, before=None):
@@ -30,13 +30,13 @@ def field(answer, name):
 
 
 answer = ask()
-assert answer.startswith(b"HTTP/1.1 200 ") and b'"movies"' in answer, answer
+assert answer.startswith(b"HTTP/1.1 200 ") and b'"lots"' in answer, answer
 tag = field(answer, "etag")
 start = time.monotonic()
 answer = ask("prefer: wait=60", "if-none-match: " + tag)
 assert answer.startswith(b"HTTP/1.1 304 "), answer
 answer = ask("prefer: wait=60")
-assert answer.startswith(b"HTTP/1.1 200 ") and b'"movies"' in answer, answer
+assert answer.startswith(b"HTTP/1.1 200 ") and b'"lots"' in answer, answer
 # A stream is over when its client says no more, whether its first result has come or not.
 assert b"event: next" in ask("accept: text/event-stream", before=b"event: next")
 ask("accept: text/event-stream")

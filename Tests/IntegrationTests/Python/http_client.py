@@ -11,12 +11,13 @@ import sys
 
 import aiohttp
 
-TEXT = """%s ListMoviesByGenre($genre: String, $offset: Int) {
-  movies(where: {genre: {eq: $genre}}, limit: 10, offset: $offset) { id title releaseYear genre description }
+TEXT = """%s ListLots($category: String) {
+  lots(where: {category: {eq: $category}, open: {eq: true}, closesAt: {gt_time: {now: true}}},
+       orderBy: [{closesAt: ASC}], limit: 10) { id title category description highestBid closesAt }
 }"""
-GENRE = {"genre": "Horror"}
-SUBSCRIPTION = {"query": TEXT % "subscription", "variables": GENRE}
-QUERY = {"query": TEXT % "query", "variables": GENRE}
+CATEGORY = {"category": "Ceramics"}
+SUBSCRIPTION = {"query": TEXT % "subscription", "variables": CATEGORY}
+QUERY = {"query": TEXT % "query", "variables": CATEGORY}
 JSON = "application/json"
 RESPONSE = "application/graphql-response+json"
 PART = b"\r\ncontent-type: application/json\r\n\r\n"
@@ -33,9 +34,9 @@ class Test:
         self.session, self.base, self.token = session, base, token
         self.url = base + "/graphql"
 
-    async def change(self, movie, description):
-        body = {"operationName": "UpdateMovie",
-                "variables": {"id": movie, "genre": GENRE["genre"], "description": description}}
+    async def change(self, lot, description):
+        body = {"operationName": "EditLot",
+                "variables": {"id": lot, "category": CATEGORY["category"], "description": description}}
         async with self.session.post(self.url, json=body) as answer:
             expect(answer.status, 200, "mutation")
             assert "errors" not in await answer.json()
@@ -73,10 +74,10 @@ class Test:
                 expect(await answer.content.readexactly(11), b"\r\n--graphql", "first delimiter")
                 expect(await answer.content.readexactly(len(PART) + 13), PART + b"{}\r\n--graphql", "first heartbeat")
                 first = await self.part(answer.content)
-                movie = first["payload"]["data"]["movies"][0]["id"]
-                await self.change(movie, "multipart " + accept)
+                lot = first["payload"]["data"]["lots"][0]["id"]
+                await self.change(lot, "multipart " + accept)
                 while True:
-                    rows = (await self.part(answer.content))["payload"]["data"]["movies"]
+                    rows = (await self.part(answer.content))["payload"]["data"]["lots"]
                     if any(row["description"] == "multipart " + accept for row in rows):
                         break
                 before = self.heartbeats
@@ -85,7 +86,7 @@ class Test:
         headers = {"accept": "multipart/mixed;subscriptionSpec=1.0,application/json"}
         async with self.session.post(self.url, json=QUERY, headers=headers) as answer:
             expect(answer.headers["content-type"], JSON + "; charset=utf-8", "type of a query")
-            assert len((await answer.json())["data"]["movies"]) == 10
+            assert len((await answer.json())["data"]["lots"]) == 10
         wrong = {"query": "subscription Nothing { nothing }"}
         async with self.session.post(self.url, json=wrong, headers=headers) as answer:
             expect(answer.headers["content-type"], JSON + "; charset=utf-8", "type of an error")
@@ -107,7 +108,7 @@ class Test:
         headers = {"accept": "text/event-stream"}
         for start in [lambda: self.session.post(self.url, json=SUBSCRIPTION, headers=headers),
                       lambda: self.session.get(self.url, headers=headers, params={
-                          "query": SUBSCRIPTION["query"], "variables": json.dumps(GENRE)})]:
+                          "query": SUBSCRIPTION["query"], "variables": json.dumps(CATEGORY)})]:
             async with start() as answer:
                 expect(answer.status, 200, "status")
                 expect(answer.headers["content-type"], "text/event-stream", "type")
@@ -115,19 +116,19 @@ class Test:
                 expect(await answer.content.readexactly(3), b":\n\n", "first comment")
                 name, data = await self.event(answer.content)
                 expect(name, "next", "event")
-                movie = json.loads(data)["data"]["movies"][0]["id"]
-                await self.change(movie, "sse %s" % answer.method)
+                lot = json.loads(data)["data"]["lots"][0]["id"]
+                await self.change(lot, "sse %s" % answer.method)
                 while True:
                     name, data = await self.event(answer.content)
-                    if any(row["description"] == "sse %s" % answer.method for row in json.loads(data)["data"]["movies"]):
+                    if any(row["description"] == "sse %s" % answer.method for row in json.loads(data)["data"]["lots"]):
                         break
         # A query is one event and the end; so are errors.
         async with self.session.post(self.url, json=QUERY, headers=headers) as answer:
             name, data = await self.event(answer.content)
-            assert name == "next" and len(json.loads(data)["data"]["movies"]) == 10
+            assert name == "next" and len(json.loads(data)["data"]["lots"]) == 10
             expect(await answer.content.read(), b"event: complete\ndata: \n\n", "end")
         for wrong in [{"query": "subscription Nothing { nothing }"}, {"query": "{"},
-                      {"query": TEXT % "subscription", "variables": {"genre": 1}}]:
+                      {"query": TEXT % "subscription", "variables": {"category": 1}}]:
             async with self.session.post(self.url, json=wrong, headers=headers) as answer:
                 expect(answer.status, 200, "status of an error")
                 name, data = await self.event(answer.content)
@@ -173,17 +174,17 @@ class Test:
                     seen[data["id"]] = data["payload"]["data"]
                 else:
                     seen["complete " + data["id"]] = True
-            assert len(seen["early"]["movies"]) == 10
+            assert len(seen["early"]["lots"]) == 10
             async with self.session.get(self.url, headers=events) as second:
                 expect(second.status, 409, "a second stream")
             async with self.session.put(self.url, headers=mine) as again:
                 expect(again.status, 409, "a token in use")
-            await self.change(seen["live"]["movies"][0]["id"], "single")
+            await self.change(seen["live"]["lots"][0]["id"], "single")
             while True:
                 name, data = await self.event(stream.content)
                 data = json.loads(data)
                 expect((name, data["id"]), ("next", "live"), "event")
-                if any(row["description"] == "single" for row in data["payload"]["data"]["movies"]):
+                if any(row["description"] == "single" for row in data["payload"]["data"]["lots"]):
                     break
             for query, headers, status in [
                     ("?operationId=live", {}, 404), ("?operationId=live", {TOKEN: "unknown"}, 404), ("", mine, 400),
@@ -193,7 +194,7 @@ class Test:
                 async with self.session.delete(self.url + query, headers=headers) as answer:
                     expect(answer.status, status, "DELETE " + query)
             # Nothing comes for what was ended; its id is free.
-            await self.change(seen["live"]["movies"][0]["id"], "not told")
+            await self.change(seen["live"]["lots"][0]["id"], "not told")
             await post("live", QUERY, 202)
             name, data = await self.event(stream.content)
             assert name == "next" and json.loads(data)["id"] == "live", data
@@ -231,14 +232,14 @@ class Test:
         for accept, wanted in [(None, JSON), ("*/*", JSON), (JSON, JSON), (RESPONSE, RESPONSE),
                                (RESPONSE + ", " + JSON, RESPONSE), (JSON + ";q=0.1, " + RESPONSE, RESPONSE)]:
             found = await self.answer("POST", 200, accept, wanted, QUERY)
-            expect(len(found["data"]["movies"]), 10, "rows")
+            expect(len(found["data"]["lots"]), 10, "rows")
         await self.answer("POST", 406, "text/html", data=QUERY)
         # GET
-        found = await self.answer("GET", 200, params={"query": QUERY["query"], "variables": json.dumps(GENRE)})
-        expect(len(found["data"]["movies"]), 10, "rows of GET")
+        found = await self.answer("GET", 200, params={"query": QUERY["query"], "variables": json.dumps(CATEGORY)})
+        expect(len(found["data"]["lots"]), 10, "rows of GET")
         await self.answer("GET", 400, params={"query": "", "operationName": ""})
         await self.answer("GET", 400, params={"query": QUERY["query"], "variables": "[1]"})
-        mutation = {"operationName": "BulkUpdateMovies", "variables": json.dumps({"genre": "x", "description": "y"})}
+        mutation = {"operationName": "EditCategory", "variables": json.dumps({"category": "x", "description": "y"})}
         await self.answer("GET", 405, params=mutation)
         await self.answer("PATCH", 405)
         # What is no request: 400 under both types. What is none of ours: 400 and 200.
@@ -248,7 +249,7 @@ class Test:
             for accept in [JSON, RESPONSE]:
                 assert "data" not in await self.answer("POST", 400, accept, accept, data)
         for data in [{"query": "{"}, {"query": "{ nothing }"}, {"operationName": "Nothing"},
-                     {"query": QUERY["query"], "variables": {"genre": 1}},
+                     {"query": QUERY["query"], "variables": {"category": 1}},
                      {"query": QUERY["query"], "variables": {"unknown": 1}},
                      {"query": QUERY["query"] + " query Other { a }"},
                      {"documentId": "sha256:" + "0" * 64}]:
@@ -262,24 +263,24 @@ class Test:
         # Subscriptions need a stream.
         await self.answer("POST", 406, JSON, JSON, SUBSCRIPTION)
         # The same selections in another layout, without a name, under a name of the client's own.
-        for text in [TEXT.replace("ListMoviesByGenre", "") % "query", TEXT.replace("ListMoviesByGenre", "Mine") % "query",
+        for text in [TEXT.replace("ListLots", "") % "query", TEXT.replace("ListLots", "Mine") % "query",
                      " ".join((TEXT % "query").split()).replace(": ", " :"), "# mine\n" + TEXT % "query"]:
-            found = await self.answer("POST", 200, data={"query": text, "variables": GENRE})
-            expect(len(found["data"]["movies"]), 10, "rows of " + text)
+            found = await self.answer("POST", 200, data={"query": text, "variables": CATEGORY})
+            expect(len(found["data"]["lots"]), 10, "rows of " + text)
         # The digest of the stored text.
         with open(sys.argv[4]) as file:
             stored = file.read()
-        start = stored.index("query ListMoviesByGenre(")
+        start = stored.index("query ListLots(")
         text = stored[start:stored.index("\n}\n", start) + 2]
         digest = hashlib.sha256(text.encode()).hexdigest()
         for data in [{"documentId": "sha256:" + digest}, {"documentId": digest},
                      {"extensions": {"persistedQuery": {"version": 1, "sha256Hash": digest}}},
-                     {"documentId": "sha256:" + digest, "operationName": "ListMoviesByGenre"}]:
-            found = await self.answer("POST", 200, RESPONSE, RESPONSE, {**data, "variables": GENRE})
-            expect(len(found["data"]["movies"]), 10, "rows of a digest")
-        found = await self.answer("GET", 200, params={"documentId": digest, "variables": json.dumps(GENRE)})
-        expect(len(found["data"]["movies"]), 10, "rows of a digest by GET")
-        await self.answer("POST", 400, RESPONSE, data={"documentId": digest, "operationName": "GetMovieById"})
+                     {"documentId": "sha256:" + digest, "operationName": "ListLots"}]:
+            found = await self.answer("POST", 200, RESPONSE, RESPONSE, {**data, "variables": CATEGORY})
+            expect(len(found["data"]["lots"]), 10, "rows of a digest")
+        found = await self.answer("GET", 200, params={"documentId": digest, "variables": json.dumps(CATEGORY)})
+        expect(len(found["data"]["lots"]), 10, "rows of a digest by GET")
+        await self.answer("POST", 400, RESPONSE, data={"documentId": digest, "operationName": "GetLot"})
         missing = {"extensions": {"persistedQuery": {"version": 1, "sha256Hash": "0" * 64}}}
         answer = await self.answer("POST", 200, JSON, JSON, missing)
         expect([error["message"] for error in answer["errors"]], ["PersistedQueryNotFound"], "errors")
@@ -287,11 +288,11 @@ class Test:
         headers = {"authorization": "Bearer forged"}
         async with self.session.post(self.url, json=QUERY, headers=headers) as answer:
             expect(answer.status, 401, "forged token")
-        profile = {"operationName": "GetExtendedProfileByUser"}
-        async with self.session.post(self.url, json=profile) as answer:
+        account = {"operationName": "MyAccount"}
+        async with self.session.post(self.url, json=account) as answer:
             expect(answer.status, 401, "without a token")
         headers = {"authorization": "Bearer " + self.token}
-        async with self.session.post(self.url, json=profile, headers=headers) as answer:
+        async with self.session.post(self.url, json=account, headers=headers) as answer:
             expect(answer.status, 200, "with a token")
 
 

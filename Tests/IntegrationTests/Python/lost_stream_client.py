@@ -1,7 +1,7 @@
 """A stream of gRPC that has all that its user may: a subscription ("live"), and after SIGUSR1 a mutation in flight beside
 which another one is refused ("full"). Then it waits to be killed, so that its socket is closed and nothing is said.
 
-    lost_stream_client.py HOST:PORT TOKEN MOVIE
+    lost_stream_client.py HOST:PORT TOKEN LOT
 """
 
 import asyncio
@@ -16,10 +16,10 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from connector_stubs import connector_stubs  # noqa: E402
 
-NAME = "projects/p/locations/us-central1/services/movies/connectors/movies"
+NAME = "projects/p/locations/us-central1/services/auctions/connectors/auctions"
 
 
-async def main(address, token, movie):
+async def main(address, token, lot):
     messages, services = connector_stubs()
     told = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, told.set)
@@ -32,13 +32,13 @@ async def main(address, token, movie):
             getattr(message, kind).variables.update(variables)
             await call.write(message)
 
-        await send("1", "subscribe", "GetMovieById", id=movie)
+        await send("1", "subscribe", "GetLot", id=lot)
         answer = await asyncio.wait_for(call.read(), 20)
-        assert answer.request_id == "1" and answer.data["movie"]["id"] == movie, answer
+        assert answer.request_id == "1" and answer.data["lot"]["id"] == lot, answer
         print("live", flush=True)
         await told.wait()
         for identifier in "23":
-            await send(identifier, "execute", "UpdateMovie", id=movie, genre="Drama", description="lost")
+            await send(identifier, "execute", "EditLot", id=lot, category="Books", description="lost")
         answer = await asyncio.wait_for(call.read(), 20)
         assert answer.request_id == "3" and "maximum of" in answer.errors[0].message, answer
         print("full", flush=True)

@@ -21,7 +21,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from connector_stubs import connector_stubs  # noqa: E402
 
-NAME = "projects/p/locations/us-central1/services/movies/connectors/movies"
+NAME = "projects/p/locations/us-central1/services/auctions/connectors/auctions"
 TOKEN = "x-graphql-event-stream-token"
 
 
@@ -31,36 +31,36 @@ async def calls(address):
         unary = services.ConnectorServiceStub(channel)
         for _ in range(4):
             answer = await unary.ExecuteQuery(
-                messages.ExecuteQueryRequest(name=NAME, operation_name="TopRatedMovies"), timeout=10)
-            movie = MessageToDict(answer.data)["movies"][0]["id"]
+                messages.ExecuteQueryRequest(name=NAME, operation_name="ClosingSoon"), timeout=10)
+            lot = MessageToDict(answer.data)["lots"][0]["id"]
         call = services.ConnectorStreamServiceStub(channel).Connect()
         request = messages.StreamRequest(name=NAME, request_id="1")
-        ParseDict({"operationName": "GetMovieById", "variables": {"id": movie}}, request.subscribe)
+        ParseDict({"operationName": "GetLot", "variables": {"id": lot}}, request.subscribe)
         await call.write(request)
         await asyncio.wait_for(call.read(), 10)
         change = messages.StreamRequest(request_id="2")
-        ParseDict({"operationName": "UpdateMovie",
-                   "variables": {"id": movie, "genre": "Drama", "description": "by gRPC"}}, change.execute)
+        ParseDict({"operationName": "EditLot",
+                   "variables": {"id": lot, "category": "Books", "description": "by gRPC"}}, change.execute)
         await call.write(change)
         for _ in range(2):
             answer = await asyncio.wait_for(call.read(), 10)
             if answer.request_id == "1":
-                assert MessageToDict(answer.data)["movie"]["description"] == "by gRPC"
+                assert MessageToDict(answer.data)["lot"]["description"] == "by gRPC"
         # Half of the call is over, the other half goes on; large messages in both directions.
         large = "large " * 30_000
         change = messages.StreamRequest(request_id="3")
-        ParseDict({"operationName": "UpdateMovie",
-                   "variables": {"id": movie, "genre": "Drama", "description": large}}, change.execute)
+        ParseDict({"operationName": "EditLot",
+                   "variables": {"id": lot, "category": "Books", "description": large}}, change.execute)
         await call.write(change)
         await call.done_writing()
         while True:
             answer = await asyncio.wait_for(call.read(), 10)
-            if answer.request_id == "1" and MessageToDict(answer.data)["movie"]["description"] == large:
+            if answer.request_id == "1" and MessageToDict(answer.data)["lot"]["description"] == large:
                 break
         # As long as tokens may be; statuses come through.
         try:
             await unary.ExecuteQuery(
-                messages.ExecuteQueryRequest(name=NAME, operation_name="TopRatedMovies"), timeout=10,
+                messages.ExecuteQueryRequest(name=NAME, operation_name="ClosingSoon"), timeout=10,
                 metadata=(("x-firebase-auth-token", "t" * 10_000),))
             raise SystemExit("a made-up token was taken")
         except grpc.aio.AioRpcError as error:
@@ -85,11 +85,11 @@ async def waits(session, admins):
 
 async def live(session, base, admins):
     """A WebSocket, an event stream, parts and a long-poll see one change at once."""
-    plain = base + "/v1/connectors/movies/"
-    async with session.get(plain + "queries/TopRatedMovies") as answer:
-        movie = (await answer.json())["data"]["movies"][0]["id"]
-    read = plain + "queries/GetMovieById?variables=" + urllib.parse.quote(json.dumps({"id": movie}))
-    follow = {"query": "", "operationName": "GetMovieById", "variables": {"id": movie}}
+    plain = base + "/v1/connectors/auctions/"
+    async with session.get(plain + "queries/ClosingSoon") as answer:
+        lot = (await answer.json())["data"]["lots"][0]["id"]
+    read = plain + "queries/GetLot?variables=" + urllib.parse.quote(json.dumps({"id": lot}))
+    follow = {"query": "", "operationName": "GetLot", "variables": {"id": lot}}
     text = "by a proxy " * 10_000
 
     async def seen(next_part):
@@ -117,8 +117,8 @@ async def live(session, base, admins):
         waiting = {"prefer": "wait=30", "if-none-match": tag}
         poll = asyncio.create_task(session.get(read, headers=waiting))
         await asyncio.wait_for(waits(session, admins), 10)
-        change = {"variables": {"id": movie, "genre": "Drama", "description": text}}
-        async with session.post(plain + "mutations/UpdateMovie", json=change) as answer:
+        change = {"variables": {"id": lot, "category": "Books", "description": text}}
+        async with session.post(plain + "mutations/EditLot", json=change) as answer:
             assert answer.status == 200, answer.status
         await seen(lambda: socket.receive_str())
         await seen(lambda: read_from(events))
@@ -136,7 +136,7 @@ async def single(session, base):
     async with session.get(base + "/graphql", headers={TOKEN: token, "accept": "text/event-stream"}) as stream:
         assert stream.status == 200, stream.status
         for number in range(10):
-            body = {"query": "", "operationName": "TopRatedMovies", "variables": {"limit": number + 1},
+            body = {"query": "", "operationName": "ClosingSoon", "variables": {"limit": number + 1},
                     "extensions": {"operationId": str(number)}}
             async with session.post(base + "/graphql", json=body, headers={TOKEN: token}) as answer:
                 assert answer.status == 202, (number, answer.status, await answer.text())

@@ -24,7 +24,7 @@ from connector_stubs import connector_stubs  # noqa: E402
 from session_client import NAMES, PAYLOAD, STREAMS, Protocol, change, expect, stream  # noqa: E402
 from sql_connect_client import NAME, NEW_PATH, Calls, Stream  # noqa: E402
 
-WANTED = {"operationName": "ListMoviesByGenre", "variables": {"genre": "Horror"}}
+WANTED = {"operationName": "ListLots", "variables": {"category": "Ceramics"}}
 TOKEN = "x-graphql-event-stream-token"
 
 
@@ -80,14 +80,14 @@ async def main(base, token, other_token):
     async with aiohttp.ClientSession() as http, grpc.aio.insecure_channel(base.split("://")[1]) as channel:
         streams = [await stream(http, base, accept, token) for accept in STREAMS]
         for answer in streams:
-            await until(answer, '"movies"')
+            await until(answer, '"lots"')
         async with http.put(base + "/graphql", headers=bearer) as answer:
             reserved = {TOKEN: await answer.text(), **bearer}
         shared = await http.get(base + "/graphql", headers={**reserved, "accept": "text/event-stream"})
         body = {**PAYLOAD, "extensions": {"operationId": "1"}}
         async with http.post(base + "/graphql", json=body, headers=reserved) as answer:
             expect(answer.status, 202, "operation")
-        await until(shared, '"movies"')
+        await until(shared, '"lots"')
         web = Stream(await http.ws_connect(base + NEW_PATH))
         await web.send(requestId="1", name=NAME, subscribe=WANTED, headers={"X-Firebase-Auth-Token": token})
         assert "data" in await web.next()
@@ -108,7 +108,7 @@ async def main(base, token, other_token):
         print("ended at %.3f" % time.time(), flush=True)
 
         # What changes now reaches the other user; of those that stay open the next word is the answer to a request.
-        await change(base, sessions[0].movie)
+        await change(base, sessions[0].lot)
         assert '"changed"' in json.dumps(await other.receive())
         await web.send(requestId="2", execute=WANTED)
         expect((await web.next())["requestId"], "2", "SQL Connect")

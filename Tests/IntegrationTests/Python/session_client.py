@@ -14,9 +14,10 @@ import sys
 import aiohttp
 import websockets
 
-QUERY = "subscription ListMoviesByGenre($genre: String, $offset: Int) { movies(where: {genre: {eq: $genre}}, " \
-        "limit: 10, offset: $offset) { id title releaseYear genre description } }"
-PAYLOAD = {"query": QUERY, "operationName": "ListMoviesByGenre", "variables": {"genre": "Horror"}}
+QUERY = "subscription ListLots($category: String) { lots(where: {category: {eq: $category}, open: {eq: true}, " \
+        "closesAt: {gt_time: {now: true}}}, orderBy: [{closesAt: ASC}], limit: 10) " \
+        "{ id title category description highestBid closesAt } }"
+PAYLOAD = {"query": QUERY, "operationName": "ListLots", "variables": {"category": "Ceramics"}}
 
 
 def expect(actual, wanted, what):
@@ -70,7 +71,7 @@ class Protocol:
         await self.start(identifier)
         message = await self.receive()
         expect((message["type"] in ("next", "data"), message["id"]), (True, identifier), "%s %r" % (self.name, message))
-        self.movie = message["payload"]["data"]["movies"][0]["id"]
+        self.lot = message["payload"]["data"]["lots"][0]["id"]
         return self
 
     async def close_code(self):
@@ -84,10 +85,10 @@ class Protocol:
 NAMES = ["graphql-transport-ws", "graphql-ws", "appsync"]
 
 
-async def change(base, movie):
+async def change(base, lot):
     async with aiohttp.ClientSession() as session:
-        body = {"operationName": "UpdateMovie",
-                "variables": {"id": movie, "genre": "Horror", "description": "changed"}}
+        body = {"operationName": "EditLot",
+                "variables": {"id": lot, "category": "Ceramics", "description": "changed"}}
         async with session.post(base + "/graphql", json=body) as answer:
             assert "errors" not in await answer.json()
 
@@ -125,7 +126,7 @@ async def leaving(base, token):
     async with aiohttp.ClientSession() as http:
         streams = [await stream(http, base, accept) for accept in STREAMS]
         for answer in streams:
-            await answer.content.readuntil(b'"movies"')
+            await answer.content.readuntil(b'"lots"')
         print("live", flush=True)
         for name, session in zip(NAMES, sessions):
             expect(await session.close_code(), 1001, name)
@@ -175,7 +176,7 @@ async def hostile(base, token):
     both = await websockets.connect(
         base.replace("http", "ws") + "/graphql", subprotocols=["graphql-ws", "graphql-transport-ws"])
     expect(both.subprotocol, "graphql-transport-ws", "preference")
-    await change(base, good[0].movie)
+    await change(base, good[0].lot)
     for name, session in zip(NAMES, good):
         message = await session.receive()
         expect((message["type"] in ("next", "data"), message["id"]), (True, "1"), name)
@@ -187,7 +188,7 @@ async def timeout(base, token):
         expect(await session.close_code(), 4408, name)
 
 
-PROFILE = {"query": "subscription { profile(key: {id_expr: \"auth.uid\"}) { id status photoUrl socialLink } }"}
+ACCOUNT = {"query": "subscription { user(key: {uid_expr: \"auth.uid\"}) { uid name city about } }"}
 
 
 async def appsync(base, token):
@@ -213,14 +214,14 @@ async def appsync(base, token):
             expect(json.loads(await socket.recv()), {"type": "ka"}, name)
             extensions = {"authorization": {"Authorization": token}} if name == "start" else {}
             await socket.send(json.dumps(
-                {"id": "p", "type": "start", "payload": {"data": json.dumps(PROFILE), "extensions": extensions}}))
+                {"id": "p", "type": "start", "payload": {"data": json.dumps(ACCOUNT), "extensions": extensions}}))
             seen = []
             while len(seen) < 2:
                 message = json.loads(await asyncio.wait_for(socket.recv(), 15))
                 if message["type"] != "ka":
                     seen.append(message)
             expect(seen[0], {"id": "p", "type": "start_ack"}, name)
-            expect((seen[1]["type"], seen[1]["payload"]), ("data", {"data": {"profile": None}}), name)
+            expect((seen[1]["type"], seen[1]["payload"]), ("data", {"data": {"user": None}}), name)
             await socket.send(json.dumps({"id": "p", "type": "stop"}))
             while True:
                 message = json.loads(await asyncio.wait_for(socket.recv(), 15))

@@ -25,17 +25,17 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from connector_stubs import connector_stubs  # noqa: E402
 
-OPERATION, GENRE = "ListMoviesByGenre", {"genre": "Horror"}
-NAME = "projects/p/locations/us-central1/services/movies/connectors/movies"
+OPERATION, CATEGORY = "ListLots", {"category": "Ceramics"}
+NAME = "projects/p/locations/us-central1/services/auctions/connectors/auctions"
 STREAM = "/ws/google.firebase.dataconnect.v1.ConnectorStreamService/Connect/locations/us-central1"
-PAYLOAD = {"query": "", "operationName": OPERATION, "variables": GENRE}
+PAYLOAD = {"query": "", "operationName": OPERATION, "variables": CATEGORY}
 CHANGES = 45
 STALL_SECONDS = 3
 PADDING = "x" * 30_000
 
 
 class Slow:
-    """A follower: `results` yields the first movie's description of each result; nothing is read between its steps."""
+    """A follower: `results` yields the first lot's description of each result; nothing is read between its steps."""
 
     def __init__(self, name, results):
         self.name, self.results, self.seen = name, results, 0
@@ -47,8 +47,8 @@ class Slow:
 
 
 def described(data):
-    movies = data["movies"]
-    return movies[0]["description"].split(" ")[0] if movies else "none"
+    rows, text = (data["lots"], "description") if "lots" in data else (data["questions"], "text")
+    return rows[0][text].split(" ")[0] if rows else "none"
 
 
 async def graphql_socket(base, protocol, id="1"):
@@ -75,7 +75,7 @@ async def sql_connect(base):
     async with websockets.connect(base.replace("http", "ws") + STREAM, max_size=None, max_queue=1,
                                   ping_interval=None) as ws:
         await ws.send(json.dumps({"name": NAME, "requestId": "1",
-                                  "subscribe": {"operationName": OPERATION, "variables": GENRE}}))
+                                  "subscribe": {"operationName": OPERATION, "variables": CATEGORY}}))
         while True:
             yield described(json.loads(await ws.recv())["result"]["data"])
 
@@ -104,12 +104,12 @@ def grpc_channel(base):
     return grpc.aio.insecure_channel(base.removeprefix("http://"), [("grpc.max_receive_message_length", -1)])
 
 
-async def grpc_stream(channel, variables=GENRE):
+async def grpc_stream(channel, operation=OPERATION, variables=CATEGORY):
     from google.protobuf.json_format import MessageToDict, ParseDict
     messages, services = connector_stubs()
     call = services.ConnectorStreamServiceStub(channel).Connect()
     request = messages.StreamRequest(name=NAME, request_id="1")
-    ParseDict({"operationName": OPERATION, "variables": variables}, request.subscribe)
+    ParseDict({"operationName": operation, "variables": variables}, request.subscribe)
     await call.write(request)
     while True:
         answer = await call.read()
@@ -123,20 +123,24 @@ async def read_until(follower, last):
         pass
 
 
-async def change(session, base, movie, description, genre="Horror"):
-    body = {"operationName": "UpdateMovie", "variables": {"id": movie, "genre": genre, "description": description}}
+async def change(session, base, lot, description):
+    await mutate(session, base, "EditLot", {"id": lot, "category": "Ceramics", "description": description})
+
+
+async def mutate(session, base, operation, variables):
+    body = {"operationName": operation, "variables": variables}
     async with session.post(base + "/graphql", json=body) as answer:
         assert "errors" not in await answer.json()
 
 
 async def main(mode, base):
-    path = "/v1/connectors/movies/queries/%s?variables=%s" % (OPERATION, urllib.parse.quote(json.dumps(GENRE)))
+    path = "/v1/connectors/auctions/queries/%s?variables=%s" % (OPERATION, urllib.parse.quote(json.dumps(CATEGORY)))
     async with aiohttp.ClientSession() as session:
         async with session.get(base + path) as answer:
-            movies = [movie["id"] for movie in (await answer.json())["data"]["movies"]]
-        assert len(movies) == 10
-        for movie in movies:
-            await change(session, base, movie, "before " + PADDING)
+            lots = [lot["id"] for lot in (await answer.json())["data"]["lots"]]
+        assert len(lots) == 10
+        for lot in lots:
+            await change(session, base, lot, "before " + PADDING)
         channel = grpc_channel(base)
         fast = Slow("fast", graphql_socket(base, "graphql-transport-ws"))
         followers = [Slow(name, graphql_socket(base, name)) for name in
@@ -152,14 +156,15 @@ async def main(mode, base):
             assert await follower.next() == "before", follower.name
         if mode == "stalled":
             beside = Slow("grpc, beside", grpc_stream(channel))
-            quiet = Slow("grpc, quiet", grpc_stream(channel, {"genre": "Quiet"}))
-            assert await quiet.next() == "none"
+            # Without a timer: nothing comes before it is asked for.
+            quiet = Slow("grpc, quiet", grpc_stream(channel, "LotQuestions", {"lotId": lots[1]}))
+            assert await quiet.next() != "asked"
             besides = asyncio.create_task(read_until(beside, "after"))
         longest = changes = 0
         stalled_at = None
         while changes < CHANGES or (mode == "stalled" and time.monotonic() < stalled_at + 3 * STALL_SECONDS):
             began = time.monotonic()
-            await change(session, base, movies[0], "n%d %s" % (changes, PADDING))
+            await change(session, base, lots[0], "n%d %s" % (changes, PADDING))
             await read_until(fast, "n%d" % changes)
             longest = max(longest, time.monotonic() - began)
             changes += 1
@@ -187,12 +192,12 @@ async def main(mode, base):
                 elif follower.name == "grpc":
                     assert "RESOURCE_EXHAUSTED" in repr(ended), ended
         # Nobody's reading or not reading did anything to the one that reads.
-        await change(session, base, movies[0], "after " + PADDING)
+        await change(session, base, lots[0], "after " + PADDING)
         await read_until(fast, "after")
         if mode == "stalled":
             await besides
-            await change(session, base, movies[1], "moved", genre="Quiet")
-            assert await quiet.next() == "moved"
+            await mutate(session, base, "AskQuestion", {"lotId": lots[1], "name": "quiet", "text": "asked"})
+            assert await quiet.next() == "asked"
             print("on the same connection", beside.name, "read", beside.seen, "and", quiet.name, quiet.seen)
     print("passed", flush=True)
     # Sockets that nobody reads would be closed in order, one after the other.

@@ -21,10 +21,10 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from connector_stubs import connector_stubs  # noqa: E402
 
-PROJECT = "projects/demo-proj/locations/us-central1/services/movies"
-NAME = PROJECT + "/connectors/movies"
+PROJECT = "projects/demo-proj/locations/us-central1/services/auctions"
+NAME = PROJECT + "/connectors/auctions"
 STREAM = "google.firebase.dataconnect.v1.ConnectorStreamService"
-NEW_PATH = "/ws/%s.Connect/demo-proj/locations/us-central1/services/movies" % STREAM
+NEW_PATH = "/ws/%s.Connect/demo-proj/locations/us-central1/services/auctions" % STREAM
 OLD_PATH = "/ws/%s/Connect/locations/us-central1" % STREAM
 
 
@@ -66,60 +66,60 @@ class Rest:
         async with self.session.post(url, json=body, headers=headers) as answer:
             return answer.status, json.loads(await answer.read())
 
-    async def movie(self, genre="Drama"):
-        status, body = await self.call("executeQuery", "ListMoviesByGenre", {"genre": genre})
+    async def lot(self, category="Books"):
+        status, body = await self.call("executeQuery", "ListLots", {"category": category})
         expect(status, 200, "list")
-        return body["data"]["movies"][0]["id"]
+        return body["data"]["lots"][0]["id"]
 
-    async def describe(self, movie, text, genre="Drama"):
+    async def describe(self, lot, text, category="Books"):
         status, body = await self.call(
-            "executeMutation", "UpdateMovie", {"id": movie, "genre": genre, "description": text})
-        expect((status, body["data"]["movie_update"]["id"]), (200, movie), "mutation")
+            "executeMutation", "EditLot", {"id": lot, "category": category, "description": text})
+        expect((status, body["data"]["lot_update"]["id"]), (200, lot), "mutation")
 
 
 async def rest(base, token, secret):
     async with aiohttp.ClientSession() as session:
         client = Rest(session, base)
-        movie = await client.movie()
+        lot = await client.lot()
         # Success, with ids for the cache.
-        status, body = await client.call("executeQuery", "GetMovieById", {"id": movie}, key="?key=abc")
-        expect((status, body["data"]["movie"]["id"]), (200, movie), "query")
+        status, body = await client.call("executeQuery", "GetLot", {"id": lot}, key="?key=abc")
+        expect((status, body["data"]["lot"]["id"]), (200, lot), "query")
         (entity,) = body["extensions"]["dataConnect"]
-        expect(entity["path"], ["movie"], "path")
-        _, listed = await client.call("executeQuery", "ListMoviesByGenre", {"genre": "Drama"})
+        expect(entity["path"], ["lot"], "path")
+        _, listed = await client.call("executeQuery", "ListLots", {"category": "Books"})
         (entities,) = listed["extensions"]["dataConnect"]
-        expect(entities["path"], ["movies"], "path of a list")
-        ids = [row["id"] for row in listed["data"]["movies"]]
-        expect(entities["entityIds"][ids.index(movie)], entity["entityId"], "the id of a row in two queries")
+        expect(entities["path"], ["lots"], "path of a list")
+        ids = [row["id"] for row in listed["data"]["lots"]]
+        expect(entities["entityIds"][ids.index(lot)], entity["entityId"], "the id of a row in two queries")
         # Without variables.
-        status, body = await client.call("executeQuery", "TopRatedMovies")
+        status, body = await client.call("executeQuery", "ClosingSoon")
         expect((status, "errors" in body), (200, False), "no variables")
         # Bad variables are the operation's own outcome.
-        for variables in ({}, {"id": 7}, {"id": movie, "other": 1}):
-            status, body = await client.call("executeQuery", "GetMovieById", variables)
+        for variables in ({}, {"id": 7}, {"id": lot, "other": 1}):
+            status, body = await client.call("executeQuery", "GetLot", variables)
             expect((status, body["data"]), (200, None), "bad variables")
             for error in body["errors"]:
                 check(isinstance(error["message"], str) and isinstance(error["path"], list), "error %r" % error)
             expect(body["errors"][0]["extensions"]["code"], "INVALID_ARGUMENT", "code")
         # A constraint of the database.
         status, body = await client.call(
-            "executeMutation", "AddReview", {"movieId": "0" * 32, "author": "x", "stars": 1})
-        expect((status, body["errors"][0]["path"]), (200, ["review_insert"]), "constraint")
+            "executeMutation", "AskQuestion", {"lotId": "0" * 32, "name": "x", "text": "y"})
+        expect((status, body["errors"][0]["path"]), (200, ["question_insert"]), "constraint")
         # Failures of the request.
-        status, body = await client.call("executeQuery", "GetExtendedProfileByUser")
+        status, body = await client.call("executeQuery", "MyAccount")
         expect((status, body["code"], body["details"]), (401, 16, []), "signed out")
         check(body["message"].startswith("unauthenticated: "), body["message"])
-        status, body = await client.call("executeQuery", "GetMovieById", {"id": movie}, token="forged")
+        status, body = await client.call("executeQuery", "GetLot", {"id": lot}, token="forged")
         expect((status, body["code"]), (401, 16), "forged token")
-        status, body = await client.call("executeQuery", "GetExtendedProfileByUser", token=token)
+        status, body = await client.call("executeQuery", "MyAccount", token=token)
         expect((status, "errors" in body), (200, False), "signed in")
-        update = {"id": movie, "genre": "Drama", "description": "x"}
-        status, body = await client.call("executeQuery", "UpdateMovie", update)
+        update = {"id": lot, "category": "Books", "description": "x"}
+        status, body = await client.call("executeQuery", "EditLot", update)
         expect((status, body["code"]), (404, 5), "a mutation as a query")
         for name, method, operation in (
-                (NAME, "executeQuery", "Nothing"), (NAME, "executeMutation", "ListMovies"), (PROJECT + "/connectors/none", "executeQuery", "ListMovies"),
-                (NAME.replace("us-central1", "eu"), "executeQuery", "ListMovies"),
-                (NAME.replace("services/movies", "services/films"), "executeQuery", "ListMovies")):
+                (NAME, "executeQuery", "Nothing"), (NAME, "executeMutation", "NewestLots"), (PROJECT + "/connectors/none", "executeQuery", "NewestLots"),
+                (NAME.replace("us-central1", "eu"), "executeQuery", "NewestLots"),
+                (NAME.replace("services/auctions", "services/shops"), "executeQuery", "NewestLots")):
             status, body = await client.call(method, operation, name=name)
             expect((status, body["code"]), (404, 5), name + operation)
             check(isinstance(body["message"], str), "message")
@@ -167,10 +167,10 @@ class Stream:
 async def stream(base, token, secret):
     async with aiohttp.ClientSession() as session:
         client = Rest(session, base)
-        movie = await client.movie("Western")
+        lot = await client.lot("Maps")
         headers = {"x-firebase-gmpid": "1:123:web:abc", "X-Goog-Api-Client": "gl-js/ fire/12.18.0",
                    "X-Firebase-Auth-Token": token, "X-Client-Version": "web/12.18.0"}
-        request = {"operationName": "GetMovieById", "variables": {"id": movie}}
+        request = {"operationName": "GetLot", "variables": {"id": lot}}
         for path in (NEW_PATH, OLD_PATH):
             # The web SDK's first frame; the same id again on the next socket.
             async with session.ws_connect(base + path) as socket:
@@ -178,11 +178,11 @@ async def stream(base, token, secret):
                 await web.quiet(0.2)
                 await web.send(requestId="1", subscribe=request, name=NAME, headers=headers)
                 first = await web.next()
-                expect((first["requestId"], first["data"]["movie"]["id"]), ("1", movie), "first result")
-                expect(first["extensions"]["dataConnect"][0]["path"], ["movie"], "entities in a push")
-                await client.describe(movie, path, "Western")
+                expect((first["requestId"], first["data"]["lot"]["id"]), ("1", lot), "first result")
+                expect(first["extensions"]["dataConnect"][0]["path"], ["lot"], "entities in a push")
+                await client.describe(lot, path, "Maps")
                 pushed = await web.next()
-                expect((pushed["requestId"], pushed["data"]["movie"]["description"]), ("1", path), "push")
+                expect((pushed["requestId"], pushed["data"]["lot"]["description"]), ("1", path), "push")
                 expect(pushed["extensions"], first["extensions"], "the same row")
                 # executeQuery of a subscribed query: the same result comes again.
                 await web.send(requestId="1", resume={}, headers={})
@@ -190,17 +190,17 @@ async def stream(base, token, secret):
                 # Query and mutation over the socket.
                 await web.send(requestId="2", execute=request)
                 expect((await web.next())["requestId"], "2", "execute")
-                await web.send(requestId="3|0", execute={"operationName": "UpdateMovie", "variables": {
-                    "id": movie, "genre": "Western", "description": "by socket"}})
+                await web.send(requestId="3|0", execute={"operationName": "EditLot", "variables": {
+                    "id": lot, "category": "Maps", "description": "by socket"}})
                 answers = {}
                 for _ in range(2):
                     answer = await web.next()
                     answers[answer["requestId"]] = answer
-                expect(answers["3|0"]["data"]["movie_update"]["id"], movie, "mutation")
-                expect(answers["1"]["data"]["movie"]["description"], "by socket", "push of the own mutation")
+                expect(answers["3|0"]["data"]["lot_update"]["id"], lot, "mutation")
+                expect(answers["1"]["data"]["lot"]["description"], "by socket", "push of the own mutation")
                 # Each bad one is told under its id; nobody is closed.
                 await web.send(requestId="4", subscribe={"operationName": "Nothing"})
-                await web.send(requestId="5", execute={"operationName": "GetMovieById"})
+                await web.send(requestId="5", execute={"operationName": "GetLot"})
                 await web.send(requestId="6", resume={})
                 for id, code in (("4", "NOT_FOUND"), ("5", "INVALID_ARGUMENT"), ("6", "NOT_FOUND")):
                     answer = await web.next()
@@ -208,15 +208,15 @@ async def stream(base, token, secret):
                     check(isinstance(answer["errors"][0]["path"], list), "path")
                 await web.send(requestId="1", cancel={}, headers={})
                 await web.send(requestId="1", cancel={})
-                await client.describe(movie, "unseen", "Western")
+                await client.describe(lot, "unseen", "Maps")
                 await web.quiet(0.3)
                 await web.send(requestId="7", subscribe=request)
-                expect((await web.next())["data"]["movie"]["description"], "unseen", "after a cancel")
+                expect((await web.next())["data"]["lot"]["description"], "unseen", "after a cancel")
         # Flutter: a first frame without a kind.
         async with session.ws_connect(base + OLD_PATH) as socket:
             flutter = Stream(socket)
             await flutter.send(name=NAME, headers={"X-Firebase-Auth-Token": signed(secret, "ann", 4)})
-            await flutter.send(requestId="p_1", subscribe={"operationName": "GetExtendedProfileByUser"})
+            await flutter.send(requestId="p_1", subscribe={"operationName": "MyAccount"})
             expect((await flutter.next())["requestId"], "p_1", "signed in")
             await flutter.send(requestId="s_1", subscribe=request)
             expect((await flutter.next())["requestId"], "s_1", "public")
@@ -230,12 +230,12 @@ async def stream(base, token, secret):
         # Every tick of a timer, though nothing changes.
         async with session.ws_connect(base + NEW_PATH) as socket:
             timed = Stream(socket)
-            await timed.send(requestId="1", name=NAME, subscribe={"operationName": "TopRatedMovies"})
+            await timed.send(requestId="1", name=NAME, subscribe={"operationName": "ClosingSoon"})
             first = await timed.next()
             expect(await timed.next(within=15), first, "tick")
         # What is not here is refused at the handshake; what is no message ends the socket.
         try:
-            await session.ws_connect(base + NEW_PATH.replace("services/movies", "services/films"))
+            await session.ws_connect(base + NEW_PATH.replace("services/auctions", "services/shops"))
             raise SystemExit("a wrong service was accepted")
         except aiohttp.WSServerHandshakeError as error:
             expect(error.status, 404, "handshake")
@@ -277,7 +277,7 @@ async def grpc_client(base, token, secret):
 
     async with aiohttp.ClientSession() as session, grpc.aio.insecure_channel(address, options=options) as channel:
         rest = Rest(session, base)
-        movie = await rest.movie("Comedy")
+        lot = await rest.lot("Toys")
         unary = services.ConnectorServiceStub(channel)
 
         def request(operation, **variables):
@@ -286,27 +286,27 @@ async def grpc_client(base, token, secret):
             return call
 
         # Unary.
-        answer = await unary.ExecuteQuery(request("GetMovieById", id=movie), metadata=metadata)
-        expect(answer.data["movie"]["id"], movie, "query")
+        answer = await unary.ExecuteQuery(request("GetLot", id=lot), metadata=metadata)
+        expect(answer.data["lot"]["id"], lot, "query")
         (entity,) = answer.extensions.data_connect
-        expect(([*entity.path], len(entity.entity_id)), (["movie"], 32), "entity")
-        _, other = await rest.call("executeQuery", "GetMovieById", {"id": movie})
+        expect(([*entity.path], len(entity.entity_id)), (["lot"], 32), "entity")
+        _, other = await rest.call("executeQuery", "GetLot", {"id": lot})
         expect(other["extensions"]["dataConnect"][0]["entityId"], entity.entity_id, "the same id by REST")
         expect(other["data"], text(answer), "the same data by REST")
-        mutation = messages.ExecuteMutationRequest(name=NAME, operation_name="UpdateMovie")
-        mutation.variables.update({"id": movie, "genre": "Comedy", "description": "by gRPC"})
+        mutation = messages.ExecuteMutationRequest(name=NAME, operation_name="EditLot")
+        mutation.variables.update({"id": lot, "category": "Toys", "description": "by gRPC"})
         answer = await unary.ExecuteMutation(mutation, metadata=metadata)
-        expect(answer.data["movie_update"]["id"], movie, "mutation")
-        answer = await unary.ExecuteQuery(request("GetMovieById", id=7), metadata=metadata)
+        expect(answer.data["lot_update"]["id"], lot, "mutation")
+        answer = await unary.ExecuteQuery(request("GetLot", id=7), metadata=metadata)
         check(not answer.HasField("data") and answer.errors[0].extensions.code == 3, "bad variables: %r" % answer)
         for call, meta, status in (
-                (request("GetExtendedProfileByUser"), metadata, grpc.StatusCode.UNAUTHENTICATED),
-                (request("GetMovieById", id=movie), metadata + (("x-firebase-auth-token", "forged"),),
+                (request("MyAccount"), metadata, grpc.StatusCode.UNAUTHENTICATED),
+                (request("GetLot", id=lot), metadata + (("x-firebase-auth-token", "forged"),),
                  grpc.StatusCode.UNAUTHENTICATED),
                 (request("Nothing"), metadata, grpc.StatusCode.NOT_FOUND),
                 (messages.ExecuteQueryRequest(name="x", operation_name="A"), metadata,
                  grpc.StatusCode.INVALID_ARGUMENT),
-                (messages.ExecuteQueryRequest(name=NAME.replace("/movies/", "/films/"), operation_name="A"), metadata,
+                (messages.ExecuteQueryRequest(name=NAME.replace("/auctions/", "/shops/"), operation_name="A"), metadata,
                  grpc.StatusCode.NOT_FOUND)):
             try:
                 await unary.ExecuteQuery(call, metadata=meta)
@@ -314,10 +314,10 @@ async def grpc_client(base, token, secret):
             except grpc.aio.AioRpcError as error:
                 expect(error.code(), status, str(call))
                 check(error.details(), "no details")
-        answer = await unary.ExecuteQuery(request("GetExtendedProfileByUser"), metadata=signed_in)
+        answer = await unary.ExecuteQuery(request("MyAccount"), metadata=signed_in)
         check(answer.HasField("data"), "signed in")
         # Many calls at once on one connection.
-        many = [unary.ExecuteQuery(request("GetMovieById", id=movie), metadata=metadata) for _ in range(300)]
+        many = [unary.ExecuteQuery(request("GetLot", id=lot), metadata=metadata) for _ in range(300)]
         expect(len(await asyncio.gather(*many)), 300, "calls")
         # An unknown method.
         try:
@@ -345,16 +345,16 @@ async def grpc_client(base, token, secret):
             return await asyncio.wait_for(call.read(), within)
 
         send("init", name=NAME)
-        send("8F2A|0", "subscribe", "GetMovieById", id=movie)
+        send("8F2A|0", "subscribe", "GetLot", id=lot)
         first = await receive()
-        expect((first.request_id, text(first)["movie"]["description"]), ("8F2A|0", "by gRPC"), "first result")
+        expect((first.request_id, text(first)["lot"]["description"]), ("8F2A|0", "by gRPC"), "first result")
         expect(first.extensions.data_connect[0].entity_id, entity.entity_id, "entities in a push")
-        await rest.describe(movie, "pushed", "Comedy")
+        await rest.describe(lot, "pushed", "Toys")
         pushed = await receive()
-        expect((pushed.request_id, text(pushed)["movie"]["description"]), ("8F2A|0", "pushed"), "push")
+        expect((pushed.request_id, text(pushed)["lot"]["description"]), ("8F2A|0", "pushed"), "push")
         send("8F2A|0", "resume")
         expect(await receive(), pushed, "resume")
-        send("2", "execute", "GetExtendedProfileByUser")
+        send("2", "execute", "MyAccount")
         expect((await receive()).request_id, "2", "execute")
         send("3", "execute", "Nothing")
         expect((await receive()).errors[0].extensions.code, 5, "unknown operation")
@@ -362,7 +362,7 @@ async def grpc_client(base, token, secret):
         await asyncio.sleep(3)
         send("8F2A|0", "cancel")
         send("auth1", headers={"x-firebase-auth-token": signed(secret, "ann", 60)})
-        send("4", "subscribe", "GetMovieById", id=movie)
+        send("4", "subscribe", "GetLot", id=lot)
         expect((await receive()).request_id, "4", "after a new token")
         # The client's half-close ends a stream that has nothing to say any more.
         send("4", "cancel")
@@ -376,7 +376,7 @@ async def grpc_client(base, token, secret):
                 calls = Calls()
                 call = streams.Connect(calls, metadata=metadata + (("x-firebase-auth-token", token_now),))
                 send("init", name=NAME)
-                send("1", "subscribe", "GetMovieById", id=movie)
+                send("1", "subscribe", "GetLot", id=lot)
                 try:
                     while await receive(within) is not grpc.aio.EOF:
                         pass
@@ -393,23 +393,23 @@ async def grpc_client(base, token, secret):
         calls = Calls()
         call = services.ConnectorStreamServiceStub(narrow).Connect(calls, metadata=metadata)
         send("init", name=NAME)
-        send("slow", "subscribe", "ListMoviesByGenre", genre="Comedy")
+        send("slow", "subscribe", "ListLots", category="Toys")
         await receive()
         other_calls, calls = calls, Calls()
         other, call = call, streams.Connect(calls, metadata=metadata)
         send("init", name=NAME)
-        send("fast", "subscribe", "GetMovieById", id=movie)
+        send("fast", "subscribe", "GetLot", id=lot)
         await receive()
         big = "x" * 30_000
         for number in range(40):
-            await rest.describe(movie, big + str(number), "Comedy")
-            while text(await receive())["movie"]["description"] != big + str(number):
+            await rest.describe(lot, big + str(number), "Toys")
+            while text(await receive())["lot"]["description"] != big + str(number):
                 pass
         seen = []
         call = other
         while not seen or not seen[-1].endswith("x39"):
-            rows = text(await receive())["movies"]
-            seen += [row["description"] for row in rows if row["id"] == movie]
+            rows = text(await receive())["lots"]
+            seen += [row["description"] for row in rows if row["id"] == lot]
         check(len(seen) < 40, "a slow stream got %d results" % len(seen))
         print("slow stream: %d of 40 results" % len(seen))
         call.cancel()
@@ -426,12 +426,12 @@ async def hostile(base, token, secret):
     settings = b"\0\0\0\4\0\0\0\0\0"
 
     async with aiohttp.ClientSession() as session, grpc.aio.insecure_channel(address) as channel:
-        movie = await Rest(session, base).movie()
+        lot = await Rest(session, base).lot()
         calls = Calls()
         call = services.ConnectorStreamServiceStub(channel).Connect(calls)
         request = messages.StreamRequest(request_id="1", name=NAME)
-        request.subscribe.operation_name = "GetMovieById"
-        request.subscribe.variables.update({"id": movie})
+        request.subscribe.operation_name = "GetLot"
+        request.subscribe.variables.update({"id": lot})
         calls.queue.put_nowait(request)
         await asyncio.wait_for(call.read(), 10)
         for bad in (b"", b"\xff" * 4096, settings + b"\0\0\x04\x08\0\0\0\0\0\0\0\0\0", settings + os.urandom(8192),
@@ -461,8 +461,8 @@ async def hostile(base, token, secret):
         except grpc.aio.AioRpcError:
             pass
         expect(await stray.code(), grpc.StatusCode.INVALID_ARGUMENT, "garbage on a stream")
-        await Rest(session, base).describe(movie, "still here")
-        while (await asyncio.wait_for(call.read(), 10)).data["movie"]["description"] != "still here":
+        await Rest(session, base).describe(lot, "still here")
+        while (await asyncio.wait_for(call.read(), 10)).data["lot"]["description"] != "still here":
             pass
 
 
@@ -511,7 +511,7 @@ async def limits(base, token, secret):
     """A node with three operations for each session and 1.5 s for the first message."""
     import grpc
     messages, services = connector_stubs()
-    request = {"operationName": "ListMoviesByGenre", "variables": {"genre": "Drama"}}
+    request = {"operationName": "ListLots", "variables": {"category": "Books"}}
     async with aiohttp.ClientSession() as session, grpc.aio.insecure_channel(base.split("://")[1]) as channel:
         async with session.ws_connect(base + NEW_PATH) as socket:
             web = Stream(socket)
@@ -525,8 +525,8 @@ async def limits(base, token, secret):
             await web.send(requestId="4", subscribe=request)
             expect("errors" in await web.next(), False, "room after a cancel")
             # Variables that nobody needs, a message that is too large.
-            deep = {"genre": json.loads("[" * 80 + "]" * 80)}
-            await web.send(requestId="5", execute={"operationName": "ListMoviesByGenre", "variables": deep})
+            deep = {"category": json.loads("[" * 80 + "]" * 80)}
+            await web.send(requestId="5", execute={"operationName": "ListLots", "variables": deep})
             expect((await web.next())["requestId"], "5", "depth")
             await socket.send_str("{" + " " * 400_000 + "}")
             message = await asyncio.wait_for(socket.receive(), 10)
@@ -543,8 +543,8 @@ async def limits(base, token, secret):
         expect(await silent.code(), grpc.StatusCode.RESOURCE_EXHAUSTED, "silence")
         # More calls than a connection may have wait for their turn.
         unary = services.ConnectorServiceStub(channel)
-        body = messages.ExecuteQueryRequest(name=NAME, operation_name="ListMoviesByGenre")
-        body.variables.update({"genre": "Drama"})
+        body = messages.ExecuteQueryRequest(name=NAME, operation_name="ListLots")
+        body.variables.update({"category": "Books"})
         expect(len(await asyncio.gather(*[unary.ExecuteQuery(body) for _ in range(500)])), 500, "calls")
 
 
@@ -553,17 +553,17 @@ async def drain(base, token, secret):
     import grpc
     messages, services = connector_stubs()
     async with aiohttp.ClientSession() as session, grpc.aio.insecure_channel(base.split("://")[1]) as channel:
-        movie = await Rest(session, base).movie()
+        lot = await Rest(session, base).lot()
         async with session.ws_connect(base + NEW_PATH) as socket:
             web = Stream(socket)
             await web.send(requestId="1", name=NAME, subscribe={
-                "operationName": "GetMovieById", "variables": {"id": movie}})
+                "operationName": "GetLot", "variables": {"id": lot}})
             await web.next()
             calls = Calls()
             call = services.ConnectorStreamServiceStub(channel).Connect(calls)
             request = messages.StreamRequest(request_id="1", name=NAME)
-            request.subscribe.operation_name = "GetMovieById"
-            request.subscribe.variables.update({"id": movie})
+            request.subscribe.operation_name = "GetLot"
+            request.subscribe.variables.update({"id": lot})
             calls.queue.put_nowait(request)
             await asyncio.wait_for(call.read(), 10)
             os.kill(int(sys.argv[5]), signal.SIGTERM)

@@ -20,8 +20,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from connector_stubs import connector_stubs  # noqa: E402
 
-OPERATION = "TopRatedMovies"
-NAME = "projects/p/locations/us-central1/services/movies/connectors/movies"
+OPERATION = "ClosingSoon"
+NAME = "projects/p/locations/us-central1/services/auctions/connectors/auctions"
 
 
 def negotiated(port, ca, offered):
@@ -41,11 +41,11 @@ async def main(port, ca):
     async with aiohttp.ClientSession() as session:
         base = "https://localhost:%d" % port
         for _ in range(3):
-            async with session.get(base + "/v1/connectors/movies/queries/" + OPERATION, ssl=context) as answer:
-                assert answer.status == 200 and len((await answer.json())["data"]["movies"]) > 0
+            async with session.get(base + "/v1/connectors/auctions/queries/" + OPERATION, ssl=context) as answer:
+                assert answer.status == 200 and len((await answer.json())["data"]["lots"]) > 0
         stream = {"accept": "text/event-stream"}
         async with session.get(
-                base + "/v1/connectors/movies/queries/" + OPERATION, ssl=context, headers=stream) as answer:
+                base + "/v1/connectors/auctions/queries/" + OPERATION, ssl=context, headers=stream) as answer:
             assert answer.status == 200
             async for line in answer.content:
                 if line.startswith(b"data:"):
@@ -66,14 +66,14 @@ async def main(port, ca):
     with grpc.secure_channel("localhost:%d" % port, credentials) as channel:
         unary = services.ConnectorServiceStub(channel)
         request = messages.ExecuteQueryRequest(name=NAME, operation_name=OPERATION)
-        assert len(MessageToDict(unary.ExecuteQuery(request, timeout=10).data)["movies"]) > 0
+        assert len(MessageToDict(unary.ExecuteQuery(request, timeout=10).data)["lots"]) > 0
         stream = services.ConnectorStreamServiceStub(channel)
 
         def requests():
             yield messages.StreamRequest(
                 name=NAME, request_id="1", subscribe=messages.ExecuteRequest(operation_name=OPERATION))
         for answer in stream.Connect(requests(), timeout=20):
-            assert len(MessageToDict(answer.data)["movies"]) > 0
+            assert len(MessageToDict(answer.data)["lots"]) > 0
             break
     # Cleartext on the same port is told nothing.
     reader, writer = await asyncio.open_connection("127.0.0.1", port)

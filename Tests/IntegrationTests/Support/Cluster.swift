@@ -19,7 +19,7 @@ final class Cluster {
         try await Servers.with(keepsData: keepsData) { servers in
             let cluster = Cluster(servers)
             let migration = try FreshetProcess(
-                ["migrate", Paths.movies, "--seed"],
+                ["migrate", Paths.auctions, "--seed"],
                 environment: ["FRESHET_POSTGRES_URL": servers.postgres.connectionString])
             guard await migration.waitForExit() == 0 else { throw UnexpectedEnd(output: migration.output) }
             do {
@@ -48,7 +48,7 @@ final class Cluster {
 
     /// A node that is not waited for.
     func launch(roles: String, settings: [String] = []) throws -> FreshetProcess {
-        var arguments = ["serve", Paths.movies, "--roles", roles, "--set", "http.port=0", "--set", "admin.port=0"]
+        var arguments = ["serve", Paths.auctions, "--roles", roles, "--set", "http.port=0", "--set", "admin.port=0"]
         let quick = [
             "cluster.leaseTtlMs=1500", "cluster.leaseRenewMs=300", "cluster.nodeTtlMs=1500",
             "cluster.heartbeatMs=300", "cluster.shardCount=16", "cluster.awaitFormerOwners=false", "http.eventLoops=1",
@@ -79,7 +79,7 @@ enum API {
         var headers: HTTPHeaders = ["content-type": "application/json"]
         if let token { headers.add(name: "authorization", value: "Bearer \(token)") }
         let response = try await HTTPCall.send(
-            .POST, address, path: "/v1/connectors/movies/mutations/\(operation)", headers: headers,
+            .POST, address, path: "/v1/connectors/auctions/mutations/\(operation)", headers: headers,
             body: JSONWriter.compact(["variables": .object(variables)]))
         return (response.status, try JSONParser.parse(response.body))
     }
@@ -90,6 +90,6 @@ enum API {
         let text = String(decoding: JSONWriter.compact(.object(variables)), as: UTF8.self)
         let encoded = text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
         return try await HTTPCall.send(
-            .GET, address, path: "/v1/connectors/movies/queries/\(operation)?variables=\(encoded)", headers: headers)
+            .GET, address, path: "/v1/connectors/auctions/queries/\(operation)?variables=\(encoded)", headers: headers)
     }
 }

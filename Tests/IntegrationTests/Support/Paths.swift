@@ -7,7 +7,7 @@ enum Paths {
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().path
 
-    static let movies = root + "/config/movies"
+    static let auctions = root + "/config/auctions"
 
     /// The built program; it stands beside the test bundle.
     static let freshet: String = {

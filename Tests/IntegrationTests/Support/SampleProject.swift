@@ -10,7 +10,7 @@ extension SampleProjectTests {
         let folder = NSTemporaryDirectory() + "freshet-tools-\(UInt32.random(in: .min ... .max))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        try FileManager.default.copyItem(atPath: Paths.movies, toPath: folder + "/project")
+        try FileManager.default.copyItem(atPath: Paths.auctions, toPath: folder + "/project")
         try await body(folder + "/project", folder)
     }
 

@@ -77,26 +77,26 @@ BEGIN
     END IF;
 END
 $freshet$
-CREATE TABLE IF NOT EXISTS "public"."movie" (
+CREATE TABLE IF NOT EXISTS "public"."novel" (
     "id" uuid NOT NULL DEFAULT gen_random_uuid(),
     "title" text NOT NULL,
     "sequel_to_id" uuid,
     "mood" "public"."mood" NOT NULL DEFAULT 'GLAD'::"public"."mood",
     PRIMARY KEY ("id")
 )
-CREATE UNIQUE INDEX IF NOT EXISTS "movie_title_uidx" ON "public"."movie" ("title")
-CREATE INDEX IF NOT EXISTS "movies_by_mood" ON "public"."movie" USING btree ("mood")
-CREATE INDEX IF NOT EXISTS "movie_sequel_to_id_idx" ON "public"."movie" USING btree ("sequel_to_id")
+CREATE UNIQUE INDEX IF NOT EXISTS "novel_title_uidx" ON "public"."novel" ("title")
+CREATE INDEX IF NOT EXISTS "novels_by_mood" ON "public"."novel" USING btree ("mood")
+CREATE INDEX IF NOT EXISTS "novel_sequel_to_id_idx" ON "public"."novel" USING btree ("sequel_to_id")
 DO $freshet$
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'movie' AND c.conname = 'movie_sequel_to_id_fkey') THEN
-        ALTER TABLE "public"."movie" ADD CONSTRAINT "movie_sequel_to_id_fkey" FOREIGN KEY ("sequel_to_id") REFERENCES "public"."movie" ("id") ON DELETE SET NULL;
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'novel' AND c.conname = 'novel_sequel_to_id_fkey') THEN
+        ALTER TABLE "public"."novel" ADD CONSTRAINT "novel_sequel_to_id_fkey" FOREIGN KEY ("sequel_to_id") REFERENCES "public"."novel" ("id") ON DELETE SET NULL;
     END IF;
 END
 $freshet$
-WITH w AS (INSERT INTO "movie" AS t1 ("id", "title", "mood") VALUES ('00000000000040008000000000000001'::uuid, 'A'::text, 'GLAD'::"mood") RETURNING t1."mood" AS "mood") SELECT row_to_json(w.*)::text FROM w
-WITH w AS (INSERT INTO "movie" AS t1 ("id", "title", "sequel_to_id", "mood") VALUES ($1::uuid, 'B'::text, '00000000000040008000000000000001'::uuid, 'SAD'::"mood") RETURNING t1."mood" AS "mood") SELECT row_to_json(w.*)::text FROM w
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title", (SELECT row_to_json(r.*) FROM (SELECT t2."title" AS "title", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t3."title" AS "title" FROM "movie" t3 WHERE t3."sequel_to_id" = t2."id" ORDER BY t3."id" LIMIT 100) r), '[]')::json AS "movies_on_sequelTo" FROM "movie" t2 WHERE t1."sequel_to_id" = t2."id") r) AS "sequelTo" FROM "movie" t1 WHERE t1."mood" = 'SAD'::"mood" ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "movies") r OFFSET 0) b
+WITH w AS (INSERT INTO "novel" AS t1 ("id", "title", "mood") VALUES ('00000000000040008000000000000001'::uuid, 'A'::text, 'GLAD'::"mood") RETURNING t1."mood" AS "mood") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "novel" AS t1 ("id", "title", "sequel_to_id", "mood") VALUES ($1::uuid, 'B'::text, '00000000000040008000000000000001'::uuid, 'SAD'::"mood") RETURNING t1."mood" AS "mood") SELECT row_to_json(w.*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."title" AS "title", (SELECT row_to_json(r.*) FROM (SELECT t2."title" AS "title", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t3."title" AS "title" FROM "novel" t3 WHERE t3."sequel_to_id" = t2."id" ORDER BY t3."id" LIMIT 100) r), '[]')::json AS "novels_on_sequelTo" FROM "novel" t2 WHERE t1."sequel_to_id" = t2."id") r) AS "sequelTo" FROM "novel" t1 WHERE t1."mood" = 'SAD'::"mood" ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "novels") r OFFSET 0) b
 
 -- index
 CREATE TABLE IF NOT EXISTS "public"."log" (
@@ -115,54 +115,54 @@ WITH w AS (INSERT INTO "log" AS t1 ("id", "source", "at", "tags", "data") VALUES
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."data" AS "data" FROM "log" t1 WHERE t1."tags" @> ARRAY['x'::text] ORDER BY t1."source", t1."at" DESC, t1."id" LIMIT 100) r), '[]')::json AS "logs") r OFFSET 0) b
 
 -- plurals
-CREATE TABLE IF NOT EXISTS "public"."child_a" (
+CREATE TABLE IF NOT EXISTS "public"."gate_a" (
     "id" uuid NOT NULL DEFAULT gen_random_uuid(),
     "n" integer NOT NULL,
     PRIMARY KEY ("id")
 )
-CREATE TABLE IF NOT EXISTS "public"."child_b" (
+CREATE TABLE IF NOT EXISTS "public"."gate_b" (
     "id" uuid NOT NULL DEFAULT gen_random_uuid(),
     "n" integer NOT NULL,
     PRIMARY KEY ("id")
 )
-CREATE TABLE IF NOT EXISTS "public"."parent" (
+CREATE TABLE IF NOT EXISTS "public"."tunnel" (
     "a_id" uuid NOT NULL,
     "b_id" uuid NOT NULL,
     PRIMARY KEY ("a_id", "b_id")
 )
-CREATE TABLE IF NOT EXISTS "public"."profile_settings" (
+CREATE TABLE IF NOT EXISTS "public"."signal_settings" (
     "id" uuid NOT NULL DEFAULT gen_random_uuid(),
-    "child_id" uuid NOT NULL,
-    "theme" text,
+    "gate_id" uuid NOT NULL,
+    "color" text,
     PRIMARY KEY ("id")
 )
-CREATE INDEX IF NOT EXISTS "parent_b_id_idx" ON "public"."parent" USING btree ("b_id")
-CREATE INDEX IF NOT EXISTS "profile_settings_child_id_idx" ON "public"."profile_settings" USING btree ("child_id")
+CREATE INDEX IF NOT EXISTS "tunnel_b_id_idx" ON "public"."tunnel" USING btree ("b_id")
+CREATE INDEX IF NOT EXISTS "signal_settings_gate_id_idx" ON "public"."signal_settings" USING btree ("gate_id")
 DO $freshet$
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'parent' AND c.conname = 'parent_a_id_fkey') THEN
-        ALTER TABLE "public"."parent" ADD CONSTRAINT "parent_a_id_fkey" FOREIGN KEY ("a_id") REFERENCES "public"."child_a" ("id") ON DELETE CASCADE;
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'tunnel' AND c.conname = 'tunnel_a_id_fkey') THEN
+        ALTER TABLE "public"."tunnel" ADD CONSTRAINT "tunnel_a_id_fkey" FOREIGN KEY ("a_id") REFERENCES "public"."gate_a" ("id") ON DELETE CASCADE;
     END IF;
 END
 $freshet$
 DO $freshet$
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'parent' AND c.conname = 'parent_b_id_fkey') THEN
-        ALTER TABLE "public"."parent" ADD CONSTRAINT "parent_b_id_fkey" FOREIGN KEY ("b_id") REFERENCES "public"."child_b" ("id") ON DELETE CASCADE;
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'tunnel' AND c.conname = 'tunnel_b_id_fkey') THEN
+        ALTER TABLE "public"."tunnel" ADD CONSTRAINT "tunnel_b_id_fkey" FOREIGN KEY ("b_id") REFERENCES "public"."gate_b" ("id") ON DELETE CASCADE;
     END IF;
 END
 $freshet$
 DO $freshet$
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'profile_settings' AND c.conname = 'profile_settings_child_id_fkey') THEN
-        ALTER TABLE "public"."profile_settings" ADD CONSTRAINT "profile_settings_child_id_fkey" FOREIGN KEY ("child_id") REFERENCES "public"."child_a" ("id") ON DELETE CASCADE;
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'signal_settings' AND c.conname = 'signal_settings_gate_id_fkey') THEN
+        ALTER TABLE "public"."signal_settings" ADD CONSTRAINT "signal_settings_gate_id_fkey" FOREIGN KEY ("gate_id") REFERENCES "public"."gate_a" ("id") ON DELETE CASCADE;
     END IF;
 END
 $freshet$
-WITH w AS (INSERT INTO "child_b" AS t1 ("id", "n") VALUES ('00000000000040008000000000000002'::uuid, '2'::integer) RETURNING t1."n" AS "n") SELECT row_to_json(w.*)::text FROM w
-WITH w1 AS (INSERT INTO "child_a" AS t1 ("id", "n") VALUES ('00000000000040008000000000000001'::uuid, '1'::integer) RETURNING t1.*), w2 AS (INSERT INTO "profile_settings" AS t2 ("child_id", "id", "theme") SELECT w1."id", $1::uuid, 'dark'::text FROM w1 RETURNING t2.*) SELECT (SELECT row_to_json(r.*)::text FROM (SELECT t1."n" AS "n" FROM w1 t1) r)
-WITH w AS (INSERT INTO "parent" AS t1 ("a_id", "b_id") VALUES ('00000000000040008000000000000001'::uuid, '00000000000040008000000000000002'::uuid) RETURNING replace(t1."a_id"::text, '-', '') AS "aId", replace(t1."b_id"::text, '-', '') AS "bId") SELECT row_to_json(w.*)::text FROM w
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."n" AS "n", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t3."n" AS "n" FROM "parent" t2 JOIN "child_b" t3 ON t2."b_id" = t3."id" WHERE t2."a_id" = t1."id" ORDER BY t2."a_id", t2."b_id" LIMIT 100) r), '[]')::json AS "childBS_via_Parent", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t4."theme" AS "theme" FROM "profile_settings" t4 WHERE t4."child_id" = t1."id" ORDER BY t4."id" LIMIT 100) r), '[]')::json AS "profileSettingss_on_child" FROM "child_a" t1 ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "childAS", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t5."theme" AS "theme" FROM "profile_settings" t5 ORDER BY t5."id" LIMIT 100) r), '[]')::json AS "profileSettingss") r OFFSET 0) b
+WITH w AS (INSERT INTO "gate_b" AS t1 ("id", "n") VALUES ('00000000000040008000000000000002'::uuid, '2'::integer) RETURNING t1."n" AS "n") SELECT row_to_json(w.*)::text FROM w
+WITH w1 AS (INSERT INTO "gate_a" AS t1 ("id", "n") VALUES ('00000000000040008000000000000001'::uuid, '1'::integer) RETURNING t1.*), w2 AS (INSERT INTO "signal_settings" AS t2 ("gate_id", "id", "color") SELECT w1."id", $1::uuid, 'red'::text FROM w1 RETURNING t2.*) SELECT (SELECT row_to_json(r.*)::text FROM (SELECT t1."n" AS "n" FROM w1 t1) r)
+WITH w AS (INSERT INTO "tunnel" AS t1 ("a_id", "b_id") VALUES ('00000000000040008000000000000001'::uuid, '00000000000040008000000000000002'::uuid) RETURNING replace(t1."a_id"::text, '-', '') AS "aId", replace(t1."b_id"::text, '-', '') AS "bId") SELECT row_to_json(w.*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."n" AS "n", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t3."n" AS "n" FROM "tunnel" t2 JOIN "gate_b" t3 ON t2."b_id" = t3."id" WHERE t2."a_id" = t1."id" ORDER BY t2."a_id", t2."b_id" LIMIT 100) r), '[]')::json AS "gateBS_via_Tunnel", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t4."color" AS "color" FROM "signal_settings" t4 WHERE t4."gate_id" = t1."id" ORDER BY t4."id" LIMIT 100) r), '[]')::json AS "signalSettingss_on_gate" FROM "gate_a" t1 ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "gateAS", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t5."color" AS "color" FROM "signal_settings" t5 ORDER BY t5."id" LIMIT 100) r), '[]')::json AS "signalSettingss") r OFFSET 0) b
 
 -- ref
 CREATE TABLE IF NOT EXISTS "public"."country" (

@@ -5,28 +5,28 @@ import Testing
 enum LanguageSchema {
     static let sdl = """
         enum Genre { NOIR FARCE EPIC }
-        type Movie @table {
+        type Novel @table {
           title: String! @searchable
           description: String @searchable
-          releaseYear: Int
+          printedYear: Int
           genre: Genre
           rating: Float
           views: Int64 @default(value: 0)
           tags: [String!]
           extras: Any
-          premiere: Date
+          launched: Date
           createdAt: Timestamp! @default(expr: "request.time")
           isClassic: Boolean
-          director: Person
+          narrator: Person
           externalId: UUID
           awardDates: [Date!]
         }
-        type MovieMetadata @table { movie: Movie! @unique studio: String budget: Int64 }
+        type NovelPrinting @table { novel: Novel! @unique binder: String copies: Int64 }
         type Person @table { name: String! @col(size: 40) mentor: Person }
-        type MovieActor @table(key: ["movie", "actor"]) { movie: Movie! actor: Person! role: String! }
+        type NovelMaker @table(key: ["novel", "maker"]) { novel: Novel! maker: Person! role: String! }
         type User @table { id: String! name: String role: String }
-        type Review @table {
-          movie: Movie!
+        type Remark @table {
+          novel: Novel!
           author: User
           text: String
           stars: Int!
@@ -41,12 +41,12 @@ enum LanguageSchema {
           note: String
         }
         type Part @table(key: ["ticket", "letter"]) { ticket: Ticket! letter: String! note: String }
-        type MovieStats @view(sql: \"\"\"
-          SELECT movie_id, count(*) AS review_count, avg(stars)::double precision AS average_stars
-          FROM review GROUP BY movie_id
+        type NovelStats @view(sql: \"\"\"
+          SELECT novel_id, count(*) AS remark_count, avg(stars)::double precision AS average_stars
+          FROM remark GROUP BY novel_id
         \"\"\") {
-          movie: Movie @unique
-          reviewCount: Int64
+          novel: Novel @unique
+          remarkCount: Int64
           averageStars: Float
         }
         type LongTitle @view(name: "long_title") { title: String letters: Int }
@@ -82,8 +82,8 @@ enum LanguageSchema {
         """
         INSERT INTO person (id, name, mentor_id) VALUES
           ('<p1>', 'Ada', NULL), ('<p2>', 'Ben', '<p1>'), ('<p3>', 'Cleo', '<p2>');
-        INSERT INTO movie (id, title, description, release_year, genre, rating, views, tags, extras, premiere, created_at,
-            is_classic, director_id, external_id, award_dates) VALUES
+        INSERT INTO novel (id, title, description, printed_year, genre, rating, views, tags, extras, launched, created_at,
+            is_classic, narrator_id, external_id, award_dates) VALUES
           ('<m1>', 'Alpha', 'A detective walks the rainy city', 1950, 'NOIR', 8.5, 9007199254740993, '{dark,rain}',
             '{"a": 1}', '1950-03-01', '2024-02-28T12:00:00Z', TRUE, '<p1>', '<d1>', '{2024-02-29,1951-01-01}'),
           ('<m2>', 'Beta', 'Rain and laughter', 1960, 'FARCE', 7, 20, '{fun}', NULL, '1960-07-15',
@@ -92,16 +92,16 @@ enum LanguageSchema {
             NULL, NULL, NULL, NULL),
           ('<m4>', 'Delta 50%_', 'The detective returns', 1970, NULL, 6.25, 40, '{dark,fun}', '"text"', '2024-02-29',
             '2020-01-01T00:00:00Z', TRUE, '<p1>', '<d2>', '{2000-01-01}');
-        INSERT INTO movie_metadata (id, movie_id, studio, budget) VALUES
+        INSERT INTO novel_printing (id, novel_id, binder, copies) VALUES
           ('<d1>', '<m1>', 'Zenith', 500), ('<d2>', '<m2>', 'Apex', NULL);
-        INSERT INTO movie_actor (movie_id, actor_id, role) VALUES
+        INSERT INTO novel_maker (novel_id, maker_id, role) VALUES
           ('<m1>', '<p1>', 'lead'), ('<m1>', '<p2>', 'extra'), ('<m2>', '<p2>', 'lead');
         INSERT INTO "user" (id, name, role) VALUES ('ann', 'Ann', 'admin'), ('bob', 'Bob', NULL);
-        INSERT INTO review (id, movie_id, author_id, text, stars, at) VALUES
+        INSERT INTO remark (id, novel_id, author_id, text, stars, at) VALUES
           ('<r1>', '<m1>', 'ann', 'great', 5, '2024-02-28T00:00:00Z'), ('<r2>', '<m1>', 'bob', 'fine', 3, '2024-02-27T00:00:00Z'),
           ('<r3>', '<m2>', 'ann', NULL, 3, '2024-01-15T00:00:00Z'), ('<r4>', '<m4>', NULL, 'meh', 1, '2023-02-28T00:00:00Z');
         INSERT INTO ticket (label, day) VALUES ('one', '2024-01-31');
         INSERT INTO slot (day, at, price, number) VALUES ('2024-01-31', '2024-02-28T12:00:00Z', 1.5, 9007199254740993);
-        CREATE VIEW public.long_title AS SELECT title, length(title) AS letters FROM movie WHERE length(title) > 4;
+        CREATE VIEW public.long_title AS SELECT title, length(title) AS letters FROM novel WHERE length(title) > 4;
         """)
 }

@@ -89,8 +89,8 @@ struct ClusterRun: Sendable {
         if let example {
             Terminal.out(
                 """
-                  \(program) subscribe ListMoviesByGenre --vars '{"genre":"Sci-Fi"}'\(urlOption)
-                  \(program) execute UpdateMovie --vars '{"id":"\(example)","genre":"Sci-Fi","description":"Fresh"}'\(urlOption)
+                  \(program) subscribe ListLots --vars '{"category":"Books"}'\(urlOption)
+                  \(program) execute EditLot --vars '{"id":"\(example)","category":"Books","description":"Fresh"}'\(urlOption)
                 """)
         }
         Terminal.out(

@@ -20,7 +20,7 @@ struct ClusterCommand: AsyncParsableCommand {
     static let nodesMax = 16
 
     @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
-    var project: String = "config/movies"
+    var project: String = "config/auctions"
 
     @Option(name: .shortAndLong, help: "The proxy's public port; 0: a free one.")
     var port: Int?

@@ -17,7 +17,7 @@ struct Dev: AsyncParsableCommand {
             """)
 
     @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
-    var project: String = "config/movies"
+    var project: String = "config/auctions"
 
     @Option(name: .shortAndLong, help: "Public port.")
     var port: Int?
@@ -99,6 +99,9 @@ struct Dev: AsyncParsableCommand {
         ).start()
     }
 
+    /// Says that its bearer is "ada01" of the sample's seed; `freshet dev` asks for no signature.
+    private static let adasToken = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZGEwMSJ9."
+
     private static func welcome(
         _ settings: Settings, _ address: ServiceNode.Address, _ project: Project, example: String?
     ) {
@@ -117,9 +120,11 @@ struct Dev: AsyncParsableCommand {
             Terminal.out(
                 """
                 Try, in other terminals:
-                  \(program) subscribe ListMoviesByGenre --vars '{"genre":"Sci-Fi"}'\(option)
-                  \(program) execute ListMoviesByGenre --vars '{"genre":"Sci-Fi"}'\(option)
-                  \(program) execute UpdateMovie --vars '{"id":"\(example)","genre":"Sci-Fi","description":"Fresh"}'\(option)
+                  \(program) subscribe ListLots --vars '{"category":"Books"}'\(option)
+                  \(program) subscribe GetLot --vars '{"id":"\(example)"}'\(option)
+                  \(program) execute PlaceBid --token \(Self.adasToken) \\
+                    --vars '{"lotId":"\(example)","category":"Books","amount":1000}'\(option)
+                  \(program) execute EditLot --vars '{"id":"\(example)","category":"Books","description":"Fresh"}'\(option)
 
                 """)
         }

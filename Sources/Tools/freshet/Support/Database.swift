@@ -123,7 +123,7 @@ struct Database: Sendable {
     }
 
     /// For a private server: migrates the schema and, once, loads the seed. The pool is opened and closed.
-    /// - Returns: the id of a movie to try, where the project is the sample.
+    /// - Returns: the id of a lot to try, where the project is the sample.
     func prepare(_ project: Project, _ catalog: Catalog, loadsSeed: Bool) async throws -> String? {
         var example: String?
         do {
@@ -136,8 +136,9 @@ struct Database: Sendable {
                 try await pool.script(seed)
                 Terminal.error("seed.sql loaded")
             }
-            if catalog.connectors["movies"]?.operations["ListMoviesByGenre"] != nil {
-                let found = try await pool.query("SELECT id FROM movie WHERE genre = 'Sci-Fi' ORDER BY id LIMIT 1")
+            if catalog.connectors["auctions"]?.operations["ListLots"] != nil {
+                let found = try await pool.query(
+                    "SELECT id FROM lot WHERE category = 'Books' AND open ORDER BY closes_at LIMIT 1")
                 example = found.rows.first?.string(0)
             }
         } catch {

@@ -4,7 +4,7 @@ import Postgres
 /// Runs what a `ConcurrentBuild` decides, one step after the other.
 struct IndexBuilder {
     let build: ConcurrentBuild
-    /// `create index movie_title_idx`
+    /// `create index lot_title_idx`
     let summary: String
     let patience: LockRetryPolicy
     let session: PostgresSession

@@ -57,15 +57,15 @@ package enum LatencyBenchmark {
             name: "bench", logger: PrivateServers.quiet)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let server = ServerAddress(host: "127.0.0.1", port: address.publicPort)
-        let id = try await servers.movieIDs(pool, 1)[0]
+        let id = try await servers.lotIDs(pool, 1)[0]
         let parts = try await PathParts(servers, pool, broker, id: id)
-        let query = try servers.operation("GetMovieById")
+        let query = try servers.operation("GetLot")
         let bare = try BarePath(
             servers, try query.queryCall(variables: try query.coerce(["id": .string(id)]), auth: nil, nowMs: 0))
         let writer = try WriterNode(servers, pool, broker, shardCount: settings.cluster.shardCount, id: id)
         let subscriber = try await SocketClient.connect(server, group)
         let caller = try await SocketClient.connect(server, group)
-        subscriber.subscribe("GetMovieById", ["id": .string(id)], operationID: "live")
+        subscriber.subscribe("GetLot", ["id": .string(id)], operationID: "live")
         _ = try await subscriber.next()
 
         var outcome = Outcome()
@@ -77,7 +77,7 @@ package enum LatencyBenchmark {
             try await pause()
             let sent = Clock.now
             caller.subscribe(
-                "UpdateMovie", ["id": .string(id), "genre": "Drama", "description": .string("by socket \(round)")],
+                "EditLot", ["id": .string(id), "category": "Books", "description": .string("by socket \(round)")],
                 operationID: "m\(round)")
             let acknowledged = try await caller.next()
             let delivered = try await subscriber.next()
@@ -172,8 +172,9 @@ struct WriterNode {
     /// - Returns: when the commit was told.
     func write(_ description: String) async throws -> Double {
         let resolved = try resolver.resolve(
-            connector: nil, name: "UpdateMovie", document: nil,
-            variables: ["id": .string(id), "genre": "Drama", "description": .string(description)], auth: nil, nowMs: 0)
+            connector: nil, name: "EditLot", document: nil,
+            variables: ["id": .string(id), "category": "Books", "description": .string(description)], auth: nil,
+            nowMs: 0)
         let outcome = try await service.execute(resolved, traceID: "bench")
         let committed = Clock.now
         guard outcome.errors.isEmpty else { throw BenchmarkFailure("the mutation failed") }

@@ -27,7 +27,7 @@ struct PathParts {
         reader = broker.makeReader(name: "bench")
         reader.follow(stream, after: .zero)
         queries = QueryExecutor(pool: pool, clock: .system())
-        query = try servers.operation("GetMovieById")
+        query = try servers.operation("GetLot")
         item = .init(variables: try query.coerce(["id": .string(id)]), auth: nil, knownDigest: nil)
         loopback = try await Loopback.open()
     }

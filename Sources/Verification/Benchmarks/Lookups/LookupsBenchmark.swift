@@ -13,7 +13,7 @@ import Settings
 /// runs the same statement prepared for as many clients.
 package enum LookupsBenchmark {
     private static let callers = 64
-    private static let movies = 1_000
+    private static let lots = 1_000
 
     package static func run(project: String, isQuick: Bool) async throws -> [Bar] {
         try await PrivateServers.with(project: project) { servers in
@@ -26,13 +26,13 @@ package enum LookupsBenchmark {
     private static func measure(
         _ servers: PrivateServers, _ pool: PostgresPool, passes: Int, seconds: Int
     ) async throws -> [Bar] {
-        let ids = try await servers.movieIDs(pool, movies)
+        let ids = try await servers.lotIDs(pool, lots)
         let requests = ids.map { id in
-            "GET /v1/connectors/movies/queries/GetMovieById?variables=%7B%22id%22%3A%22\(id)%22%7D HTTP/1.1\r\n"
+            "GET /v1/connectors/auctions/queries/GetLot?variables=%7B%22id%22%3A%22\(id)%22%7D HTTP/1.1\r\n"
                 + "Host: 127.0.0.1\r\n\r\n"
         }
         let script = try script(servers)
-        try await pool.script("VACUUM ANALYZE public.movie")
+        try await pool.script("VACUUM ANALYZE public.lot")
         var node = cbench_http_outcome()
         var nodeRate = 0.0
         var bareRate = 0.0
@@ -74,14 +74,14 @@ package enum LookupsBenchmark {
     // MARK: pgbench
 
     private static func script(_ servers: PrivateServers) throws -> String {
-        let operation = try servers.operation("GetMovieById")
+        let operation = try servers.operation("GetLot")
         let variables = try operation.coerce(["id": "00000000-0000-4000-8000-000000000000"])
         let call = try operation.queryCall(variables: variables, auth: nil, nowMs: 0)
         guard call.parameters.count == 1 else { throw BenchmarkFailure("an unforeseen statement") }
         let sql = call.statement.single.split(separator: "$1", omittingEmptySubsequences: false)
-            .joined(separator: "md5('movie:' || :movie)")
+            .joined(separator: "md5('lot:' || :lot)")
         let path = servers.postgres.dataDirectory + "/lookup.pgbench"
-        try "\\set movie random(1, \(movies))\n\(sql);\n".write(toFile: path, atomically: false, encoding: .utf8)
+        try "\\set lot random(1, \(lots))\n\(sql);\n".write(toFile: path, atomically: false, encoding: .utf8)
         return path
     }
 

@@ -19,7 +19,7 @@ import Sharding
 /// The node does more than pgbench: HTTP, JSON, authorization, the event to Redis, and the removal of the outbox row.
 package enum MutationsBenchmark {
     private static let callers = 64
-    private static let movies = 1_000
+    private static let lots = 1_000
     /// Passes in which pgbench runs in its other forms, too.
     private static let comparisons = 3
 
@@ -126,7 +126,7 @@ package enum MutationsBenchmark {
     /// Every run begins with the same tables.
     private static func tidy(_ pool: PostgresPool) async throws {
         try await pool.script("TRUNCATE freshet.outbox")
-        try await pool.script("VACUUM public.movie")
+        try await pool.script("VACUUM public.lot")
         try await pool.script("CHECKPOINT")
     }
 
@@ -134,12 +134,12 @@ package enum MutationsBenchmark {
 
     private static func requests(_ servers: PrivateServers, _ pool: PostgresPool) async throws -> [String] {
         var random = SeededRandom(seed: 1)
-        return try await servers.movieIDs(pool, movies).shuffled(using: &random).enumerated().map { number, id in
+        return try await servers.lotIDs(pool, lots).shuffled(using: &random).enumerated().map { number, id in
             let body = JSONWriter.compact([
-                "variables": ["id": .string(id), "genre": "Sci-Fi", "description": .string("Description \(number)")]
+                "variables": ["id": .string(id), "category": "Hi-Fi", "description": .string("Description \(number)")]
             ])
             return """
-                POST /v1/connectors/movies/mutations/UpdateMovie HTTP/1.1\r
+                POST /v1/connectors/auctions/mutations/EditLot HTTP/1.1\r
                 Host: 127.0.0.1\r
                 Content-Type: application/json\r
                 Content-Length: \(body.count)\r
@@ -168,10 +168,10 @@ private struct Pgbench {
         folder = servers.postgres.dataDirectory
         self.clients = clients
         self.seconds = seconds
-        let operation = try servers.operation("UpdateMovie")
+        let operation = try servers.operation("EditLot")
         let id = "00000000-0000-4000-8000-000000000000"
         let variables = try operation.coerce([
-            "id": .string(id), "genre": "Sci-Fi", "description": "Description 1000",
+            "id": .string(id), "category": "Hi-Fi", "description": "Description 1000",
         ])
         let canonicalID = variables["id"]?.stringValue
         let call = try operation.mutationCall(variables: variables, auth: nil, nowMs: 0, makeUUID: { id })
@@ -189,14 +189,14 @@ private struct Pgbench {
                 step.sql,
                 step.parameters.map { parameter in
                     switch parameter {
-                    case canonicalID: "md5('movie:' || :movie)"
-                    case "Sci-Fi": "'Sci-Fi'"
+                    case canonicalID: "md5('lot:' || :lot)"
+                    case "Hi-Fi": "'Hi-Fi'"
                     case "Description 1000": "('Description ' || :number)"
                     default: throw BenchmarkFailure("an unforeseen parameter")
                     }
                 })
         }
-        let setting = "\\set movie random(1, 1000)\n\\set number random(1, 1000)\n"
+        let setting = "\\set lot random(1, 1000)\n\\set number random(1, 1000)\n"
         func body() -> String { (["BEGIN"] + statements + ["COMMIT"]).map { $0 + ";\n" }.joined() }
         try write(setting + body(), .withoutOutbox)
         let outbox = OutboxRow(event, shards: shards).insertion

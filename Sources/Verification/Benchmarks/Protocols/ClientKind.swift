@@ -20,15 +20,19 @@ package enum ClientKind: String, CaseIterable, Sendable {
     }
 
     private static let text =
-        "subscription GetMovieById($id: UUID!) { movie(id: $id) { id title releaseYear genre description } }"
-    private static let connector = "projects/p/locations/us-central1/services/movies/connectors/movies"
+        """
+        subscription GetLot($id: UUID!) {
+          lot(id: $id) { id title category description startPrice highestBid bidCount open closesAt }
+        }
+        """
+    private static let connector = "projects/p/locations/us-central1/services/auctions/connectors/auctions"
 
-    /// One subscription to `GetMovieById` of the movies sample.
-    func script(movie: String) -> ClientScript {
+    /// One subscription to `GetLot` of the lots sample.
+    func script(lot: String) -> ClientScript {
         var script = ClientScript()
-        let variables: JSONValue = ["id": .string(movie)]
+        let variables: JSONValue = ["id": .string(lot)]
         let request: JSONValue = ["query": .string(Self.text), "variables": variables]
-        let resource = "/v1/connectors/movies/queries/GetMovieById?variables=%7B%22id%22:%22\(movie)%22%7D"
+        let resource = "/v1/connectors/auctions/queries/GetLot?variables=%7B%22id%22:%22\(lot)%22%7D"
         switch self {
         case .graphqlTransportWS:
             script.upgrade("/graphql", subprotocol: rawValue)
@@ -52,16 +56,17 @@ package enum ClientKind: String, CaseIterable, Sendable {
             ])
         case .sqlConnect:
             script.upgrade(
-                "/ws/google.firebase.dataconnect.v1.ConnectorStreamService.Connect/p/locations/us-central1/services/movies",
+                "/ws/google.firebase.dataconnect.v1.ConnectorStreamService.Connect/p/locations/us-central1/services/"
+                    + "auctions",
                 subprotocol: nil)
             script.message([
                 "requestId": "1", "name": .string(Self.connector),
-                "subscribe": ["operationName": "GetMovieById", "variables": variables],
+                "subscribe": ["operationName": "GetLot", "variables": variables],
             ])
         case .grpc:
-            let value = GRPCBytes.field(2, GRPCBytes.field(3, movie))
+            let value = GRPCBytes.field(2, GRPCBytes.field(3, lot))
             let fields = GRPCBytes.field(1, GRPCBytes.field(1, "id") + value)
-            let execute = GRPCBytes.field(2, "GetMovieById") + GRPCBytes.field(3, fields)
+            let execute = GRPCBytes.field(2, "GetLot") + GRPCBytes.field(3, fields)
             script.say(
                 GRPCBytes.call(
                     path: "/google.firebase.dataconnect.v1.ConnectorStreamService/Connect",

@@ -33,9 +33,9 @@ package enum ProtocolsBenchmark {
                         // Each delivery is a request of its own there.
                         let rounds = kind == .longPoll ? max(3, rounds / 10) : rounds
                         let cost = try await naming(kind) {
-                            try await withNode(servers, pool) { port, movie, writer in
+                            try await withNode(servers, pool) { port, lot, writer in
                                 try await measure(
-                                    crowd, kind.script(movie: movie), sessions: sessions, rounds: rounds, port, writer)
+                                    crowd, kind.script(lot: lot), sessions: sessions, rounds: rounds, port, writer)
                             }
                         }
                         if cost.cpuSecondsPerMillion < (costs[kind] ?? Cost()).cpuSecondsPerMillion {
@@ -85,8 +85,8 @@ package enum ProtocolsBenchmark {
         let broker = try RedisBroker(
             try RedisConfiguration(url: servers.redis.url), keys: try Keys(namespace: settings.cluster.namespace),
             name: "bench", logger: PrivateServers.quiet)
-        let movie = try await servers.movieIDs(pool, 1)[0]
-        let writer = try WriterNode(servers, pool, broker, shardCount: settings.cluster.shardCount, id: movie)
+        let lot = try await servers.lotIDs(pool, 1)[0]
+        let writer = try WriterNode(servers, pool, broker, shardCount: settings.cluster.shardCount, id: lot)
         let outcome: Result<T, any Error>
         do {
             outcome = .success(
@@ -102,7 +102,7 @@ package enum ProtocolsBenchmark {
                 ) { address in
                     // Another one than the first round's.
                     _ = try await writer.write(description(-1))
-                    return try await body(address.publicPort, movie, writer)
+                    return try await body(address.publicPort, lot, writer)
                 })
         } catch {
             outcome = .failure(error)
@@ -142,8 +142,8 @@ package enum ProtocolsBenchmark {
                 var bars: [Bar] = []
                 for kind in kinds.isEmpty ? ClientKind.allCases : kinds {
                     let kib = try await naming(kind) {
-                        try await withNode(servers, pool) { port, movie, _ in
-                            try await idleKiB(crowd, kind.script(movie: movie), sessions: sessions, port)
+                        try await withNode(servers, pool) { port, lot, _ in
+                            try await idleKiB(crowd, kind.script(lot: lot), sessions: sessions, port)
                         }
                     }
                     bars.append(

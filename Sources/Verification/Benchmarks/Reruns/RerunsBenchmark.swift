@@ -60,11 +60,11 @@ package enum RerunsBenchmark {
         init(_ servers: PrivateServers, _ pool: PostgresPool) async throws {
             address = servers.postgres.connectionString
             executor = QueryExecutor(pool: pool, clock: .system())
-            operation = try servers.operation("GetMovieById")
+            operation = try servers.operation("GetLot")
             var fresh: [QueryExecutor.Item] = []
             var known: [QueryExecutor.Item] = []
             var calls: [QueryCall] = []
-            for id in try await servers.movieIDs(pool, dueCount) {
+            for id in try await servers.lotIDs(pool, dueCount) {
                 let variables = try operation.coerce(["id": .string(id)])
                 let result = try await executor.run(operation, variables: variables, auth: nil)
                 fresh.append(.init(variables: variables, auth: nil, knownDigest: nil))

@@ -41,24 +41,24 @@ package enum RulesBenchmark {
     /// An index and the events for it.
     private struct Field {
         private let index: RuleIndex
-        private let genres: Int
-        private let mutation = OperationReference(connector: "movies", operation: "UpdateMovie")
+        private let categories: Int
+        private let mutation = OperationReference(connector: "auctions", operation: "EditLot")
 
         init(liveQueries: Int) throws {
             let version = Digest(of: Array("v1".utf8))
             let trigger = Trigger(
                 id: .init(
-                    operation: OperationReference(connector: "movies", operation: "ListMoviesByGenre"),
+                    operation: OperationReference(connector: "auctions", operation: "ListLots"),
                     version: version, number: 0),
                 mutation: mutation,
                 condition: try ConditionActivation.environment.compile(
-                    "request.variables.genre == mutation.variables.genre"))
-            genres = liveQueries / matchesPerEvent
+                    "request.variables.category == mutation.variables.category"))
+            categories = liveQueries / matchesPerEvent
             var index = RuleIndex()
             for slot in 0..<liveQueries {
-                // Those of one genre differ by their page, as ten subscribers' lists would, and stand far apart.
+                // Those of one category differ by their page, as ten subscribers' lists would, and stand far apart.
                 let variables: JSONObject = [
-                    "genre": .string(Self.genre(slot % genres)), "offset": .int(Int64(slot / genres)),
+                    "category": .string(Self.category(slot % categories)), "offset": .int(Int64(slot / categories)),
                 ]
                 index.insert(
                     Int32(slot),
@@ -70,7 +70,7 @@ package enum RulesBenchmark {
             self.index = index
         }
 
-        private static func genre(_ number: Int) -> String { "genre-\(number)" }
+        private static func category(_ number: Int) -> String { "category-\(number)" }
 
         /// Events are made in advance, in portions; only matching is timed.
         func secondsPerEvent(count: Int, seed: UInt64) throws -> Double {
@@ -79,7 +79,7 @@ package enum RulesBenchmark {
             let portion = 2_000
             for _ in 0..<(count / portion) {
                 let events = (0..<portion).map { _ in
-                    event(Self.genre(Int(random.next() % UInt64(genres))))
+                    event(Self.category(Int(random.next() % UInt64(categories))))
                 }
                 var found = 0
                 let start = Clock.threadSeconds
@@ -90,27 +90,28 @@ package enum RulesBenchmark {
             return seconds / Double(count / portion * portion)
         }
 
-        private func event(_ genre: String) -> MutationEvent {
+        private func event(_ category: String) -> MutationEvent {
             let id = "6f1c5d3e-0000-4000-8000-000000000001"
             return MutationEvent(
                 id: id, operation: mutation,
-                variables: ["id": .string(id), "genre": .string(genre), "description": "Fresh from the bench"],
-                auth: .null, keysWritten: [EntityKey(table: "movie", values: [.string(id)])], traceID: "t",
+                variables: ["id": .string(id), "category": .string(category), "description": "Fresh from the bench"],
+                auth: .null, keysWritten: [EntityKey(table: "lot", values: [.string(id)])], traceID: "t",
                 committedAtMs: 1)
         }
     }
 
     // MARK: Conditions
 
-    private static let condition = "request.variables.genre == mutation.variables.genre && mutation.auth.uid != ''"
+    private static let condition =
+        "request.variables.category == mutation.variables.category && mutation.auth.uid != ''"
 
     private static func conditionRate(isQuick: Bool) throws -> Bar {
         let program = try ConditionActivation.environment.compile(condition)
         // Half of them hold.
         let activations = (0..<64).map { number in
             ConditionActivation(
-                request: side(genre: "genre-\(number / 2)", uid: "subscriber-\(number)"),
-                mutation: side(genre: "genre-\(number / 2 + number % 2)", uid: "writer-\(number)"))
+                request: side(category: "category-\(number / 2)", uid: "subscriber-\(number)"),
+                mutation: side(category: "category-\(number / 2 + number % 2)", uid: "writer-\(number)"))
         }
         var best = 0.0
         for _ in 0..<(isQuick ? 3 : 8) {
@@ -132,8 +133,8 @@ package enum RulesBenchmark {
             measured: Text.rate(best), ratio: best / Bars.conditionsPerCPUSecondMin, limit: .atLeast(1))
     }
 
-    private static func side(genre: String, uid: String) -> Value {
-        let variables: JSONObject = ["id": "6f1c5d3e-0000-4000-8000-000000000001", "genre": .string(genre)]
+    private static func side(category: String, uid: String) -> Value {
+        let variables: JSONObject = ["id": "6f1c5d3e-0000-4000-8000-000000000001", "category": .string(category)]
         return .map(
             MapValue([
                 ("variables", Value(jsonObject: variables)),

@@ -116,17 +116,17 @@ struct PrivateServers: Sendable {
     }
 
     func operation(_ name: String) throws -> StoredOperation {
-        guard let operation = catalog.operation(OperationReference(connector: "movies", operation: name)) else {
+        guard let operation = catalog.operation(OperationReference(connector: "auctions", operation: name)) else {
             throw BenchmarkFailure("the project has no operation \(name)")
         }
         return operation
     }
 
     /// Ids of rows of the sample, in a fixed order.
-    func movieIDs(_ pool: PostgresPool, _ count: Int) async throws -> [String] {
-        let found = try await pool.query(Statement("SELECT id FROM public.movie ORDER BY id LIMIT \(count)"))
+    func lotIDs(_ pool: PostgresPool, _ count: Int) async throws -> [String] {
+        let found = try await pool.query(Statement("SELECT id FROM public.lot ORDER BY id LIMIT \(count)"))
         let ids = found.rows.compactMap { $0.string(0) }
-        guard ids.count == count else { throw BenchmarkFailure("the sample has only \(ids.count) movies") }
+        guard ids.count == count else { throw BenchmarkFailure("the sample has only \(ids.count) lots") }
         return ids
     }
 }
