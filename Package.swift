@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Modules are words of the flow; a module imports only what stands above it. README, "Layout".
+// docs/architecture.md, "Modules", says what each module is and which imports are allowed.
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
@@ -229,6 +229,7 @@ let package = Package(
         program(.verification, "freshet-chaos", ["Chaos", "freshet", arguments]),
         // Tests mirror Sources
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+        tests("DocsTests", []),
         tests("CELTests", ["CEL"]),
         tests("GraphQLLanguageTests", ["GraphQLLanguage", "JSON", "SeededRandom"]),
         tests("JSONTests", ["JSON", "SeededRandom"]),
