@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Modules are words of the flow; a module imports only what stands above it. README, "Layout".
+// docs/architecture.md, "Modules", says what each module is and which imports are allowed.
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
@@ -231,6 +231,7 @@ let package = Package(
         // Tests mirror Sources
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         tests("ArchitectureTests", []),
+        tests("DocsTests", []),
         tests("CELTests", ["CEL", "TestSupport"]),
         tests("GraphQLLanguageTests", ["GraphQLLanguage", "JSON", "SeededRandom", "TestSupport"]),
         tests("JSONTests", ["JSON", "SeededRandom", "TestSupport"]),

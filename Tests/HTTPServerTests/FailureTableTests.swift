@@ -3,12 +3,12 @@ import HTTPServer
 import LiveModel
 import Testing
 
-/// `config/errors.md` has the HTTP server's own answers, and they carry the codes that clients know.
+/// `docs/reference/errors.md` has the HTTP server's own answers, and they carry the codes that clients know.
 @Suite struct FailureTableTests {
     @Test func tableIsTheSource() throws {
         var folder = URL(fileURLWithPath: #filePath)
         for _ in 0..<3 { folder.deleteLastPathComponent() }
-        let file = folder.appendingPathComponent("config/errors.md").path
+        let file = folder.appendingPathComponent("docs/reference/errors.md").path
         let text = String(decoding: try #require(FileManager.default.contents(atPath: file)), as: UTF8.self)
         var rows: [Int: String] = [:]
         for line in text.split(separator: "\n") where line.hasPrefix("| ") {

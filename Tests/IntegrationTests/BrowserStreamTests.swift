@@ -50,7 +50,7 @@ struct BrowserStreamTests {
             )
             #expect(rows == 1)
             #expect(try await window.evaluate("seen.some(([k, d]) => k == 'subscription' && d == 'complete')") == false)
-            // What editors listen to (SQL Connect wire §7): a line at once, and the answer stays open until the node goes.
+            // Editors' stream of issues (docs/reference/sql-connect.md §7): a line at once, then open until the node ends.
             let issues = try await window.evaluate(
                 """
                 fetch("/emulator/stream_issues").then(async (answer) => {

@@ -41,7 +41,7 @@ struct RedisUserTests {
             }
             try await changesAreSeen(1, on: screens)
 
-            // ClusterOverrides, moves, revocations, lists.
+            // Splits, moves, revocations, lists.
             #expect(try await admin.post("operations/auctions/GetLot/splits?count=4").status == 200)
             try await changesAreSeen(10, on: screens)
             #expect(try await admin.post("shards/3/move?to=\(other.node)").status == 200)

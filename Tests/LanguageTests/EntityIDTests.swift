@@ -5,7 +5,7 @@ import LiveModel
 import Testing
 
 extension Language {
-    /// Ids of rows for normalised caches. Source: SQL Connect wire §4.
+    /// Ids of rows for normalised caches. Source: docs/reference/sql-connect.md §4.
     @Suite struct EntityIDs {
         private func operation(_ text: String, isIncluded: Bool = true) throws -> StoredOperation {
             let catalog = try Catalog.compile(

@@ -2,12 +2,12 @@ import FoundationEssentials
 import LiveModel
 import Testing
 
-/// `config/errors.md` is the documented table of codes: each code once, with its status and whether to try again.
+/// `docs/reference/errors.md` is the documented table of codes: each code once, with its status and whether to retry.
 @Suite struct ErrorTableTests {
     @Test func tableIsTheSource() throws {
         var folder = URL(fileURLWithPath: #filePath)
         for _ in 0..<3 { folder.deleteLastPathComponent() }
-        let file = folder.appendingPathComponent("config/errors.md").path
+        let file = folder.appendingPathComponent("docs/reference/errors.md").path
         let text = String(decoding: try #require(FileManager.default.contents(atPath: file)), as: UTF8.self)
         var rows: [String: (status: String, retry: String)] = [:]
         for line in text.split(separator: "\n") where line.hasPrefix("| `") {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `docs/protocol-rows.md` names tests that are there.
+/// `docs/reference/protocol-rows.md` names existing tests.
 @Suite struct ProtocolRowsTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
@@ -20,7 +20,7 @@ import Testing
 
     @Test func everyRowNamesATestThatIsThereOrSaysWhyThereIsNone() throws {
         let tests = try Self.tests()
-        let rows = try Self.text("docs/protocol-rows.md").split(separator: "\n").filter { $0.hasPrefix("| ") }
+        let rows = try Self.text("docs/reference/protocol-rows.md").split(separator: "\n").filter { $0.hasPrefix("| ") }
             .map { $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }
             .filter { $0.count == 2 && $0[0] != "rule" && !$0[0].hasPrefix("---") }
         #expect(rows.count > 50)

@@ -128,7 +128,7 @@ package struct Connector: Sendable {
 
 /// What an operator may set about compilation.
 package struct CatalogOptions: Sendable {
-    /// Bounds of `@refresh(every:)`. Source: SQL Connect language §5.7.
+    /// Bounds of `@refresh(every:)`. Source: docs/reference/sql-connect.md §5.7.
     package var everyMinimumMs: Int
     package var everyMaximumMs: Int
 

@@ -8,7 +8,7 @@ import JSON
 package import LiveModel
 import Sharding
 
-/// What an operator may do to the cluster through a node. ClusterOverrides go to the broker, where every node reads them.
+/// What an operator may do to the cluster through a node. Overrides go to the broker, where every node reads them.
 package struct NodeOperator: Sendable {
     private let broker: any Broker
     private let catalogs: ServedCatalogs

@@ -72,7 +72,7 @@ package final class ClusterDirectory: Sendable {
         return (orders, isNew)
     }
 
-    /// ClusterOverrides something; the whole cluster knows within a heartbeat, this node at once.
+    /// Writes overrides; the whole cluster knows them within a heartbeat, this node at once.
     package func change(_ changes: [OverrideChange]) async throws(BrokerError) {
         try await broker.changeOrders(changes.map { (field: $0.field, value: $0.value) })
         try await refresh()

@@ -113,7 +113,7 @@ package final class MutationExecutor: Sendable {
     }
 
     /// Every field is null and has an error: the failing one its own, earlier ones "(rolled back)", later ones
-    /// "(aborted)". Source: SQL Connect language §5.1, `@transaction`.
+    /// "(aborted)". Source: docs/reference/sql-connect.md §5.1, `@transaction`.
     static func rolledBack(
         _ responseKeys: [String], failedStep: Int, _ error: RequestError,
         isRedacted: (String) -> Bool = { _ in false }

@@ -4,7 +4,7 @@ import LiveModel
 import Postgres
 
 /// Runs a mutation field by field in one transaction: values may read what earlier fields gave, and a failed `@check` ends
-/// it. Source: SQL Connect language §5.1.
+/// it. Source: docs/reference/sql-connect.md §5.1.
 ///
 /// Without `@transaction` a field that fails is undone alone and the others stay; after a failed check the later ones do
 /// not run. With it the first failure undoes everything.

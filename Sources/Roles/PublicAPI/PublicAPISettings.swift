@@ -22,7 +22,7 @@ package struct PublicAPISettings: Sendable {
     package init() {}
 }
 
-/// What `GET /emulator/info` tells. Source: SQL Connect wire §7.
+/// What `GET /emulator/info` tells. Source: docs/reference/sql-connect.md §7.
 package struct EmulatorInfo: Sendable {
     package var version: String
     /// Of the database.

@@ -3,7 +3,7 @@ import LiveModel
 import Sessions
 import Testing
 
-/// Names, paths and texts of the REST surface. Source: SQL Connect wire §1.
+/// Names, paths and texts of the REST surface. Source: docs/reference/sql-connect.md §1.
 @Suite struct ConnectorCallTests {
     private static let path = "/v1/projects/p/locations/us-central1/services/movies/connectors/default"
 

@@ -1,8 +1,8 @@
 package import JSON
 package import LiveModel
 
-/// Where an operation says `{model: …, text: …}` in place of a vector. Source: SQL Connect language §5.4 and §5.6,
-/// `Vector_Embed`.
+/// Where an operation says `{model: …, text: …}` in place of a vector.
+/// Source: docs/reference/sql-connect.md §5.4 and §5.6, `Vector_Embed`.
 struct EmbeddingSource: Sendable {
     /// Written out in the operation.
     let model: String

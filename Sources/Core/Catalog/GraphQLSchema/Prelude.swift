@@ -1,7 +1,7 @@
 import GraphQLLanguage
 
 /// The part of the generated GraphQL schema that is the same for every project: directives, scalars, and the inputs that
-/// no table brings. Source: SQL Connect language §5.1 to §5.6.
+/// no table brings. Source: docs/reference/sql-connect.md §5.1 to §5.6.
 enum Prelude {
     /// Empty only if the text below were no GraphQL, which `GraphQLSchemaTests` would see.
     static let definitions: [Definition] =

@@ -1,6 +1,6 @@
 import GraphQLLanguage
 
-/// The fields of `Query` and `Mutation`. Source: SQL Connect language §5.4 and §5.6.
+/// The fields of `Query` and `Mutation`. Source: docs/reference/sql-connect.md §5.4 and §5.6.
 struct RootDefinitions {
     let schema: Schema
 

@@ -1,7 +1,7 @@
 import GraphQLLanguage
 
-/// Inputs that come once for each type of a column: filters, changes, expressions of lists. Source: SQL Connect language
-/// §5.5 and §5.6.
+/// Inputs that come once for each type of a column: filters, changes, expressions of lists.
+/// Source: docs/reference/sql-connect.md §5.5 and §5.6.
 struct ScalarDefinitions {
     let schema: Schema
 

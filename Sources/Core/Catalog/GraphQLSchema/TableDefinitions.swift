@@ -1,7 +1,7 @@
 import GraphQLLanguage
 
 /// The types that one table or view brings: its object type, and `_Key`, `_KeyOutput`, `_Data`, `_Filter`,
-/// `_ListFilter`, `_Order`, `_Having` and `_FirstRow`. Source: SQL Connect language §5.4 to §5.6.
+/// `_ListFilter`, `_Order`, `_Having` and `_FirstRow`. Source: docs/reference/sql-connect.md §5.4 to §5.6.
 struct TableDefinitions {
     let schema: Schema
     let table: Table

@@ -1,6 +1,6 @@
 import GraphQLLanguage
 
-/// Lists with aggregates: rows are grouped by the plain fields beside them. Source: SQL Connect language §5.4.
+/// Lists with aggregates: rows are grouped by the plain fields beside them. Source: docs/reference/sql-connect.md §5.4.
 extension OperationScope {
     /// What the name of a field computes over rows; nil when it is no aggregate.
     func aggregate(_ name: String, _ table: Table) -> (Aggregate.Function, Column?)? {

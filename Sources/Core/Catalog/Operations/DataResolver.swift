@@ -1,7 +1,7 @@
 import GraphQLLanguage
 import JSON
 
-/// Resolution of `data`. Source: SQL Connect language §5.6.
+/// Resolution of `data`. Source: docs/reference/sql-connect.md §5.6.
 extension OperationScope {
     enum DataUse {
         /// The row may come to be, so all that is required must be there.

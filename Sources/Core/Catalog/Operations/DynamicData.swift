@@ -2,7 +2,7 @@ import JSON
 
 /// Rows that a variable of a `_Data` type brings, where there is more in them than values of columns: nested rows,
 /// changes, relative times. Which there are is known when the request is there; a statement is rendered for each form
-/// that is met and kept, see `DynamicPlans`. Source: SQL Connect language §5.6.
+/// that is met and kept, see `DynamicPlans`. Source: docs/reference/sql-connect.md §5.6.
 struct DynamicRows: Sendable {
     /// A row of a table: what the node fills in, and which rows may stand below it.
     struct Level: Sendable {

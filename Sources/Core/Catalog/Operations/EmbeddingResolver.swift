@@ -1,7 +1,7 @@
 import GraphQLLanguage
 
-/// Resolution of `{model: "…", text: $text}` where a vector is meant. Source: SQL Connect language §5.4 and §5.6,
-/// `Vector_Embed`.
+/// Resolution of `{model: "…", text: $text}` where a vector is meant.
+/// Source: docs/reference/sql-connect.md §5.4 and §5.6, `Vector_Embed`.
 extension OperationScope {
     static let embeddingTypeName = "Vector_Embed"
 

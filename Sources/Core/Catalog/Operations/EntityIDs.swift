@@ -1,5 +1,5 @@
 // The normalised caches of SQL Connect clients keep each row once, under its entity id, and put queries together from
-// them. Source: SQL Connect wire §4.
+// them. Source: docs/reference/sql-connect.md §4.
 //
 // A connector whose `connector.yaml` names a `clientCache` has its queries compiled so that each row of a table brings
 // its id as a member of its own, `{"#":"4e0f…","title":"Alpha"}`. Response keys are names, so nothing else is called

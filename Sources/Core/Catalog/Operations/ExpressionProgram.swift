@@ -2,7 +2,7 @@ package import CEL
 package import JSON
 package import LiveModel
 
-/// What `auth` has in expressions and conditions. Source: SQL Connect language §5.1, "CEL bindings".
+/// What `auth` has in expressions and conditions. Source: docs/reference/sql-connect.md §5.1, "CEL bindings".
 enum AuthBinding {
     static let fields = ["uid", "token"]
 }
@@ -11,8 +11,8 @@ enum AuthBinding {
 ///
 /// It sees `auth` (null when signed out; what is selected below is then null), `vars.<name>`, `request.time` and
 /// `request.operationName`; `request.auth` and `request.variables` are other words for the first two. Where a place
-/// allows it, `response.<key>` is what the fields before gave, and `this` the value that is checked. Source: SQL Connect
-/// language §5.1, "CEL bindings".
+/// allows it, `response.<key>` is what the fields before gave, and `this` the value that is checked.
+/// Source: docs/reference/sql-connect.md §5.1, "CEL bindings".
 package struct ExpressionProgram: Sendable {
     package static let environment = Environment(
         variables: [

@@ -2,7 +2,7 @@ import CEL
 import JSON
 import LiveModel
 
-/// One `@check`: what must hold of the value of a field. Source: SQL Connect language §5.1.
+/// One `@check`: what must hold of the value of a field. Source: docs/reference/sql-connect.md §5.1.
 struct FieldCheck: Sendable {
     let program: ExpressionProgram
     let message: String

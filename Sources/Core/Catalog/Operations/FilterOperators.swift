@@ -1,4 +1,4 @@
-/// The operators of each type. Source: SQL Connect language §5.5.
+/// The operators of each type. Source: docs/reference/sql-connect.md §5.5.
 enum FilterOperators {
     /// In SQL.
     static let comparisons = ["eq": "=", "ne": "<>", "gt": ">", "ge": ">=", "lt": "<", "le": "<="]

@@ -1,7 +1,7 @@
 import GraphQLLanguage
 import JSON
 
-/// Resolution of `where`. Source: SQL Connect language §5.5.
+/// Resolution of `where`. Source: docs/reference/sql-connect.md §5.5.
 extension OperationScope {
     func filter(_ value: Value, _ table: Table, in file: SourceFile) -> Filter {
         if value.isNull { return .all([]) }

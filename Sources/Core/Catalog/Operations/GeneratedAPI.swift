@@ -1,6 +1,6 @@
 import GraphQLLanguage
 
-/// The root fields that a schema brings, by name. Source: SQL Connect language §5.4 and §5.6.
+/// The root fields that a schema brings, by name. Source: docs/reference/sql-connect.md §5.4 and §5.6.
 struct GeneratedAPI: Sendable {
     enum QueryField: Sendable {
         case lookup(Table)

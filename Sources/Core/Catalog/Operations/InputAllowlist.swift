@@ -1,6 +1,7 @@
 import GraphQLLanguage
 
-/// `@allow(fields:maxCount:)` of a variable: what a value of its `_Data` type may bring. Source: SQL Connect language §5.1.
+/// `@allow(fields:maxCount:)` of a variable: what a value of its `_Data` type may bring.
+/// Source: docs/reference/sql-connect.md §5.1.
 struct InputAllowlist: Sendable {
     /// Columns and references that may be sent; nil for all.
     var fields: Set<String>?

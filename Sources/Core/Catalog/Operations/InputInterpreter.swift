@@ -2,7 +2,7 @@ import JSON
 import LiveModel
 
 /// Values of the generated types `Movie_Filter`, `Movie_Having`, `Movie_Order`, `String_Filter`, … that a variable
-/// brings, and what they mean. Source: SQL Connect language §5.5.
+/// brings, and what they mean. Source: docs/reference/sql-connect.md §5.5.
 ///
 /// The SQL depends on which fields and operators such a value has, not on what is compared with: a statement is rendered
 /// for each form that is met and kept, see `DynamicPlans`.

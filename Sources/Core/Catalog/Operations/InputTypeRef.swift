@@ -1,5 +1,5 @@
 /// A generated input type whose value decides the text of a statement: what is asked for, not only what is compared
-/// with. Source: SQL Connect language §5.4 and §5.5.
+/// with. Source: docs/reference/sql-connect.md §5.4 and §5.5.
 enum InputTypeRef: Sendable, Hashable {
     /// `Movie_Filter` of the type named.
     case filter(String)

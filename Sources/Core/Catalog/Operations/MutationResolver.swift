@@ -1,7 +1,7 @@
 import GraphQLLanguage
 import JSON
 
-/// Resolution of a mutation's fields. Source: SQL Connect language §5.6.
+/// Resolution of a mutation's fields. Source: docs/reference/sql-connect.md §5.6.
 extension OperationScope {
     func mutationFields(_ sources: [SelectionSource]) -> [MutationField] {
         fields(of: sources, on: "Mutation").compactMap { field in

@@ -1,7 +1,7 @@
 import GraphQLLanguage
 import JSON
 
-/// Resolution of `_select`, `_execute` and their kin. Source: SQL Connect language §5.4 and §5.6.
+/// Resolution of `_select`, `_execute` and their kin. Source: docs/reference/sql-connect.md §5.4 and §5.6.
 ///
 /// The text is the developer's and literal; `$1` and following are replaced by parameters. It is not parsed, only
 /// divided well enough to tell a parameter from a quoted text and to keep the statement inside its brackets.

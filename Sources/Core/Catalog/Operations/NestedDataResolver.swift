@@ -1,8 +1,8 @@
 import GraphQLLanguage
 import JSON
 
-/// Data that is more than a value for a column: rows of other tables, and changes of what is there. Source: SQL Connect
-/// language §5.6.
+/// Data that is more than a value for a column: rows of other tables, and changes of what is there.
+/// Source: docs/reference/sql-connect.md §5.6.
 extension OperationScope {
     /// `reviews_on_movie: [{text: "…"}]`; nil after a diagnostic.
     func nested(

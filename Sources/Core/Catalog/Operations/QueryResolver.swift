@@ -1,6 +1,6 @@
 import GraphQLLanguage
 
-/// Resolution of selections against the generated API. Source: SQL Connect language §5.4.
+/// Resolution of selections against the generated API. Source: docs/reference/sql-connect.md §5.4.
 extension OperationScope {
     /// The root fields of a query; those that never take part are checked and left out.
     func queryFields(_ sources: [SelectionSource]) -> [RootField] {

@@ -83,7 +83,7 @@ struct ListArguments: Sendable {
     var offset: Bound = .constant(0)
     var isDistinct = Flag.constant(false)
 
-    /// Rows of a list without `limit`. Source: SQL Connect language §5.4.
+    /// Rows of a list without `limit`. Source: docs/reference/sql-connect.md §5.4.
     static let limitDefault: Int64 = 100
 }
 

@@ -1,6 +1,7 @@
 import GraphQLLanguage
 
-/// Resolution of `{now: true, sub: {days: 7}, truncateTo: DAY}` and `{today: true, …}`. Source: SQL Connect language §5.5.
+/// Resolution of `{now: true, sub: {days: 7}, truncateTo: DAY}` and `{today: true, …}`.
+/// Source: docs/reference/sql-connect.md §5.5.
 extension OperationScope {
     /// The value of a `…_time` or `…_date`, written out or a variable; nil after a diagnostic.
     func relativeOperand(_ value: Value, type: ColumnType, in file: SourceFile) -> Operand? {

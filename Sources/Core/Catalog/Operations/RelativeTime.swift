@@ -2,8 +2,8 @@ import CEL
 import JSON
 import LiveModel
 
-/// `Timestamp_Relative` and `Date_Relative`: a time counted from the request or from a given one. Source: SQL Connect
-/// language §5.5, `{now|at, add, sub, truncateTo}` and `{today|on, add, sub, truncateTo}`.
+/// `Timestamp_Relative` and `Date_Relative`: a time counted from the request or from a given one.
+/// Source: docs/reference/sql-connect.md §5.5, `{now|at, add, sub, truncateTo}` and `{today|on, add, sub, truncateTo}`.
 ///
 /// The calendar is ISO 8601 in UTC: months and years first, a day past the end of its month becomes the last one, as
 /// Postgres counts; weeks begin on Monday.

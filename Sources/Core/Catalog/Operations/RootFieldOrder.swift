@@ -4,8 +4,9 @@ import LiveModel
 ///
 /// Root fields count as run one after the other, as a mutation's do: a check that fails on or below one of them ends the
 /// rest. What stands before it is shown; it and what follows are null, each with an error. So a lookup that only checks a
-/// permission guards all that is asked for after it. Source: SQL Connect language §5.1; for nulls of fields that may not
-/// be null GraphQL (September 2025) §6.4.4.
+/// permission guards all that is asked for after it.
+/// Source: docs/reference/sql-connect.md §5.1; for nulls of fields that may not be null GraphQL (September 2025)
+/// §6.4.4.
 struct RootFieldOrder: Sendable {
     struct Field: Sendable {
         let responseKey: String

@@ -5,7 +5,7 @@ import JSON
 ///
 /// Canonical forms: a UUID is 32 lower-case hexadecimal digits, an Int64 a JSON integer (so that CEL sees an int), a
 /// Float a double even when written `3`, a Date `YYYY-MM-DD`, a Timestamp RFC 3339 in UTC with six decimals (Postgres
-/// keeps microseconds). Source: SQL Connect language §5.3; refresh conformance, readings 3 and 9.
+/// keeps microseconds). Source: docs/reference/sql-connect.md §5.3; refresh conformance, readings 3 and 9.
 struct ScalarCoercion: Sendable {
     /// Lists and objects inside a value of type `Any`.
     static let depthMax = 64

@@ -1,6 +1,7 @@
 import GraphQLLanguage
 
-/// Resolution of `movies_search` and `movies_embedding_similarity`. Source: SQL Connect language §5.2 and §5.4.
+/// Resolution of `movies_search` and `movies_embedding_similarity`.
+/// Source: docs/reference/sql-connect.md §5.2 and §5.4.
 extension OperationScope {
     func search(_ field: SelectedField, _ table: Table) -> RowList? {
         var values = arguments(

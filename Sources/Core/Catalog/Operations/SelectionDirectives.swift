@@ -2,7 +2,7 @@ import CEL
 import GraphQLLanguage
 
 /// The rule about directives inside selections: `@skip`, `@include`, `@check`, `@redact` and `@retired`, each in its
-/// place; all others are refused by name. Source: SQL Connect language §5.1.
+/// place; all others are refused by name. Source: docs/reference/sql-connect.md §5.1.
 enum DirectivePlace {
     case operation, field, fragment, fragmentDefinition
 }

@@ -1,4 +1,4 @@
-/// `datasource.httpGraphql` of a schema. Source: SQL Connect language §5.2, "Custom resolvers".
+/// `datasource.httpGraphql` of a schema. Source: docs/reference/sql-connect.md §5.2, "Custom resolvers".
 enum ResolverConfiguration {
     /// Nil after a diagnostic.
     static func read(

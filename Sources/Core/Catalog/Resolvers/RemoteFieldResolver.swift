@@ -1,7 +1,7 @@
 import GraphQLLanguage
 import JSON
 
-/// Resolution of fields that a custom resolver answers. Source: SQL Connect language §5.2, "Custom resolvers".
+/// Resolution of fields that a custom resolver answers. Source: docs/reference/sql-connect.md §5.2, "Custom resolvers".
 extension OperationScope {
     /// Requests of one operation to custom resolvers.
     static let remoteFieldsMax = 16

@@ -1,7 +1,7 @@
 import GraphQLLanguage
 
 /// A custom resolver as `dataconnect.yaml` names it: a schema whose root fields a GraphQL service elsewhere answers.
-/// Source: SQL Connect language §5.2, "Custom resolvers".
+/// Source: docs/reference/sql-connect.md §5.2, "Custom resolvers".
 package struct ResolverSource: Sendable {
     package var endpoint: ResolverEndpoint
     /// The schema's files, in the order of their paths.

@@ -2,7 +2,7 @@ package import CEL
 package import JSON
 package import LiveModel
 
-/// Source: SQL Connect language §5.1.
+/// Source: docs/reference/sql-connect.md §5.1.
 package enum AccessLevel: String, Sendable, Hashable, CaseIterable {
     case everyone = "PUBLIC"
     case userAnonymous = "USER_ANON"

@@ -2,7 +2,7 @@ package import CEL
 package import JSON
 package import LiveModel
 
-/// What refreshes a query. Source: SQL Connect language §5.7.
+/// What refreshes a query. Source: docs/reference/sql-connect.md §5.7.
 package struct RefreshRules: Sendable {
     /// `onMutationExecuted`: the named mutation committed and the condition, if any, holds.
     package struct Trigger: Sendable {

@@ -1,4 +1,4 @@
-/// Columns in the form in which they travel. Source: SQL Connect language §5.3.
+/// Columns in the form in which they travel. Source: docs/reference/sql-connect.md §5.3.
 enum ColumnSQL {
     /// The value as `row_to_json` should see it.
     static func wireForm(_ column: Column, of alias: String) -> String {

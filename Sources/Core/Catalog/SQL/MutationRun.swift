@@ -2,7 +2,7 @@ import JSON
 package import LiveModel
 
 /// One execution of a mutation whose fields must run one after the other: values read what earlier fields gave, and checks
-/// decide whether the next one runs. Source: SQL Connect language §5.1, `@check`, `response`.
+/// decide whether the next one runs. Source: docs/reference/sql-connect.md §5.1, `@check`, `response`.
 ///
 /// A value that decides and does no I/O: the caller runs each step and hands back what it gave.
 package struct MutationRun {

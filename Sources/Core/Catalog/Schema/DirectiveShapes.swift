@@ -1,6 +1,6 @@
 import GraphQLLanguage
 
-/// The directives of the schema language with their arguments. Source: SQL Connect language §5.2.
+/// The directives of the schema language with their arguments. Source: docs/reference/sql-connect.md §5.2.
 struct DirectiveShape {
     enum ArgumentKind {
         case string

@@ -1,6 +1,6 @@
 /// Names that the schema does not spell out: SQL names, root fields, relation fields.
 ///
-/// Source: SQL Connect language §5.2 and §5.4 (`release_year`, `movies`, `directedBies_on_movie`,
+/// Source: docs/reference/sql-connect.md §5.2 and §5.4 (`release_year`, `movies`, `directedBies_on_movie`,
 /// `reviews_on_movie`, `actors_via_MovieActor`).
 package enum GeneratedNames {
     /// `releaseYear` → `release_year`, `imageURL` → `image_url`, `TVShow` → `tv_show`.

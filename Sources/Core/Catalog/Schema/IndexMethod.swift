@@ -1,6 +1,6 @@
 import GraphQLLanguage
 
-/// How an `@index` is built: its `type`, and for vectors `vector_method`. Source: SQL Connect language §5.2.
+/// How an `@index` is built: its `type`, and for vectors `vector_method`. Source: docs/reference/sql-connect.md §5.2.
 struct IndexMethod {
     /// Of Postgres: `btree`, `gin`, `hnsw`, `ivfflat`.
     let method: String

@@ -70,7 +70,8 @@ extension ScalarType {
         }
     }
 
-    /// The SQL type as `format_type` prints it. Nil for enums, whose name the schema knows. Source: §5.3.
+    /// The SQL type as `format_type` prints it. Nil for enums, whose name the schema knows.
+    /// Source: docs/reference/sql-connect.md §5.3.
     package var sqlTypeName: String? {
         switch self {
         case .uuid: "uuid"

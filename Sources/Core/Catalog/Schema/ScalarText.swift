@@ -1,4 +1,4 @@
-/// Text forms of the scalars that travel as strings. Source: SQL Connect language §5.3.
+/// Text forms of the scalars that travel as strings. Source: docs/reference/sql-connect.md §5.3.
 package enum ScalarText {
     /// 32 lower-case hexadecimal digits from any accepted spelling: with or without dashes, `urn:uuid:`, braces, any
     /// case. Nil if it is none.

@@ -1,7 +1,7 @@
 /// The compiled schema: what the SDL says, with every name and default resolved.
 ///
 /// Built once by `SchemaCompiler`; every later stage (operations, SQL, migrations) reads it and never the SDL.
-/// Source: SQL Connect language, "Schema directives" and "Scalars on the wire".
+/// Source: docs/reference/sql-connect.md §5.2, §5.3.
 package struct Schema: Sendable {
     /// Tables in the order of the SDL.
     package var tables: [Table]
@@ -156,7 +156,7 @@ package struct ColumnType: Sendable, Hashable {
     }
 }
 
-/// The scalars of the language. Source: SQL Connect language §5.3.
+/// The scalars of the language. Source: docs/reference/sql-connect.md §5.3.
 package enum ScalarType: Sendable, Hashable {
     case uuid, string, int, int64, float, boolean, date, timestamp, any
     /// A list of numbers of a fixed length, of the Postgres extension `vector`.

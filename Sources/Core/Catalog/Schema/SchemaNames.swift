@@ -74,7 +74,8 @@ enum SchemaNames {
         }
     }
 
-    /// Suffixes that make generated fields, arguments and data members out of a field's name. Source: §5.4 to §5.6.
+    /// Suffixes that make generated fields, arguments and data members out of a field's name.
+    /// Source: docs/reference/sql-connect.md §5.4 to §5.6.
     private static let suffixes = [
         "avg", "count", "date", "embed", "expr", "max", "min", "sum", "time", "update",
     ]

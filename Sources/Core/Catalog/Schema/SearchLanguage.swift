@@ -1,6 +1,6 @@
 import GraphQLLanguage
 
-/// `@searchable(language:)`. Source: SQL Connect language §5.2.
+/// `@searchable(language:)`. Source: docs/reference/sql-connect.md §5.2.
 enum SearchLanguage {
     static let usual = "english"
 

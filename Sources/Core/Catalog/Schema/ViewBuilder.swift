@@ -1,6 +1,6 @@
 import GraphQLLanguage
 
-/// `@view`: a type that is read like a table and never written. Source: SQL Connect language §5.2.
+/// `@view`: a type that is read like a table and never written. Source: docs/reference/sql-connect.md §5.2.
 ///
 /// Its SQL stands in the FROM of the queries; a view by name is one that the database has.
 enum ViewBuilder {

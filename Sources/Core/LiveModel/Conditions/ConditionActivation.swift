@@ -1,7 +1,7 @@
 package import CEL
 
 /// The two values that a refresh condition sees: `request`, the live query, and `mutation`, the event; each is
-/// `{variables, auth}`. Source: SQL Connect language §5.1, bindings of `@refresh(condition)`.
+/// `{variables, auth}`. Source: docs/reference/sql-connect.md §5.1, bindings of `@refresh(condition)`.
 package struct ConditionActivation: Activation {
     /// What every refresh condition is compiled in. A select below a null `auth` is null (refresh conformance,
     /// reading 10).

@@ -1,5 +1,5 @@
-/// Every code a client can meet, with what each protocol makes of it. `config/errors.md` carries the same table and a
-/// test compares the two.
+/// Every code a client can meet, with what each protocol makes of it. `docs/reference/errors.md` carries the same table,
+/// and a test compares the two.
 package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     /// The request is not of the protocol's form: bad JSON, a missing field, a wrong type.
     case badRequest = "BAD_REQUEST"

@@ -6,7 +6,8 @@ package struct OperationAnswer: Sendable, Hashable {
     package var body: [UInt8]
     /// Of single fields, which are null then.
     package var errors: [RequestError]
-    /// The JSON text of `extensions.dataConnect`, empty when there is nothing to say. Source: SQL Connect wire §4.
+    /// The JSON text of `extensions.dataConnect`, empty when there is nothing to say.
+    /// Source: docs/reference/sql-connect.md §4.
     package var entities: [UInt8]
 
     package init(body: [UInt8], errors: [RequestError] = [], entities: [UInt8] = []) {

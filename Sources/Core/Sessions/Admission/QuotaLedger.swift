@@ -74,7 +74,7 @@ package struct QuotaLedger: Sendable {
         self.limits = limits
     }
 
-    /// QuotaGate with anything at all.
+    /// How many subjects hold anything.
     package var partyCount: Int { counts.count }
 
     package func count(_ thing: QuotaResource, of party: QuotaSubject) -> Int {

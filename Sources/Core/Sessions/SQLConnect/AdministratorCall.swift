@@ -1,7 +1,8 @@
 package import JSON
 package import LiveModel
 
-/// What administrators call: texts of their own, and stored operations as somebody else. Source: SQL Connect wire §7.
+/// What administrators call: texts of their own, and stored operations as somebody else.
+/// Source: docs/reference/sql-connect.md §7.
 ///
 ///     POST /v1/projects/P/locations/L/services/S:executeGraphql  and  :executeGraphqlRead
 ///     POST /v1/projects/P/locations/L/services/S/connectors/C:impersonateQuery  and  :impersonateMutation

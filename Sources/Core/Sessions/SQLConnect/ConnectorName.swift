@@ -1,8 +1,8 @@
 import LiveModel
 
-/// What SQL Connect clients call a connector: `projects/P/locations/L/services/S/connectors/C`. Source: SQL Connect
-/// wire §1. The project is not looked at: it is no part of a service's configuration, and the audience of tokens tells
-/// projects apart.
+/// What SQL Connect clients call a connector: `projects/P/locations/L/services/S/connectors/C`.
+/// Source: docs/reference/sql-connect.md §1. The project is not looked at: it is no part of a service's configuration,
+/// and the audience of tokens tells projects apart.
 package struct ConnectorName: Sendable, Hashable {
     package let location: String
     package let service: String
@@ -45,8 +45,8 @@ package struct ConnectorCall: Sendable, Hashable {
     }
 }
 
-/// Where a stream over WebSocket is opened. Clients before 12.18 of the web SDK use the second form. Source: SQL Connect
-/// wire §2.
+/// Where a stream over WebSocket is opened. Clients before 12.18 of the web SDK use the second form.
+/// Source: docs/reference/sql-connect.md §2.
 ///
 ///     /ws/google.firebase.dataconnect.v1.ConnectorStreamService.Connect/P/locations/L/services/S
 ///     /ws/google.firebase.dataconnect.v1.ConnectorStreamService/Connect/locations/L

@@ -1,6 +1,7 @@
 package import LiveModel
 
-/// One stream of a SQL Connect client: `ConnectorStreamService.Connect` over WebSocket or gRPC. Source: SQL Connect wire §2.
+/// One stream of a SQL Connect client: `ConnectorStreamService.Connect` over WebSocket or gRPC.
+/// Source: docs/reference/sql-connect.md §2.
 ///
 /// There is no introduction: requests come at once. The first message binds the connector; any message may bring a token,
 /// which counts from that message on, so what comes while a token is judged waits for the verdict. Whatever is wrong with

@@ -1,7 +1,7 @@
 package import JSON
 package import LiveModel
 
-/// What a SQL Connect client sends on a stream, whatever its encoding. Source: SQL Connect wire §2.1, §3.
+/// What a SQL Connect client sends on a stream, whatever its encoding. Source: docs/reference/sql-connect.md §2.1, §3.
 package struct StreamRequest: Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
         case subscribe(Execute)

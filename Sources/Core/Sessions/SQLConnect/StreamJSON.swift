@@ -1,7 +1,7 @@
 import JSON
 
-/// The stream over WebSocket: proto-JSON in text frames, answers inside of `result` as the emulator sends them. Source:
-/// SQL Connect wire §2.
+/// The stream over WebSocket: proto-JSON in text frames, answers inside of `result` as the emulator sends them.
+/// Source: docs/reference/sql-connect.md §2.
 package enum StreamJSON: StreamEncoding {
     package static let protocolName = "sql-connect"
     package static let format = ResultFormat.sqlConnect

@@ -26,7 +26,7 @@ package struct LeaseMachine: Sendable {
     }
 
     package enum Action: Hashable, Sendable {
-        /// AnnouncementID the broker for the lease; answer with `leaseAnswered`.
+        /// Ask the broker for the lease; answer with `leaseAnswered`.
         case acquire(ShardID)
         /// Renew it under this epoch; answer with `renewalAnswered`.
         case renew(ShardID, epoch: UInt64)

@@ -8,7 +8,7 @@ import NIOHPACK
 import Observability
 import Sessions
 
-/// The gRPC surface of SQL Connect, for Android and iOS. Source: SQL Connect wire §3.
+/// The gRPC surface of SQL Connect, for Android and iOS. Source: docs/reference/sql-connect.md §3.
 extension PublicRouter: GRPCHandler {
     private static let package = "google.firebase.dataconnect.v1."
 

@@ -4,7 +4,7 @@ import LiveModel
 import NIOCore
 import Sessions
 
-/// `EmulatorService`, under `freshet dev`. Source: SQL Connect wire §3 and §7.
+/// `EmulatorService`, under `freshet dev`. Source: docs/reference/sql-connect.md §3 and §7.
 extension PublicRouter {
     private static let service = "/google.firebase.dataconnect.emulator.EmulatorService/"
 

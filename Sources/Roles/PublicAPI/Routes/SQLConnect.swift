@@ -9,7 +9,7 @@ import NIOHTTP1
 import Sessions
 
 /// `POST /v1/projects/P/locations/L/services/S/connectors/C:executeQuery` and `:executeMutation`, as the SQL Connect SDKs
-/// send them. Source: SQL Connect wire §1.
+/// send them. Source: docs/reference/sql-connect.md §1.
 ///
 /// What an operation ends with, bad variables included, is 200 with `data` and `errors`; what fails as a request has a
 /// status of 400 or above and `{"code","message","details"}`.
@@ -50,7 +50,7 @@ extension PublicRouter {
         }
     }
 
-    // MARK: Emulator (SQL Connect wire §7)
+    // MARK: Emulator (docs/reference/sql-connect.md §7)
 
     /// `GET /emulator/stream_issues`: what is wrong with the project, line by line for as long as the editor listens. A
     /// project with errors is not served, so there is one line, and it names none.

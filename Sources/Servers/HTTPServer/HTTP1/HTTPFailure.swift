@@ -52,7 +52,7 @@ struct HTTPFailure: Error, Equatable {
     }
 }
 
-/// What those answers carry in `extensions.code`; `config/errors.md` has the same table.
+/// What those answers carry in `extensions.code`; `docs/reference/errors.md` has the same table.
 package enum HTTPFailureCodes {
     package static let byStatus: [Int: String] = [
         400: "BAD_REQUEST", 405: "METHOD_NOT_ALLOWED", 408: "BAD_REQUEST", 413: "PAYLOAD_TOO_LARGE",

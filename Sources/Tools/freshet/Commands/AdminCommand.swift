@@ -17,7 +17,7 @@ struct AdminCommand: AsyncParsableCommand {
         @Option(help: "Admin endpoint of a node.")
         var url = ProcessInfo.processInfo.environment["FRESHET_ADMIN_URL"] ?? "http://127.0.0.1:9398"
 
-        @Option(help: "AnnouncementID this node instead, where the node at --url says that its admin port is.")
+        @Option(help: "Ask this node instead, at the admin address that the node at --url lists for it.")
         var node: String?
 
         @Option(help: "Admin token. Also read from FRESHET_ADMIN_TOKEN and the file FRESHET_ADMIN_TOKEN_FILE.")

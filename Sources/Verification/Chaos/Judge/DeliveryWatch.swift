@@ -60,7 +60,7 @@ package struct DeliveryWatch: Sendable {
 
     package private(set) var regresses: [Regress] = []
     package private(set) var regressCount = 0
-    /// Those that are no misses: see README, "Limits".
+    /// Older results after a reconnect without a resume tag, which are allowed: see README, "Limits".
     package private(set) var withoutTag = 0
     package var probe: Probe?
     private var held: [Int: (connection: Int, versions: [Int], markers: [Int])] = [:]

@@ -1,7 +1,7 @@
 import JSON
 package import LiveModel
 
-/// The messages of `google.firebase.dataconnect.v1`. Source: SQL Connect wire §3, which gives the numbers;
+/// The messages of `google.firebase.dataconnect.v1`. Source: docs/reference/sql-connect.md §3, which gives the numbers;
 /// `Tests/IntegrationTests/Python/connector_service.proto` is the same as text.
 package enum StreamProtobuf: StreamEncoding {
     package static let protocolName = "sql-connect-grpc"
