@@ -56,14 +56,19 @@ enum Fixture {
     }
 }
 
-/// Names of the collections below `value` that hold something, for "nothing is left" tests.
-func leftovers(in value: Any, except ignored: Set<String> = []) -> [String] {
-    Mirror(reflecting: value).children.compactMap { child in
-        guard let label = child.label, !ignored.contains(label) else { return nil }
+/// Paths of the collections inside `value` that hold something, for "nothing is left" tests. Structs are searched, too.
+/// - Parameter fixed: arrays of a fixed number of structs.
+func leftovers(in value: Any, except ignored: Set<String> = [], fixed: Set<String> = []) -> [String] {
+    Mirror(reflecting: value).children.flatMap { child -> [String] in
+        let label = child.label ?? "element"
         let mirror = Mirror(reflecting: child.value)
         switch mirror.displayStyle {
-        case .dictionary, .set, .collection: return mirror.children.isEmpty ? nil : label
-        default: return nil
+        case _ where ignored.contains(label): return []
+        case .collection where !fixed.contains(label), .dictionary, .set:
+            return mirror.children.isEmpty ? [] : [label]
+        case .collection, .struct:
+            return leftovers(in: child.value, except: ignored, fixed: fixed).map { "\(label).\($0)" }
+        default: return []
         }
     }
 }

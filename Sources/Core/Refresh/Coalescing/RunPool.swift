@@ -1,27 +1,76 @@
-/// Runs that share a limit, and the live queries that wait for it.
+/// Runs that share a limit, and the queues of live queries that wait for it.
 ///
-/// What asks other servers has a lane of its own: while those hang, all else goes on.
+/// Queries that wait for other servers have a pool of their own: while those hang, all others go on.
 struct RunPool: Sendable {
     enum Name: Int, Sendable, CaseIterable {
-        /// Asks Postgres alone.
+        /// Runs that need Postgres alone.
         case local
-        /// Waits for custom resolvers or the embedding server as well.
+        /// Runs that wait for custom resolvers or the embedding server as well.
         case remote
     }
 
+    /// Live queries that may share a statement.
+    struct Turn {
+        let group: DueQueue.Group
+        let slots: [Int32]
+        let isPaced: Bool
+    }
+
     /// Statements in flight at once.
-    let runsMax: Int
-    var due = DueQueue()
-    var paced = DueQueue()
-    var runsInFlight = 0
-    var pacedBatches: Set<UInt64> = []
+    private let runsMax: Int
+    private var due = DueQueue()
+    private var paced = DueQueue()
+    private(set) var runsInFlight = 0
+    private var pacedBatches: Set<UInt64> = []
 
     init(runsMax: Int) {
         self.runsMax = runsMax
     }
 
-    /// Whether one more statement of those without a cause may begin, as far as the lane is concerned.
+    var dueCount: Int { due.count }
+    var pacedCount: Int { paced.count }
+    var mayRun: Bool { runsInFlight < runsMax }
+
+    /// Whether a further paced statement may begin, as far as this pool is concerned.
     func mayRunPaced(statementsMax: Int) -> Bool {
-        paced.count > 0 && pacedBatches.count < statementsMax
+        mayRun && paced.count > 0 && pacedBatches.count < statementsMax
     }
+
+    mutating func append(_ slot: Int32, to group: DueQueue.Group, isPaced: Bool) {
+        if isPaced { paced.append(slot, to: group) } else { due.append(slot, to: group) }
+    }
+
+    /// Runs with a cause go first, but there may always be one paced statement: those runs must come to an end, too.
+    /// - Parameter pacedMax: paced runs that may start now.
+    mutating func nextTurn(pacedMax: Int, batchMax: Int) -> Turn? {
+        let isPacedFirst = pacedMax > 0 && pacedBatches.isEmpty
+        if !isPacedFirst, let turn = nextDue(batchMax) { return turn }
+        if pacedMax > 0, let (group, slots) = paced.next(limit: min(pacedMax, batchMax)) {
+            return Turn(group: group, slots: slots, isPaced: true)
+        }
+        return nextDue(batchMax)
+    }
+
+    private mutating func nextDue(_ batchMax: Int) -> Turn? {
+        due.next(limit: batchMax).map { Turn(group: $0.group, slots: $0.slots, isPaced: false) }
+    }
+
+    mutating func began(_ batch: UInt64, isPaced: Bool) {
+        runsInFlight += 1
+        if isPaced { pacedBatches.insert(batch) }
+    }
+
+    mutating func ended(_ batch: UInt64) {
+        precondition(runsInFlight > 0, "batch \(batch) ended, but none is in flight")
+        runsInFlight -= 1
+        pacedBatches.remove(batch)
+    }
+
+    /// Drops all other slots from queues that hold more than `countMax`.
+    mutating func sweep(above countMax: Int, keeping isWanted: (Int32) -> Bool) {
+        if due.count > countMax { due.keep(isWanted) }
+        if paced.count > countMax { paced.keep(isWanted) }
+    }
+
+    mutating func sweepPaced(keeping isWanted: (Int32) -> Bool) { paced.keep(isWanted) }
 }

@@ -39,8 +39,8 @@ package struct RunBatch: Sendable {
     package let operation: OperationReference
     package let version: Digest
     package let items: [Item]
-    /// Whose limit it counts for.
-    let lane: RunPool.Name
+    /// The pool whose limit it counts towards.
+    let pool: RunPool.Name
 }
 
 /// How the run of one live query ended.

@@ -1,129 +1,273 @@
 package import LiveModel
 
-/// Decides, for every shard that a worker owns, which live query runs when and who gets what.
+/// Decides, for every shard that a worker owns, which live query runs when, and which gateway receives what.
 ///
 /// Calls are facts in the past tense with the time they happened; what is to be done comes out as `RefreshAction`s.
-/// Nothing here knows a clock, a socket or a task. One machine in several files: here are its state, the shards and the
-/// slots of live queries; events, interest, triggers, runs and reports stand beside it. Only these files touch the state.
+/// There is no clock, socket or task here. What concerns one shard is decided by its `ShardQueries`, what the shards
+/// share (run limits, the pace, timers) is `RunSchedule`; this type routes facts to them and starts runs.
 ///
-/// The order that makes it safe: a live query enters the rule index *before* its first run is asked for, and a run is
-/// fresh up to the events applied *before* it started. So an event is either covered by the run, or it marks the live
-/// query dirty and one more run follows.
+/// Facts about a shard that is not owned are part of the game: reads, runs and timers that were under way when the
+/// lease was lost, messages to a former owner. They change nothing.
 package struct RefreshMachine: Sendable {
     package typealias RulesProvider = @Sendable (LiveQuery) throws(RequestError) -> QueryRules
 
-    package let settings: RefreshSettings
-    let rules: RulesProvider
-    /// One for each shard with live queries: an event that concerns several shards comes to each of them.
-    var indexes: [ShardID: RuleIndex] = [:]
-    var shards: [ShardID: ShardState] = [:]
-    var states: [Int32: LiveQueryState] = [:]
-    /// A live query may stand at two shards of one worker while its operation's splits change.
-    var slots: [SlotKey: Int32] = [:]
-    /// By `RunPool.Name`.
-    var lanes: [RunPool]
-    var pace: Pace
-    /// Of shards that are gone, too.
-    var formerTakeOver = TakeOverCounts()
-    var timers = TimerHeap()
-    /// When shards begin to look at older events.
-    var replayStartsMs: [ShardID: Int64] = [:]
-    var lastReplay: UInt64 = 0
-    var nextSlot: Int32 = 0
-    var nextBatch: UInt64 = 0
-    var conditionErrors: [Trigger.ID: UInt64] = [:]
+    private let rules: RulesProvider
+    private var shards: [ShardID: ShardQueries] = [:]
+    private var schedule: RunSchedule
+    /// Of shards that were lost.
+    private var formerTakeOver = TakeOverCounts()
+    private var conditionErrors: [Trigger.ID: UInt64] = [:]
+    /// The gateways of the last node list.
+    private var listedGateways: Set<NodeID> = []
     /// Gateways with interest that the last node list did not name.
-    var unlistedGateways: Set<NodeID> = []
-    /// Of the last node list.
-    var listedGateways: Set<NodeID> = []
-
-    struct SlotKey: Hashable {
-        let shard: ShardID
-        let key: LiveQueryKey
-    }
+    private var unlistedGateways: Set<NodeID> = []
 
     /// - Parameter rules: the compiled rules of a live query; throws when this worker does not know the stored
     ///   operation in that version, or its variables cannot be used.
     package init(settings: RefreshSettings, rules: @escaping RulesProvider) {
-        self.settings = settings
         self.rules = rules
-        lanes = RunPool.Name.allCases.map { name in
-            switch name {
-            case .local: RunPool(runsMax: settings.runsMax)
-            case .remote: RunPool(runsMax: settings.remoteRunsMax)
-            }
-        }
-        self.pace = Pace(
-            perSecond: settings.pacedRunsPerSecond, burst: min(settings.batchMax, settings.pacedRunsPerSecond))
+        schedule = RunSchedule(settings: settings)
     }
 
     // MARK: Ownership
 
     /// The lease of `shard` was taken under `epoch`. Next, every gateway is asked to announce its interest.
     /// - Parameters:
-    ///   - lastEventID: last id that the shard's event stream ever gave out.
+    ///   - lastEventID: the last id that the shard's event stream ever gave out.
     ///   - history: the last entries of that stream, oldest first, without a hole up to `lastEventID`, all readable.
     ///   - trustedEpoch: results of earlier epochs may lack events that the broker's former server lost.
     package mutating func shardAcquired(
         _ shard: ShardID, epoch: UInt64, lastEventID: StreamID, history: [EventEntry], trustedEpoch: UInt64 = 0,
         nowMs: Int64
     ) {
-        _ = shardLost(shard)
-        var state = ShardState(
-            epoch: epoch, trustedEpoch: trustedEpoch, ownedSinceMs: nowMs, lastEventID: lastEventID,
-            history: EventTail(floor: history.first?.id ?? lastEventID),
-            // An empty stream may be a new one after a loss: nothing is judged before its first event.
-            lossFloor: lastEventID == .zero ? .max : .zero)
-        for entry in history { state.history.append(entry) }
-        state.cutHistory(countMax: settings.historyMax, bytesMax: settings.historyBytesMax)
-        state.takeOver.replayed = UInt64(state.history.count)
-        shards[shard] = state
+        shardLost(shard)
+        let positions = ShardPositions(
+            epoch: epoch, trustedEpoch: trustedEpoch, lastEventID: lastEventID, history: history, settings)
+        shards[shard] = ShardQueries(shard, positions, nowMs: nowMs)
     }
 
-    /// The lease is gone, given up or not renewed in time: nothing of this shard may be sent any more.
-    /// - Returns: how many live queries it had.
+    /// The lease ended, was given up or was not renewed in time: nothing of this shard may be sent any more.
+    /// - Returns: how many live queries it had; 0 also for a shard that was not owned.
     @discardableResult
     package mutating func shardLost(_ shard: ShardID) -> Int {
-        guard let state = shards.removeValue(forKey: shard) else { return 0 }
-        replayStartsMs[shard] = nil
-        formerTakeOver += state.takeOver
-        for slot in state.slots { drop(slot) }
-        return state.slots.count
+        guard let lost = shards.removeValue(forKey: shard) else { return 0 }
+        schedule.cancelReplay(of: shard)
+        for slot in lost.slots { schedule.release(slot) }
+        formerTakeOver += lost.takeOver
+        return lost.count
     }
 
-    // MARK: Slots
+    /// Changes an owned shard in place.
+    /// - Returns: nil if the shard is not owned.
+    private mutating func inShard<Result>(
+        _ shard: ShardID, _ change: (inout ShardQueries, inout RunSchedule) -> Result
+    ) -> Result? {
+        guard let index = shards.index(forKey: shard) else { return nil }
+        return change(&shards.values[index], &schedule)
+    }
 
-    mutating func drop(_ slot: Int32) {
-        guard let state = states.removeValue(forKey: slot) else { return }
-        for gateway in state.subscribers.keys { shards[state.shard]?.interest.remove(state.query.key, of: gateway) }
-        indexes[state.shard]?.remove(slot)
-        if indexes[state.shard]?.count == 0 { indexes[state.shard] = nil }
-        if case .judged = state.phase { shards[state.shard]?.replay.forget(slot) }
-        shards[state.shard]?.phases[state.phase.name] -= 1
-        slots[SlotKey(shard: state.shard, key: state.query.key)] = nil
-        shards[state.shard]?.slots.remove(slot)
-        // What stands in the queue and the heap for live queries that are gone goes when it outnumbers the living:
-        // else comings and goings would fill them while runs are stuck or intervals are long.
-        let living = states
-        let countMax = living.count + Self.leftoversMax
-        for lane in lanes.indices {
-            if lanes[lane].due.count > countMax { lanes[lane].due.keep { living[$0] != nil } }
-            if lanes[lane].paced.count > countMax { lanes[lane].paced.keep { living[$0] != nil } }
+    // MARK: Events
+
+    /// Entries of a shard's event stream, in stream order. After one that could not be read everything in the shard
+    /// runs again.
+    package mutating func eventsArrived(
+        _ shard: ShardID, _ entries: [EventEntry], nowMs: Int64
+    ) -> [RefreshAction] {
+        guard let index = shards.index(forKey: shard) else { return [] }
+        for entry in entries {
+            shards.values[index].eventArrived(entry, &schedule, &conditionErrors, nowMs: nowMs)
         }
-        if timers.count > 3 * living.count + Self.leftoversMax { timers.keep { living[$0] != nil } }
+        return dispatch(nowMs: nowMs)
     }
 
-    /// Entries for live queries that are gone, which the due queue and the timers may hold.
-    package static let leftoversMax = 1_024
-
-    mutating func takeSlot() -> Int32 {
-        repeat { nextSlot = nextSlot == .max ? 0 : nextSlot + 1 } while states[nextSlot] != nil
-        return nextSlot
+    /// The stream no longer reaches back to what was read: events are lost, so everything in the shard runs again.
+    package mutating func eventsLost(_ shard: ShardID, lastEventID: StreamID, nowMs: Int64) -> [RefreshAction] {
+        let wasOwned: Void? = inShard(shard) { $0.eventsLost(lastEventID: lastEventID, &$1, nowMs: nowMs) }
+        return wasOwned == nil ? [] : dispatch(nowMs: nowMs)
     }
 
-    mutating func takePosition(in shard: ShardID) -> Position {
-        guard let state = shards[shard] else { return Position(epoch: 0, run: 0, id: .zero) }
-        shards[shard]?.runs += 1
-        return Position(epoch: state.epoch, run: state.runs + 1, id: state.lastEventID)
+    /// A page that `RefreshAction.replay` asked for was read.
+    /// - Parameter entries: newest first; nil when they could not be read.
+    package mutating func replayRead(_ page: ReplayPage, _ entries: [EventEntry]?, nowMs: Int64) -> [RefreshAction] {
+        guard let actions = inShard(page.shard, { $0.replayRead(page, entries, &$1, nowMs: nowMs) }) ?? nil else {
+            return []
+        }
+        return actions + dispatch(nowMs: nowMs)
+    }
+
+    // MARK: Interest
+
+    /// A gateway's message on the shard's control stream.
+    package mutating func controlArrived(
+        _ shard: ShardID, _ message: ControlMessage, nowMs: Int64
+    ) -> [RefreshAction] {
+        switch message {
+        case .announce(let gateway, let query, let known, let announcement):
+            let rules = rules
+            let answer = inShard(shard) {
+                $0.announced(query, by: gateway, known, announcement, rules, &$1, nowMs: nowMs)
+            }
+            return switch answer {
+            case .triggered: dispatch(nowMs: nowMs)
+            case .answered(let actions): actions
+            case nil: []
+            }
+        case .withdraw(let gateway, let key):
+            inShard(shard) { $0.withdrawn(key, by: gateway, &$1) }
+            return []
+        case .leave(let gateway):
+            inShard(shard) { $0.gatewayGone(gateway, &$1) }
+            return []
+        case .summary(let gateway, let count, let fingerprint, let known):
+            let summary = InterestFingerprint(count: count, fingerprint: fingerprint)
+            return inShard(shard) { $0.summarized(summary, by: gateway, settled: known, &$1) } ?? []
+        }
+    }
+
+    /// A gateway left the cluster or its heartbeat ended.
+    package mutating func gatewayGone(_ gateway: NodeID) {
+        for shard in shards.keys { inShard(shard) { $0.gatewayGone(gateway, &$1) } }
+    }
+
+    /// The gateways of a fresh node list. One with interest that is in neither of two lists in a row is gone; that
+    /// includes one that died before any list named it, and is known from its messages only.
+    /// - Returns: the gateways that are gone, and those that the list before did not name. The latter are to be asked
+    ///   for their interest: one that was cut off does not know that it was forgotten here, or that a shard has a new
+    ///   owner.
+    @discardableResult
+    package mutating func gatewaysListed(_ listed: Set<NodeID>) -> (gone: [NodeID], new: [NodeID]) {
+        let new = listed.subtracting(listedGateways).sorted()
+        listedGateways = listed
+        let unlisted = Set(shards.values.flatMap { Array($0.gateways) }).subtracting(listed)
+        let gone = unlisted.intersection(unlistedGateways).sorted()
+        unlistedGateways = unlisted.subtracting(gone)
+        for gateway in gone { gatewayGone(gateway) }
+        return (gone, new)
+    }
+
+    /// A message could not be handed to a gateway's inbox: what it holds is unknown, so it gets the result again.
+    package mutating func sendFailed(
+        _ gateway: NodeID, _ keys: [LiveQueryKey], nowMs: Int64
+    ) -> [RefreshAction] {
+        for shard in shards.keys { inShard(shard) { $0.sendFailed(gateway, keys, &$1, nowMs: nowMs) } }
+        return []
+    }
+
+    // MARK: Runs
+
+    private mutating func dispatch(nowMs: Int64) -> [RefreshAction] {
+        if schedule.hasPacedLeftovers { sweepPaced() }
+        // The pools share the pace; runs that wait for other servers take little of it.
+        return RunPool.Name.allCases.reversed().flatMap { dispatch($0, nowMs: nowMs) }
+    }
+
+    private mutating func dispatch(_ pool: RunPool.Name, nowMs: Int64) -> [RefreshAction] {
+        var actions: [RefreshAction] = []
+        while let turn = schedule.nextTurn(in: pool, nowMs: nowMs) {
+            let id = schedule.takeBatchNumber()
+            var items: [RunBatch.Item] = []
+            for slot in turn.slots {
+                // A live query that ended may still be in the queue.
+                guard let index = shardIndex(of: slot) else { continue }
+                let item = shards.values[index].started(
+                    slot, batch: id, isPaced: turn.isPaced, &schedule, nowMs: nowMs)
+                if let item { items.append(item) }
+            }
+            if items.isEmpty { continue }
+            let batch = RunBatch(
+                id: id, operation: turn.group.operation, version: turn.group.version, items: items, pool: pool)
+            schedule.began(batch, isPaced: turn.isPaced)
+            actions.append(.run(batch))
+        }
+        return actions
+    }
+
+    private mutating func sweepPaced() {
+        let shards = shards
+        schedule.sweepPaced { slot, shard in shards[shard]?.isPaced(slot) ?? false }
+    }
+
+    /// The shard that holds a live query; nil if the live query ended.
+    private func shardIndex(of slot: Int32) -> Dictionary<ShardID, ShardQueries>.Index? {
+        guard let shard = schedule.shard(of: slot) else { return nil }
+        guard let index = shards.index(forKey: shard) else {
+            preconditionFailure("slot \(slot) is of shard \(shard), which is not among the owned \(ownedShards)")
+        }
+        return index
+    }
+
+    /// A batch ended. `outcomes` are in the order of its items.
+    package mutating func runFinished(_ batch: RunBatch, _ outcomes: [RunOutcome], nowMs: Int64) -> [RefreshAction] {
+        precondition(
+            outcomes.count == batch.items.count,
+            "\(outcomes.count) outcomes for \(batch.items.count) live queries of \(batch.operation)")
+        schedule.ended(batch)
+        var actions: [RefreshAction] = []
+        for (item, outcome) in zip(batch.items, outcomes) {
+            // Lost while the run was in flight: its next owner runs the live query.
+            guard let index = shards.index(forKey: item.shard) else { continue }
+            shards.values[index].finished(
+                item, batch: batch.id, outcome, &schedule, &actions, nowMs: nowMs)
+        }
+        return actions + dispatch(nowMs: nowMs)
+    }
+
+    // MARK: Time
+
+    /// When `timeReached` should be called next; nil when nothing waits for a time.
+    package var nextDeadlineMs: Int64? { schedule.nextDeadlineMs }
+
+    package mutating func timeReached(nowMs: Int64) -> [RefreshAction] {
+        while let timer = schedule.takeDueTimer(nowMs: nowMs) {
+            guard let index = shardIndex(of: timer.slot) else { continue }
+            shards.values[index].timerReached(timer, &schedule, nowMs: nowMs)
+        }
+        var actions: [RefreshAction] = []
+        for shard in schedule.takeDueReplays(nowMs: nowMs) {
+            actions += inShard(shard) { $0.startReplay(&$1, nowMs: nowMs) } ?? []
+        }
+        return actions + dispatch(nowMs: nowMs)
+    }
+}
+
+// MARK: - What operators see
+
+extension RefreshMachine {
+    package var settings: RefreshSettings { schedule.settings }
+    package var liveQueryCount: Int { schedule.liveQueryCount }
+    package var runsInFlightCount: Int { schedule.runsInFlight }
+    package var dueCount: Int { schedule.dueCount }
+    package var ownedShards: [ShardID] { shards.keys.sorted() }
+    package var conditionErrorCounts: [Trigger.ID: UInt64] { conditionErrors }
+
+    /// Entries of live queries that ended, which the due queue and the timers may hold.
+    package static let leftoversMax = RunSchedule.leftoversMax
+    /// Entries of the timers: at most three per live query, and some left over.
+    package var timerCount: Int { schedule.timerCount }
+    /// Events remembered for the shard that remembers most.
+    package var historyCountMax: Int { shards.values.map(\.historyCount).max() ?? 0 }
+
+    package func epoch(of shard: ShardID) -> UInt64? { shards[shard]?.epoch }
+    package func hasLiveQueries(_ shard: ShardID) -> Bool { (shards[shard]?.count ?? 0) > 0 }
+    package func lastEventID(of shard: ShardID) -> StreamID? { shards[shard]?.lastEventID }
+
+    package var shardReports: [ShardReport] { ownedShards.compactMap { shards[$0]?.report } }
+    /// The same in a few numbers per shard, without a look at every live query.
+    package var shardStatuses: [ShardStatus] { ownedShards.compactMap { shards[$0]?.status } }
+
+    /// Since the start, over all shards, lost ones included.
+    package var takeOver: TakeOverCounts {
+        shards.values.reduce(into: formerTakeOver) { $0 += $1.takeOver }
+    }
+    package var pacedCount: Int { shards.values.reduce(0) { $0 + $1.pacedCount } }
+
+    /// - Parameter limit: at most this many, whichever; ordered by operation, then by key.
+    package func liveQueryReports(limit: Int, operation: OperationReference? = nil) -> [LiveQueryReport] {
+        // Cut before sorting: this runs beside the renewal of leases.
+        var reports: [LiveQueryReport] = []
+        for shard in shards.values where reports.count < limit {
+            reports += shard.liveQueryReports(limit: limit - reports.count, operation: operation)
+        }
+        return reports.sorted { ($0.operation, $0.key.description) < ($1.operation, $1.key.description) }
     }
 }

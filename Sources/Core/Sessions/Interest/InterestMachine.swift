@@ -4,8 +4,10 @@ package import LiveModel
 ///
 /// It announces interest to the owning shards and repeats that until answered, keeps the last result per live query,
 /// and drops whatever is older than what it has (fencing). It counts subscriptions per *hub*, one hub per event loop;
-/// the hub knows the sessions. Facts come in with the time they happened, `Action`s come out.
-/// One machine in several files: its state is here, what changes it stands beside it.
+/// the hub knows the sessions. Facts come in with the time they happened, `Action`s come out. What becomes of one live
+/// query is decided by its `InterestEntry`; this type finds it and addresses what comes of it.
+///
+/// Messages and unsubscriptions may concern live queries that ended here; they change nothing.
 package struct InterestMachine: Sendable {
     package struct Settings: Sendable {
         /// An announcement without an answer is repeated after this, doubling up to `announceRetryMaxMs`.
@@ -38,8 +40,6 @@ package struct InterestMachine: Sendable {
         case deliver(hubs: [Int], key: LiveQueryKey, Delivery, answers: UInt64)
     }
 
-    typealias Entry = InterestEntry
-
     /// The answer to a new subscription.
     package struct Start: Sendable {
         /// What can be handed over at once; nil when the owner has to answer first.
@@ -51,18 +51,14 @@ package struct InterestMachine: Sendable {
     }
 
     package let gateway: NodeID
-    let settings: Settings
-    let placeOf: @Sendable (LiveQuery) -> ShardRoute
-    var entries = InterestTable()
-    var lastAsk: UInt64
-    /// Shards that were ever told something: they get summaries, also of zero.
-    var shards: [ShardID: (count: Int, fingerprint: UInt64)] = [:]
-    /// Up to where what is held of a shard was last known to be fresh; at most one for each shard.
-    var settledThrough: [ShardID: StreamID] = [:]
-    /// The newest epoch met per shard: what an older owner still sends is dropped, whatever it is about.
-    var epochs: [ShardID: UInt64] = [:]
-    var nextSummaryMs: Int64 = 0
-    var nextSweepMs: Int64 = 0
+    private let settings: Settings
+    private let placeOf: @Sendable (LiveQuery) -> ShardRoute
+    private var table = InterestTable()
+    private var lastAnnouncement: UInt64
+    private var nextSummaryMs: Int64 = 0
+    private var nextSweepMs: Int64 = 0
+    /// Moves of live queries to another route since the start.
+    package private(set) var movedCount = 0
 
     /// - Parameters:
     ///   - firstAsk: greater than any announcement's number of a former process under this name.
@@ -73,17 +69,208 @@ package struct InterestMachine: Sendable {
     ) {
         self.gateway = gateway
         self.settings = settings
-        self.lastAsk = firstAsk
+        self.lastAnnouncement = firstAsk
         self.placeOf = placeOf
     }
 
     // MARK: What operators see
 
-    package var liveQueryCount: Int { entries.count }
-    /// Moves of live queries to another place since the start.
-    package internal(set) var movedCount = 0
-    package var subscriptionCount: Int { entries.totals.subscriptions }
-    package var awaitingCount: Int { entries.totals.awaiting }
+    package var liveQueryCount: Int { table.count }
+    package var subscriptionCount: Int { table.totals.subscriptions }
+    package var awaitingCount: Int { table.totals.awaiting }
     /// Bytes of the results kept.
-    package var resultBytes: Int { entries.totals.resultBytes }
+    package var resultBytes: Int { table.totals.resultBytes }
+
+    // MARK: Subscriptions
+
+    /// One more subscription of `query` on `hub`.
+    /// - Parameters:
+    ///   - known: what the client says it holds.
+    ///   - wantsTicks: it hears of each timer run, even if the result is the same.
+    package mutating func subscribed(
+        hub: Int, _ query: LiveQuery, known: KnownResult?, wantsTicks: Bool = false, nowMs: Int64
+    ) throws(RequestError) -> Start {
+        let (key, next) = (query.key, lastAnnouncement + 1)
+        guard table[key] != nil else {
+            guard table.count < settings.liveQueriesMax else {
+                throw RequestError(.limitExceeded, "this gateway has its maximum of live queries")
+            }
+            table.insert(
+                InterestEntry(
+                    query, placeOf(query), hub: hub, known: known, reportsTimerRuns: wantsTicks, nextAnnouncement: next)
+            )
+            return Start(actions: announce(key, nowMs: nowMs))
+        }
+        let (mustAnnounce, join) = table.update(key) { entry in
+            // The owner must hear of the first subscription that wants timer runs.
+            let mustAnnounce = wantsTicks && entry.requestTimerRuns()
+            return (mustAnnounce, entry.join(hub: hub, known: known, nextAnnouncement: next))
+        }
+        switch join {
+        case .immediate(let delivery):
+            return Start(immediate: delivery, actions: mustAnnounce ? announce(key, nowMs: nowMs) : [])
+        case .awaitsAnswer: return Start(actions: mustAnnounce ? announce(key, nowMs: nowMs) : [])
+        case .announce: return Start(actions: announce(key, nowMs: nowMs))
+        case .announceUnordered: return Start(fromAsk: next, actions: announce(key, nowMs: nowMs))
+        }
+    }
+
+    /// The owner is to run the live query again, whatever is held of it.
+    /// - Returns: the number of the announcement that says so; nil when nobody subscribes to it.
+    package mutating func rerun(_ key: LiveQueryKey, nowMs: Int64) -> (ask: UInt64, actions: [Action])? {
+        guard let entry = table[key], entry.hasSubscriptions else { return nil }
+        let next = lastAnnouncement + 1
+        table.update(key) { $0.requireRun(nextAnnouncement: next) }
+        return (next, announce(key, nowMs: nowMs))
+    }
+
+    /// One subscription less. Its live query may be gone, because the gateway left.
+    package mutating func unsubscribed(hub: Int, _ key: LiveQueryKey, nowMs: Int64) -> [Action] {
+        guard table[key] != nil else { return [] }
+        let lingerMs = settings.lingerMs
+        let isOver = table.update(key) { entry in
+            guard entry.leave(hub: hub), !entry.hasSubscriptions else { return false }
+            if lingerMs > 0 { entry.linger(untilMs: nowMs + lingerMs) }
+            return lingerMs <= 0
+        }
+        return isOver ? end(key) : []
+    }
+
+    private mutating func end(_ key: LiveQueryKey) -> [Action] {
+        let entry = table.remove(key)
+        return [.tell(entry.route.shard, .withdraw(gateway: gateway, key: key))]
+    }
+
+    private mutating func announce(_ key: LiveQueryKey, nowMs: Int64) -> [Action] {
+        lastAnnouncement += 1
+        let (number, gateway, settings) = (lastAnnouncement, gateway, settings)
+        return table.update(key) { entry in
+            [.tell(entry.route.shard, entry.announce(number, by: gateway, settings, nowMs: nowMs))]
+        }
+    }
+
+    /// Operators changed where live queries belong: those that moved are announced on their new route, then withdrawn
+    /// from the old shard. What that still sends is dropped from here on.
+    package mutating func placesChanged(nowMs: Int64) -> [Action] {
+        let placeOf = placeOf
+        var actions: [Action] = []
+        for key in table.keys(where: { placeOf($0.query) != $0.route }) {
+            let next = lastAnnouncement + 1
+            let (former, shard) = table.update(key) { entry in
+                let former = entry.route.shard
+                entry.move(to: placeOf(entry.query), nextAnnouncement: next)
+                return (former, entry.route.shard)
+            }
+            actions += announce(key, nowMs: nowMs)
+            if shard != former { actions.append(.tell(former, .withdraw(gateway: gateway, key: key))) }
+            movedCount += 1
+        }
+        return actions
+    }
+
+    // MARK: The inbox
+
+    /// An owner of a shard sent a message.
+    package mutating func inboxArrived(_ message: InboxMessage, nowMs: Int64) -> [Action] {
+        switch message {
+        case .result(let shard, let key, let result, let number):
+            arrived(shard, epoch: result.position.epoch, key, number, nowMs: nowMs) {
+                $0.arrived(result, answering: number)
+            }
+        case .unchanged(let shard, let key, let digest, let position, let epoch, let number):
+            arrived(shard, epoch: epoch, key, number, nowMs: nowMs) {
+                $0.confirmed(digest, position, answering: number)
+            }
+        case .ticked(let shard, let key, let digest, let position, let number):
+            arrived(shard, epoch: position.epoch, key, number, nowMs: nowMs) { $0.timerRunArrived(digest, position) }
+        case .failed(let shard, let key, let position, let error, let number):
+            arrived(shard, epoch: position.epoch, key, number, nowMs: nowMs) {
+                $0.failed(error, position, answering: number)
+            }
+        case .announceAll(let shard, let epoch): announceAll(shard, epoch: epoch, nowMs: nowMs)
+        case .settled(let shard, let epoch, let through, let except, let held):
+            settled(shard, epoch: epoch, through, except: except, held)
+        }
+    }
+
+    /// A message about one live query; from a former owner, or about a registration that is over, it changes nothing.
+    private mutating func arrived(
+        _ shard: ShardID, epoch: UInt64, _ key: LiveQueryKey, _ number: UInt64, nowMs: Int64,
+        _ change: (inout InterestEntry) -> InterestEntry.Arrival
+    ) -> [Action] {
+        guard table.meets(epoch: epoch, of: shard), table[key]?.isAddressed(by: shard, answering: number) == true else {
+            return []
+        }
+        let (arrival, hubs) = table.update(key) { (change(&$0), $0.sortedHubs) }
+        return switch arrival {
+        case .deliver(let delivery):
+            hubs.isEmpty ? [] : [.deliver(hubs: hubs, key: key, delivery, answers: number)]
+        case .announce: announce(key, nowMs: nowMs)
+        case .awaitsAnswer, .outdated: []
+        }
+    }
+
+    private mutating func announceAll(_ shard: ShardID, epoch: UInt64, nowMs: Int64) -> [Action] {
+        guard table.meets(epoch: epoch, of: shard) else { return [] }
+        // Even if nothing is held: summaries tell an owner that remembers a former process of this name.
+        table.sendSummaries(to: shard)
+        return table.keys(of: shard).flatMap { announce($0, nowMs: nowMs) }
+    }
+
+    private mutating func settled(
+        _ shard: ShardID, epoch: UInt64, _ through: StreamID, except: [LiveQueryKey], _ held: HeldFingerprint
+    ) -> [Action] {
+        guard table.meets(epoch: epoch, of: shard) else { return [] }
+        table.settle(shard, through: through, except: Set(except), held: held)
+        return []
+    }
+
+    /// Entries of the inbox are lost: everything is announced again.
+    package mutating func inboxLost(nowMs: Int64) -> [Action] {
+        table.keys().flatMap { announce($0, nowMs: nowMs) }
+    }
+
+    // MARK: Time
+
+    /// How often `timeReached` wants to be called.
+    package static let sweepMs: Int64 = 500
+
+    package mutating func timeReached(nowMs: Int64) -> [Action] {
+        guard nowMs >= nextSweepMs else { return [] }
+        nextSweepMs = nowMs + Self.sweepMs
+        var actions: [Action] = []
+        while let key = table.takeDue(nowMs: nowMs) {
+            if let untilMs = table[key]?.lingerUntilMs, untilMs <= nowMs {
+                actions += end(key)
+            } else {
+                table.update(key) { $0.repeated() }
+                actions += announce(key, nowMs: nowMs)
+            }
+        }
+        guard nowMs >= nextSummaryMs else { return actions }
+        nextSummaryMs = nowMs + settings.summaryMs
+        for (shard, interest) in table.summarizedShards {
+            let summary = ControlMessage.summary(
+                gateway: gateway, count: interest.keys.count, fingerprint: interest.fingerprint,
+                settled: interest.settledThrough)
+            actions.append(.tell(shard, summary))
+        }
+        return actions
+    }
+
+    /// The broker is back. Announcements made meanwhile may not have reached it, so everything that waits for an answer
+    /// is announced now, rather than at the end of a pause that has grown.
+    package mutating func linkRestored(nowMs: Int64) -> [Action] {
+        table.keys(where: \.isAwaiting).flatMap { key in
+            table.update(key) { $0.forgetRetries() }
+            return announce(key, nowMs: nowMs)
+        }
+    }
+
+    /// The gateway leaves: every shard that was told of interest is told so.
+    package mutating func leave() -> [Action] {
+        let shards = table.summarizedShards.map(\.shard)
+        table.removeAll()
+        return shards.map { .tell($0, .leave(gateway: gateway)) }
+    }
 }

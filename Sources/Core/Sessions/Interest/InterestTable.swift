@@ -1,10 +1,10 @@
 import HeapModule
 import LiveModel
 
-/// The live queries of a gateway, what they add up to, and which of them waits for a time.
+/// The live queries of a gateway, with what is derived from them: totals, the interest in each shard, and deadlines.
 ///
-/// Sums and deadlines are kept with every change, so that neither a tick nor a look at the numbers walks them all:
-/// the event loops wait for the same lock.
+/// All of it is kept with every change, so that neither a tick nor a look at the numbers walks all entries: the event
+/// loops wait for the same lock. A key in a parameter is one that the table holds, unless a method says otherwise.
 struct InterestTable: Sendable {
     struct Totals: Sendable {
         var subscriptions = 0
@@ -18,76 +18,127 @@ struct InterestTable: Sendable {
         let atMs: Int64
         let key: LiveQueryKey
 
-        /// In an order of their own: the same facts lead to the same actions in every process.
+        /// By key among equal times: the same facts lead to the same actions in every process.
         static func < (left: Self, right: Self) -> Bool {
             (left.atMs, left.key.digest.prefix) < (right.atMs, right.key.digest.prefix)
         }
     }
 
-    /// Deadlines that lost their meaning, above two for each live query.
+    /// Deadlines that no longer hold, above two for each live query.
     private static let leftoversMax = 1_024
 
     private var entries: [LiveQueryKey: InterestEntry] = [:]
-    private var keysOfShards: [ShardID: Set<LiveQueryKey>] = [:]
+    private var shards: [ShardID: ShardInterest] = [:]
     private var deadlines = Heap<Deadline>()
     private(set) var totals = Totals()
 
     var count: Int { entries.count }
 
-    subscript(key: LiveQueryKey) -> InterestEntry? {
-        get { entries[key] }
-        _modify {
-            // No copy of the entry is kept: it would be the second owner of its dictionary while that changes.
-            let (lingerUntilMs, repeatAtMs) = (entries[key]?.lingerUntilMs, entries[key]?.repeatAtMs)
-            let shard = entries[key]?.place.shard
-            count(entries[key], -1)
-            defer {
-                count(entries[key], 1)
-                if entries[key]?.place.shard != shard { moved(key, from: shard, to: entries[key]?.place.shard) }
-                if let atMs = entries[key]?.lingerUntilMs, atMs != lingerUntilMs { wait(until: atMs, key) }
-                if let atMs = entries[key]?.repeatAtMs, atMs != repeatAtMs { wait(until: atMs, key) }
-            }
-            yield &entries[key]
+    /// Nil if there is no such live query.
+    subscript(key: LiveQueryKey) -> InterestEntry? { entries[key] }
+
+    // MARK: Live queries
+
+    mutating func insert(_ entry: InterestEntry) {
+        let key = entry.query.key
+        guard entries.updateValue(entry, forKey: key) == nil else {
+            preconditionFailure("live query \(key) is held already: \(count) live queries")
         }
+        shards[entry.route.shard, default: ShardInterest()].insert(key)
+        count(entry, 1)
+        setDeadlines(entry, lingerUntilMs: nil, repeatAtMs: nil)
     }
 
-    /// Those that `isWanted`, in an order of their own. Linear.
+    /// - Returns: the entry as it was.
+    mutating func remove(_ key: LiveQueryKey) -> InterestEntry {
+        guard let entry = entries.removeValue(forKey: key) else { missing(key) }
+        shards[entry.route.shard, default: ShardInterest()].remove(key)
+        count(entry, -1)
+        return entry
+    }
+
+    /// Changes a live query in place.
+    mutating func update<Result>(_ key: LiveQueryKey, _ change: (inout InterestEntry) -> Result) -> Result {
+        guard let place = entries.index(forKey: key) else { missing(key) }
+        let (lingerUntilMs, repeatAtMs) = (entries.values[place].lingerUntilMs, entries.values[place].repeatAtMs)
+        let shard = entries.values[place].route.shard
+        count(entries.values[place], -1)
+        let result = change(&entries.values[place])
+        count(entries.values[place], 1)
+        let newShard = entries.values[place].route.shard
+        if newShard != shard {
+            shards[shard, default: ShardInterest()].remove(key)
+            shards[newShard, default: ShardInterest()].insert(key)
+        }
+        setDeadlines(entries.values[place], lingerUntilMs: lingerUntilMs, repeatAtMs: repeatAtMs)
+        return result
+    }
+
+    mutating func removeAll() {
+        entries = [:]
+        (deadlines, totals) = (Heap(), Totals())
+        for shard in shards.keys { shards[shard]?.leave() }
+    }
+
+    /// Those that `isWanted`, in a fixed order. Linear.
     func keys(where isWanted: (InterestEntry) -> Bool = { _ in true }) -> [LiveQueryKey] {
         entries.filter { isWanted($0.value) }.keys.sorted { $0.digest.prefix < $1.digest.prefix }
     }
 
-    /// Those that belong to a shard, in the same order.
+    private mutating func count(_ entry: InterestEntry, _ sign: Int) {
+        totals.subscriptions += sign * entry.subscriptionCount
+        if entry.isAwaiting { totals.awaiting += sign }
+        totals.resultBytes += sign * entry.resultBytes
+    }
+
+    private func missing(_ key: LiveQueryKey) -> Never {
+        preconditionFailure("no live query \(key): \(count) are held")
+    }
+
+    // MARK: Shards
+
+    /// Those that get summaries, in order.
+    var summarizedShards: [(shard: ShardID, interest: ShardInterest)] {
+        shards.filter { $0.value.getsSummaries }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// From now on the shard gets summaries, even if nothing of it is held.
+    mutating func sendSummaries(to shard: ShardID) { shards[shard, default: ShardInterest()].sendSummaries() }
+
+    /// See `ShardInterest.meets`.
+    mutating func meets(epoch: UInt64, of shard: ShardID) -> Bool {
+        shards[shard, default: ShardInterest()].meets(epoch: epoch)
+    }
+
+    /// The live queries of a shard, in a fixed order.
     func keys(of shard: ShardID) -> [LiveQueryKey] {
-        (keysOfShards[shard] ?? []).sorted { $0.digest.prefix < $1.digest.prefix }
+        (shards[shard]?.keys ?? []).sorted { $0.digest.prefix < $1.digest.prefix }
     }
 
-    private mutating func moved(_ key: LiveQueryKey, from former: ShardID?, to shard: ShardID?) {
-        if let former, keysOfShards[former]?.remove(key) != nil, keysOfShards[former]?.isEmpty == true {
-            keysOfShards[former] = nil
-        }
-        if let shard { keysOfShards[shard, default: []].insert(key) }
-    }
-
-    /// `InboxMessage.settled`: positions move on if what is held here is what `held` stands for. What still waits for an
-    /// answer is not known to be registered as it is here, and counts on neither side.
-    /// - Returns: whether they did.
+    /// `InboxMessage.settled`: positions move on if what is held here is what `held` stands for. What still waits for
+    /// an answer may be registered otherwise than it is here, and counts on neither side.
     mutating func settle(
         _ shard: ShardID, through: StreamID, except: Set<LiveQueryKey>, held: HeldFingerprint
-    ) -> Bool {
+    ) {
         var found = HeldFingerprint()
         var settled: [LiveQueryKey] = []
-        for key in keysOfShards[shard] ?? [] where !except.contains(key) {
-            guard let entry = entries[key], !entry.isAwaiting, let known = entry.held.known else { continue }
+        for key in shards[shard]?.keys ?? [] where !except.contains(key) {
+            guard let entry = entries[key] else { missing(key) }
+            guard !entry.isAwaiting, let known = entry.held.known else { continue }
             found.insert(key, known.digest)
             settled.append(key)
         }
-        guard found == held else { return false }
-        for key in settled { entries[key]?.held.settle(through: through) }
-        return true
+        guard found == held else { return }
+        for key in settled {
+            guard let place = entries.index(forKey: key) else { missing(key) }
+            entries.values[place].settle(through: through)
+        }
+        shards[shard, default: ShardInterest()].settled(through: through)
     }
 
-    /// The next live query of which a deadline is over; nil when there is none. A deadline that was moved since is
-    /// none.
+    // MARK: Deadlines
+
+    /// The next live query with a deadline that is over; nil if there is none.
     mutating func takeDue(nowMs: Int64) -> LiveQueryKey? {
         while let first = deadlines.min, first.atMs <= nowMs {
             deadlines.removeMin()
@@ -96,9 +147,15 @@ struct InterestTable: Sendable {
         return nil
     }
 
+    /// Whether a deadline was not moved since, and its live query is still there.
     private func holds(_ deadline: Deadline) -> Bool {
         guard let entry = entries[deadline.key] else { return false }
         return entry.lingerUntilMs == deadline.atMs || entry.repeatAtMs == deadline.atMs
+    }
+
+    private mutating func setDeadlines(_ entry: InterestEntry, lingerUntilMs: Int64?, repeatAtMs: Int64?) {
+        if let atMs = entry.lingerUntilMs, atMs != lingerUntilMs { wait(until: atMs, entry.query.key) }
+        if let atMs = entry.repeatAtMs, atMs != repeatAtMs { wait(until: atMs, entry.query.key) }
     }
 
     private mutating func wait(until atMs: Int64, _ key: LiveQueryKey) {
@@ -106,14 +163,5 @@ struct InterestTable: Sendable {
             deadlines = Heap(deadlines.unordered.filter { holds($0) })
         }
         deadlines.insert(Deadline(atMs: atMs, key: key))
-    }
-
-    private mutating func count(_ entry: InterestEntry?, _ sign: Int) {
-        guard let entry else { return }
-        totals.subscriptions += sign * entry.hubs.values.reduce(0, +)
-        if entry.repeatAtMs != nil { totals.awaiting += sign }
-        if case .result(let result) = entry.held {
-            totals.resultBytes += sign * result.answer.byteCount
-        }
     }
 }

@@ -1,0 +1,128 @@
+import LiveModel
+
+/// When the live queries of all shards run: their slots, the queues of due ones, the pace of runs without a cause, and
+/// the timers.
+///
+/// A queue or a timer may still hold the slot of a live query that ended or moved on; its shard decides when the entry
+/// comes up. Such leftovers are swept out once they outnumber the living.
+struct RunSchedule: Sendable {
+    /// Leftovers that queues and timers may hold in any case.
+    static let leftoversMax = 1_024
+
+    let settings: RefreshSettings
+    private var slots = SlotTable()
+    /// By `RunPool.Name`.
+    private var pools: [RunPool]
+    private var pace: Pace
+    private var timers = TimerHeap()
+    /// When shards begin to replay older events. At most one for each.
+    private var replayStartsMs: [ShardID: Int64] = [:]
+    private var lastBatch: UInt64 = 0
+    private var lastPage: UInt64 = 0
+
+    init(settings: RefreshSettings) {
+        self.settings = settings
+        pools = RunPool.Name.allCases.map { name in
+            switch name {
+            case .local: RunPool(runsMax: settings.runsMax)
+            case .remote: RunPool(runsMax: settings.remoteRunsMax)
+            }
+        }
+        pace = Pace(
+            perSecond: settings.pacedRunsPerSecond, burst: min(settings.batchMax, settings.pacedRunsPerSecond))
+    }
+
+    var liveQueryCount: Int { slots.count }
+    var runsInFlight: Int { pools.reduce(0) { $0 + $1.runsInFlight } }
+    var dueCount: Int { pools.reduce(0) { $0 + $1.dueCount } }
+    var timerCount: Int { timers.count }
+
+    // MARK: Slots
+
+    mutating func takeSlot(for shard: ShardID) -> Int32 { slots.take(for: shard) }
+
+    /// The live query ended.
+    mutating func release(_ slot: Int32) {
+        slots.release(slot)
+        let living = slots
+        for pool in pools.indices {
+            pools[pool].sweep(above: living.count + Self.leftoversMax) { living.shard(of: $0) != nil }
+        }
+        if timers.count > 3 * living.count + Self.leftoversMax { timers.keep { living.shard(of: $0) != nil } }
+    }
+
+    /// The shard that holds a live query; nil if the live query ended.
+    func shard(of slot: Int32) -> ShardID? { slots.shard(of: slot) }
+
+    // MARK: Queues and runs
+
+    mutating func enqueue(_ slot: Int32, to group: DueQueue.Group, in pool: RunPool.Name, isPaced: Bool) {
+        pools[pool.rawValue].append(slot, to: group, isPaced: isPaced)
+    }
+
+    /// Live queries that an event took out of turn stay in the paced queue. True when they may be the most of it.
+    var hasPacedLeftovers: Bool { pools.contains { $0.pacedCount > 2 * slots.count + Self.leftoversMax } }
+
+    mutating func sweepPaced(keeping isPaced: (_ slot: Int32, _ shard: ShardID) -> Bool) {
+        let living = slots
+        for pool in pools.indices {
+            pools[pool].sweepPaced { slot in living.shard(of: slot).map { isPaced(slot, $0) } ?? false }
+        }
+    }
+
+    /// - Returns: nil if nothing waits in the pool, or nothing may run.
+    mutating func nextTurn(in pool: RunPool.Name, nowMs: Int64) -> RunPool.Turn? {
+        let index = pool.rawValue
+        guard pools[index].mayRun else { return nil }
+        let mayRunPaced = pools[index].mayRunPaced(statementsMax: settings.pacedStatementsMax)
+        return pools[index].nextTurn(
+            pacedMax: mayRunPaced ? pace.available(nowMs: nowMs) : 0, batchMax: settings.batchMax)
+    }
+
+    /// Unique in this worker.
+    mutating func takeBatchNumber() -> UInt64 {
+        lastBatch += 1
+        return lastBatch
+    }
+
+    mutating func began(_ batch: RunBatch, isPaced: Bool) {
+        if isPaced { pace.take(batch.items.count) }
+        pools[batch.pool.rawValue].began(batch.id, isPaced: isPaced)
+    }
+
+    mutating func ended(_ batch: RunBatch) { pools[batch.pool.rawValue].ended(batch.id) }
+
+    // MARK: Timers
+
+    mutating func setTimer(_ kind: TimerHeap.Kind, _ slot: Int32, atMs: Int64) {
+        timers.insert(.init(deadlineMs: atMs, slot: slot, kind: kind))
+    }
+
+    mutating func takeDueTimer(nowMs: Int64) -> TimerHeap.Entry? { timers.popDue(nowMs: nowMs) }
+
+    /// Live queries that await a replay are gathered, so that one replay judges them all.
+    mutating func gatherReplay(of shard: ShardID, nowMs: Int64) {
+        if replayStartsMs[shard] == nil { replayStartsMs[shard] = nowMs + settings.replayGatherMs }
+    }
+
+    /// Shards that begin to replay now.
+    mutating func takeDueReplays(nowMs: Int64) -> [ShardID] {
+        let due = replayStartsMs.filter { $0.value <= nowMs }.keys.sorted()
+        for shard in due { replayStartsMs[shard] = nil }
+        return due
+    }
+
+    mutating func cancelReplay(of shard: ShardID) { replayStartsMs[shard] = nil }
+
+    /// Unique in this worker, so that a page read for a former owner of a shard is not taken for one of the next.
+    mutating func takePageNumber() -> UInt64 {
+        lastPage += 1
+        return lastPage
+    }
+
+    /// When something is due next; nil if nothing waits for a time.
+    var nextDeadlineMs: Int64? {
+        let mayRunPaced = pools.contains { $0.mayRunPaced(statementsMax: settings.pacedStatementsMax) }
+        return [timers.earliestMs, replayStartsMs.values.min(), mayRunPaced ? pace.nextMs : nil].compactMap { $0 }.min()
+    }
+}

@@ -1,0 +1,43 @@
+/// Where a live query stands between two runs.
+enum LiveQueryPhase: Sendable {
+    case idle
+    /// Triggered, but the gap since the last run or a back-off lasts until then.
+    case waiting(untilMs: Int64)
+    /// In the due queue.
+    case queued
+    /// In the queue of paced runs, which no event caused.
+    case paced
+    /// A replay of older events decides whether its subscribers' result still holds.
+    case awaitingReplay
+    case running(batch: UInt64, again: Bool)
+
+    var isAwaitingReplay: Bool { if case .awaitingReplay = self { true } else { false } }
+    var isPaced: Bool { if case .paced = self { true } else { false } }
+    func isRunning(_ batch: UInt64) -> Bool { if case .running(batch, _) = self { true } else { false } }
+
+    var name: PhaseCounts.Name {
+        switch self {
+        case .idle: .idle
+        case .waiting, .awaitingReplay: .waiting
+        case .queued: .queued
+        case .paced: .paced
+        case .running: .running
+        }
+    }
+}
+
+/// How many live queries of a shard are in each phase.
+struct PhaseCounts: Sendable {
+    enum Name: Int, CaseIterable { case idle, waiting, queued, paced, running }
+
+    private var counts = Array(repeating: 0, count: Name.allCases.count)
+
+    subscript(name: Name) -> Int { counts[name.rawValue] }
+
+    mutating func entered(_ name: Name) { counts[name.rawValue] += 1 }
+
+    mutating func left(_ name: Name) {
+        precondition(counts[name.rawValue] > 0, "no live query is \(name): \(counts)")
+        counts[name.rawValue] -= 1
+    }
+}

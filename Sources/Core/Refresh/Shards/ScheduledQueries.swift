@@ -1,0 +1,229 @@
+import LiveModel
+
+/// The live queries of one shard in motion: every change of phase passes `update`, which keeps the worker's queues and
+/// timers, and the shard's replay, in step with it.
+///
+/// Slots that come from a queue, a timer or a run may belong to a live query that ended meanwhile: `contains` decides.
+/// A slot that this shard took from its own table must be there.
+struct ScheduledQueries: Sendable {
+    private let shard: ShardID
+    private let epoch: UInt64
+    private(set) var table = LiveQueryTable()
+    private var replay = Replay()
+    var takeOver = TakeOverCounts()
+
+    init(_ shard: ShardID, epoch: UInt64) {
+        self.shard = shard
+        self.epoch = epoch
+    }
+
+    // MARK: Registration
+
+    /// Enters a new live query into the index and sets the timer of its `every` rule.
+    mutating func register(
+        _ query: LiveQuery, _ rules: QueryRules, _ schedule: inout RunSchedule, nowMs: Int64
+    ) -> Int32 {
+        let slot = schedule.takeSlot(for: shard)
+        let state = LiveQueryState(
+            query: query, everyMs: rules.everyMs, pool: rules.asksOtherServers ? .remote : .local)
+        table.insert(state, at: slot, rules: rules)
+        if let dueMs = table.update(slot, { $0.scheduleInterval(nowMs: nowMs) }) {
+            schedule.setTimer(.interval, slot, atMs: dueMs)
+        }
+        return slot
+    }
+
+    mutating func subscribe(_ gateway: NodeID, to slot: Int32, _ subscriber: Subscribers.Subscriber) {
+        table.subscribe(gateway, to: slot, subscriber)
+    }
+
+    /// A live query without subscribers ends.
+    mutating func unsubscribe(_ gateway: NodeID, from slot: Int32, _ schedule: inout RunSchedule) {
+        guard table.unsubscribe(gateway, from: slot) else { return }
+        replay.forget(slot)
+        table.remove(slot)
+        schedule.release(slot)
+    }
+
+    /// All interest of a gateway ends.
+    mutating func remove(_ gateway: NodeID, _ schedule: inout RunSchedule) {
+        guard table.interest(of: gateway) != nil else { return }
+        for slot in Array(table.allSlots) { unsubscribe(gateway, from: slot, &schedule) }
+        table.forgetRefusals(to: gateway)
+    }
+
+    mutating func refuse(_ key: LiveQueryKey, to gateway: NodeID) { table.refuse(key, to: gateway) }
+    mutating func forgetRefusal(of key: LiveQueryKey, to gateway: NodeID) { table.forgetRefusal(of: key, to: gateway) }
+
+    // MARK: Phases
+
+    /// Changes a live query; if its phase changes, it enters the queue or the timer of the new one.
+    @discardableResult
+    mutating func update<Result>(
+        _ slot: Int32, _ schedule: inout RunSchedule, _ change: (inout LiveQueryState) -> Result
+    ) -> Result {
+        var phases: (from: LiveQueryState.Phase, to: LiveQueryState.Phase) = (.idle, .idle)
+        var turn: (pool: RunPool.Name, group: DueQueue.Group)?
+        let result = table.update(slot) { query in
+            phases.from = query.phase
+            let result = change(&query)
+            phases.to = query.phase
+            switch phases {
+            case (.queued, .queued), (.paced, .paced): break
+            case (_, .queued), (_, .paced): turn = (query.pool, query.group)
+            case (_, .idle), (_, .waiting), (_, .awaitingReplay), (_, .running): break
+            }
+            return result
+        }
+        if phases.from.isAwaitingReplay, !phases.to.isAwaitingReplay { replay.forget(slot) }
+        if let turn {
+            if phases.to.isPaced { takeOver.rerun += 1 }
+            schedule.enqueue(slot, to: turn.group, in: turn.pool, isPaced: phases.to.isPaced)
+        }
+        switch phases {
+        case (.waiting, .waiting): break
+        case (_, .waiting(let untilMs)): schedule.setTimer(.gap, slot, atMs: untilMs)
+        case (_, .idle), (_, .queued), (_, .paced), (_, .awaitingReplay), (_, .running): break
+        }
+        return result
+    }
+
+    mutating func trigger(
+        _ slot: Int32, _ cause: LiveQueryState.Cause, isPaced: Bool = false, _ schedule: inout RunSchedule,
+        nowMs: Int64
+    ) {
+        let gapMs = schedule.settings.coalesceGapMs
+        update(slot, &schedule) { $0.trigger(cause, isPaced: isPaced, gapMs: gapMs, nowMs: nowMs) }
+    }
+
+    /// Events are lost: everything runs again, and no replay can decide anything.
+    mutating func triggerAll(_ schedule: inout RunSchedule, nowMs: Int64) {
+        replay = Replay()
+        for slot in table.allSlots.sorted() { trigger(slot, .none, isPaced: true, &schedule, nowMs: nowMs) }
+    }
+
+    mutating func timerReached(_ timer: TimerHeap.Entry, _ schedule: inout RunSchedule, nowMs: Int64) {
+        guard table.contains(timer.slot) else { return }
+        let gapMs = schedule.settings.coalesceGapMs
+        switch timer.kind {
+        case .gap: update(timer.slot, &schedule) { $0.gapEnded(timer.deadlineMs) }
+        case .retry:
+            update(timer.slot, &schedule) { $0.retryReached(timer.deadlineMs, gapMs: gapMs, nowMs: nowMs) }
+        case .interval:
+            let nextMs = update(timer.slot, &schedule) {
+                $0.intervalReached(timer.deadlineMs, gapMs: gapMs, nowMs: nowMs)
+            }
+            if let nextMs { schedule.setTimer(.interval, timer.slot, atMs: nextMs) }
+        }
+    }
+
+    /// No event up to `id` touched what the subscribers of a live query hold.
+    mutating func confirm(
+        _ slot: Int32, through id: StreamID, _ schedule: inout RunSchedule, nowMs: Int64
+    ) -> [RefreshAction] {
+        let gapMs = schedule.settings.coalesceGapMs
+        let (query, confirmed) = update(slot, &schedule) { query in
+            let confirmed = query.confirm(through: id, gapMs: gapMs, nowMs: nowMs)
+            return (query, confirmed)
+        }
+        takeOver.kept += UInt64(confirmed.count)
+        guard let digest = query.digest, let position = query.position else {
+            preconditionFailure("confirmed without a result: \(query)")
+        }
+        return confirmed.map { gateway, answers in
+            .send(
+                to: gateway,
+                .unchanged(
+                    shard: shard, key: query.query.key, digest: digest, position: position, epoch: epoch,
+                    answers: answers))
+        }
+    }
+
+    // MARK: Replay
+
+    /// Older events than those remembered are to judge what its subscribers hold.
+    /// - Parameter floor: the remembered events begin here.
+    mutating func awaitReplay(_ slot: Int32, floor: StreamID, _ schedule: inout RunSchedule, nowMs: Int64) {
+        let position = update(slot, &schedule) { query in
+            query.awaitReplay()
+            return query.position
+        }
+        guard let position else { preconditionFailure("nothing to judge: \(table[slot])") }
+        if replay.waitingCount > table.count + RunSchedule.leftoversMax { sweepReplay() }
+        replay.add(slot, position: position.id, floor: floor)
+        if !replay.isReading { schedule.gatherReplay(of: shard, nowMs: nowMs) }
+    }
+
+    private func isAwaitingReplay(_ slot: Int32) -> Bool {
+        table.contains(slot) && table[slot].phase.isAwaitingReplay
+    }
+
+    /// Drops those that an event, another gateway or their end decided.
+    private mutating func sweepReplay() {
+        let table = table
+        replay.keep { table.contains($0) && table[$0].phase.isAwaitingReplay }
+    }
+
+    /// Begins a round of replay with those that wait for one.
+    /// - Returns: the page to read first.
+    mutating func startReplay(_ schedule: inout RunSchedule, nowMs: Int64) -> [RefreshAction] {
+        sweepReplay()
+        let count = replay.waitingCount
+        guard count > 0 else { return [] }
+        let settings = schedule.settings
+        let eventsMax = min(settings.replayMax, count * settings.replayPerRun)
+        guard eventsMax >= settings.replayPageMax else {
+            runUndecided(replay.takeWaiting(), &schedule, nowMs: nowMs)
+            return []
+        }
+        beginReplay(eventsMax: eventsMax)
+        return nextPage(&schedule, nowMs: nowMs)
+    }
+
+    private mutating func beginReplay(eventsMax: Int) {
+        let table = table
+        replay.begin(eventsMax: eventsMax) { table.rules(of: $0) }
+    }
+
+    /// A page of older events was read.
+    /// - Parameters:
+    ///   - entries: newest first; nil if they could not be read.
+    ///   - lastEventID: the last event applied, up to which those that no event touched are fresh.
+    mutating func replayRead(
+        _ page: ReplayPage, _ entries: [EventEntry]?, lastEventID: StreamID, _ schedule: inout RunSchedule, nowMs: Int64
+    ) -> [RefreshAction] {
+        guard let entries else { return endReplay(&schedule, nowMs: nowMs) }
+        var actions: [RefreshAction] = []
+        for entry in entries {
+            for slot in replay.reached(entry.id) where isAwaitingReplay(slot) {
+                actions += confirm(slot, through: lastEventID, &schedule, nowMs: nowMs)
+            }
+            takeOver.replayed += 1
+            guard let event = entry.event else { return actions + endReplay(&schedule, nowMs: nowMs) }
+            runUndecided(replay.touched(by: event), &schedule, nowMs: nowMs)
+        }
+        // Where the stream ends, nothing is known of what came before.
+        let isEnd = entries.count < page.limit
+        return actions + (isEnd ? endReplay(&schedule, nowMs: nowMs) : nextPage(&schedule, nowMs: nowMs))
+    }
+
+    /// Whether this is the page asked for last.
+    func awaits(_ page: ReplayPage) -> Bool { replay.awaits(page) }
+
+    private mutating func nextPage(_ schedule: inout RunSchedule, nowMs: Int64) -> [RefreshAction] {
+        let limit = schedule.settings.replayPageMax
+        if let page = replay.nextPage(shard, limit: limit, number: schedule.takePageNumber()) { return [.replay(page)] }
+        return endReplay(&schedule, nowMs: nowMs)
+    }
+
+    private mutating func endReplay(_ schedule: inout RunSchedule, nowMs: Int64) -> [RefreshAction] {
+        runUndecided(replay.end(), &schedule, nowMs: nowMs)
+        return startReplay(&schedule, nowMs: nowMs)
+    }
+
+    private mutating func runUndecided(_ slots: [Int32], _ schedule: inout RunSchedule, nowMs: Int64) {
+        for slot in slots where isAwaitingReplay(slot) {
+            trigger(slot, .none, isPaced: true, &schedule, nowMs: nowMs)
+        }
+    }
+}

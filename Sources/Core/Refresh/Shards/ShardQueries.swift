@@ -1,0 +1,290 @@
+import LiveModel
+
+/// One shard that this worker owns: its place in the event stream, its live queries, and the gateways' interest in
+/// them.
+///
+/// The order that makes it safe: a live query enters the rule index *before* its first run starts, and a run is fresh
+/// up to the events applied *before* it started. So an event is either covered by the run, or it marks the live query
+/// dirty and one more run follows.
+struct ShardQueries: Sendable {
+    /// What an announcement leads to.
+    enum AnnouncementAnswer {
+        /// No run is needed, or none is possible.
+        case answered([RefreshAction])
+        /// A run was triggered.
+        case triggered
+    }
+
+    private let shard: ShardID
+    private let ownedSinceMs: Int64
+    private var positions: ShardPositions
+    private var queries: ScheduledQueries
+    private var events: UInt64 = 0
+    private var matches: UInt64 = 0
+    private var lastEventMs: Int64 = 0
+    private var lastRefreshMs: Int64 = 0
+
+    init(_ shard: ShardID, _ positions: ShardPositions, nowMs: Int64) {
+        self.shard = shard
+        self.positions = positions
+        ownedSinceMs = nowMs
+        queries = ScheduledQueries(shard, epoch: positions.epoch)
+        queries.takeOver.replayed = UInt64(positions.historyCount)
+    }
+
+    // MARK: Events
+
+    /// An entry of the shard's stream, in stream order.
+    /// - Parameter conditionErrors: receives how often a condition ended in an error.
+    mutating func eventArrived(
+        _ entry: EventEntry, _ schedule: inout RunSchedule, _ conditionErrors: inout [Trigger.ID: UInt64], nowMs: Int64
+    ) {
+        // A read that was repeated brings entries again.
+        guard positions.advance(to: entry.id) else { return }
+        events += 1
+        lastEventMs = nowMs
+        guard let event = entry.event else {
+            positions.eventUnreadable()
+            return queries.triggerAll(&schedule, nowMs: nowMs)
+        }
+        positions.remember(entry, schedule.settings)
+        if queries.table.isEmpty { return }
+        let found = queries.table.match(event)
+        for (trigger, count) in found.conditionErrors { conditionErrors[trigger, default: 0] += UInt64(count) }
+        matches += UInt64(found.live.count)
+        let cause = LiveQueryState.Cause(traceID: event.traceID, committedAtMs: event.committedAtMs)
+        for (slot, _) in found.live { queries.trigger(slot, cause, &schedule, nowMs: nowMs) }
+    }
+
+    /// The stream no longer reaches back to what was read.
+    mutating func eventsLost(lastEventID: StreamID, _ schedule: inout RunSchedule, nowMs: Int64) {
+        positions.eventsLost(continuingAfter: lastEventID)
+        queries.takeOver.losses += 1
+        queries.triggerAll(&schedule, nowMs: nowMs)
+    }
+
+    // MARK: Interest
+
+    /// A gateway has subscribers of a live query.
+    /// - Parameter rules: see `RefreshMachine.init`.
+    mutating func announced(
+        _ query: LiveQuery, by gateway: NodeID, _ known: KnownResult?, _ announcement: AnnouncementID,
+        _ rules: RefreshMachine.RulesProvider, _ schedule: inout RunSchedule, nowMs: Int64
+    ) -> AnnouncementAnswer {
+        if known != nil { queries.takeOver.announced += 1 }
+        queries.forgetRefusal(of: query.key, to: gateway)
+        let subscriber = Subscribers.Subscriber(
+            digest: known?.digest, announcement: announcement.number,
+            afterRun: announcement.isFresh ? positions.runs : 0, reportsTimerRuns: announcement.wantsTicks)
+        if let slot = queries.table.slot(of: query.key) {
+            queries.subscribe(gateway, to: slot, subscriber)
+            return renewed(slot, by: gateway, known, announcement, &schedule, nowMs: nowMs)
+        }
+        let queryRules: QueryRules
+        do throws(RequestError) {
+            guard schedule.liveQueryCount < schedule.settings.liveQueriesMax else {
+                throw RequestError(.limitExceeded, "this worker has its maximum of live queries")
+            }
+            queryRules = try rules(query)
+        } catch {
+            queries.refuse(query.key, to: gateway)
+            let refusal = InboxMessage.failed(
+                shard: shard, key: query.key, position: positions.current, error: error, answers: announcement.number)
+            return .answered([.send(to: gateway, refusal)])
+        }
+        let slot = queries.register(query, queryRules, &schedule, nowMs: nowMs)
+        queries.subscribe(gateway, to: slot, subscriber)
+        if let known, !announcement.isFresh {
+            let freshness = positions.freshness(of: known, rules: queryRules)
+            switch freshness {
+            case .fresh(let position):
+                queries.update(slot, &schedule) { $0.adopt(known.digest, position) }
+                return .answered(queries.confirm(slot, through: positions.lastEventID, &schedule, nowMs: nowMs))
+            case .older(let position):
+                queries.update(slot, &schedule) { $0.adopt(known.digest, position) }
+                queries.awaitReplay(slot, floor: positions.historyFloor, &schedule, nowMs: nowMs)
+                return .answered([])
+            case .doubtful: break
+            }
+        }
+        // A subscriber without a result goes before one whose result may be old.
+        queries.trigger(slot, .none, isPaced: known != nil, &schedule, nowMs: nowMs)
+        return .triggered
+    }
+
+    private mutating func renewed(
+        _ slot: Int32, by gateway: NodeID, _ known: KnownResult?, _ announcement: AnnouncementID,
+        _ schedule: inout RunSchedule, nowMs: Int64
+    ) -> AnnouncementAnswer {
+        let (positions, gapMs) = (positions, schedule.settings.coalesceGapMs)
+        let renewal = queries.update(slot, &schedule) { query in
+            let renewal = query.renew(gateway, known, isFresh: announcement.isFresh, positions)
+            if case .byRun = renewal { query.triggerUnlessPending(isPaced: known != nil, gapMs: gapMs, nowMs: nowMs) }
+            return renewal
+        }
+        switch renewal {
+        case .confirmed(let key, let digest, let position):
+            queries.takeOver.kept += 1
+            let answer = InboxMessage.unchanged(
+                shard: shard, key: key, digest: digest, position: position, epoch: positions.epoch,
+                answers: announcement.number)
+            return .answered([.send(to: gateway, answer)])
+        case .byReplay: return .answered([])
+        case .byRun: return .triggered
+        }
+    }
+
+    /// The gateway's last subscriber of a live query left.
+    mutating func withdrawn(_ key: LiveQueryKey, by gateway: NodeID, _ schedule: inout RunSchedule) {
+        if let slot = queries.table.slot(of: key) { queries.unsubscribe(gateway, from: slot, &schedule) }
+        queries.forgetRefusal(of: key, to: gateway)
+    }
+
+    /// The gateway left the cluster, or this shard.
+    mutating func gatewayGone(_ gateway: NodeID, _ schedule: inout RunSchedule) {
+        queries.remove(gateway, &schedule)
+    }
+
+    /// A gateway's summary of its interest.
+    /// - Parameter settled: up to where the gateway knows what it holds to be fresh; nil if it does not listen for
+    ///   that.
+    mutating func summarized(
+        _ summary: InterestFingerprint, by gateway: NodeID, settled: StreamID?, _ schedule: inout RunSchedule
+    ) -> [RefreshAction] {
+        guard summary == queries.table.interest(of: gateway) ?? InterestFingerprint() else {
+            // One side is wrong, and the gateway owns the truth: forget its interest and request all of it.
+            gatewayGone(gateway, &schedule)
+            return [.send(to: gateway, .announceAll(shard: shard, epoch: positions.epoch))]
+        }
+        let message = settled.flatMap { settledMessage(to: gateway, after: $0, schedule.settings) }
+        return message.map { [.send(to: gateway, $0)] } ?? []
+    }
+
+    /// Says how far what a gateway holds is fresh; nil if there is nothing new to say.
+    ///
+    /// A live query that no event touches keeps the position of its last run. On a busy shard that would soon be too
+    /// old for the next owner to judge.
+    private func settledMessage(to gateway: NodeID, after known: StreamID, _ settings: RefreshSettings) -> InboxMessage?
+    {
+        let through = positions.lastEventID
+        guard through != .zero, through != known, queries.table.count <= settings.settledLiveQueriesMax else {
+            return nil
+        }
+        var held = HeldFingerprint()
+        var except: [LiveQueryKey] = []
+        for query in queries.table.states where query.subscribers.contains(gateway) {
+            if let digest = query.settledDigest(of: gateway) {
+                held.insert(query.query.key, digest)
+            } else {
+                except.append(query.query.key)
+                // With so much under way, runs move the positions on.
+                if except.count > settings.settledExceptionsMax { return nil }
+            }
+        }
+        if held == HeldFingerprint() { return nil }
+        except.sort { $0.digest.prefix < $1.digest.prefix }
+        return .settled(shard: shard, epoch: positions.epoch, through: through, except: except, held: held)
+    }
+
+    // MARK: Runs, timers and replays
+
+    /// The turn of a live query has come.
+    /// - Returns: nil if it ended, or left that queue, after it was put there.
+    mutating func started(
+        _ slot: Int32, batch: UInt64, isPaced: Bool, _ schedule: inout RunSchedule, nowMs: Int64
+    ) -> RunBatch.Item? {
+        guard queries.table.contains(slot),
+            let run = queries.update(slot, &schedule, { $0.start(batch: batch, isPaced: isPaced, nowMs: nowMs) })
+        else { return nil }
+        return RunBatch.Item(
+            slot: slot, query: run.query, shard: shard, knownDigest: run.knownDigest, position: positions.next(),
+            traceID: run.traceID)
+    }
+
+    /// A run ended. It changes nothing if its live query ended, or was dropped and registered anew, while it was in
+    /// flight.
+    /// - Parameter actions: receives the messages to subscribers.
+    mutating func finished(
+        _ item: RunBatch.Item, batch: UInt64, _ outcome: RunOutcome, _ schedule: inout RunSchedule,
+        _ actions: inout [RefreshAction], nowMs: Int64
+    ) {
+        guard queries.table.contains(item.slot), queries.table[item.slot].phase.isRunning(batch) else { return }
+        let settings = schedule.settings
+        let end = queries.update(item.slot, &schedule) { $0.finish(item, outcome, settings, &actions, nowMs: nowMs) }
+        switch end {
+        case .refreshed: lastRefreshMs = nowMs
+        case .unusable, .failed(retryAtMs: nil): break
+        case .failed(let retryAtMs?): schedule.setTimer(.retry, item.slot, atMs: retryAtMs)
+        }
+    }
+
+    /// Messages about these live queries did not reach a gateway's inbox. Those it does not have here concern other
+    /// shards.
+    mutating func sendFailed(_ gateway: NodeID, _ keys: [LiveQueryKey], _ schedule: inout RunSchedule, nowMs: Int64) {
+        let settings = schedule.settings
+        for key in keys {
+            guard let slot = queries.table.slot(of: key) else { continue }
+            queries.update(slot, &schedule) { $0.sendFailed(gateway, settings, nowMs: nowMs) }
+        }
+    }
+
+    mutating func timerReached(_ timer: TimerHeap.Entry, _ schedule: inout RunSchedule, nowMs: Int64) {
+        queries.timerReached(timer, &schedule, nowMs: nowMs)
+    }
+
+    mutating func startReplay(_ schedule: inout RunSchedule, nowMs: Int64) -> [RefreshAction] {
+        queries.startReplay(&schedule, nowMs: nowMs)
+    }
+
+    /// - Returns: nil if the page is of a replay that ended, because the shard was lost and taken again or lost events.
+    mutating func replayRead(
+        _ page: ReplayPage, _ entries: [EventEntry]?, _ schedule: inout RunSchedule, nowMs: Int64
+    ) -> [RefreshAction]? {
+        guard queries.awaits(page) else { return nil }
+        return queries.replayRead(page, entries, lastEventID: positions.lastEventID, &schedule, nowMs: nowMs)
+    }
+}
+
+// MARK: - What operators see
+
+extension ShardQueries {
+    var epoch: UInt64 { positions.epoch }
+    var lastEventID: StreamID { positions.lastEventID }
+    var historyCount: Int { positions.historyCount }
+    var count: Int { queries.table.count }
+    var slots: some Collection<Int32> { queries.table.allSlots }
+    var pacedCount: Int { queries.table.count(in: .paced) }
+    var takeOver: TakeOverCounts { queries.takeOver }
+    /// Those with interest here.
+    var gateways: some Sequence<NodeID> { queries.table.gateways }
+
+    func isPaced(_ slot: Int32) -> Bool { queries.table.contains(slot) && queries.table[slot].phase.isPaced }
+
+    var report: ShardReport {
+        let table = queries.table
+        return ShardReport(
+            shard: shard, epoch: epoch, ownedSinceMs: ownedSinceMs, lastEventID: lastEventID, events: events,
+            matches: matches, runs: positions.runs, liveQueries: table.count,
+            subscribers: table.states.reduce(0) { $0 + $1.subscribers.count }, lastEventMs: lastEventMs,
+            lastRefreshMs: lastRefreshMs, due: table.count(in: .queued), running: table.count(in: .running),
+            paced: table.count(in: .paced), waiting: table.count(in: .waiting),
+            failing: table.states.count { $0.failures > 0 }, takeOver: takeOver)
+    }
+
+    /// The same in a few numbers, without a look at every live query.
+    var status: ShardStatus {
+        let table = queries.table
+        return ShardStatus(
+            shard: shard, epoch: epoch, ownedSinceMs: ownedSinceMs, liveQueries: table.count,
+            due: table.count(in: .queued), running: table.count(in: .running), paced: table.count(in: .paced),
+            waiting: table.count(in: .waiting), lastEventID: lastEventID, lastRefreshMs: lastRefreshMs,
+            takeOver: takeOver)
+    }
+
+    /// - Parameter limit: at most this many, in no order.
+    func liveQueryReports(limit: Int, operation: OperationReference?) -> [LiveQueryReport] {
+        queries.table.states.lazy.filter { operation == nil || $0.query.operation == operation }.prefix(limit).map {
+            $0.report(in: shard)
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import LiveModel
+
+/// What a gateway has at one shard, and what it knows of the shard's owner.
+struct ShardInterest: Sendable {
+    private(set) var keys: Set<LiveQueryKey> = []
+    /// XOR of the keys' prefixes, for summaries.
+    private(set) var fingerprint: UInt64 = 0
+    /// Up to where what is held of this shard was last known to be fresh.
+    private(set) var settledThrough = StreamID.zero
+    /// The newest epoch met: what an older owner still sends is dropped.
+    private var epoch: UInt64 = 0
+    /// The shard gets summaries, also of nothing: it was told something, or asked.
+    private(set) var getsSummaries = false
+
+    /// - Returns: false if another worker owned the shard since: it may still send what it read late, which would turn
+    ///   screens back.
+    mutating func meets(epoch: UInt64) -> Bool {
+        self.epoch = max(self.epoch, epoch)
+        return epoch == self.epoch
+    }
+
+    mutating func sendSummaries() { getsSummaries = true }
+
+    mutating func insert(_ key: LiveQueryKey) {
+        guard keys.insert(key).inserted else { preconditionFailure("\(key) is counted already: \(keys.count) keys") }
+        fingerprint ^= key.digest.prefix
+        getsSummaries = true
+    }
+
+    mutating func remove(_ key: LiveQueryKey) {
+        guard keys.remove(key) != nil else { preconditionFailure("\(key) is not counted: \(keys.count) keys") }
+        fingerprint ^= key.digest.prefix
+    }
+
+    mutating func settled(through id: StreamID) { settledThrough = id }
+
+    /// The gateway left. An owner that was replaced stays replaced.
+    mutating func leave() {
+        (keys, fingerprint, settledThrough, getsSummaries) = ([], 0, .zero, false)
+    }
+}
