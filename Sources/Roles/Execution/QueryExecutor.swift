@@ -113,7 +113,7 @@ package final class QueryExecutor: Sendable {
             unavailable.cause = error.cause
             throw unavailable
         }
-        let body = StoredOperation.merge(result.answer.body, values)
+        let body = RemoteResults.merge(result.answer.body, values)
         return Result(body: body, digest: Digest(of: body))
     }
 

@@ -131,11 +131,11 @@ import Testing
     }
 
     @Test func valuesTakeTheirPlaces() {
-        let merged = StoredOperation.merge(
+        let merged = RemoteResults.merge(
             Array(#"{"a":[{"b":null}], "b" : null,"c":"}","d":null}"#.utf8),
             ["b": Array(#"{"x":1}"#.utf8), "d": Array("2".utf8)])
         #expect(String(decoding: merged, as: UTF8.self) == #"{"a":[{"b":null}],"b":{"x":1},"c":"}","d":2}"#)
-        #expect(StoredOperation.merge(Array("{}".utf8), [:]) == Array("{}".utf8))
+        #expect(RemoteResults.merge(Array("{}".utf8), [:]) == Array("{}".utf8))
     }
 
     // MARK: Mistakes

@@ -21,7 +21,8 @@ struct ScalarDefinitions {
         types.flatMap { type -> [Definition] in
             var definitions: [Definition] = []
             if type.isList { definitions.append(.scalar(type.expressionName)) }
-            definitions.append(.input(type.filterName, operators(of: type)))
+            let operators = FilterOperator.of(type).map { InputValueDefinition($0.name, $0.argumentType(of: type)) }
+            definitions.append(.input(type.filterName, operators))
             let changes = type.changes
             if !changes.isEmpty {
                 definitions.append(
@@ -40,21 +41,6 @@ struct ScalarDefinitions {
             + schema.enums.keys.sorted().map(ScalarType.enumeration)
         return scalars.flatMap { scalar -> [ColumnType] in
             scalar == .vector ? [ColumnType(scalar)] : [ColumnType(scalar), ColumnType(scalar, isList: true)]
-        }
-    }
-
-    private func operators(of type: ColumnType) -> [InputValueDefinition] {
-        let element = type.elementText
-        return FilterOperators.names(of: type).map { name in
-            switch name {
-            case "isNull": InputValueDefinition(name, "Boolean")
-            case "in", "nin", "includesAll", "excludesAll": InputValueDefinition(name, "[\(element)!]")
-            case "pattern": InputValueDefinition(name, "String_Pattern")
-            case _ where name.hasSuffix("_expr"): InputValueDefinition(name, "\(element)_Expr")
-            case _ where name.hasSuffix("_date"): InputValueDefinition(name, "Date_Relative")
-            case _ where name.hasSuffix("_time"): InputValueDefinition(name, "Timestamp_Relative")
-            default: InputValueDefinition(name, element)
-            }
         }
     }
 }

@@ -4,7 +4,7 @@ extension Lint {
     mutating func checkIndexes(_ subject: LintSubject) {
         let query = subject.operation
         guard query.isRefreshed else { return }
-        for read in query.footprint.reads {
+        for read in query.readWriteSet.reads {
             guard case .list = read.kind, !read.searchedBy.isEmpty,
                 let table = schema.tables.first(where: { $0.name == read.table })
             else { continue }

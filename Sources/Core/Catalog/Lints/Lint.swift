@@ -1,6 +1,6 @@
 /// One operation of a connector with the places that lints point to.
 struct LintSubject {
-    let operation: StoredOperation
+    let operation: OperationTree
     /// Its name.
     let place: FileRange
     /// Where each trigger names its mutation, in the order of `operation.refresh.triggers`.
@@ -42,10 +42,10 @@ package struct Lint {
     }
 
     /// The mutations of the connector that write a table which the query reads, by name.
-    func writers(of query: StoredOperation) -> [StoredOperation] {
-        let tables = query.footprint.tablesRead
+    func writers(of query: OperationTree) -> [OperationTree] {
+        let tables = query.readWriteSet.tablesRead
         return subjects.map(\.operation).filter {
-            $0.kind == .mutation && !$0.footprint.tablesWritten.isDisjoint(with: tables)
+            $0.kind == .mutation && !$0.readWriteSet.tablesWritten.isDisjoint(with: tables)
         }.sorted { $0.reference < $1.reference }
     }
 }

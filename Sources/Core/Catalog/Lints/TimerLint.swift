@@ -7,12 +7,12 @@ extension Lint {
     /// it depends on the time. What only others write, and SQL whose tables are not known, does need a timer.
     mutating func checkTimer(_ subject: LintSubject) {
         let query = subject.operation
-        guard let everyMs = query.refresh.everyMs, everyMs < Self.everyOftenMs, !query.footprint.isPartial,
-            !query.footprint.readsTime
+        guard let everyMs = query.refresh.everyMs, everyMs < Self.everyOftenMs, !query.readWriteSet.isPartial,
+            !query.readWriteSet.readsTime
         else { return }
         let writers = writers(of: query)
-        let written = writers.reduce(into: Set<String>()) { $0.formUnion($1.footprint.tablesWritten) }
-        guard query.footprint.tablesRead.isSubset(of: written) else { return }
+        let written = writers.reduce(into: Set<String>()) { $0.formUnion($1.readWriteSet.tablesWritten) }
+        guard query.readWriteSet.tablesRead.isSubset(of: written) else { return }
         let named = Set(query.refresh.triggers.map(\.mutation))
         let unnamed = writers.map(\.reference).filter { !named.contains($0) }.map { "\"\($0.operation)\"" }
         warn(

@@ -12,15 +12,15 @@ extension Lint {
                     $0.operation.reference == trigger.mutation && $0.operation.kind == .mutation
                 })?.operation
             else { continue }
-            let tables = query.footprint.tablesRead.intersection(mutation.footprint.tablesWritten)
-            if tables.isEmpty, !query.footprint.isPartial, !mutation.footprint.isPartial {
+            let tables = query.readWriteSet.tablesRead.intersection(mutation.readWriteSet.tablesWritten)
+            if tables.isEmpty, !query.readWriteSet.isPartial, !mutation.readWriteSet.isPartial {
                 warn(
                     "refresh-unrelated", at: place,
                     "\"\(mutation.reference.operation)\" writes no table that the query reads")
                 continue
             }
             guard trigger.condition == nil,
-                let condition = ReadWriteSet.condition(query: query.footprint, mutation: mutation.footprint)
+                let condition = ReadWriteSet.condition(query: query.readWriteSet, mutation: mutation.readWriteSet)
             else { continue }
             warn(
                 "refresh-too-broad", at: place,

@@ -93,13 +93,13 @@ package struct DatabaseDescription: Sendable {
         return Set(all.filter { $0.namespace == namespace }.map(\.name))
     }
 
-    /// A description that is not what `Migration.introspectionSQL` returns.
+    /// A description that is not what `CatalogQuery` returns.
     package struct FormatError: Error, Sendable, Hashable {
         /// Where: `tables[3].columns`.
         package let path: String
     }
 
-    /// Reads the text that `Migration.introspectionSQL` returns.
+    /// Reads the text that `CatalogQuery` returns.
     package init(parsing text: String) throws(FormatError) {
         guard let root = try? JSONParser.parse(text) else { throw FormatError(path: "") }
         self.init()

@@ -76,23 +76,23 @@ extension TemplateBuilder {
         case .isNull(.variable(let name)):
             let isTrue = when([.isTrue(name)], .text(" IS NULL"), otherwise: .text(" IS NOT NULL"))
             return tested([.notNull(name, path: [])], column + isTrue)
-        case .compare(let symbol, let operand):
-            let comparison = column + .text(" \(symbol) ") + [value(operand)]
-            guard case .variable = operand.source, canBeNull else { return tested(operand, comparison) }
-            switch symbol {
-            case "=": return tested(operand, comparison, null: column + .text(" IS NULL"))
-            case "<>": return tested(operand, comparison, null: column + .text(" IS NOT NULL"))
-            default: return tested(operand, comparison)
+        case .compare(let comparison, let operand):
+            let compared = column + .text(" \(comparison.rawValue) ") + [value(operand)]
+            guard case .variable = operand.source, canBeNull else { return tested(operand, compared) }
+            switch comparison {
+            case .equal: return tested(operand, compared, null: column + .text(" IS NULL"))
+            case .notEqual: return tested(operand, compared, null: column + .text(" IS NOT NULL"))
+            case .less, .lessOrEqual, .greater, .greaterOrEqual: return tested(operand, compared)
             }
         case .member(let operand, let isNegated):
             let comparison = isNegated ? " <> ALL (" : " = ANY ("
             return tested(operand, column + .text(comparison) + [value(operand)] + .text(")"))
-        case .match(let symbol, let operand, let isNegated):
-            let comparison = .text(isNegated ? "NOT " : "") + column + .text(" \(symbol) ")
+        case .match(let match, let operand, let isNegated):
+            let comparison = .text(isNegated ? "NOT " : "") + column + .text(" \(match.rawValue) ")
             return tested(operand, comparison + [value(operand)])
-        case .list(let symbol, let operand, let isNegated):
+        case .list(let comparison, let operand, let isNegated):
             let list = operand.type.isList ? [value(operand)] : .text("ARRAY[") + [value(operand)] + .text("]")
-            let test = column + .text(" \(symbol) ") + list
+            let test = column + .text(" \(comparison.rawValue) ") + list
             guard isNegated else { return tested(operand, test) }
             // A list that is null includes nothing.
             let negated = .text("NOT coalesce(") + test + .text(", FALSE)")

@@ -203,8 +203,8 @@ extension MutationPlan {
     init(_ field: MutationField, schema: Schema, dynamicVariables: [DynamicVariable] = [], bindings: Variables? = nil) {
         if !dynamicVariables.isEmpty, field.dependsOnVariables {
             var tables: [String] = []
-            if case .late(let late) = field.kind {
-                tables = MutationPlan(field.with(late.widest), schema: schema, bindings: bindings).tablesWrittenByKey
+            if case .dynamic(let dynamic) = field.kind {
+                tables = MutationPlan(field.with(dynamic.widest), schema: schema, bindings: bindings).tablesWrittenByKey
             }
             let plans = DynamicPlans(dynamicVariables) { MutationPlan(field, schema: schema, bindings: $0) }
             self.init(
@@ -231,8 +231,8 @@ extension MutationPlan {
         case .insertTrees(let insert):
             pieces = builder.insert(insert)
             for row in insert.rows { keys += Self.keys(of: row, insert.table, [:], &builder) }
-        case .late(let late):
-            let kind = late.make(bindings ?? Variables(JSONObject()))
+        case .dynamic(let dynamic):
+            let kind = dynamic.make(bindings ?? Variables(JSONObject()))
             if case .insertTrees(let insert) = kind,
                 insert.rows.reduce(0, { $0 + $1.count }) > OperationScope.nestedRowsMax
             {
@@ -320,7 +320,7 @@ extension MutationPlan {
             guard table.key.contains(assignment.column.field) else { return false }
             return switch assignment.value {
             case .set: false
-            case .change, .shift, .late: true
+            case .change, .shift, .dynamic: true
             }
         }
     }
@@ -370,7 +370,7 @@ extension MutationField {
     /// Whether its text may depend on what a variable holds.
     fileprivate var dependsOnVariables: Bool {
         switch kind {
-        case .late, .update(_, .first, _, _), .update(_, .variable, _, _), .delete(_, .first, _),
+        case .dynamic, .update(_, .first, _, _), .update(_, .variable, _, _), .delete(_, .first, _),
             .delete(_, .variable, _), .updateMany, .deleteMany, .read:
             true
         case .insert, .insertMany, .insertTrees, .update, .delete, .native, .remote, .typeName: false

@@ -50,7 +50,7 @@ extension TemplateBuilder {
     private mutating func firstValue(_ given: Assignment, _ fallback: Operand?) -> [Piece]? {
         switch given.value {
         case .set(let operand): return [value(operand)]
-        case .late: return nil
+        case .dynamic: return nil
         case .change, .shift: return newValue(given, from: start(of: given.column, fallback))
         }
     }
@@ -213,7 +213,7 @@ extension TemplateBuilder {
     private mutating func newValue(_ assignment: Assignment, from old: [Piece]) -> [Piece] {
         switch assignment.value {
         case .set(let operand): return [value(operand)]
-        case .late: return old
+        case .dynamic: return old
         case .shift(let isForward, let shifts):
             return shifted(old, assignment.column, isForward: isForward, shifts)
         case .change(let change, let operand):

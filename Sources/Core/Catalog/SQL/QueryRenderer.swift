@@ -21,7 +21,7 @@ extension TemplateBuilder {
                 case .lookup(let lookup): self.lookup(lookup)
                 case .list(let list): self.list(list, below: nil)
                 case .native(let native): self.native(native)
-                // Its place; see `StoredOperation.merge`.
+                // Its place; see `RemoteResults.merge`.
                 case .remote: [Piece].text("NULL::text")
                 case .typeName(let name): [Piece].text(SQLName.literal(name) + "::text")
                 }

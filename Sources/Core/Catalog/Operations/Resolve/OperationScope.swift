@@ -42,8 +42,8 @@ final class OperationScope {
     var dynamicVariables: [DynamicVariable] {
         variables.values.filter { usedVariables.contains($0.name) }.compactMap { variable in
             if variable.type.isDynamic { return DynamicVariable(name: variable.name, rows: nil) }
-            let isLate = variable.allowance?.isFlat == false || lateVariables.contains(variable.name)
-            return isLate ? DynamicVariable(name: variable.name, rows: variable.plan) : nil
+            let isDynamic = variable.allowance?.isFlat == false || dynamicRowVariables.contains(variable.name)
+            return isDynamic ? DynamicVariable(name: variable.name, rows: variable.plan) : nil
         }
         .sorted { $0.name < $1.name }
     }
@@ -53,7 +53,7 @@ final class OperationScope {
     /// Variables that say how many rows to give or to leave out.
     var countedVariables: Set<String> = []
     /// Variables that bring nested rows.
-    var lateVariables: Set<String> = []
+    var dynamicRowVariables: Set<String> = []
 
     init(
         api: GeneratedAPI, connector: String, fragments: [String: ConnectorSources.Fragment],

@@ -322,18 +322,47 @@ enum RelatedRows: Sendable {
 
 enum ColumnTest: Sendable {
     case isNull(NullTest)
-    /// `=`, `<>`, `<`, … with a single value.
-    case compare(String, Operand)
+    /// With a single value.
+    case compare(Comparison, Operand)
     /// `in` and `nin` with a list.
     case member(Operand, isNegated: Bool)
-    /// `LIKE`, `ILIKE`, `~`, `~*`
-    case match(String, Operand, isNegated: Bool)
-    /// `@>` and `&&` between lists.
-    case list(String, Operand, isNegated: Bool)
+    case match(Match, Operand, isNegated: Bool)
+    /// Between lists.
+    case list(ListComparison, Operand, isNegated: Bool)
     /// What can match nothing: a variable of such a type says null for another operator than `eq` and `ne`.
     case null
     /// What a variable of a type `String_Filter` or `String_Pattern` asks.
     case variable(String, InputTypeRef)
+
+    /// By its operator in SQL.
+    enum Comparison: String, Sendable {
+        case equal = "="
+        case notEqual = "<>"
+        case less = "<"
+        case lessOrEqual = "<="
+        case greater = ">"
+        case greaterOrEqual = ">="
+    }
+
+    /// By its operator in SQL.
+    enum Match: String, Sendable {
+        case like = "LIKE"
+        case likeIgnoringCase = "ILIKE"
+        case regex = "~"
+        case regexIgnoringCase = "~*"
+
+        init(isLike: Bool, ignoreCase: Bool) {
+            self =
+                isLike
+                ? (ignoreCase ? .likeIgnoringCase : .like) : (ignoreCase ? .regexIgnoringCase : .regex)
+        }
+    }
+
+    /// By its operator in SQL.
+    enum ListComparison: String, Sendable {
+        case contains = "@>"
+        case overlaps = "&&"
+    }
 
     enum NullTest: Sendable {
         case constant(Bool)

@@ -119,57 +119,44 @@ extension OperationScope {
         if value.isNull { return [] }
         let input = InputTypeRef.tests(type)
         if value.variableName != nil { return testVariable(value, input, in: file) }
-        let operators = FilterOperators.names(of: type)
+        let operators = FilterOperator.of(type).map(\.name)
         guard let fields = inputFields(value, of: input.typeName, offered: operators, in: file) else { return [] }
-        return fields.flatMap { name, value in test(name.value, value, type, in: file) }
+        return fields.flatMap { name, value in
+            FilterOperator.named(name.value, of: type).map { test($0, value, type, in: file) } ?? []
+        }
     }
 
     private func testVariable(_ value: Value, _ input: InputTypeRef, in file: SourceFile) -> [ColumnTest] {
         variable(value, .generated(input), in: file).map { [.variable($0, input)] } ?? []
     }
 
-    private func test(_ name: String, _ value: Value, _ type: ColumnType, in file: SourceFile) -> [ColumnTest] {
+    private func test(
+        _ filterOperator: FilterOperator, _ value: Value, _ type: ColumnType, in file: SourceFile
+    ) -> [ColumnTest] {
+        if value.isNull {
+            // Written out in the operation, null is meant: it asks for rows without a value.
+            if let isNull = filterOperator.nullMatch { return [.isNull(.constant(isNull))] }
+            refuseNull(filterOperator.name, at: value, in: file)
+            return []
+        }
+        switch filterOperator.argument {
+        case .flag: return nullTest(value, in: file)
+        case .pattern: return pattern(value, in: file)
+        case .operand(let form, let test): return operand(value, form, type, in: file).map { [test($0)] } ?? []
+        }
+    }
+
+    private func operand(
+        _ value: Value, _ form: FilterOperator.OperandForm, _ type: ColumnType, in file: SourceFile
+    ) -> Operand? {
         let element = ColumnType(type.scalar)
-        let list = ColumnType(type.scalar, isList: true)
-        if value.isNull, !["eq", "ne"].contains(name) {
-            refuseNull(name, at: value, in: file)
-            return []
+        return switch form {
+        case .element: operand(value, type: element, in: file)
+        case .list: operand(value, type: ColumnType(type.scalar, isList: true), in: file)
+        case .part(let pattern): operand(value, type: element, in: file, pattern: pattern)
+        case .expression: expressionOperand(value, type: element, in: file)
+        case .relative: relativeOperand(value, type: element, in: file)
         }
-        switch name {
-        case "isNull": return nullTest(value, in: file)
-        case "in", "nin":
-            return operand(value, type: list, in: file).map { [.member($0, isNegated: name == "nin")] } ?? []
-        case "includes", "excludes":
-            return operand(value, type: element, in: file).map {
-                [.list("@>", $0, isNegated: name == "excludes")]
-            } ?? []
-        case "includesAll":
-            return operand(value, type: list, in: file).map { [.list("@>", $0, isNegated: false)] } ?? []
-        case "excludesAll":
-            return operand(value, type: list, in: file).map { [.list("&&", $0, isNegated: true)] } ?? []
-        case "contains": return match(value, .contains, in: file)
-        case "startsWith": return match(value, .startsWith, in: file)
-        case "endsWith": return match(value, .endsWith, in: file)
-        case "pattern": return pattern(value, in: file)
-        default: break
-        }
-        for (suffix, isExpression) in [("_expr", true), ("_date", false), ("_time", false)] where name.hasSuffix(suffix)
-        {
-            let operand =
-                isExpression
-                ? expressionOperand(value, type: element, in: file) : relativeOperand(value, type: element, in: file)
-            let base = String(name.dropLast(suffix.count))
-            guard let operand else { return [] }
-            if let symbol = FilterOperators.comparisons[base] { return [.compare(symbol, operand)] }
-            return [.list("@>", operand, isNegated: base == "excludes")]
-        }
-        guard let symbol = FilterOperators.comparisons[name], let operand = operand(value, type: element, in: file)
-        else {
-            return []
-        }
-        guard operand.isNullConstant else { return [.compare(symbol, operand)] }
-        // Written out in the operation, null is meant: it asks for rows without a value.
-        return [.isNull(.constant(name == "eq"))]
     }
 
     /// No row would match it.
@@ -183,12 +170,6 @@ extension OperationScope {
             case .variable(let name, _) = operand.source
         else { return [] }
         return [.isNull(.variable(name))]
-    }
-
-    private func match(_ value: Value, _ pattern: Operand.Pattern, in file: SourceFile) -> [ColumnTest] {
-        operand(value, type: ColumnType(.string), in: file, pattern: pattern).map {
-            [.match("LIKE", $0, isNegated: false)]
-        } ?? []
     }
 
     private func flag(_ value: Value, _ name: String, in file: SourceFile) -> Bool {
@@ -218,9 +199,9 @@ extension OperationScope {
             refuseNull(name.value, at: text, in: file)
             return []
         }
-        let symbol = name.value == "like" ? (ignoreCase ? "ILIKE" : "LIKE") : (ignoreCase ? "~*" : "~")
+        let match = ColumnTest.Match(isLike: name.value == "like", ignoreCase: ignoreCase)
         return operand(text, type: ColumnType(.string), in: file).map {
-            [.match(symbol, $0, isNegated: invert)]
+            [.match(match, $0, isNegated: invert)]
         } ?? []
     }
 }

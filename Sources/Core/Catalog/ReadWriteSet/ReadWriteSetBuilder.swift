@@ -3,14 +3,14 @@ struct ReadWriteSetBuilder {
     let schema: Schema
     /// Variables that always have a value.
     let requiredVariables: Set<String>
-    var footprint = ReadWriteSet()
+    var result = ReadWriteSet()
 
     mutating func add(_ fields: [RootField]) {
         for field in fields {
             switch field.kind {
             case .lookup(let lookup): add(lookup)
             case .list(let list): add(list, around: [:])
-            case .native, .remote: footprint.isPartial = true
+            case .native, .remote: result.isPartial = true
             case .typeName: continue
             }
         }
@@ -30,7 +30,7 @@ struct ReadWriteSetBuilder {
             add(order)
         case .variable:
             read(lookup.table, [:], [], .single)
-            footprint.isPartial = true
+            result.isPartial = true
         }
         add(lookup.object, known: equal)
     }
@@ -108,8 +108,8 @@ struct ReadWriteSetBuilder {
     private mutating func read(
         _ table: Table, _ equal: [String: String], _ searchedBy: [String], _ kind: ReadWriteSet.Read.Kind
     ) {
-        if table.view != nil { footprint.isPartial = true }
-        footprint.reads.append(
+        if table.view != nil { result.isPartial = true }
+        result.reads.append(
             ReadWriteSet.Read(table: table.name, equal: equal, searchedBy: searchedBy, kind: kind))
     }
 
@@ -119,7 +119,7 @@ struct ReadWriteSetBuilder {
     func equal(_ filter: Filter) -> [String: String] {
         switch filter {
         case .all(let filters): filters.reduce(into: [:]) { $0.merge(equal($1)) { first, _ in first } }
-        case .column(let column, .compare("=", let operand)): source(operand).map { [column.field: $0] } ?? [:]
+        case .column(let column, .compare(.equal, let operand)): source(operand).map { [column.field: $0] } ?? [:]
         case .referenced(let reference, _, let inner):
             Self.carried(equal(inner), from: reference.targetFields, to: reference.localFields)
         default: [:]
@@ -130,7 +130,7 @@ struct ReadWriteSetBuilder {
     private func searched(_ filter: Filter) -> [String] {
         switch filter {
         case .all(let filters): filters.flatMap(searched)
-        case .column(let column, .compare(let symbol, _)): symbol == "<>" ? [] : [column.field]
+        case .column(let column, .compare(let comparison, _)): comparison == .notEqual ? [] : [column.field]
         case .column(let column, .member(_, isNegated: false)): [column.field]
         case .referenced(let reference, _, let inner):
             searched(inner).compactMap { field in
@@ -157,7 +157,7 @@ struct ReadWriteSetBuilder {
             add(inner)
             tests.forEach { noteTime($0) }
         // What a variable asks is not known before the request.
-        case .variable: footprint.isPartial = true
+        case .variable: result.isPartial = true
         }
     }
 
@@ -182,14 +182,14 @@ struct ReadWriteSetBuilder {
         case .isNull, .null: break
         case .compare(_, let operand), .member(let operand, _), .match(_, let operand, _), .list(_, let operand, _):
             noteTime(operand)
-        case .variable: footprint.isPartial = true
+        case .variable: result.isPartial = true
         }
     }
 
     private mutating func noteTime(_ operand: Operand) {
-        if case .relative(let time) = operand.source, time.base == nil { footprint.readsTime = true }
-        if case .relativeVariable = operand.source { footprint.readsTime = true }
-        if operand.source.programs.contains(where: \.readsRequestTime) { footprint.readsTime = true }
+        if case .relative(let time) = operand.source, time.base == nil { result.readsTime = true }
+        if case .relativeVariable = operand.source { result.readsTime = true }
+        if operand.source.programs.contains(where: \.readsRequestTime) { result.readsTime = true }
     }
 
     // MARK: Sources

@@ -5,9 +5,7 @@ package import LiveModel
 ///
 /// A class, so that the many holders of an operation share one cache of its statements. Immutable but for that cache.
 package final class StoredOperation: Sendable {
-    package enum Kind: String, Sendable, Hashable {
-        case query, mutation
-    }
+    package typealias Kind = OperationTree.Kind
 
     package let reference: OperationReference
     package let kind: Kind
@@ -28,7 +26,7 @@ package final class StoredOperation: Sendable {
     package let isTransaction: Bool
 
     /// What it reads and writes, for explanations.
-    package let footprint: ReadWriteSet
+    package let readWriteSet: ReadWriteSet
     private let coercion: VariableCoercion
     /// Where vectors are asked for.
     let embeddings: [EmbeddingSource]
@@ -36,61 +34,39 @@ package final class StoredOperation: Sendable {
     let remoteFields: [(inclusion: Inclusion, field: RemoteField)]
     let query: QueryPlan?
     let mutation: [MutationPlan]
-    private let policy: ResponsePolicy?
-    let rootSequence: RootFieldOrder
-    private let entities: EntityTree
+    private let results: ResultForm
     /// Whether the fields of a mutation must run one after the other, because a value reads what an earlier one gave or
     /// a `@check` decides whether the next one runs.
     package let isStepwise: Bool
 
-    struct Parts {
-        var reference: OperationReference
-        var kind: Kind
-        var version: Digest
-        var variables: [VariableSpec]
-        var text: String
-        var auth: AuthRule
-        var authReads: AuthReads
-        var refresh: RefreshRules
-        var isTransaction: Bool
-        var schema: Schema
-        var query: QueryPlan?
-        var mutation: [MutationPlan]
-        var policy: ResponsePolicy?
-        var rootSequence: RootFieldOrder
-        var entities: EntityTree
-        var footprint: ReadWriteSet
-        var embeddings: [EmbeddingSource]
-        var remoteFields: [(inclusion: Inclusion, field: RemoteField)]
-        var hasRemoteSteps: Bool
-        /// A value reads `response`.
-        var readsResponse: Bool
-    }
-
-    init(_ parts: Parts) {
-        reference = parts.reference
-        kind = parts.kind
-        version = parts.version
-        variables = parts.variables
-        text = parts.text
-        auth = parts.auth
-        authReads = parts.authReads
-        refresh = parts.refresh
-        isTransaction = parts.isTransaction
-        tablesWrittenByKey = Set(parts.mutation.flatMap(\.tablesWrittenByKey)).sorted()
+    init(_ tree: OperationTree, schema: Schema, version: Digest) {
+        reference = tree.reference
+        kind = tree.kind
+        self.version = version
+        variables = tree.variables
+        text = tree.text
+        auth = tree.auth
+        authReads = tree.authReads
+        refresh = tree.refresh
+        isTransaction = tree.isTransaction
+        readWriteSet = tree.readWriteSet
         coercion = VariableCoercion(
-            variables: parts.variables, scalars: ScalarCoercion(enums: parts.schema.enums), schema: parts.schema)
-        query = parts.query
-        mutation = parts.mutation
-        policy = parts.policy
-        rootSequence = parts.rootSequence
-        entities = parts.entities
-        footprint = parts.footprint
-        embeddings = parts.embeddings
-        remoteFields = parts.remoteFields
-        isStepwise =
-            parts.kind == .mutation
-            && (parts.readsResponse || parts.policy != nil || parts.hasRemoteSteps)
+            variables: tree.variables, scalars: ScalarCoercion(enums: schema.enums), schema: schema)
+        switch tree.root {
+        case .query(let fields):
+            query = QueryPlan(fields, schema: schema, dynamicVariables: tree.dynamicVariables)
+            mutation = []
+        case .mutation(let fields):
+            query = nil
+            mutation = fields.map {
+                MutationPlan($0, schema: schema, dynamicVariables: tree.dynamicVariables)
+            }
+        }
+        tablesWrittenByKey = Set(mutation.flatMap(\.tablesWrittenByKey)).sorted()
+        results = tree.results
+        embeddings = tree.embeddings
+        remoteFields = tree.remoteFields
+        isStepwise = tree.isStepwise
     }
 
     /// Whether the caller may run it: `@auth`. Nil for yes. `variables` are coerced.
@@ -171,17 +147,17 @@ package final class StoredOperation: Sendable {
         makeUUID: @escaping @Sendable () -> String
     ) -> MutationRun {
         MutationRun(
-            plans: mutation, policy: policy, isTransaction: isTransaction,
+            plans: mutation, policy: results.policy, isTransaction: isTransaction,
             invocation: Invocation(
                 variables: variables, auth: auth, nowMs: nowMs, operationName: reference.operation,
                 embeddings: embeddings, makeUUID: makeUUID))
     }
 
     /// Whether results of this query need `finish`.
-    package var isFinished: Bool { kind == .query && (policy != nil || !entities.isEmpty) }
+    package var isFinished: Bool { kind == .query && (results.hasPolicy || results.hasEntityIDs) }
 
     /// Whether a `@check` of this query may fail by itself as time passes, though its result stays the same.
-    package var hasChecksOfTime: Bool { policy?.readsRequestTime ?? false }
+    package var hasChecksOfTime: Bool { results.policy?.readsRequestTime ?? false }
 
     /// What of a query's result may be shown: what is redacted is taken out, what a failed `@check` withholds is null
     /// (see `RootFieldOrder`), and the ids of entities stand apart.
@@ -190,28 +166,7 @@ package final class StoredOperation: Sendable {
     package func finish(
         _ text: [UInt8], variables: JSONObject, auth: Auth?, nowMs: Int64
     ) throws(RequestError) -> FinishedResult {
-        var parts = entities.separate(text)
-        guard let policy else {
-            return FinishedResult(OperationAnswer(body: parts.body, entities: parts.entities), isReduced: false)
-        }
-        guard let result = try? JSONParser.parse(parts.body) else {
-            throw RequestError(.internalError, "the result is not JSON")
-        }
-        var invocation = invocation(variables, auth, nowMs: nowMs)
-        invocation.response = result.objectValue ?? JSONObject()
-        var redactions = policy.redactions
-        var errors: [RequestError] = []
-        if let failure = policy.failure(in: [result], path: [], invocation) {
-            guard let withheld = rootSequence.withheld(by: failure, invocation.variables) else { throw failure }
-            redactions.nulled = Set(withheld.map(\.responseKey))
-            errors = withheld.map(\.error)
-        }
-        // Ids of what is taken out go with it.
-        let kept = JSONRedaction.strip(text, redactions)
-        let isReduced = !errors.isEmpty || kept != text
-        if isReduced { parts = entities.separate(kept) }
-        return FinishedResult(
-            OperationAnswer(body: parts.body, errors: errors, entities: parts.entities), isReduced: isReduced)
+        try results.finish(text) { invocation(variables, auth, nowMs: nowMs) }
     }
 
     private func invocation(
@@ -224,17 +179,5 @@ package final class StoredOperation: Sendable {
     /// How often the cache of statements was full and started over; 0 in a sound operation.
     package var statementEvictionCount: Int {
         (query?.evictionCount ?? 0) + mutation.reduce(0) { $0 + $1.evictionCount }
-    }
-}
-
-/// A query's result as clients get it.
-package struct FinishedResult: Sendable {
-    package let answer: OperationAnswer
-    /// Something was taken out or withheld, so the database's digest is not that of this result.
-    package let isReduced: Bool
-
-    init(_ answer: OperationAnswer, isReduced: Bool) {
-        self.answer = answer
-        self.isReduced = isReduced
     }
 }

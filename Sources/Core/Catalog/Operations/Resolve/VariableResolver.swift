@@ -91,7 +91,7 @@ extension OperationScope {
     func inUse(_ variable: VariableSpec) -> VariableSpec {
         var variable = variable
         if countedVariables.contains(variable.name) { variable.isCount = true }
-        if lateVariables.contains(variable.name) { variable.rowsMax = InputAllowlist.lateRowsMax }
+        if dynamicRowVariables.contains(variable.name) { variable.rowsMax = InputAllowlist.dynamicRowsMax }
         return variable
     }
 

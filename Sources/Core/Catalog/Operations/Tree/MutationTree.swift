@@ -12,7 +12,7 @@ struct MutationField: Sendable {
         /// Rows that bring rows of other tables.
         case insertTrees(InsertTrees)
         /// Which rows and changes a variable brings is known with the request.
-        indirect case late(DynamicField)
+        indirect case dynamic(DynamicField)
         case update(Table, RowTarget, [Assignment], [ReturnedField])
         case updateMany(Table, Filter, [Assignment], FilterDemand)
         case delete(Table, RowTarget, [ReturnedField])
@@ -74,7 +74,7 @@ struct ChildRows: Sendable {
     let relation: InverseRelation
     let rows: [RowData]
     /// `reviews_on_movie: $reviews`; `rows` is then what these may be.
-    var late: DynamicRows?
+    var dynamic: DynamicRows?
 }
 
 /// The columns of one row, in the order of the table.
@@ -85,7 +85,7 @@ struct RowData: Sendable {
     let defaults: [String: Operand]
     var children: [ChildRows] = []
     /// A variable brings the row; all else is then what it may be.
-    var late: DynamicRows?
+    var dynamic: DynamicRows?
 
     /// This row and all below.
     var count: Int { 1 + children.reduce(0) { $0 + $1.rows.reduce(0) { $0 + $1.count } } }
@@ -102,7 +102,7 @@ struct Assignment: Sendable {
         /// `_update: [{inc: {days: 1}}]` of a date or time.
         case shift(isForward: Bool, [Shift])
         /// A variable brings the change; before the request is there, the column may be written, and no more is known.
-        case late(DynamicChange)
+        case dynamic(DynamicChange)
     }
 
     /// So much of a unit; nothing when null or not sent.
@@ -145,7 +145,7 @@ extension ResponsePolicy {
         case .insert(let insert): children(of: insert.returning)
         case .insertMany(let insert): children(of: insert.returning)
         case .insertTrees(let insert): children(of: insert.returning)
-        case .late(let late): children(of: late.widest)
+        case .dynamic(let dynamic): children(of: dynamic.widest)
         case .update(_, _, _, let returned), .delete(_, _, let returned): children(of: returned)
         case .read(let fields): children(of: fields)
         case .remote(let remote): remote.policies

@@ -16,7 +16,7 @@ extension OperationScope {
             return nil
         }
         if value.isNull { return ChildRows(relation: relation, rows: []) }
-        if value.variableName != nil { return lateRows(value, relation, use, in: file) }
+        if value.variableName != nil { return dynamicRows(value, relation, use, in: file) }
         let elements = value.listValue ?? [value]
         if relation.isSingle, elements.count > 1 {
             error("nested-data", at: place, "\"\(name.value)\" is one-to-one and takes one row")
@@ -27,7 +27,7 @@ extension OperationScope {
     }
 
     /// `reviews_on_movie: $reviews`
-    private func lateRows(
+    private func dynamicRows(
         _ value: Value, _ relation: InverseRelation, _ use: DataUse, in file: SourceFile
     ) -> ChildRows? {
         let place = FileRange(range: value.range, file: file)
@@ -38,10 +38,11 @@ extension OperationScope {
             mismatch(variable, expected: "[\(relation.child.typeName)_Data!]", at: place)
             return nil
         }
-        guard let (widest, rows) = late(variable, relation.child, use, below: relation.reference, at: place) else {
+        guard let (widest, rows) = dynamicRows(variable, relation.child, use, below: relation.reference, at: place)
+        else {
             return nil
         }
-        return ChildRows(relation: relation, rows: [widest], late: rows)
+        return ChildRows(relation: relation, rows: [widest], dynamic: rows)
     }
 
     /// Whether `f_update` may stand there: an update changes what is there, and so does an upsert, which for a new row
@@ -120,7 +121,9 @@ extension OperationScope {
                 "data-update", at: FileRange(range: value.range, file: file),
                 "the default of \"$\(name)\" has more than one change, and exactly one can be given")
         }
-        return [Assignment(column: column, value: .late(DynamicChange(variable: name, schema: schema)), required: [])]
+        return [
+            Assignment(column: column, value: .dynamic(DynamicChange(variable: name, schema: schema)), required: [])
+        ]
     }
 
     /// What is there would become null.

@@ -14,7 +14,7 @@ extension ReadWriteSetBuilder {
                 for row in rows { add(row, insert.table, isUpsert: insert.isUpsert, around: [:]) }
             case .variable: write(insert.table, [:])
             }
-        case .late(let late): add(late.widest)
+        case .dynamic(let dynamic): add(dynamic.widest)
         case .update(let table, let target, let assignments, _):
             write(table, unchanged(known(table, target), by: assignments))
         case .updateMany(let table, let filter, let assignments, _):
@@ -25,14 +25,14 @@ extension ReadWriteSetBuilder {
         case .deleteMany(let table, let filter, _):
             delete(table, equal(filter))
             add(filter)
-        case .native, .remote: footprint.isPartial = true
+        case .native, .remote: result.isPartial = true
         case .read(let fields): add(fields)
         case .typeName: break
         }
     }
 
     private mutating func write(_ table: Table, _ known: [String: String], isCascade: Bool = false) {
-        footprint.writes.append(ReadWriteSet.Write(table: table.name, known: known, isCascade: isCascade))
+        result.writes.append(ReadWriteSet.Write(table: table.name, known: known, isCascade: isCascade))
     }
 
     /// - Parameter around: fields that the row around a nested one fixes.

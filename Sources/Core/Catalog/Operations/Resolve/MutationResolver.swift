@@ -42,12 +42,12 @@ extension OperationScope {
                 error(
                     "unknown-directive", at: field.place, "@skip and @include are not offered below \"\(name)\"")
             }
-            guard let (rows, late) = rows else { return nil }
+            guard let (rows, dynamic) = rows else { return nil }
             guard case .literal(let written) = rows else {
                 return .insertMany(InsertMany(table: table, rows: rows, isUpsert: isUpsert, returning: returning))
             }
             guard isWithinBounds(field, written) else { return nil }
-            return Self.kind(written, late) { rows in
+            return Self.kind(written, dynamic) { rows in
                 if rows.contains(where: \.needsOwnPart) {
                     return .insertTrees(
                         InsertTrees(table: table, rows: rows, isUpsert: isUpsert, isMany: true, returning: returning))
@@ -113,8 +113,8 @@ extension OperationScope {
     private static func kind(
         _ rows: [RowData], _ list: DynamicRows? = nil, make: @escaping @Sendable ([RowData]) -> MutationField.Kind
     ) -> MutationField.Kind {
-        guard list != nil || rows.contains(where: \.isLate) else { return make(rows) }
-        return .late(
+        guard list != nil || rows.contains(where: \.isDynamic) else { return make(rows) }
+        return .dynamic(
             DynamicField(
                 widest: make(rows),
                 make: { values in make(list?.rows(in: values) ?? rows.map { $0.bound(to: values) }) }))
@@ -137,7 +137,7 @@ extension OperationScope {
 
     private func rows(
         _ value: Value, _ table: Table, _ use: DataUse, in file: SourceFile
-    ) -> (InsertMany.Rows, late: DynamicRows?)? {
+    ) -> (InsertMany.Rows, dynamic: DynamicRows?)? {
         let place = FileRange(range: value.range, file: file)
         if let name = value.variableName {
             guard let variable = self.use(variable: name, at: place) else { return nil }
@@ -148,7 +148,7 @@ extension OperationScope {
                 return nil
             }
             if variable.allowance?.isFlat == false {
-                return late(variable, table, use, at: place).map { (.literal([$0.widest]), $0.rows) }
+                return dynamicRows(variable, table, use, at: place).map { (.literal([$0.widest]), $0.rows) }
             }
             let given = sent(InsertMany.element, table, variable.allowance)
             let row = RowData(given: given, defaults: defaults(of: table, given: given, at: place))

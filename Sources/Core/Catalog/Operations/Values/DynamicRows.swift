@@ -63,7 +63,7 @@ struct DynamicRows: Sendable {
         }
         for (position, column) in table.columns.enumerated() where defaults[column.field]?.isFresh == true {
             // Places of the operation's own text are positive.
-            let number = (place * InputAllowlist.lateRowsMax + count) * TableBuilder.columnsMax + position
+            let number = (place * InputAllowlist.dynamicRowsMax + count) * TableBuilder.columnsMax + position
             defaults[column.field]?.source = .freshUUID(place: -number)
         }
         let children = level.children.map { child in
@@ -126,36 +126,36 @@ struct DynamicField: Sendable {
 }
 
 extension Assignment {
-    fileprivate var late: DynamicChange? {
-        if case .late(let change) = value { change } else { nil }
+    fileprivate var dynamic: DynamicChange? {
+        if case .dynamic(let change) = value { change } else { nil }
     }
 
     /// Of what is there, or of what a new row begins with.
     var isChange: Bool {
         switch value {
         case .set: false
-        case .change, .shift, .late: true
+        case .change, .shift, .dynamic: true
         }
     }
 }
 
 extension RowData {
-    /// Whether some of its data come late.
-    var isLate: Bool {
-        late != nil || given.values.contains { $0.late != nil }
-            || children.contains { $0.late != nil || $0.rows.contains(where: \.isLate) }
+    /// Whether some of its data come from variables.
+    var isDynamic: Bool {
+        dynamic != nil || given.values.contains { $0.dynamic != nil }
+            || children.contains { $0.dynamic != nil || $0.rows.contains(where: \.isDynamic) }
     }
 
     /// The row of one request.
     func bound(to values: Variables) -> RowData {
-        if let late { return late.rows(in: values).first ?? self }
+        if let dynamic { return dynamic.rows(in: values).first ?? self }
         var bound = self
         bound.given = given.compactMapValues { assignment in
-            guard let late = assignment.late else { return assignment }
-            return late.assignment(of: assignment.column, in: values)
+            guard let dynamic = assignment.dynamic else { return assignment }
+            return dynamic.assignment(of: assignment.column, in: values)
         }
         bound.children = children.map { children in
-            let rows = children.late?.rows(in: values) ?? children.rows.map { $0.bound(to: values) }
+            let rows = children.dynamic?.rows(in: values) ?? children.rows.map { $0.bound(to: values) }
             return ChildRows(relation: children.relation, rows: rows)
         }
         return bound
@@ -164,7 +164,7 @@ extension RowData {
 
 extension OperationScope {
     /// What a variable may bring as rows of a table: with everything in it, and how to read it; nil after a diagnostic.
-    func late(
+    func dynamicRows(
         _ variable: VariableSpec, _ table: Table, _ use: DataUse, below reference: Reference? = nil, at place: FileRange
     ) -> (widest: RowData, rows: DynamicRows)? {
         let allowance = variable.allowance ?? InputAllowlist()
@@ -172,7 +172,7 @@ extension OperationScope {
             return nil
         }
         if let reference {
-            lateVariables.insert(variable.name)
+            dynamicRowVariables.insert(variable.name)
             let filled = reference.localFields + [reference.field]
             guard let fields = allowance.fields else {
                 error(

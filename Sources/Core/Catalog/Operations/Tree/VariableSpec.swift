@@ -28,7 +28,7 @@ package struct VariableSpec: Sendable {
         self.isRequired = type.isNonNull && defaultValue == nil
         self.allowance = allowance
         self.plan = CoercionPlan(type, schema: schema, allowance: allowance)
-        if allowance?.isFlat == false { rowsMax = InputAllowlist.lateRowsMax }
+        if allowance?.isFlat == false { rowsMax = InputAllowlist.dynamicRowsMax }
     }
 
     /// Rows of a coerced value of a `_Data` type.

@@ -26,7 +26,7 @@ enum InputTypeRef: Sendable, Hashable {
         case .firstRow(let type): "\(type)_FirstRow"
         case .pattern: "String_Pattern"
         case .change(let type): type.updateName
-        case .tests(let type): FilterOperators.typeName(of: type)
+        case .tests(let type): type.filterName
         }
     }
 
@@ -40,7 +40,7 @@ enum InputTypeRef: Sendable, Hashable {
 }
 
 extension Schema {
-    func generatedInput(named name: String) -> InputTypeRef? {
+    func inputTypeRef(named name: String) -> InputTypeRef? {
         guard let position = name.lastIndex(of: "_") else { return nil }
         let base = String(name[..<position])
         let suffix = name[name.index(after: position)...]

@@ -30,9 +30,11 @@ extension OperationScope {
                     help: "declare it as \(table.typeName)_Data!")
             }
             if reference != nil || variable.allowance?.isFlat == false {
-                guard let (widest, rows) = late(variable, table, use, below: reference, at: place) else { return nil }
+                guard let (widest, rows) = dynamicRows(variable, table, use, below: reference, at: place) else {
+                    return nil
+                }
                 return RowData(
-                    given: widest.given, defaults: widest.defaults, children: widest.children, late: rows)
+                    given: widest.given, defaults: widest.defaults, children: widest.children, dynamic: rows)
             }
             given = sent(name, table, variable.allowance)
         } else {

@@ -1,7 +1,8 @@
-extension Migration {
-    /// A query without parameters that returns one row with one column: the JSON text that
+/// The query of Postgres' catalog for what a database has.
+package enum CatalogQuery {
+    /// One statement without parameters that returns one row with one column: the JSON text that
     /// `DatabaseDescription(parsing:)` reads. Works for every role that may see the catalog; Postgres 12 and later.
-    package static func introspectionSQL(in namespace: String = "public") -> String {
+    package static func sql(in namespace: String = "public") -> String {
         """
         WITH space AS (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(SQLName.literal(namespace)))
         SELECT pg_catalog.json_build_object(
@@ -81,12 +82,12 @@ extension Migration {
                 SELECT pg_catalog.json_agg(c.relname ORDER BY c.relname)
                 FROM pg_catalog.pg_index i
                 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
-                WHERE i.indrelid = r.oid AND NOT i.indisvalid AND \(builderSQL) IS NULL), '[]'::json),
+                WHERE i.indrelid = r.oid AND NOT i.indisvalid AND \(Migration.builderSQL) IS NULL), '[]'::json),
               'indexBuilders', coalesce((
-                SELECT pg_catalog.json_object_agg(c.relname, \(builderSQL)::text)
+                SELECT pg_catalog.json_object_agg(c.relname, \(Migration.builderSQL)::text)
                 FROM pg_catalog.pg_index i
                 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
-                WHERE i.indrelid = r.oid AND NOT i.indisvalid AND \(builderSQL) IS NOT NULL), '{}'::json),
+                WHERE i.indrelid = r.oid AND NOT i.indisvalid AND \(Migration.builderSQL) IS NOT NULL), '{}'::json),
               'partitioning', CASE WHEN r.relkind = 'p' THEN (
                 SELECT pg_catalog.json_build_object(
                   'columns', coalesce(
@@ -113,7 +114,7 @@ extension Migration {
                         SELECT pg_catalog.json_agg(c.relname ORDER BY c.relname)
                         FROM pg_catalog.pg_index i
                         JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
-                        WHERE i.indrelid = p.oid AND NOT i.indisvalid AND \(builderSQL) IS NULL), '[]'::json)
+                        WHERE i.indrelid = p.oid AND NOT i.indisvalid AND \(Migration.builderSQL) IS NULL), '[]'::json)
                     ) ORDER BY b.level, n.nspname, p.relname)
                     FROM pg_catalog.pg_partition_tree(r.oid) b
                     JOIN pg_catalog.pg_class p ON p.oid = b.relid

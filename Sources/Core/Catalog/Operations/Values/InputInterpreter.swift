@@ -111,7 +111,7 @@ struct InputInterpreter: Sendable {
     func tests(_ value: JSONValue, _ input: InputTypeRef, _ variable: String) -> [ColumnTest] {
         switch input {
         case .tests(let type): tests(value, type, variable, [])
-        case .pattern: test("pattern", value, ColumnType(.string), variable, []).map { [$0] } ?? []
+        case .pattern: [pattern(value, variable, [])]
         case .filter, .listFilter, .having, .order, .firstRow, .change: []
         }
     }
@@ -134,41 +134,42 @@ struct InputInterpreter: Sendable {
     private func test(
         _ name: String, _ value: JSONValue, _ type: ColumnType, _ variable: String, _ path: [String]
     ) -> ColumnTest? {
-        func operand(isList: Bool = false, pattern: Operand.Pattern? = nil, path: [String] = path) -> Operand {
+        guard let filterOperator = FilterOperator.named(name, of: type) else { return nil }
+        // Said, not left out: it asks for rows without a value.
+        if value.isNull { return filterOperator.nullMatch.map { .isNull(.sent($0)) } ?? .null }
+        switch filterOperator.argument {
+        case .flag: return .isNull(.constant(value.boolValue ?? true))
+        case .pattern: return pattern(value, variable, path)
+        case .operand(let form, let test): return operand(value, form, type.scalar, variable, path).map(test)
+        }
+    }
+
+    private func operand(
+        _ value: JSONValue, _ form: FilterOperator.OperandForm, _ scalar: ScalarType, _ variable: String,
+        _ path: [String]
+    ) -> Operand? {
+        let given = Operand.Source.variable(variable, path: path)
+        return switch form {
+        case .element: Operand(given, type: ColumnType(scalar), schema: schema)
+        case .list: Operand(given, type: ColumnType(scalar, isList: true), schema: schema)
+        case .part(let pattern): Operand(given, type: ColumnType(scalar), schema: schema, pattern: pattern)
+        case .relative(let isDate):
             Operand(
-                .variable(variable, path: path), type: ColumnType(type.scalar, isList: isList), schema: schema,
-                pattern: pattern)
+                .relative(RelativeTime(value, isDate: isDate, variable, path)), type: ColumnType(scalar),
+                schema: schema)
+        case .expression: nil
         }
-        if value.isNull {
-            // Said, not left out: it asks for rows without a value.
-            return name == "eq" ? .isNull(.sent(true)) : name == "ne" ? .isNull(.sent(false)) : .null
-        }
-        switch name {
-        case "isNull": return .isNull(.constant(value.boolValue ?? true))
-        case "in", "nin": return .member(operand(isList: true), isNegated: name == "nin")
-        case "includes", "excludes": return .list("@>", operand(), isNegated: name == "excludes")
-        case "includesAll": return .list("@>", operand(isList: true), isNegated: false)
-        case "excludesAll": return .list("&&", operand(isList: true), isNegated: true)
-        case "contains": return .match("LIKE", operand(pattern: .contains), isNegated: false)
-        case "startsWith": return .match("LIKE", operand(pattern: .startsWith), isNegated: false)
-        case "endsWith": return .match("LIKE", operand(pattern: .endsWith), isNegated: false)
-        case "pattern":
-            let ignoreCase = value["ignoreCase"]?.boolValue ?? false
-            let isLike = !(value["like"]?.isNull ?? true)
-            let symbol = isLike ? (ignoreCase ? "ILIKE" : "LIKE") : (ignoreCase ? "~*" : "~")
-            return .match(
-                symbol, operand(path: path + [isLike ? "like" : "regex"]),
-                isNegated: value["invert"]?.boolValue ?? false)
-        default: break
-        }
-        if let symbol = FilterOperators.comparisons[name] { return .compare(symbol, operand()) }
-        guard ["_date", "_time"].contains(where: name.hasSuffix) else { return nil }
-        let time = Operand(
-            .relative(RelativeTime(value, isDate: type.scalar == .date, variable, path)),
-            type: ColumnType(type.scalar), schema: schema)
-        let base = String(name.dropLast(5))
-        return FilterOperators.comparisons[base].map { .compare($0, time) }
-            ?? .list("@>", time, isNegated: base == "excludes")
+    }
+
+    /// `{like: "A%", ignoreCase: true}`
+    private func pattern(_ value: JSONValue, _ variable: String, _ path: [String]) -> ColumnTest {
+        if value.isNull { return .null }
+        let isLike = !(value["like"]?.isNull ?? true)
+        let text = Operand(
+            .variable(variable, path: path + [isLike ? "like" : "regex"]), type: ColumnType(.string), schema: schema)
+        return .match(
+            ColumnTest.Match(isLike: isLike, ignoreCase: value["ignoreCase"]?.boolValue ?? false), text,
+            isNegated: value["invert"]?.boolValue ?? false)
     }
 
     /// `[{inc: 1}]`, what a column changes by; nil where nothing is asked.

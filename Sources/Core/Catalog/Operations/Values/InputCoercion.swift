@@ -174,40 +174,40 @@ struct InputCoercion {
         _ value: JSONValue, _ type: ColumnType, _ path: String, _ depth: Int
     ) throws(Mismatch) -> JSONValue {
         if value.isNull { return .null }
-        let typeName = FilterOperators.typeName(of: type)
-        // Expressions are the developer's, not the client's.
-        let names = FilterOperators.names(of: type).filter { !$0.hasSuffix("_expr") }
         var coerced = JSONObject()
-        for entry in try object(value, typeName, path) {
+        for entry in try object(value, type.filterName, path) {
             let path = "\(path).\(entry.key)"
             try count(path, depth)
-            guard names.contains(entry.key) else {
-                throw Mismatch(path: path, expected: "an operator that \(typeName) has in variables")
+            guard let filterOperator = FilterOperator.named(entry.key, of: type), filterOperator.isOfVariables else {
+                throw Mismatch(path: path, expected: "an operator that \(type.filterName) has in variables")
             }
-            coerced[entry.key] = try operand(entry.key, entry.value, type, path)
+            coerced[entry.key] = try argument(filterOperator.argument, entry.value, type, path)
         }
         return .object(coerced)
     }
 
-    private func operand(
-        _ name: String, _ value: JSONValue, _ type: ColumnType, _ path: String
+    private func argument(
+        _ argument: FilterOperator.Argument, _ value: JSONValue, _ type: ColumnType, _ path: String
     ) throws(Mismatch) -> JSONValue {
-        switch name {
-        case "isNull": return try scalar(value, ColumnType(.boolean), path)
-        case "in", "nin", "includesAll", "excludesAll":
-            if let elements = value.arrayValue, elements.count > CoercionPlan.listCountMax {
-                throw Mismatch(path: path, expected: "at most \(CoercionPlan.listCountMax) elements")
-            }
-            if let elements = value.arrayValue, elements.contains(where: \.isNull) {
-                throw Mismatch(path: path, expected: "a list without null")
-            }
-            return try scalar(value, ColumnType(type.scalar, isList: true), path)
-        case "pattern":
+        switch argument {
+        case .flag: return try scalar(value, ColumnType(.boolean), path)
+        case .pattern:
             if value.isNull { return .null }
-            return try pattern(try object(value, "String_Pattern", path), path)
-        case _ where name.hasSuffix("_date") || name.hasSuffix("_time"):
-            return try relative(value, isDate: type.scalar == .date, path)
-        default: return try scalar(value, ColumnType(type.scalar), path)
+            return try pattern(try object(value, InputTypeRef.pattern.typeName, path), path)
+        case .operand(let form, _):
+            switch form {
+            case .element, .part: return try scalar(value, ColumnType(type.scalar), path)
+            case .list:
+                if let elements = value.arrayValue, elements.count > CoercionPlan.listCountMax {
+                    throw Mismatch(path: path, expected: "at most \(CoercionPlan.listCountMax) elements")
+                }
+                if let elements = value.arrayValue, elements.contains(where: \.isNull) {
+                    throw Mismatch(path: path, expected: "a list without null")
+                }
+                return try scalar(value, ColumnType(type.scalar, isList: true), path)
+            case .relative(let isDate): return try relative(value, isDate: isDate, path)
+            case .expression: preconditionFailure("a variable has an expression at \(path)")
+            }
         }
     }
 

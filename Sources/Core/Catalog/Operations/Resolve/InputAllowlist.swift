@@ -13,7 +13,7 @@ struct InputAllowlist: Sendable {
 
     static let countMaxDefault = 100
     /// Rows of a value that is not flat, nested ones included: each is a part of the statement of its own.
-    static let lateRowsMax = 100
+    static let dynamicRowsMax = 100
 
     /// It brings values of columns only, so that one statement does for all its values.
     var isFlat: Bool { changes.isEmpty && children.isEmpty }
@@ -96,10 +96,10 @@ extension OperationScope {
         var result = allowance ?? InputAllowlist()
         if let countMax {
             result.limit(countMax.value)
-            if !result.isFlat, countMax.value > InputAllowlist.lateRowsMax {
+            if !result.isFlat, countMax.value > InputAllowlist.dynamicRowsMax {
                 error(
                     "allow", at: countMax.place,
-                    "with nested rows, changes or relative times at most \(InputAllowlist.lateRowsMax)")
+                    "with nested rows, changes or relative times at most \(InputAllowlist.dynamicRowsMax)")
             }
         }
         return result

@@ -98,7 +98,7 @@ extension Schema {
         if name.hasSuffix("_Data"), tables.contains(where: { $0.typeName == name.dropLast(5) }) {
             return .data(String(name.dropLast(5)))
         }
-        return generatedInput(named: name).map(InputType.generated)
+        return inputTypeRef(named: name).map(InputType.generated)
     }
 
     /// Names of types that variables can have, for suggestions.
