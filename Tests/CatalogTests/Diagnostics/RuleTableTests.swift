@@ -17,7 +17,7 @@ import Testing
         let label = try Regex(#"rule: "([a-z-]+)""#)
         let constant = try Regex(#"static let missingIndex = "([a-z-]+)""#)
         var found: Set<String> = []
-        for folder in ["Catalog", "ProjectFolder", "freshet/Support"] {
+        for folder in ["Core/Catalog", "Tools/ProjectFolder", "Tools/freshet/Support"] {
             let path = Self.sources.appending(path: folder).path
             for case let name as String in try #require(FileManager.default.enumerator(atPath: path))
             where name.hasSuffix(".swift") {

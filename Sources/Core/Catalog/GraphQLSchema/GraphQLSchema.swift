@@ -38,6 +38,9 @@ package struct GraphQLSchema: Sendable {
         document = Document(definitions: definitions)
     }
 
+    /// Of all types, those of the roots included.
+    package var typeNames: Set<String> { Set(document.definitions.compactMap { $0.name?.value }) }
+
     /// SDL.
     package var text: String { Printer.print(document) }
 }

@@ -41,7 +41,7 @@ struct RootDefinitions {
                         InputValueDefinition("compare", "Vector"),
                         InputValueDefinition("compare_embed", OperationScope.embeddingTypeName),
                         InputValueDefinition(
-                            "method", "VectorSimilarityMethod", default: .enum(Similarity.Method.usual.rawValue)),
+                            "method", "VectorSimilarityMethod", default: .enum(SimilarityMethod.usual.rawValue)),
                         InputValueDefinition("within", "Float"),
                         InputValueDefinition("where", "\(type)_Filter"),
                         InputValueDefinition("limit", "Int", default: .int("\(ListArguments.limitDefault)")),

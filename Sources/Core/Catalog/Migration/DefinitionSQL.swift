@@ -84,7 +84,7 @@ struct DefinitionSQL {
         case .sql(let text): return "(\(text))"
         case .constant(let json):
             guard let value = try? JSONParser.parse(json) else { return nil }
-            return "\(SQLName.literal(Self.text(value, of: column.type)))::"
+            return "\(SQLName.literal(SQLInput.text(value, of: column.type)))::"
                 + schema.sqlType(of: column, enumSchema: namespace)
         case .expression(let text):
             switch (text.filter { !$0.isWhitespace }, column.type) {
@@ -94,21 +94,6 @@ struct DefinitionSQL {
             default: return nil
             }
         }
-    }
-
-    /// A JSON value as Postgres input text of a type.
-    static func text(_ value: JSONValue, of type: ColumnType) -> String {
-        if type.isList {
-            let items = (value.arrayValue ?? []).map { item -> String in
-                if item.isNull { return "NULL" }
-                let text = text(item, of: ColumnType(type.scalar))
-                let escaped = text.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : String($0) }.joined()
-                return "\"\(escaped)\""
-            }
-            return "{\(items.joined(separator: ","))}"
-        }
-        if type.scalar != .any, case .string(let text) = value { return text }
-        return value.description
     }
 
     // MARK: Constraints and indexes
@@ -138,8 +123,8 @@ struct DefinitionSQL {
     func wantedSearchIndex(of table: Table) -> DatabaseDescription.Index? {
         guard table.columns.contains(where: { $0.searchLanguage != nil }) else { return nil }
         return DatabaseDescription.Index(
-            name: SearchSQL.indexName(table), columns: [], descending: [], method: "gin", isUnique: false,
-            expression: SearchSQL.document(table, nil))
+            name: SearchDocument.indexName(table), columns: [], descending: [], method: "gin", isUnique: false,
+            expression: SearchDocument.text(table, nil))
     }
 
     /// - Parameter found: the table as it is; nil for one that is to be created.
@@ -173,7 +158,7 @@ struct DefinitionSQL {
     ) -> SQLStatement? {
         wantedSearchIndex(of: table).map {
             index(
-                $0, on: table, " USING gin (\(SearchSQL.document(table, nil)))", summary: "search index \($0.name)",
+                $0, on: table, " USING gin (\(SearchDocument.text(table, nil)))", summary: "search index \($0.name)",
                 found, replaces)
         }
     }

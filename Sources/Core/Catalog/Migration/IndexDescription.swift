@@ -41,9 +41,14 @@ extension DatabaseDescription {
         /// other fields or another language of a search, another measure of vectors. No operator's rule goes with it.
         func isFormerForm(of wanted: Index) -> Bool {
             guard !isUnique, !wanted.isUnique, predicate == nil, method == wanted.method else { return false }
-            if wanted.expression != nil { return expression.map(SearchSQL.isDocument) ?? false }
+            if wanted.expression != nil { return expression.map(Self.isSearchDocument) ?? false }
             return expression == nil && columns == wanted.columns && operatorClasses != wanted.operatorClasses
                 && !wanted.operatorClasses.isEmpty
+        }
+
+        /// Whether an expression of an index is the document of some fields.
+        private static func isSearchDocument(_ expression: String) -> Bool {
+            ExpressionText.reduced(expression).hasPrefix("to_tsvector'")
         }
 
         /// Whether the rows are found by it.

@@ -10,7 +10,7 @@ struct IndexReplacement {
 extension DefinitionSQL {
     /// Names of the indexes that the schema gives a table.
     func indexNames(of table: Table) -> [String] {
-        table.indexes.map(\.name) + table.uniques.map(\.name) + [SearchSQL.indexName(table)]
+        table.indexes.map(\.name) + table.uniques.map(\.name) + [SearchDocument.indexName(table)]
     }
 
     /// What concurrent builds of a table's indexes left unfinished.

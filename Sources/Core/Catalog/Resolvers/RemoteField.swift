@@ -77,6 +77,9 @@ struct RemoteText {
         return "$\(name)"
     }
 
+    /// `Boolean!`
+    private static let flagType = TypeReference(.nonNull(TypeReference(.named("Boolean"))))
+
     private mutating func text(of selection: RemoteSelection, isRoot: Bool) -> String {
         var text =
             selection.responseKey == selection.name
@@ -86,7 +89,7 @@ struct RemoteText {
             text += "(\(items.joined(separator: ", ")))"
         }
         if !isRoot, !selection.inclusion.isAlways {
-            text += " @include(if: \(variable(TypeReference("Boolean!"), .inclusion(selection.inclusion))))"
+            text += " @include(if: \(variable(Self.flagType, .inclusion(selection.inclusion))))"
         }
         if !selection.children.isEmpty {
             text += " { \(selection.children.map { self.text(of: $0, isRoot: false) }.joined(separator: " ")) }"

@@ -21,19 +21,19 @@ struct ResolverSchemaReader {
     private var taken: Set<String>
     private var rootFields: Set<String>
 
-    /// - Parameter api: of the tables; what has a name there cannot have it here.
+    /// What has a name in the tables' API cannot have it here.
+    /// - Parameter typeNames: of the types that the tables' GraphQL schema has.
     static func read(
-        _ sources: [ResolverSource], _ api: GeneratedAPI, sink: inout DiagnosticSink
+        _ sources: [ResolverSource], _ api: GeneratedAPI, typeNames: () -> Set<String>, sink: inout DiagnosticSink
     ) -> [ResolverSchema] {
         if sources.isEmpty { return [] }
-        var reader = ResolverSchemaReader(api)
+        var reader = ResolverSchemaReader(api, typeNames())
         return sources.map { reader.read($0, sink: &sink) }
     }
 
-    private init(_ api: GeneratedAPI) {
+    private init(_ api: GeneratedAPI, _ typeNames: Set<String>) {
         schema = api.schema
-        taken = Set(GraphQLSchema(api.schema).document.definitions.compactMap { $0.name?.value })
-            .subtracting(["Query", "Mutation", "Subscription"])
+        taken = typeNames.subtracting(["Query", "Mutation", "Subscription"])
         rootFields = Set(api.queries.keys).union(api.mutations.keys)
     }
 

@@ -20,7 +20,7 @@ extension TemplateBuilder {
         case .search(_, let search):
             let query = SearchSQL.query(search, value(search.query), table)
             scores.relevance = SearchSQL.relevance(query, table, alias)
-            tests.append(.text(SearchSQL.document(table, alias) + " @@ ") + query)
+            tests.append(.text(SearchDocument.text(table, alias) + " @@ ") + query)
             if let minimum = search.relevanceMin {
                 tests.append(when(minimum.presence, scores.relevance + .text(" >= ") + [value(minimum)]))
             }

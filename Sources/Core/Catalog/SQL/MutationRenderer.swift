@@ -71,7 +71,7 @@ extension TemplateBuilder {
 
     /// A literal that takes the type of what it stands beside, since a column may have another one than its scalar.
     private static func changeStart(_ type: ColumnType) -> String? {
-        type.changeStart.map { SQLName.literal(DefinitionSQL.text($0, of: type)) }
+        type.changeStart.map { SQLName.literal(SQLInput.text($0, of: type)) }
     }
 
     /// What an upsert does with a column of a row that is there.

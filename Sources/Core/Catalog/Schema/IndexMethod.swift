@@ -42,6 +42,6 @@ struct IndexMethod {
     }
 
     private static func operatorClass(_ use: DirectiveUse) -> String {
-        (use.enumeration("vector_method").flatMap(Similarity.Method.init(rawValue:)) ?? .usual).operatorClass
+        (use.enumeration("vector_method").flatMap(SimilarityMethod.init(rawValue:)) ?? .usual).operatorClass
     }
 }

@@ -24,7 +24,7 @@ extension OperationScope {
             of: field,
             offered: ["compare", "compare_embed", "method", "within", "where", "limit"])
         let vector = compared(field, column, &values)
-        let method: Similarity.Method = word(values.removeValue(forKey: "method"), of: field) ?? .usual
+        let method: SimilarityMethod = word(values.removeValue(forKey: "method"), of: field) ?? .usual
         let within = values.removeValue(forKey: "within").flatMap {
             operand($0, type: ColumnType(.float), in: field.file)
         }

@@ -222,34 +222,8 @@ struct TextSearch: Sendable {
 struct Similarity: Sendable {
     let column: Column
     let vector: Operand
-    let method: Method
+    let method: SimilarityMethod
     let distanceMax: Operand?
-
-    enum Method: String, Sendable, CaseIterable {
-        case l2 = "L2"
-        case cosine = "COSINE"
-        case innerProduct = "INNER_PRODUCT"
-
-        /// Of indexes and of what they are for.
-        static let usual = Method.innerProduct
-
-        /// Of pgvector.
-        var symbol: String {
-            switch self {
-            case .l2: "<->"
-            case .cosine: "<=>"
-            case .innerProduct: "<#>"
-            }
-        }
-
-        var operatorClass: String {
-            switch self {
-            case .l2: "vector_l2_ops"
-            case .cosine: "vector_cosine_ops"
-            case .innerProduct: "vector_ip_ops"
-            }
-        }
-    }
 }
 
 /// A condition on rows. A test whose variable was not sent is no test, nor in queries one whose variable is null, see

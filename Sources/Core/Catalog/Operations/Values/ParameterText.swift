@@ -6,7 +6,7 @@ enum ParameterText {
     static func text(of value: JSONValue, type: ColumnType) -> String? {
         guard type.isList else { return text(of: value, scalar: type.scalar) }
         guard case .array(let elements) = value else { return nil }
-        return SQLText.arrayLiteral(elements.lazy.map { text(of: $0, scalar: type.scalar) })
+        return SQLText.literal(of: elements.lazy.map { text(of: $0, scalar: type.scalar) })
     }
 
     private static func text(of value: JSONValue, scalar: ScalarType) -> String? {

@@ -12,7 +12,10 @@ package enum SQLText {
     }
 
     /// The text form of a Postgres array, elements always quoted; nil is `NULL`.
-    package static func arrayLiteral(_ elements: some Sequence<String?>) -> String {
+    package static func arrayLiteral(_ elements: [String?]) -> String { literal(of: elements) }
+
+    /// The same of elements that are computed one by one; for this module, in which it is specialised.
+    static func literal(of elements: some Sequence<String?>) -> String {
         var literal = "{"
         var isFirst = true
         for element in elements {
@@ -34,34 +37,5 @@ package enum SQLText {
             literal += "\""
         }
         return literal + "}"
-    }
-}
-
-/// The Postgres type a parameter is cast to.
-package struct SQLType: Sendable, Hashable {
-    /// As it stands in a cast, quoted where needed: `uuid`, `double precision`, `"genre"`.
-    package let name: String
-    /// The parameter is an array; its text is an array literal.
-    package let isList: Bool
-
-    package init(name: String, isList: Bool = false) {
-        self.name = name
-        self.isList = isList
-    }
-
-    /// `uuid` or `uuid[]`.
-    package var text: String { isList ? name + "[]" : name }
-}
-
-extension Schema {
-    /// The type that values of a column are bound as.
-    func sqlType(of type: ColumnType) -> SQLType {
-        SQLType(name: sqlName(of: type.scalar), isList: type.isList)
-    }
-
-    private func sqlName(of scalar: ScalarType) -> String {
-        if let name = scalar.sqlTypeName { return name }
-        let name = scalar.typeName
-        return SQLName.quoted(enums[name]?.name ?? name)
     }
 }
