@@ -4,6 +4,9 @@ import LiveModel
 /// Where an operation says `{model: …, text: …}` in place of a vector. Source: SQL Connect language §5.4 and §5.6,
 /// `Vector_Embed`.
 struct EmbeddingSource: Sendable {
+    /// In GraphQL.
+    static let typeName = "Vector_Embed"
+
     /// Written out in the operation.
     let model: String
     /// A constant or a variable of type `String!`.

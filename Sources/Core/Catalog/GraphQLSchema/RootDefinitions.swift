@@ -39,7 +39,7 @@ struct RootDefinitions {
                     "\(table.plural)_\(column.field)_similarity",
                     [
                         InputValueDefinition("compare", "Vector"),
-                        InputValueDefinition("compare_embed", OperationScope.embeddingTypeName),
+                        InputValueDefinition("compare_embed", EmbeddingSource.typeName),
                         InputValueDefinition(
                             "method", "VectorSimilarityMethod", default: .enum(SimilarityMethod.usual.rawValue)),
                         InputValueDefinition("within", "Float"),

@@ -79,7 +79,7 @@ struct TableDefinitions {
     }
 
     private var aggregates: [FieldDefinition] {
-        OperationScope.aggregates(of: table).map { name, aggregate in
+        Aggregate.all(of: table).map { name, aggregate in
             var arguments: [InputValueDefinition] = []
             if case .function(let function, _, _) = aggregate, [.count, .sum, .avg].contains(function) {
                 arguments = [InputValueDefinition("distinct", "Boolean", default: .boolean(false))]
@@ -108,7 +108,7 @@ struct TableDefinitions {
             if !column.type.changes.isEmpty { add("\(column.field)_update", "[\(column.type.updateName)!]") }
             if column.type == ColumnType(.date) { add("\(column.field)_date", "Date_Relative") }
             if column.type == ColumnType(.timestamp) { add("\(column.field)_time", "Timestamp_Relative") }
-            if column.type == ColumnType(.vector) { add("\(column.field)_embed", OperationScope.embeddingTypeName) }
+            if column.type == ColumnType(.vector) { add("\(column.field)_embed", EmbeddingSource.typeName) }
         }
         fields += table.references.filter { $0.targetFieldsAreKey(in: schema) }.map {
             InputValueDefinition($0.field, "\($0.targetType)_Key")
@@ -135,12 +135,12 @@ struct TableDefinitions {
         }
         fields += table.references.map { InputValueDefinition($0.field, "\($0.targetType)_Order") }
         fields += inverses.filter(\.isSingle).map { InputValueDefinition($0.name, "\($0.child.typeName)_Order") }
-        return fields + OperationScope.aggregates(of: table).map { InputValueDefinition($0.name, "OrderDirection") }
+        return fields + Aggregate.all(of: table).map { InputValueDefinition($0.name, "OrderDirection") }
     }
 
     private var having: [InputValueDefinition] {
         Self.logic("\(type)_Having") + [InputValueDefinition("_distinct", "Boolean")]
-            + OperationScope.aggregates(of: table).map { InputValueDefinition($0.name, $0.aggregate.type.filterName) }
+            + Aggregate.all(of: table).map { InputValueDefinition($0.name, $0.aggregate.type.filterName) }
     }
 
     private static func logic(_ type: String) -> [InputValueDefinition] {

@@ -144,7 +144,7 @@ struct MutationPlan: Sendable {
         case .tooManyRows:
             throw RequestError(
                 .invalidVariable,
-                "\"\(responseKey)\" writes at most \(OperationScope.nestedRowsMax) rows, nested ones of all variables included"
+                "\"\(responseKey)\" writes at most \(InsertTrees.rowsMax) rows, nested ones of all variables included"
             )
         case .insertMany(let plan):
             let outcome = try plan.run(invocation)
@@ -234,7 +234,7 @@ extension MutationPlan {
         case .dynamic(let dynamic):
             let kind = dynamic.make(bindings ?? Variables(JSONObject()))
             if case .insertTrees(let insert) = kind,
-                insert.rows.reduce(0, { $0 + $1.count }) > OperationScope.nestedRowsMax
+                insert.rows.reduce(0, { $0 + $1.count }) > InsertTrees.rowsMax
             {
                 self.init(responseKey: field.responseKey, inclusion: field.inclusion, body: .tooManyRows)
                 return

@@ -85,7 +85,7 @@ extension OperationScope {
         _ known: (Aggregate.Function, Column?), isDistinct: Bool = false, at place: FileRange
     ) -> Aggregate? {
         guard let column = known.1 else { return .countRows }
-        guard Self.isOffered(known.0, column.type) else {
+        guard Aggregate.isOffered(known.0, column.type) else {
             error(
                 "aggregate-type", at: place,
                 "there is no \(known.0.rawValue) of \"\(column.field)\", a column of type \(InputType(column.type).text)"
@@ -95,33 +95,10 @@ extension OperationScope {
         return .function(known.0, column, distinct: isDistinct)
     }
 
-    private static func isOffered(_ function: Aggregate.Function, _ type: ColumnType) -> Bool {
-        switch (function, type.scalar) {
-        case (.count, .vector): false
-        case (.count, _): true
-        case (_, _) where type.isList: false
-        case (.sum, .int), (.sum, .int64), (.sum, .float), (.avg, .int), (.avg, .int64), (.avg, .float): true
-        case (.min, .uuid), (.max, .uuid), (.min, .boolean), (.max, .boolean), (.min, .any), (.max, .any): false
-        case (.min, .vector), (.max, .vector): false
-        case (.min, _), (.max, _): true
-        default: false
-        }
-    }
-
     /// The aggregate of an input field, `rating_avg`; nil, without a diagnostic, when there is none of that name.
     func namedAggregate(_ name: Name, _ table: Table, in file: SourceFile) -> Aggregate? {
         aggregate(name.value, table).flatMap { aggregate($0, at: FileRange(range: name.range, file: file)) }
     }
 
-    /// All aggregates of a type by name, `_count` first.
-    static func aggregates(of table: Table) -> [(name: String, aggregate: Aggregate)] {
-        [("_count", .countRows)]
-            + table.columns.flatMap { column in
-                Aggregate.Function.allCases.filter { isOffered($0, column.type) }.map {
-                    ("\(column.field)_\($0.rawValue)", Aggregate.function($0, column, distinct: false))
-                }
-            }
-    }
-
-    func aggregateNames(_ table: Table) -> [String] { Self.aggregates(of: table).map(\.name) }
+    func aggregateNames(_ table: Table) -> [String] { Aggregate.all(of: table).map(\.name) }
 }

@@ -3,12 +3,10 @@ import GraphQLLanguage
 /// Resolution of `{model: "…", text: $text}` where a vector is meant. Source: SQL Connect language §5.4 and §5.6,
 /// `Vector_Embed`.
 extension OperationScope {
-    static let embeddingTypeName = "Vector_Embed"
-
     /// Nil after a diagnostic.
     func embeddingOperand(_ value: Value, _ column: Column, in file: SourceFile) -> Operand? {
         let place = FileRange(range: value.range, file: file)
-        let typeName = Self.embeddingTypeName
+        let typeName = EmbeddingSource.typeName
         guard let fields = inputFields(value, of: typeName, offered: ["model", "text"], in: file) else { return nil }
         func field(_ name: String, _ what: String) -> Value? {
             if let value = fields.first(where: { $0.name.value == name })?.value { return value }

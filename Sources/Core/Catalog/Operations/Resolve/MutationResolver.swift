@@ -122,18 +122,16 @@ extension OperationScope {
 
     private func isWithinBounds(_ field: SelectedField, _ rows: [RowData]) -> Bool {
         guard rows.contains(where: \.needsOwnPart),
-            rows.reduce(0, { $0 + $1.count }) > Self.nestedRowsMax
+            rows.reduce(0, { $0 + $1.count }) > InsertTrees.rowsMax
         else { return true }
         error(
             "too-many-rows", at: field.place,
-            "at most \(Self.nestedRowsMax) nested rows, or rows with changes, can be written out")
+            "at most \(InsertTrees.rowsMax) nested rows, or rows with changes, can be written out")
         return false
     }
 
     /// Rows written out in one operation.
     static let literalRowsMax = 1_000
-    /// Each is a part of the statement of its own, see `RowData.needsOwnPart`.
-    static let nestedRowsMax = 100
 
     private func rows(
         _ value: Value, _ table: Table, _ use: DataUse, in file: SourceFile

@@ -61,6 +61,9 @@ struct InsertMany: Sendable {
 
 /// Rows with nested rows. Those of an upsert are upserts too, each by its own key.
 struct InsertTrees: Sendable {
+    /// Each row is a part of the statement of its own, see `RowData.needsOwnPart`.
+    static let rowsMax = 100
+
     let table: Table
     let rows: [RowData]
     let isUpsert: Bool

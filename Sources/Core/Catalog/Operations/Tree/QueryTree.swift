@@ -178,32 +178,6 @@ struct GroupField: Sendable {
     }
 }
 
-enum Aggregate: Sendable {
-    case countRows
-    case function(Function, Column, distinct: Bool)
-
-    enum Function: String, Sendable, CaseIterable {
-        case count, sum, avg, min, max
-
-        var takesDistinct: Bool { [.count, .sum, .avg].contains(self) }
-    }
-
-    /// The same over different values, where that is something else.
-    func distinct(_ isDistinct: Bool) -> Aggregate {
-        guard isDistinct, case .function(let function, let column, _) = self else { return self }
-        return .function(function, column, distinct: function.takesDistinct)
-    }
-
-    /// The type of the value, for comparisons.
-    var type: ColumnType {
-        switch self {
-        case .countRows, .function(.count, _, _): ColumnType(.int)
-        case .function(.avg, _, _): ColumnType(.float)
-        case .function(_, let column, _): column.type
-        }
-    }
-}
-
 /// `movies_search(query:queryFormat:relevanceThreshold:)`.
 struct TextSearch: Sendable {
     let query: Operand

@@ -114,7 +114,7 @@ struct InputCoercion {
         _ value: JSONValue, _ table: Table, _ path: String = "", depth: Int = 0
     ) throws(Mismatch) -> JSONValue {
         if value.isNull { return .null }
-        let aggregates = OperationScope.aggregates(of: table)
+        let aggregates = Aggregate.all(of: table)
         var coerced = JSONObject()
         for entry in try object(value, "\(table.typeName)_Having", path) {
             let path = "\(path).\(entry.key)"

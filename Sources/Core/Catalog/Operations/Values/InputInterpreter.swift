@@ -91,7 +91,7 @@ struct InputInterpreter: Sendable {
                 case "_not": return .not(having(entry.value, table, variable: variable, path: path))
                 default:
                     guard
-                        let aggregate = OperationScope.aggregates(of: table).first(where: { $0.name == entry.key })?
+                        let aggregate = Aggregate.all(of: table).first(where: { $0.name == entry.key })?
                             .aggregate.distinct(isDistinct)
                     else { return .all([]) }
                     return .all(tests(entry.value, aggregate.type, variable, path).map { .aggregate(aggregate, $0) })
