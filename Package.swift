@@ -84,16 +84,23 @@ let package = Package(
         module(.languages, "JSONPatch", ["JSON"]),
         module(.verification, "SeededRandom"),
         module(.core, "LiveModel", ["CEL", "JSON", crypto]),
-        module(.core, "Catalog", ["CEL", "GraphQLLanguage", "JSON", "LiveModel"]),
+        module(.core, "SchemaModel", ["CEL", "GraphQLLanguage", "JSON"]),
+        module(.core, "Operations", ["CEL", "GraphQLLanguage", "JSON", "LiveModel", "SchemaModel"]),
+        module(.core, "QuerySQL", ["JSON", "LiveModel", "Operations", "SchemaModel"]),
+        module(.core, "SchemaMigration", ["JSON", "SchemaModel"]),
+        module(.core, "SchemaSDL", ["GraphQLLanguage", "JSON", "LiveModel", "Operations", "SchemaModel"]),
+        module(
+            .core, "Catalog",
+            ["GraphQLLanguage", "JSON", "LiveModel", "Operations", "QuerySQL", "SchemaModel", "SchemaSDL"]),
         module(.core, "Refresh", ["CEL", "JSON", "LiveModel", deque, heap]),
-        module(.core, "Embeddings", ["Catalog", "JSON", "LiveModel", deque]),
-        module(.tools, "Explanation", ["Catalog", "JSON", "LiveModel", "Refresh"]),
+        module(.core, "Embeddings", ["Operations", "JSON", "LiveModel", deque]),
+        module(.tools, "Explanation", ["Catalog", "Operations", "QuerySQL", "JSON", "LiveModel", "Refresh"]),
         module(.core, "Streams", ["LiveModel"]),
         module(.core, "Sharding", ["LiveModel"]),
         module(.core, "Sessions", ["JSON", "JSONPatch", "LiveModel", heap]),
 
         // Shells
-        module(.tools, "ProjectFolder", ["Catalog", "GraphQLLanguage", yams]),
+        module(.tools, "ProjectFolder", ["SchemaModel", "GraphQLLanguage", yams]),
         module(.servers, "Threads", ["CLinux"]),
         module(.tools, "LocalServers", ["CLibpq", "Threads"]),
         module(.servers, "Postgres", ["CLibpq", "Threads", deque, logging]),
@@ -105,15 +112,22 @@ let package = Package(
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), logging,
             ]),
-        module(.roles, "Execution", ["Catalog", "GraphQLLanguage", "JSON", "LiveModel", "Postgres"]),
+        module(
+            .roles, "Execution",
+            [
+                "Catalog", "Operations", "QuerySQL", "SchemaMigration", "GraphQLLanguage", "JSON", "LiveModel",
+                "Postgres",
+            ]),
         module(
             .servers, "OutboundHTTP",
             [
-                "Catalog", "Embeddings", "Execution", "LiveModel", nio, nioPosix, nioHTTP,
+                "Operations", "SchemaModel", "Embeddings", "Execution", "LiveModel", nio, nioPosix, nioHTTP,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), logging, metrics,
             ]),
-        module(.roles, "Deployments", ["Catalog", "Execution", "LiveModel", "Postgres", logging, metrics]),
+        module(
+            .roles, "Deployments",
+            ["Catalog", "Operations", "SchemaModel", "Execution", "LiveModel", "Postgres", logging, metrics]),
         module(
             .servers, "HTTPServer",
             [nio, nioPosix, nioHTTP, nioWebSocket, .product(name: "NIOSSL", package: "swift-nio-ssl"), logging]),
@@ -137,14 +151,16 @@ let package = Package(
         module(
             .roles, "FanoutWorker",
             [
-                "Broker", "Streams", "Catalog", "Execution", "JSON", "LiveModel", "Threads", "Postgres", "Refresh",
+                "Broker", "Streams", "Catalog", "Operations", "Execution", "JSON", "LiveModel", "Threads", "Postgres",
+                "Refresh",
                 "Sharding",
                 logging, metrics,
             ]),
         module(
             .roles, "Gateway",
             [
-                "Broker", "Streams", "Catalog", "Execution", "GRPC", "GraphQLLanguage", "HTTPServer", "JSON",
+                "Broker", "Streams", "Catalog", "Operations", "Execution", "GRPC", "GraphQLLanguage", "HTTPServer",
+                "JSON",
                 "LiveModel",
                 "Sessions", nio,
                 nioPosix,
@@ -153,13 +169,15 @@ let package = Package(
         module(
             .roles, "PublicAPI",
             [
-                "APINode", "Catalog", "Execution", "GRPC", "GraphQLLanguage", "Gateway", "HTTPServer", "JSON",
+                "APINode", "Catalog", "Operations", "SchemaSDL", "Execution", "GRPC", "GraphQLLanguage", "Gateway",
+                "HTTPServer", "JSON",
                 "LiveModel", "Observability", "Sessions", nio, nioHTTP, nioHPACK, logging, metrics,
             ]),
         module(
             .roles, "Admin",
             [
-                "APINode", "Broker", "Streams", "Catalog", "Cluster", "PublicAPI", "Execution", "FanoutWorker",
+                "APINode", "Broker", "Streams", "Catalog", "Operations", "Cluster", "PublicAPI", "Execution",
+                "FanoutWorker",
                 "Gateway",
                 "HTTPServer", "JSON", "LiveModel", "Observability", "Refresh", "Sharding", crypto, nio, nioHTTP,
                 logging,
@@ -167,7 +185,8 @@ let package = Package(
         module(
             .roles, "Node",
             [
-                "APINode", "Admin", "Broker", "Streams", "Catalog", "Deployments", "Cluster", "Embeddings", "PublicAPI",
+                "APINode", "Admin", "Broker", "Streams", "Catalog", "Operations", "SchemaMigration", "SchemaModel",
+                "Deployments", "Cluster", "Embeddings", "PublicAPI",
                 "Execution",
                 "FanoutWorker", "GRPC", "Gateway", "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh",
                 "OutboundHTTP", "Sessions", "Settings", "Sharding",
@@ -189,7 +208,8 @@ let package = Package(
         program(
             .tools, "freshet",
             [
-                "Broker", "Streams", "Catalog", "Deployments", "Execution", "Explanation", "FreshetClient", "JSON",
+                "Broker", "Streams", "Catalog", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL",
+                "Deployments", "Execution", "Explanation", "FreshetClient", "JSON",
                 "LiveModel",
                 "LoadDriver", "LocalServers", "Node", "Observability", "Postgres",
                 "ProjectFolder", "Settings", arguments, logging, metrics, nioHTTP,
@@ -202,7 +222,8 @@ let package = Package(
         module(
             .verification, "Benchmarks",
             [
-                "APINode", "Broker", "Streams", "CBenchmarks", "CBroadcaster", "CEL", "Catalog", "Cluster", "Execution",
+                "APINode", "Broker", "Streams", "CBenchmarks", "CBroadcaster", "CEL", "Catalog", "QuerySQL",
+                "SchemaMigration", "SchemaModel", "Cluster", "Execution",
                 "FreshetClient",
                 "HTTPServer", "JSON", "LiveModel", "LocalServers", "Node", "Observability", "Threads", "Postgres",
                 "ProjectFolder", "Refresh", "SeededRandom", "Settings", "Sharding", nio, nioPosix, nioHTTP, logging,
@@ -234,28 +255,36 @@ let package = Package(
         tests("JSONTests", ["JSON", "SeededRandom"]),
         tests("JSONPatchTests", ["JSON", "JSONPatch", "SeededRandom", "TestSupport"]),
         tests("LiveModelTests", ["CEL", "JSON", "LiveModel"]),
-        tests("CatalogTests", ["CEL", "Catalog", "GraphQLLanguage", "JSON", "LiveModel", "ProjectFolder"]),
+        tests(
+            "CatalogTests",
+            [
+                "CEL", "Catalog", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL",
+                "GraphQLLanguage", "JSON", "LiveModel", "ProjectFolder",
+            ]),
         tests(
             "LanguageTests",
             [
-                "Catalog", "Execution", "GraphQLLanguage", "JSON", "LiveModel", "LocalServers", "Postgres",
+                "Catalog", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL", "Execution",
+                "GraphQLLanguage", "JSON", "LiveModel", "LocalServers", "Postgres",
                 "ProjectFolder", "SeededRandom", logging,
             ],
             exclude: ["Golden"]),
         tests("RefreshTests", ["CEL", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
-        tests("EmbeddingsTests", ["Catalog", "Embeddings", "JSON", "LiveModel", "SeededRandom", "TestSupport"]),
+        tests("EmbeddingsTests", ["Operations", "Embeddings", "JSON", "LiveModel", "SeededRandom", "TestSupport"]),
         tests(
             "OutboundHTTPTests",
             ["Catalog", "Embeddings", "LiveModel", "OutboundHTTP", nio, nioPosix, logging]),
-        tests("ExplanationTests", ["Catalog", "Explanation", "JSON", "LiveModel"]),
+        tests("ExplanationTests", ["Catalog", "QuerySQL", "SchemaModel", "Explanation", "JSON", "LiveModel"]),
         tests("ShardingTests", ["JSON", "LiveModel", "Sharding"]),
         tests("SessionsTests", ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions", "TestSupport"]),
-        tests("ConformanceTests", ["CEL", "Catalog", "FanoutWorker", "JSON", "LiveModel", "Refresh"]),
+        tests(
+            "ConformanceTests",
+            ["CEL", "Catalog", "Operations", "QuerySQL", "SchemaModel", "FanoutWorker", "JSON", "LiveModel", "Refresh"]),
         tests(
             "FanoutWorkerTests", ["Broker", "Streams", "FanoutWorker", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
         tests("SimulationTests", ["Simulation"]),
         tests("APINodeTests", ["APINode", "LiveModel", "Sharding"]),
-        tests("ProjectFolderTests", ["Catalog", "ProjectFolder"]),
+        tests("ProjectFolderTests", ["SchemaModel", "ProjectFolder"]),
         tests("ThreadsTests", ["Threads"]),
         tests("LocalServersTests", ["CLibpq", "LocalServers"]),
         tests("PostgresTests", ["LocalServers", "Postgres", "TestSupport", logging]),

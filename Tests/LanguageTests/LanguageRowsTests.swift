@@ -1,5 +1,5 @@
-import Catalog
 import Foundation
+import SchemaModel
 import Testing
 
 /// `docs/language-rows.md` has every row of the language's tables, and names rows, tests and rules that are there.

@@ -1,5 +1,7 @@
 import GraphQLLanguage
 package import LiveModel
+import Operations
+import SchemaModel
 
 /// Texts that no connector has, for administrators.
 extension Catalog {

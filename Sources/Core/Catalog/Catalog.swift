@@ -1,5 +1,8 @@
 import GraphQLLanguage
 package import LiveModel
+package import Operations
+package import SchemaModel
+package import SchemaSDL
 
 /// Everything that a service offers: the schema and the connectors with their operations, compiled.
 ///

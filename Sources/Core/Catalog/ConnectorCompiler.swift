@@ -1,5 +1,7 @@
 import GraphQLLanguage
 import LiveModel
+import Operations
+import SchemaModel
 
 /// One connector: its files parsed, each operation resolved, checked and rendered.
 struct ConnectorCompiler {

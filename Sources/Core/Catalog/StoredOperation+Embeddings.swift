@@ -1,5 +1,7 @@
 package import JSON
 package import LiveModel
+package import Operations
+import QuerySQL
 
 /// Vectors that models make of texts.
 extension StoredOperation {

@@ -1,4 +1,5 @@
 package import JSON
+package import Operations
 
 /// Fields that custom resolvers answer.
 extension StoredOperation {

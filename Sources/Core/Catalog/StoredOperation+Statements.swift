@@ -1,5 +1,8 @@
 package import JSON
 import LiveModel
+import Operations
+package import QuerySQL
+package import SchemaModel
 
 /// The statements of an operation, for people to read: `freshet explain`.
 extension StoredOperation {

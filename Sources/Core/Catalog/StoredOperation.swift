@@ -1,5 +1,8 @@
 package import JSON
 package import LiveModel
+package import Operations
+package import QuerySQL
+import SchemaModel
 
 /// One query or mutation that clients can run by name, compiled.
 ///

@@ -1,5 +1,5 @@
-package import Catalog
 package import Postgres
+package import SchemaMigration
 
 extension PostgresPool {
     /// The tables and enums of the database, to be compared with a schema.

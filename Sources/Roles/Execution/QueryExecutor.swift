@@ -1,7 +1,9 @@
 package import Catalog
 package import JSON
 package import LiveModel
+import Operations
 package import Postgres
+import QuerySQL
 import Synchronization
 
 /// Runs stored queries: one by one for requests, many variable sets in one statement for refreshes.

@@ -2,13 +2,14 @@ import APINode
 import Catalog
 import Deployments
 import Embeddings
-import PublicAPI
 import FanoutWorker
-import GRPC
 import Gateway
+import GRPC
 import HTTPServer
-import Refresh
+import Operations
 import OutboundHTTP
+import PublicAPI
+import Refresh
 import Sessions
 import Settings
 import Sharding

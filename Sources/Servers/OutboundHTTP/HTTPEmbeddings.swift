@@ -1,10 +1,10 @@
-package import Catalog
 package import Embeddings
 import Execution
 import LiveModel
 package import Logging
 import Metrics
 import NIOCore
+package import Operations
 import Synchronization
 
 /// Asks the embedding server for what `EmbeddingBatcher` decides.

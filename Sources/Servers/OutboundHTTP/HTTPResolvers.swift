@@ -1,6 +1,7 @@
-package import Catalog
 import Execution
 package import LiveModel
+package import Operations
+import SchemaModel
 import Synchronization
 
 /// Asks custom resolvers by GraphQL over HTTP.

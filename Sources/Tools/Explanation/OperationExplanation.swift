@@ -1,6 +1,8 @@
 package import Catalog
 package import JSON
 package import LiveModel
+import Operations
+import QuerySQL
 package import Refresh
 
 /// What becomes of one stored operation: its SQL, its rules and how each is indexed, what is in the key of its live

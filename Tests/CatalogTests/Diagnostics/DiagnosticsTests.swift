@@ -1,8 +1,7 @@
 import GraphQLLanguage
 import JSON
 import Testing
-
-@testable import Catalog
+@testable import SchemaModel
 
 @Suite("Diagnostics")
 struct DiagnosticsTests {

@@ -1,6 +1,7 @@
 import Catalog
 import Foundation
 import ProjectFolder
+import SchemaModel
 import Testing
 
 /// Every rule that the table declares is reported by some fixture: all of them are compiled here, and what they report is

@@ -1,6 +1,6 @@
 import Testing
-
 @testable import Catalog
+@testable import SchemaModel
 
 /// Rules that no other table of fixtures has: the text, and between `«` and `»` the place that is told.
 @Suite struct RuleFixtureTests {

@@ -1,5 +1,5 @@
-import Catalog
 import Foundation
+import SchemaModel
 import Testing
 
 /// The table of rules and what the source reports are the same.
@@ -17,7 +17,9 @@ import Testing
         let label = try Regex(#"rule: "([a-z-]+)""#)
         let constant = try Regex(#"static let missingIndex = "([a-z-]+)""#)
         var found: Set<String> = []
-        for folder in ["Core/Catalog", "Tools/ProjectFolder", "Tools/freshet/Support"] {
+        for folder in [
+            "Core/SchemaModel", "Core/Operations", "Core/Catalog", "Tools/ProjectFolder", "Tools/freshet/Support",
+        ] {
             let path = Self.sources.appending(path: folder).path
             for case let name as String in try #require(FileManager.default.enumerator(atPath: path))
             where name.hasSuffix(".swift") {

@@ -1,5 +1,5 @@
-import Catalog
 import JSON
+import SchemaModel
 import Testing
 
 @Suite struct SARIFTests {

@@ -1,6 +1,8 @@
 import Catalog
 import JSON
 import LiveModel
+import Operations
+import QuerySQL
 import Testing
 
 /// `f_embed` and `compare_embed`: which texts a run needs, and what becomes of their vectors.

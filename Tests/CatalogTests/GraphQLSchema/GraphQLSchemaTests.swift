@@ -2,8 +2,9 @@ import GraphQLLanguage
 import JSON
 import LiveModel
 import Testing
-
 @testable import Catalog
+@testable import SchemaModel
+@testable import SchemaSDL
 
 @Suite struct GraphQLSchemaTests {
     private static func schema(_ sdl: String = CatalogHarness.schema) throws -> GraphQLSchema {

@@ -1,4 +1,5 @@
 import Catalog
+import SchemaModel
 import Testing
 
 @Suite struct LintTests {

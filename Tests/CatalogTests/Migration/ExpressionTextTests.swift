@@ -1,6 +1,5 @@
 import Testing
-
-@testable import Catalog
+@testable import SchemaMigration
 
 @Suite("Texts of expressions of indexes")
 struct ExpressionTextTests {

@@ -1,6 +1,6 @@
 import Testing
-
-@testable import Catalog
+@testable import SchemaMigration
+@testable import SchemaModel
 
 @Suite("Creating a database")
 struct MigrationCreateTests {

@@ -1,6 +1,5 @@
 import Testing
-
-@testable import Catalog
+@testable import SchemaModel
 
 /// A mapping whose entries stand on lines of their own.
 private func mapping(_ entries: (String, ConfigurationNode.Kind)...) -> ConfigurationNode {

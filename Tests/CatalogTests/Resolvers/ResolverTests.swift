@@ -1,6 +1,10 @@
 import Catalog
 import JSON
 import LiveModel
+import Operations
+import QuerySQL
+import SchemaModel
+import SchemaSDL
 import Testing
 
 @Suite struct ResolverTests {

@@ -2,6 +2,8 @@ import Catalog
 import Foundation
 import JSON
 import LiveModel
+import QuerySQL
+import SchemaModel
 import Testing
 
 /// The shared cases about refreshes, as far as the catalog decides them: every case compiles, and what it says of

@@ -1,7 +1,8 @@
-import CEL
 import Catalog
+import CEL
 import JSON
 import LiveModel
+import Operations
 import Testing
 
 @Suite struct RefreshRulesTests {

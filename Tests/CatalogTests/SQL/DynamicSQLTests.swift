@@ -1,6 +1,7 @@
 import Catalog
 import JSON
 import LiveModel
+import QuerySQL
 import Testing
 
 /// Variables that hold whole filters and orders: one statement for each form of their value.

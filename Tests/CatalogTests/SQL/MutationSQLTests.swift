@@ -1,6 +1,6 @@
-import Catalog
 import JSON
 import LiveModel
+import QuerySQL
 import Testing
 
 /// The exact text of the main forms. Each was run against Postgres 15; a change here should be run again.

@@ -1,5 +1,8 @@
 import Catalog
 import JSON
+import Operations
+import QuerySQL
+import SchemaMigration
 import Testing
 
 /// Vectors and search: their SQL and what a migration makes of them, where pgvector is and where it is not.

@@ -1,6 +1,5 @@
 import Testing
-
-@testable import Catalog
+@testable import SchemaModel
 
 /// Compiles SDL that must be sound.
 func compileSchema(_ sdl: String, sourceLocation: SourceLocation = #_sourceLocation) -> Schema {

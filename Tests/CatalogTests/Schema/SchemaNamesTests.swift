@@ -1,6 +1,5 @@
 import Testing
-
-@testable import Catalog
+@testable import SchemaModel
 
 @Suite("Generated names")
 struct SchemaNamesTests {

@@ -1,6 +1,5 @@
 import Testing
-
-@testable import Catalog
+@testable import SchemaModel
 
 /// One misuse, what is said of it and where: the marked place.
 struct Refusal: Sendable, CustomTestStringConvertible {

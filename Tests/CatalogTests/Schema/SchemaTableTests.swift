@@ -1,6 +1,6 @@
 import Testing
-
-@testable import Catalog
+@testable import SchemaModel
+@testable import SchemaSDL
 
 @Suite("Tables and columns from SDL")
 struct SchemaTableTests {
