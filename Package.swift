@@ -84,11 +84,17 @@ let package = Package(
         module(.languages, "JSONPatch", ["JSON"]),
         module(.verification, "SeededRandom"),
         module(.core, "LiveModel", ["CEL", "JSON", crypto]),
+        // A project's schema as tables and types, its files, and diagnostics about them
         module(.core, "SchemaModel", ["CEL", "GraphQLLanguage", "JSON"]),
+        // Operations resolved to trees, with their rules and lints; the values of requests and what results show
         module(.core, "Operations", ["CEL", "GraphQLLanguage", "JSON", "LiveModel", "SchemaModel"]),
+        // SQL plans of operation trees
         module(.core, "QuerySQL", ["JSON", "LiveModel", "Operations", "SchemaModel"]),
+        // DDL that makes a database serve a schema
         module(.core, "SchemaMigration", ["JSON", "SchemaModel"]),
+        // The GraphQL schema that a project's schema generates, as SDL and as answers to introspection
         module(.core, "SchemaSDL", ["GraphQLLanguage", "JSON", "LiveModel", "Operations", "SchemaModel"]),
+        // The compiled whole: stored operations by connector, and several versions of it in deployments
         module(
             .core, "Catalog",
             ["GraphQLLanguage", "JSON", "LiveModel", "Operations", "QuerySQL", "SchemaModel", "SchemaSDL"]),

@@ -40,7 +40,7 @@ package struct GraphQLSchema: Sendable {
         document = Document(definitions: definitions)
     }
 
-    /// Of all types, those of the roots included.
+    /// The names of all types, including the roots.
     package var typeNames: Set<String> { Set(document.definitions.compactMap { $0.name?.value }) }
 
     /// SDL.

@@ -23,7 +23,7 @@ package struct ResolverSchemaReader {
     private var rootFields: Set<String>
 
     /// What has a name in the tables' API cannot have it here.
-    /// - Parameter typeNames: of the types that the tables' GraphQL schema has.
+    /// - Parameter typeNames: the names of the types in the tables' GraphQL schema.
     package static func read(
         _ sources: [ResolverSource], _ api: GeneratedAPI, typeNames: () -> Set<String>, sink: inout DiagnosticSink
     ) -> [ResolverSchema] {

@@ -20,7 +20,7 @@ package struct RefreshRules: Sendable {
     /// SQL names of the tables looked up by primary key at the top of the query: what implicit refreshes are about.
     package let lookupTables: [String]
 
-    /// Nothing ever refreshes the query.
+    /// True when nothing ever refreshes the query.
     package var isEmpty: Bool { triggers.isEmpty && everyMs == nil && lookupTables.isEmpty }
 
     package static let none = RefreshRules(everyMs: nil, triggers: [], lookupTables: [])

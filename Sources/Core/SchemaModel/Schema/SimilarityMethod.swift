@@ -4,10 +4,10 @@ package enum SimilarityMethod: String, Sendable, CaseIterable {
     case cosine = "COSINE"
     case innerProduct = "INNER_PRODUCT"
 
-    /// Of indexes and of what they are for.
+    /// The default of indexes and of searches.
     package static let usual = SimilarityMethod.innerProduct
 
-    /// Of pgvector.
+    /// The operator of pgvector.
     package var symbol: String {
         switch self {
         case .l2: "<->"
