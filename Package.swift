@@ -84,16 +84,29 @@ let package = Package(
         module(.languages, "JSONPatch", ["JSON"]),
         module(.core, "SeededRandom"),
         module(.core, "LiveModel", ["CEL", "JSON", crypto]),
-        module(.core, "Catalog", ["CEL", "GraphQLLanguage", "JSON", "LiveModel"]),
+        // A project's schema as tables and types, its files, and diagnostics about them
+        module(.core, "SchemaModel", ["CEL", "GraphQLLanguage", "JSON"]),
+        // Operations resolved to trees, with their rules and lints; the values of requests and what results show
+        module(.core, "Operations", ["CEL", "GraphQLLanguage", "JSON", "LiveModel", "SchemaModel"]),
+        // SQL plans of operation trees
+        module(.core, "QuerySQL", ["JSON", "LiveModel", "Operations", "SchemaModel"]),
+        // DDL that makes a database serve a schema
+        module(.core, "SchemaMigration", ["JSON", "SchemaModel"]),
+        // The GraphQL schema that a project's schema generates, as SDL and as answers to introspection
+        module(.core, "SchemaSDL", ["GraphQLLanguage", "JSON", "LiveModel", "Operations", "SchemaModel"]),
+        // The compiled whole: stored operations by connector, and several versions of it in deployments
+        module(
+            .core, "Catalog",
+            ["GraphQLLanguage", "JSON", "LiveModel", "Operations", "QuerySQL", "SchemaModel", "SchemaSDL"]),
         module(.core, "Refresh", ["CEL", "JSON", "LiveModel", deque, heap]),
-        module(.core, "Embeddings", ["Catalog", "JSON", "LiveModel", deque]),
-        module(.tools, "Explanation", ["Catalog", "JSON", "LiveModel", "Refresh"]),
+        module(.core, "Embeddings", ["Operations", "JSON", "LiveModel", deque]),
+        module(.tools, "Explanation", ["Catalog", "Operations", "QuerySQL", "JSON", "LiveModel", "Refresh"]),
         module(.core, "Streams", ["LiveModel"]),
         module(.core, "Sharding", ["LiveModel"]),
         module(.core, "Sessions", ["JSON", "JSONPatch", "LiveModel", heap]),
 
         // Shells
-        module(.tools, "ProjectFolder", ["Catalog", "GraphQLLanguage", yams]),
+        module(.tools, "ProjectFolder", ["SchemaModel", "GraphQLLanguage", yams]),
         module(.servers, "Threads", ["CLinux"]),
         module(.tools, "LocalServers", ["CLibpq", "Threads"]),
         module(.servers, "Postgres", ["CLibpq", "Threads", deque, logging]),
@@ -105,7 +118,12 @@ let package = Package(
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), logging,
             ]),
-        module(.roles, "Execution", ["Catalog", "GraphQLLanguage", "JSON", "LiveModel", "Postgres"]),
+        module(
+            .roles, "Execution",
+            [
+                "Catalog", "Operations", "QuerySQL", "SchemaMigration", "GraphQLLanguage", "JSON", "LiveModel",
+                "Postgres",
+            ]),
         module(
             .servers, "OutboundHTTP",
             [
@@ -114,8 +132,13 @@ let package = Package(
             ]),
         module(
             .roles, "RemoteServices",
-            ["Catalog", "Embeddings", "Execution", "LiveModel", "OutboundHTTP", nio, logging, metrics]),
-        module(.roles, "Deployments", ["Catalog", "Execution", "LiveModel", "Postgres", logging, metrics]),
+            [
+                "Operations", "SchemaModel", "Embeddings", "Execution", "LiveModel", "OutboundHTTP", nio, logging,
+                metrics,
+            ]),
+        module(
+            .roles, "Deployments",
+            ["Catalog", "Operations", "SchemaModel", "Execution", "LiveModel", "Postgres", logging, metrics]),
         module(
             .servers, "HTTPServer",
             [nio, nioPosix, nioHTTP, nioWebSocket, .product(name: "NIOSSL", package: "swift-nio-ssl"), logging]),
@@ -139,14 +162,16 @@ let package = Package(
         module(
             .roles, "FanoutWorker",
             [
-                "Broker", "Streams", "Catalog", "Execution", "JSON", "LiveModel", "Threads", "Postgres", "Refresh",
+                "Broker", "Streams", "Catalog", "Operations", "Execution", "JSON", "LiveModel", "Threads", "Postgres",
+                "Refresh",
                 "Sharding",
                 logging, metrics,
             ]),
         module(
             .roles, "Gateway",
             [
-                "Broker", "Streams", "Catalog", "Execution", "GRPC", "GraphQLLanguage", "HTTPServer", "JSON",
+                "Broker", "Streams", "Catalog", "Operations", "Execution", "GRPC", "GraphQLLanguage", "HTTPServer",
+                "JSON",
                 "LiveModel",
                 "Sessions", nio,
                 nioPosix,
@@ -155,13 +180,15 @@ let package = Package(
         module(
             .roles, "PublicAPI",
             [
-                "APINode", "Catalog", "Execution", "GRPC", "GraphQLLanguage", "Gateway", "HTTPServer", "JSON",
+                "APINode", "Catalog", "Operations", "SchemaSDL", "Execution", "GRPC", "GraphQLLanguage", "Gateway",
+                "HTTPServer", "JSON",
                 "LiveModel", "Observability", "Sessions", nio, nioHTTP, nioHPACK, logging, metrics,
             ]),
         module(
             .roles, "Admin",
             [
-                "APINode", "Broker", "Streams", "Catalog", "Cluster", "PublicAPI", "Execution", "FanoutWorker",
+                "APINode", "Broker", "Streams", "Catalog", "Operations", "Cluster", "PublicAPI", "Execution",
+                "FanoutWorker",
                 "Gateway",
                 "HTTPServer", "JSON", "LiveModel", "Observability", "Refresh", "Sharding", crypto, nio, nioHTTP,
                 logging,
@@ -169,7 +196,8 @@ let package = Package(
         module(
             .roles, "Node",
             [
-                "APINode", "Admin", "Broker", "Streams", "Catalog", "Deployments", "Cluster", "Embeddings", "PublicAPI",
+                "APINode", "Admin", "Broker", "Streams", "Catalog", "Operations", "SchemaMigration", "SchemaModel",
+                "Deployments", "Cluster", "Embeddings", "PublicAPI",
                 "Execution",
                 "FanoutWorker", "GRPC", "Gateway", "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh",
                 "OutboundHTTP", "RemoteServices", "Sessions", "Settings", "Sharding", "Tokens",
@@ -190,7 +218,8 @@ let package = Package(
         program(
             .tools, "freshet",
             [
-                "Broker", "Streams", "Catalog", "Deployments", "Execution", "Explanation", "FreshetClient", "JSON",
+                "Broker", "Streams", "Catalog", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL",
+                "Deployments", "Execution", "Explanation", "FreshetClient", "JSON",
                 "LiveModel",
                 "LoadDriver", "LocalServers", "Node", "Observability", "Postgres",
                 "ProjectFolder", "Settings", arguments, logging, metrics, nioHTTP,
@@ -203,7 +232,8 @@ let package = Package(
         module(
             .verification, "Benchmarks",
             [
-                "APINode", "Broker", "Streams", "CBenchmarks", "CBroadcaster", "CEL", "Catalog", "Cluster", "Execution",
+                "APINode", "Broker", "Streams", "CBenchmarks", "CBroadcaster", "CEL", "Catalog", "QuerySQL",
+                "SchemaMigration", "SchemaModel", "Cluster", "Execution",
                 "FreshetClient",
                 "HTTPServer", "JSON", "LiveModel", "LocalServers", "Node", "Observability", "Threads", "Postgres",
                 "ProjectFolder", "Refresh", "SeededRandom", "Settings", "Sharding", nio, nioPosix, nioHTTP, logging,
@@ -239,29 +269,37 @@ let package = Package(
         tests("LiveModelTests", ["CEL", "JSON", "LiveModel"]),
         tests(
             "CatalogTests",
-            ["CEL", "Catalog", "GraphQLLanguage", "JSON", "LiveModel", "ProjectFolder", "TestSupport"]),
+            [
+                "CEL", "Catalog", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL",
+                "GraphQLLanguage", "JSON", "LiveModel", "ProjectFolder", "TestSupport",
+            ]),
         tests(
             "LanguageTests",
             [
-                "Catalog", "Execution", "GraphQLLanguage", "JSON", "LiveModel", "LocalServers", "Postgres",
+                "Catalog", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL", "Execution",
+                "GraphQLLanguage", "JSON", "LiveModel", "LocalServers", "Postgres",
                 "ProjectFolder", "SeededRandom", "TestSupport", logging,
             ],
             exclude: ["Golden"]),
         tests("RefreshTests", ["CEL", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
-        tests("EmbeddingsTests", ["Catalog", "Embeddings", "JSON", "LiveModel", "SeededRandom", "TestSupport"]),
+        tests("EmbeddingsTests", ["Operations", "Embeddings", "JSON", "LiveModel", "SeededRandom", "TestSupport"]),
         tests(
             "OutboundHTTPTests", ["OutboundHTTP", nio, nioPosix]),
-        tests("ExplanationTests", ["Catalog", "Explanation", "JSON", "LiveModel"]),
+        tests("ExplanationTests", ["Catalog", "QuerySQL", "SchemaModel", "Explanation", "JSON", "LiveModel"]),
         tests("ShardingTests", ["JSON", "LiveModel", "Sharding"]),
         tests("SessionsTests", ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions", "TestSupport"]),
         tests(
             "ConformanceTests",
-            ["CEL", "Catalog", "FanoutWorker", "JSON", "LiveModel", "Refresh", "TestSupport"]),
+            [
+                "CEL", "Catalog", "Operations", "QuerySQL", "SchemaModel", "FanoutWorker", "JSON", "LiveModel",
+                "Refresh",
+                "TestSupport",
+            ]),
         tests(
             "FanoutWorkerTests", ["Broker", "Streams", "FanoutWorker", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
         tests("SimulationTests", ["Simulation"]),
         tests("APINodeTests", ["APINode", "LiveModel", "Sharding"]),
-        tests("ProjectFolderTests", ["Catalog", "ProjectFolder"]),
+        tests("ProjectFolderTests", ["SchemaModel", "ProjectFolder"]),
         tests("ThreadsTests", ["Threads"]),
         tests("LocalServersTests", ["CLibpq", "LocalServers", "TestSupport"]),
         tests("PostgresTests", ["LocalServers", "Postgres", "TestSupport", logging]),

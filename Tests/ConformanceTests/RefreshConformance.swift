@@ -1,9 +1,12 @@
-import CEL
 import Catalog
+import CEL
 import JSON
 import LiveModel
+import Operations
+import QuerySQL
 import Refresh
 import TestSupport
+import SchemaModel
 import Testing
 
 /// The vectors in `conformance/refresh`, read in place: from the text of a schema and its operations through the

@@ -1,9 +1,9 @@
-import Catalog
 import Embeddings
 import LiveModel
+import Operations
 import SeededRandom
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite struct EmbeddingBatcherTests {
     private static func text(_ text: String, model: String = "m") -> EmbeddingText {

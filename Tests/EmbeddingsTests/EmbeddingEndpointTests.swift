@@ -1,7 +1,7 @@
-import Catalog
 import Embeddings
 import JSON
 import LiveModel
+import Operations
 import Testing
 
 /// Both wire forms: what is sent, and what every kind of answer means.

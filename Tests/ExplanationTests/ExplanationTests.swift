@@ -2,6 +2,8 @@ import Catalog
 import Explanation
 import JSON
 import LiveModel
+import QuerySQL
+import SchemaModel
 import Testing
 
 @Suite struct ExplanationTests {

@@ -1,6 +1,5 @@
 import APINode
 import Broker
-import Streams
 import Catalog
 import Cluster
 import Execution
@@ -12,6 +11,7 @@ import Logging
 import Postgres
 import ProjectFolder
 import Sharding
+import Streams
 import Testing
 
 /// Events whose shards were chosen before an operation's splits changed, over a real outbox.

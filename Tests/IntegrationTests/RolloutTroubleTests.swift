@@ -1,6 +1,6 @@
 import Catalog
-import FreshetClient
 import Foundation
+import FreshetClient
 import JSON
 import LiveModel
 import LocalServers

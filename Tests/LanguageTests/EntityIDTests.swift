@@ -2,6 +2,7 @@ import Catalog
 import Execution
 import JSON
 import LiveModel
+import SchemaModel
 import Testing
 
 extension Language {

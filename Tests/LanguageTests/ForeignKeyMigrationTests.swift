@@ -1,6 +1,7 @@
-import Catalog
 import Execution
 import Postgres
+import SchemaMigration
+import SchemaModel
 import Testing
 
 extension Language {

@@ -3,6 +3,7 @@ import Foundation
 import GraphQLLanguage
 import JSON
 import ProjectFolder
+import SchemaSDL
 import Testing
 
 /// The printed schema as graphql-core, from PyPI, sees it: it is a valid schema, every stored operation of the sample

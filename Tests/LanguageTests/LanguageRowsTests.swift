@@ -1,5 +1,5 @@
-import Catalog
 import Foundation
+import SchemaModel
 import Testing
 
 /// `docs/reference/language-rows.md` has every row of the language's tables and names existing rows, tests and rules.

@@ -2,6 +2,8 @@ import Catalog
 import Execution
 import JSON
 import LiveModel
+import Operations
+import SchemaModel
 import Synchronization
 import Testing
 

@@ -3,6 +3,8 @@ import Execution
 import JSON
 import LiveModel
 import Postgres
+import SchemaMigration
+import SchemaModel
 import SeededRandom
 import Testing
 

@@ -2,6 +2,9 @@ import Catalog
 import Execution
 import JSON
 import Postgres
+import QuerySQL
+import SchemaMigration
+import SchemaModel
 import Testing
 
 extension Language {

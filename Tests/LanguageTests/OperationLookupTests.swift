@@ -2,6 +2,7 @@ import Catalog
 import Execution
 import JSON
 import LiveModel
+import SchemaModel
 import Testing
 
 /// Which stored operation a request means: by name, by text, by the digest of the stored text, in one connector or

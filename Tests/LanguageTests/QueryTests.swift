@@ -1,6 +1,7 @@
 import Catalog
 import Execution
 import Postgres
+import QuerySQL
 import Testing
 
 extension Language {

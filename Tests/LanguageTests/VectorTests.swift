@@ -1,7 +1,8 @@
-import Catalog
 import Foundation
 import LocalServers
 import Postgres
+import SchemaMigration
+import SchemaModel
 import Testing
 
 /// A Postgres with pgvector, which Debian does not have for the version that all other tests use: from PyPI, see

@@ -1,7 +1,6 @@
-import Catalog
 import FoundationEssentials
+import SchemaModel
 import Testing
-
 @testable import ProjectFolder
 
 /// A folder of its own, removed at the end.

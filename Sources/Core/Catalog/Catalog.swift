@@ -1,5 +1,8 @@
 import GraphQLLanguage
 package import LiveModel
+package import Operations
+package import SchemaModel
+package import SchemaSDL
 
 /// Everything that a service offers: the schema and the connectors with their operations, compiled.
 ///
@@ -30,7 +33,7 @@ package struct Catalog: Sendable {
         var sink = DiagnosticSink()
         let schema = SchemaCompiler.compile(files: project.schemaFiles, sink: &sink)
         let tables = GeneratedAPI(schema: schema)
-        let resolvers = ResolverSchemaReader.read(project.resolvers, tables, sink: &sink)
+        let resolvers = resolvers(of: project, tables, &sink)
         let compiler = ConnectorCompiler(
             api: tables.adding(resolvers),
             schemaText: project.schemaFiles.sorted { $0.path < $1.path }.flatMap { $0.source.bytes + [0] }
@@ -67,9 +70,16 @@ package struct Catalog: Sendable {
     package static func graphQLSchema(of project: Project) throws(CatalogError) -> GraphQLSchema {
         var sink = DiagnosticSink()
         let schema = SchemaCompiler.compile(files: project.schemaFiles, sink: &sink)
-        let resolvers = ResolverSchemaReader.read(project.resolvers, GeneratedAPI(schema: schema), sink: &sink)
+        let resolvers = resolvers(of: project, GeneratedAPI(schema: schema), &sink)
         try sink.throwIfErrors()
         return GraphQLSchema(schema, resolvers)
+    }
+
+    private static func resolvers(
+        of project: Project, _ tables: GeneratedAPI, _ sink: inout DiagnosticSink
+    ) -> [ResolverSchema] {
+        ResolverSchemaReader.read(
+            project.resolvers, tables, typeNames: { GraphQLSchema(tables.schema).typeNames }, sink: &sink)
     }
 
     package func operation(_ reference: OperationReference) -> StoredOperation? {
@@ -124,16 +134,4 @@ package struct Connector: Sendable {
     package let operations: [String: StoredOperation]
     /// What could be better, in order of place: see `Lint`.
     package let lints: [Diagnostic]
-}
-
-/// What an operator may set about compilation.
-package struct CatalogOptions: Sendable {
-    /// Bounds of `@refresh(every:)`. Source: docs/reference/sql-connect.md §5.7.
-    package var everyMinimumMs: Int
-    package var everyMaximumMs: Int
-
-    package init(everyMinimumMs: Int = 10_000, everyMaximumMs: Int = 3_600_000) {
-        self.everyMinimumMs = everyMinimumMs
-        self.everyMaximumMs = everyMaximumMs
-    }
 }

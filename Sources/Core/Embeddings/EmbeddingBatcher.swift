@@ -1,6 +1,6 @@
-package import Catalog
 import DequeModule
 import LiveModel
+package import Operations
 
 /// Decides which texts are asked for and when, and who gets what becomes of them.
 ///

@@ -1,4 +1,4 @@
-import Catalog
+import Operations
 
 /// Vectors by text. The one that was not used for the longest time goes first.
 struct EmbeddingCache: Sendable {

@@ -1,6 +1,6 @@
-package import Catalog
 import JSON
 package import LiveModel
+package import Operations
 
 /// How the embedding server is spoken to.
 package enum EmbeddingFormat: String, Sendable, CaseIterable {

@@ -1,5 +1,5 @@
-package import Catalog
 package import LiveModel
+package import Operations
 
 /// Texts of one model that are asked for together.
 package struct EmbeddingRequest: Sendable, Hashable {

@@ -1,5 +1,4 @@
 package import Broker
-package import Streams
 import Catalog
 package import Cluster
 package import Execution
@@ -8,6 +7,7 @@ package import Logging
 import Metrics
 package import Postgres
 import Sharding
+package import Streams
 import Synchronization
 
 /// Brings committed events from the outbox to the shards' streams, then removes their rows in batches.

@@ -1,17 +1,18 @@
 package import APINode
 package import Broker
-package import Streams
 import Catalog
 package import Cluster
-package import PublicAPI
 package import Execution
 package import FanoutWorker
 package import Gateway
 package import JSON
 package import LiveModel
 package import Observability
+import Operations
+package import PublicAPI
 import Refresh
 import Sharding
+package import Streams
 
 /// What an operator may ask a node: gathered from the broker (the whole cluster) and from this node's own roles.
 package struct NodeInspector: Sendable {

@@ -1,12 +1,13 @@
 package import Broker
-package import Streams
 import Catalog
 package import Cluster
 package import Gateway
 package import Execution
 import JSON
 package import LiveModel
+import Operations
 import Sharding
+package import Streams
 
 /// What an operator may do to the cluster through a node. Overrides go to the broker, where every node reads them.
 package struct NodeOperator: Sendable {

@@ -3,7 +3,9 @@ package import Execution
 package import LiveModel
 package import Logging
 import Metrics
+package import Operations
 import Postgres
+import SchemaModel
 import Synchronization
 
 /// Why the deployed project cannot be served by this node.

@@ -1,11 +1,11 @@
-package import Catalog
 package import Postgres
+package import SchemaMigration
 
 extension PostgresPool {
     /// The tables and enums of the database, to be compared with a schema.
     /// - Throws: `PostgresError`; `DatabaseDescription.FormatError`.
     package func databaseDescription() async throws -> DatabaseDescription {
-        let result = try await query(Statement(Migration.introspectionSQL()))
+        let result = try await query(Statement(CatalogQuery.sql()))
         return try DatabaseDescription(parsing: result.rows.first?.string(0) ?? "")
     }
 }

@@ -1,6 +1,7 @@
-package import Catalog
+import Catalog
 import JSON
 import LiveModel
+package import Operations
 
 /// Reaches the embedding server.
 package protocol EmbeddingTransport: Sendable {

@@ -2,6 +2,7 @@ package import Catalog
 package import JSON
 package import LiveModel
 package import Postgres
+import QuerySQL
 
 /// Runs stored mutations, each in one transaction together with the outbox row of its event.
 package final class MutationExecutor: Sendable {

@@ -1,7 +1,9 @@
 package import Catalog
 package import JSON
 package import LiveModel
+import Operations
 package import Postgres
+import QuerySQL
 import Synchronization
 
 /// Runs stored queries: one by one for requests, many variable sets in one statement for refreshes.
@@ -113,7 +115,7 @@ package final class QueryExecutor: Sendable {
             unavailable.cause = error.cause
             throw unavailable
         }
-        let body = StoredOperation.merge(result.answer.body, values)
+        let body = RemoteResults.merge(result.answer.body, values)
         return Result(body: body, digest: Digest(of: body))
     }
 

@@ -1,5 +1,5 @@
-package import Catalog
 package import LiveModel
+package import Operations
 
 /// Reaches custom resolvers.
 package protocol ResolverTransport: Sendable {

@@ -1,6 +1,7 @@
 import Catalog
 import LiveModel
 import Postgres
+import QuerySQL
 import Synchronization
 
 /// The prepared-statement values of catalog statements, so that each text is hashed once.

@@ -1,7 +1,8 @@
-import Catalog
 import JSON
 import LiveModel
+import Operations
 import Postgres
+import QuerySQL
 
 /// Runs a mutation field by field in one transaction: values may read what earlier fields gave, and a failed `@check` ends
 /// it. Source: docs/reference/sql-connect.md §5.1.

@@ -1,6 +1,7 @@
 import Catalog
 import GraphQLLanguage
 import LiveModel
+import Operations
 
 /// The texts of all stored operations, to find operations by what clients send in place of their names.
 struct StoredTexts: Sendable {

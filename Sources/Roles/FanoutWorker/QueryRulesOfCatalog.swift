@@ -1,5 +1,6 @@
 package import Catalog
 package import LiveModel
+import Operations
 package import Refresh
 
 extension Catalog {

@@ -1,16 +1,16 @@
 import Broker
-import Streams
 import Catalog
-import Deployments
 import Cluster
-import PublicAPI
+import Deployments
 import Execution
 import FanoutWorker
 import Gateway
 import LiveModel
 import Logging
+import PublicAPI
 import Settings
 import Sharding
+import Streams
 import Synchronization
 
 /// What the node does with every heartbeat: announces itself, reads the list of nodes and what operators ordered.

@@ -3,6 +3,8 @@ import Deployments
 import Execution
 import Logging
 import Postgres
+import SchemaMigration
+import SchemaModel
 
 /// The database against what is served.
 extension ServiceNode {

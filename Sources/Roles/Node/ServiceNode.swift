@@ -1,27 +1,27 @@
-import APINode
 import Admin
+import APINode
 import Broker
-import Streams
 package import Catalog
-import Deployments
 import Cluster
-import PublicAPI
+import Deployments
 import Execution
 import FanoutWorker
-import GRPC
 import Gateway
+import GRPC
 import HTTPServer
 package import LiveModel
 package import Logging
 import NIOCore
 import NIOPosix
 package import Observability
-import Postgres
 import OutboundHTTP
 import RemoteServices
 package import Settings
+import Postgres
+import PublicAPI
 import Sessions
 import Sharding
+import Streams
 import Synchronization
 import Tokens
 

@@ -3,6 +3,7 @@ import Execution
 import GraphQLLanguage
 import JSON
 import LiveModel
+import SchemaSDL
 import Sessions
 
 extension RequestExecutor {

@@ -6,6 +6,7 @@ import JSON
 package import LiveModel
 import Logging
 import Observability
+import Operations
 package import Sessions
 import Synchronization
 

@@ -1,10 +1,10 @@
-package import Catalog
 package import Embeddings
 package import Execution
 import LiveModel
 package import Logging
 import Metrics
 import NIOCore
+package import Operations
 import Synchronization
 package import OutboundHTTP
 

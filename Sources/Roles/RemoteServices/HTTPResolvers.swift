@@ -1,6 +1,7 @@
-package import Catalog
 package import Execution
 package import LiveModel
+package import Operations
+import SchemaModel
 import Synchronization
 package import OutboundHTTP
 

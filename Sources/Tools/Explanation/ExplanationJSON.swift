@@ -1,6 +1,8 @@
 import Catalog
 package import JSON
 import LiveModel
+import Operations
+import QuerySQL
 import Refresh
 
 extension OperationExplanation {

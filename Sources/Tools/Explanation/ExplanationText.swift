@@ -1,6 +1,8 @@
 import Catalog
 import JSON
 import LiveModel
+import Operations
+import QuerySQL
 import Refresh
 
 extension OperationExplanation {

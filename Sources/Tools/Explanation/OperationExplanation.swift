@@ -1,6 +1,8 @@
 package import Catalog
 package import JSON
 package import LiveModel
+import Operations
+import QuerySQL
 package import Refresh
 
 /// What becomes of one stored operation: its SQL, its rules and how each is indexed, what is in the key of its live
@@ -77,7 +79,7 @@ package struct OperationExplanation: Sendable {
         embeddings = operation.embeddingUses
         steps = operation.steps(variables: shape)
         rules = Self.rules(operation)
-        isPartial = operation.footprint.isPartial
+        isPartial = operation.readWriteSet.isPartial
         let relations = Self.relations(operation, catalog)
         refreshing = relations.filter { !$0.reasons.isEmpty }
         unnoticed = relations.filter { $0.reasons.isEmpty && !$0.tables.isEmpty }
@@ -110,7 +112,7 @@ package struct OperationExplanation: Sendable {
             let (query, mutation) = operation.kind == .query ? (operation, other) : (other, operation)
             return Relation(
                 other: other.reference, reasons: reasons(query, mutation, catalog),
-                tables: query.footprint.tablesRead.intersection(mutation.footprint.tablesWritten).sorted())
+                tables: query.readWriteSet.tablesRead.intersection(mutation.readWriteSet.tablesWritten).sorted())
         }
     }
 

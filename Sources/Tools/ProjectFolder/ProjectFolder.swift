@@ -1,5 +1,5 @@
-package import Catalog
 import FoundationEssentials
+package import SchemaModel
 
 /// Reads a service's folder from disk.
 ///

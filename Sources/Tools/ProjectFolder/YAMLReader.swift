@@ -1,4 +1,4 @@
-import Catalog
+import SchemaModel
 import Yams
 
 /// YAML text to `ConfigurationNode`.

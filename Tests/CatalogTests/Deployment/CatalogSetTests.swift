@@ -1,5 +1,6 @@
 import Catalog
 import LiveModel
+import SchemaModel
 import Testing
 
 /// Several versions in service at one time.

@@ -1,4 +1,5 @@
 import Catalog
+import SchemaModel
 import Testing
 
 /// What a new version may change under clients of the former one.

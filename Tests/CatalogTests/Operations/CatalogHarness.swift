@@ -2,6 +2,8 @@ import Catalog
 import GraphQLLanguage
 import JSON
 import LiveModel
+import QuerySQL
+import SchemaModel
 import Testing
 
 /// Compiles small projects for tests.

@@ -1,4 +1,5 @@
 import Catalog
+import SchemaModel
 import Testing
 
 /// Each mistake, the rule that finds it, where, and the help it gives.

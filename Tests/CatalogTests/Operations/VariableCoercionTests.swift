@@ -1,6 +1,7 @@
 import Catalog
 import JSON
 import LiveModel
+import Operations
 import Testing
 
 @Suite struct VariableCoercionTests {

@@ -1,5 +1,5 @@
-import Catalog
 import Postgres
+import SchemaMigration
 
 /// Builds indexes concurrently the way `freshet migrate --concurrently` does.
 enum IndexBuilds {

@@ -1,4 +1,5 @@
 import Catalog
+import SchemaModel
 import Testing
 
 /// The schema and the rows that all tests of the language share.

@@ -6,6 +6,7 @@ import LiveModel
 import LocalServers
 import Logging
 import Postgres
+import SchemaMigration
 import Testing
 
 /// One private Postgres for all suites of the language, with the schema migrated and the same rows in it. Gone when the

@@ -1,6 +1,8 @@
 import Catalog
 import Execution
 import Postgres
+import SchemaMigration
+import SchemaModel
 
 /// From the types of a schema to what a database lacks of it.
 enum MigrationOf {

@@ -3,6 +3,7 @@ import Execution
 import JSON
 import LiveModel
 import Postgres
+import QuerySQL
 import Testing
 
 /// One row of the language: a mutation, what it answers, and what is in the database afterwards.

@@ -2,6 +2,7 @@ import Catalog
 import Execution
 import JSON
 import LiveModel
+import QuerySQL
 import Testing
 
 /// One row of the language: a query, and what it gives on the shared rows.

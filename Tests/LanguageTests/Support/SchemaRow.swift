@@ -2,7 +2,11 @@ import Catalog
 import Execution
 import JSON
 import LiveModel
+import Operations
 import Postgres
+import QuerySQL
+import SchemaMigration
+import SchemaModel
 import Testing
 
 /// One row of the schema language: types, what the migration makes of them, and operations on them, in order, each with

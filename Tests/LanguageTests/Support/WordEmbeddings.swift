@@ -1,6 +1,6 @@
-import Catalog
 import Execution
 import LiveModel
+import Operations
 
 /// Vectors that count how often a text has each of the words sun, sea and ski: what stands for the embedding server, which
 /// is `EmbeddingTests` of the integration tests' matter.

@@ -1,5 +1,7 @@
+import Operations
 import GraphQLLanguage
 package import LiveModel
+package import SchemaModel
 
 /// Whether clients of a served version can go on with a new one: compares two catalogs, operation by operation.
 ///

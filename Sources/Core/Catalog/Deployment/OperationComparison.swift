@@ -1,5 +1,7 @@
 import GraphQLLanguage
 import LiveModel
+import Operations
+import SchemaModel
 
 /// What a client of one operation would notice of its new version.
 struct OperationComparison {

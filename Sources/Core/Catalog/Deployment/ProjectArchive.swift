@@ -1,6 +1,7 @@
 import GraphQLLanguage
 import JSON
 package import LiveModel
+package import SchemaModel
 
 /// A project as one text, as it is stored with a deployment, and the digest that names it.
 ///

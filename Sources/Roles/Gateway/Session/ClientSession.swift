@@ -4,6 +4,7 @@ import GraphQLLanguage
 import HTTPServer
 import LiveModel
 package import NIOCore
+import Operations
 package import Sessions
 
 /// One connection of whatever protocol, a WebSocket or a stream of gRPC: performs what the protocol's machine asks for.

@@ -4,6 +4,7 @@ package import HTTPServer
 package import LiveModel
 import NIOCore
 package import NIOHTTP1
+import Operations
 package import Sessions
 
 /// One HTTP answer that stays open and carries every result of a live query: an event stream or a multipart answer. A

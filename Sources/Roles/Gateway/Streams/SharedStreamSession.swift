@@ -4,6 +4,7 @@ package import HTTPServer
 package import LiveModel
 package import NIOCore
 package import NIOHTTP1
+import Operations
 package import Sessions
 
 /// The shell of graphql-sse's single connection mode. It lives on the event loop of the request that reserved it; the

@@ -5,6 +5,7 @@ package import HTTPServer
 import JSON
 import LiveModel
 package import NIOHTTP1
+import Operations
 import Sessions
 import Synchronization
 

@@ -1,12 +1,13 @@
 import Catalog
 import Execution
-import GraphQLLanguage
 import Gateway
+import GraphQLLanguage
 import HTTPServer
 import JSON
 import LiveModel
 import NIOCore
 import NIOHTTP1
+import Operations
 import Sessions
 
 /// `/graphql` by GET or POST for stored operations: one answer, or a stream of them (graphql-sse, Apollo's multipart

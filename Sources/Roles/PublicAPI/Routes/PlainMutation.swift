@@ -4,6 +4,7 @@ import HTTPServer
 import JSON
 import LiveModel
 import NIOHTTP1
+import Operations
 import Sessions
 
 /// `POST /v1/connectors/C/mutations/OP` with the body `{"variables": {…}}`. 200 means committed; errors of single fields

@@ -6,6 +6,7 @@ import JSON
 import LiveModel
 import NIOCore
 import NIOHTTP1
+import Operations
 import Sessions
 
 /// `GET /v1/connectors/C/queries/OP?variables={…}`: one-shot with `ETag`; long-poll with `Prefer: wait=N` and

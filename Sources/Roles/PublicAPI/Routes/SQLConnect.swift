@@ -6,6 +6,7 @@ import JSON
 import LiveModel
 import NIOCore
 import NIOHTTP1
+import Operations
 import Sessions
 
 /// `POST /v1/projects/P/locations/L/services/S/connectors/C:executeQuery` and `:executeMutation`, as the SQL Connect SDKs

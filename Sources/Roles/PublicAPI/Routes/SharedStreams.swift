@@ -1,12 +1,13 @@
 import Catalog
 import Execution
-import GraphQLLanguage
 import Gateway
+import GraphQLLanguage
 import HTTPServer
 import JSON
 import LiveModel
 import NIOCore
 import NIOHTTP1
+import Operations
 import Sessions
 import Synchronization
 

@@ -3,6 +3,7 @@ import Foundation
 import FreshetClient
 import LocalServers
 import Logging
+import SchemaModel
 import Settings
 
 /// One start of `freshet cluster`, from nothing to the lines that tell where to look.

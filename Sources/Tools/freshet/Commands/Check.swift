@@ -4,6 +4,8 @@ import JSON
 import LiveModel
 import Logging
 import Node
+import Operations
+import SchemaModel
 
 struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

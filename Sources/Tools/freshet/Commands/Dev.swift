@@ -5,6 +5,7 @@ import LocalServers
 import Logging
 import Node
 import Postgres
+import SchemaModel
 import Settings
 
 struct Dev: AsyncParsableCommand {

@@ -3,6 +3,8 @@ import Catalog
 import Explanation
 import JSON
 import LiveModel
+import Operations
+import SchemaModel
 
 struct Explain: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,6 +3,8 @@ import Catalog
 import Execution
 import Logging
 import Postgres
+import SchemaMigration
+import SchemaModel
 import Settings
 
 struct Migrate: AsyncParsableCommand {

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Catalog
 import Foundation
+import SchemaModel
+import SchemaSDL
 
 struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,6 +2,8 @@ import Catalog
 import Execution
 import Logging
 import Postgres
+import SchemaMigration
+import SchemaModel
 import Settings
 
 /// The schema of a project in its database.

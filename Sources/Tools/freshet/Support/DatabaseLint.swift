@@ -2,7 +2,10 @@ import Catalog
 import JSON
 import LiveModel
 import Logging
+import Operations
 import Postgres
+import QuerySQL
+import SchemaModel
 
 /// `freshet check --database`: Postgres plans the statement of every followed query for values that it does not know yet,
 /// and a large table that it would read as a whole is a warning, `sequential-scan`.

@@ -3,7 +3,9 @@ import Deployments
 import LiveModel
 import Logging
 import Node
+import Operations
 import Postgres
+import SchemaModel
 
 /// `freshet dev` follows its folder: what compiles becomes current the way `freshet deploy` does it, so sessions stay
 /// connected and keep the version that they began with; what does not compile is told, and the last sound version stays.

@@ -1,5 +1,5 @@
-import Catalog
 import Postgres
+import SchemaMigration
 
 /// Runs what a `ConcurrentBuild` decides, one step after the other.
 struct IndexBuilder {

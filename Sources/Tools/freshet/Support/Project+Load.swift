@@ -1,5 +1,7 @@
 import Catalog
+import Operations
 import ProjectFolder
+import SchemaModel
 
 /// Loads and compiles a project folder; diagnostics go to standard error.
 enum ProjectLoading {

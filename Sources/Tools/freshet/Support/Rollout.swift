@@ -1,5 +1,4 @@
 import Broker
-import Streams
 import Catalog
 import Deployments
 import Execution
@@ -7,8 +6,12 @@ import Foundation
 import LiveModel
 import Logging
 import Node
+import Operations
 import Postgres
+import SchemaMigration
+import SchemaModel
 import Settings
+import Streams
 
 /// One run of `freshet deploy`: its connections, and the steps in their order.
 struct Rollout {

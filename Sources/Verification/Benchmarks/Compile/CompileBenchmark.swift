@@ -1,4 +1,5 @@
 import Catalog
+import SchemaModel
 
 /// How long a project of 500 operations takes to compile: 40 tables that refer to each other, and for each operation the
 /// kinds of filters, relations, expressions and rules that projects have.

@@ -1,8 +1,8 @@
 import CBenchmarks
-import Catalog
 import Execution
 import Glibc
 import LocalServers
+import QuerySQL
 
 /// The same way as `PathParts`, by hiredis, libpq and two sockets alone: what no live-query service could do without.
 /// Its calls block and come one at a time, on threads of their own.

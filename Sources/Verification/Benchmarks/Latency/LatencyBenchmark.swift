@@ -1,6 +1,5 @@
 import APINode
 import Broker
-import Streams
 import Catalog
 import Cluster
 import Execution
@@ -13,6 +12,7 @@ import NIOPosix
 import Node
 import Postgres
 import Settings
+import Streams
 
 /// How long after a commit a subscriber has the new result, on a system that does nothing else.
 ///

@@ -1,5 +1,4 @@
 import Broker
-import Streams
 import Catalog
 import Execution
 import JSON
@@ -7,6 +6,7 @@ import LiveModel
 import NIOCore
 import NIOPosix
 import Postgres
+import Streams
 import Synchronization
 
 /// The parts of the way from a commit to its delivery, each by itself.

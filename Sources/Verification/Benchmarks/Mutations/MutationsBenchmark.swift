@@ -1,5 +1,5 @@
-import CBenchmarks
 import Catalog
+import CBenchmarks
 import Execution
 import FoundationEssentials
 import JSON
@@ -7,6 +7,7 @@ import LiveModel
 import LocalServers
 import Node
 import Postgres
+import QuerySQL
 import SeededRandom
 import Settings
 import Sharding

@@ -1,10 +1,11 @@
-import CBenchmarks
 import Catalog
+import CBenchmarks
 import Execution
 import JSON
 import LiveModel
 import LocalServers
 import Postgres
+import QuerySQL
 import Refresh
 
 /// Re-running 1,000 due live queries of one primary-key lookup: as workers do it, in the ways that one would do it

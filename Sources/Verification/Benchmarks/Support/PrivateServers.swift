@@ -10,6 +10,8 @@ import Node
 import Observability
 import Postgres
 import ProjectFolder
+import SchemaMigration
+import SchemaModel
 import Settings
 
 /// A private Postgres with the sample project's schema and rows, a private Redis, and nodes over them; gone afterwards.

@@ -1,0 +1,66 @@
+import GraphQLLanguage
+import LiveModel
+import Operations
+import SchemaModel
+
+/// One connector: its files parsed, each operation resolved, checked and rendered.
+struct ConnectorCompiler {
+    let api: GeneratedAPI
+    let schemaText: [UInt8]
+    let options: CatalogOptions
+
+    func compile(_ source: ConnectorSource, sink: inout DiagnosticSink) -> Connector {
+        let errorsBefore = sink.count(of: .error)
+        let sources = ConnectorSources(files: source.files, api: api, sink: &sink)
+        var operations: [String: StoredOperation] = [:]
+        var known: [String: TriggerTargets.Known] = [:]
+        var targets: [TriggerTargets.Target] = []
+        var usedFragments: Set<String> = []
+        var subjects: [LintSubject] = []
+        let resolver = OperationResolver(
+            api: api, connector: source.id, sources: sources, options: options,
+            includesEntityIDs: source.includesEntityIDs)
+        for operation in sources.operations {
+            let resolution = resolver.resolve(operation, sink: &sink)
+            let name = operation.name.value
+            known[name] = TriggerTargets.Known(
+                kind: operation.definition.kind, variables: operation.definition.variables.map(\.name.value))
+            targets += resolution.triggerTargets
+            usedFragments.formUnion(resolution.usedFragments)
+            guard let tree = resolution.tree else { continue }
+            operations[name] = StoredOperation(tree, schema: api.schema, version: version(of: tree))
+            subjects.append(
+                LintSubject(
+                    operation: tree, place: FileRange(range: operation.name.range, file: operation.file),
+                    triggerPlaces: resolution.triggerTargets.map(\.place),
+                    hasAuth: operation.definition.directives.first(named: "auth") != nil))
+        }
+        TriggerTargets.check(targets, known, isComplete: !sources.isIncomplete, sink: &sink)
+        // What stands beside a mistake was not looked at: its fragments only seem unused.
+        if sink.count(of: .error) == errorsBefore {
+            warnAboutUnusedFragments(sources, usedFragments, &sink)
+            if sources.operations.isEmpty, let file = source.files.first {
+                sink.report(
+                    .warning, rule: "no-operations", in: file, "connector \"\(source.id)\" has no operations")
+            }
+        }
+        let lints = sink.hasErrors ? [] : Lint.diagnostics(api.schema, subjects)
+        return Connector(id: source.id, operations: operations, lints: lints)
+    }
+
+    private func warnAboutUnusedFragments(
+        _ sources: ConnectorSources, _ used: Set<String>, _ sink: inout DiagnosticSink
+    ) {
+        for (name, fragment) in sources.fragments.sorted(by: { $0.key < $1.key }) where !used.contains(name) {
+            sink.report(
+                .warning, rule: "unused-fragment", at: fragment.definition.name.range, in: fragment.file,
+                "the fragment \"\(name)\" is never used")
+        }
+    }
+
+    private func version(of operation: OperationTree) -> Digest {
+        // Digests of results with and without ids have no order.
+        let form: [UInt8] = operation.results.hasEntityIDs ? [0, 1] : []
+        return Digest(of: Array(operation.text.utf8) + [0] + schemaText + form)
+    }
+}

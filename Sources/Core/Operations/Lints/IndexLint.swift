@@ -1,0 +1,31 @@
+import SchemaModel
+
+extension Lint {
+    /// `missing-index`: a followed query searches a table by columns that no index begins with, so each refresh reads the
+    /// whole table. By the schema alone; `freshet check --database` asks Postgres instead.
+    mutating func checkIndexes(_ subject: LintSubject) {
+        let query = subject.operation
+        guard query.isRefreshed else { return }
+        for read in query.readWriteSet.reads {
+            guard case .list = read.kind, !read.searchedBy.isEmpty,
+                let table = schema.tables.first(where: { $0.name == read.table })
+            else { continue }
+            let leading = Set(table.leadingIndexFields)
+            guard leading.isDisjoint(with: read.searchedBy) else { continue }
+            var fields: [String] = []
+            for field in read.searchedBy where !fields.contains(field) { fields.append(field) }
+            warn(
+                Self.missingIndex, at: subject.place,
+                "rows of \(table.typeName) are searched by \(fields.joined(separator: ", ")), and no index begins with"
+                    + " \(fields.count == 1 ? "it" : "one of them")",
+                help: "in the schema: \(fields[0]) … @index, or @index(fields: […]) on \(table.typeName)")
+        }
+    }
+}
+
+extension Table {
+    /// Fields that a B-tree begins with: of the primary key, of unique constraints and of indexes.
+    fileprivate var leadingIndexFields: [String] {
+        ([key] + uniques.map(\.fields) + indexes.filter { $0.method == "btree" }.map(\.fields)).compactMap(\.first)
+    }
+}

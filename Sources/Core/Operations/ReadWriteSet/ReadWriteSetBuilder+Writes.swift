@@ -1,0 +1,98 @@
+import SchemaModel
+
+extension ReadWriteSetBuilder {
+    mutating func add(_ fields: [MutationField]) {
+        for field in fields { add(field.kind) }
+    }
+
+    private mutating func add(_ kind: MutationField.Kind) {
+        switch kind {
+        case .insert(let insert): add(insert.row, insert.table, isUpsert: insert.isUpsert, around: [:])
+        case .insertTrees(let insert):
+            for row in insert.rows { add(row, insert.table, isUpsert: insert.isUpsert, around: [:]) }
+        case .insertMany(let insert):
+            switch insert.rows {
+            case .literal(let rows):
+                for row in rows { add(row, insert.table, isUpsert: insert.isUpsert, around: [:]) }
+            case .variable: write(insert.table, [:])
+            }
+        case .dynamic(let dynamic): add(dynamic.widest)
+        case .update(let table, let target, let assignments, _):
+            write(table, unchanged(known(table, target), by: assignments))
+        case .updateMany(let table, let filter, let assignments, _):
+            write(table, unchanged(equal(filter), by: assignments))
+            add(filter)
+        case .delete(let table, let target, _):
+            delete(table, known(table, target))
+        case .deleteMany(let table, let filter, _):
+            delete(table, equal(filter))
+            add(filter)
+        case .native, .remote: result.isPartial = true
+        case .read(let fields): add(fields)
+        case .typeName: break
+        }
+    }
+
+    private mutating func write(_ table: Table, _ known: [String: String], isCascade: Bool = false) {
+        result.writes.append(ReadWriteSet.Write(table: table.name, known: known, isCascade: isCascade))
+    }
+
+    /// - Parameter around: fields that the row around a nested one fixes.
+    private mutating func add(
+        _ row: RowData, _ table: Table, isUpsert: Bool, around: [String: String]
+    ) {
+        // An upsert may meet a row that had other values, but for its key.
+        func isKnown(_ field: String) -> Bool { !isUpsert || table.key.contains(field) }
+        var known = around.filter { isKnown($0.key) }
+        for (field, assignment) in row.given {
+            guard case .set(let operand) = assignment.value, let source = source(operand) else { continue }
+            if isKnown(field) { known[field] = source }
+        }
+        write(table, known)
+        for children in row.children {
+            let reference = children.relation.reference
+            var filled: [String: String] = [:]
+            for (local, target) in zip(reference.localFields, reference.targetFields) { filled[local] = known[target] }
+            for child in children.rows { add(child, children.relation.child, isUpsert: isUpsert, around: filled) }
+        }
+    }
+
+    private func known(_ table: Table, _ target: RowTarget) -> [String: String] {
+        switch target {
+        case .key(let operands):
+            var known: [String: String] = [:]
+            for (field, operand) in zip(table.key, operands) { known[field] = source(operand, isOptional: true) }
+            return known
+        case .first(let filter, _): return equal(filter)
+        case .variable: return [:]
+        }
+    }
+
+    private func unchanged(_ known: [String: String], by assignments: [Assignment]) -> [String: String] {
+        let changed = Set(assignments.map(\.column.field))
+        return known.filter { !changed.contains($0.key) }
+    }
+
+    /// The rows, and those that Postgres deletes or changes with them.
+    private mutating func delete(_ table: Table, _ known: [String: String]) {
+        write(table, known)
+        var seen: Set<String> = [table.name]
+        cascade(table, known, &seen)
+    }
+
+    private mutating func cascade(_ table: Table, _ known: [String: String], _ seen: inout Set<String>) {
+        for child in schema.tables {
+            for reference in child.references where reference.targetType == table.typeName {
+                var filled: [String: String] = [:]
+                // What is set to null has another value afterwards.
+                if reference.deleteRule == .cascade {
+                    for (local, target) in zip(reference.localFields, reference.targetFields) {
+                        filled[local] = known[target]
+                    }
+                }
+                write(child, filled, isCascade: true)
+                if reference.deleteRule == .cascade, seen.insert(child.name).inserted { cascade(child, filled, &seen) }
+            }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+import SchemaModel
+
+/// Walks the tree of a query and notes what it reads.
+struct ReadWriteSetBuilder {
+    let schema: Schema
+    /// Variables that always have a value.
+    let requiredVariables: Set<String>
+    var result = ReadWriteSet()
+
+    mutating func add(_ fields: [RootField]) {
+        for field in fields {
+            switch field.kind {
+            case .lookup(let lookup): add(lookup)
+            case .list(let list): add(list, around: [:])
+            case .native, .remote: result.isPartial = true
+            case .typeName: continue
+            }
+        }
+    }
+
+    private mutating func add(_ lookup: Lookup) {
+        var equal: [String: String] = [:]
+        switch lookup.target {
+        case .key(let operands):
+            // A key without a value finds nothing, so it need not be required.
+            for (field, operand) in zip(lookup.table.key, operands) { equal[field] = source(operand, isOptional: true) }
+            read(lookup.table, equal, [], .lookup)
+        case .first(let filter, let order):
+            equal = self.equal(filter)
+            read(lookup.table, equal, searched(filter), .single)
+            add(filter)
+            add(order)
+        case .variable:
+            read(lookup.table, [:], [], .single)
+            result.isPartial = true
+        }
+        add(lookup.object, known: equal)
+    }
+
+    /// - Parameter around: fields of the list's rows that the row around fixes.
+    private mutating func add(_ list: RowList, around: [String: String]) {
+        let filter = list.arguments.filter
+        let equal = self.equal(filter).merging(around) { _, given in given }
+        var searched = searched(filter)
+        var known: [String: String] = [:]
+        switch list.source {
+        case .table(let table):
+            read(table, equal, searched, .list)
+            known = equal
+        case .inverse(let relation):
+            searched = relation.reference.localFields
+            read(relation.child, equal, searched, .list)
+            known = equal
+        case .manyToMany(let relation):
+            read(relation.join, equal, relation.near.localFields, .list)
+            read(relation.target, [:], [], .single)
+        case .search(let table, let search):
+            noteTime(search.query)
+            read(table, equal, [], .list)
+            known = equal
+        case .similarity(let table, let similarity):
+            noteTime(similarity.vector)
+            read(table, equal, [], .list)
+            known = equal
+        }
+        add(filter)
+        add(list.arguments.having)
+        add(list.arguments.order)
+        switch list.content {
+        case .rows(let object): add(object, known: known)
+        case .groups(let fields):
+            for field in fields { if case .plain(let kind) = field.kind { add(kind, in: list.source.table, known) } }
+        }
+    }
+
+    private mutating func add(_ object: ObjectSelection, known: [String: String]) {
+        for field in object.fields { add(field.kind, in: object.table, known) }
+    }
+
+    private mutating func add(_ kind: ObjectField.Kind, in table: Table, _ known: [String: String]) {
+        switch kind {
+        case .column, .typeName, .globalID, .metadata: break
+        case .reference(let reference, let object):
+            let equal = Self.carried(known, from: reference.localFields, to: reference.targetFields)
+            read(object.table, equal, [], .single)
+            add(object, known: equal)
+        case .single(let relation, let object):
+            let reference = relation.reference
+            let equal = Self.carried(known, from: reference.targetFields, to: reference.localFields)
+            read(relation.child, equal, [], .single)
+            add(object, known: equal)
+        case .list(let list):
+            let reference: Reference? =
+                switch list.source {
+                case .inverse(let relation): relation.reference
+                case .manyToMany(let relation): relation.near
+                case .table, .search, .similarity: nil
+                }
+            let around = reference.map { Self.carried(known, from: $0.targetFields, to: $0.localFields) } ?? [:]
+            add(list, around: around)
+        }
+    }
+
+    private static func carried(_ known: [String: String], from: [String], to: [String]) -> [String: String] {
+        var carried: [String: String] = [:]
+        for (source, target) in zip(from, to) { carried[target] = known[source] }
+        return carried
+    }
+
+    private mutating func read(
+        _ table: Table, _ equal: [String: String], _ searchedBy: [String], _ kind: ReadWriteSet.Read.Kind
+    ) {
+        if table.view != nil { result.isPartial = true }
+        result.reads.append(
+            ReadWriteSet.Read(table: table.name, equal: equal, searchedBy: searchedBy, kind: kind))
+    }
+
+    // MARK: Filters
+
+    /// Fields that a filter fixes to one value, whatever else it asks.
+    func equal(_ filter: Filter) -> [String: String] {
+        switch filter {
+        case .all(let filters): filters.reduce(into: [:]) { $0.merge(equal($1)) { first, _ in first } }
+        case .column(let column, .compare(.equal, let operand)): source(operand).map { [column.field: $0] } ?? [:]
+        case .referenced(let reference, _, let inner):
+            Self.carried(equal(inner), from: reference.targetFields, to: reference.localFields)
+        default: [:]
+        }
+    }
+
+    /// Fields that the rows could be found by through a B-tree index.
+    private func searched(_ filter: Filter) -> [String] {
+        switch filter {
+        case .all(let filters): filters.flatMap(searched)
+        case .column(let column, .compare(let comparison, _)): comparison == .notEqual ? [] : [column.field]
+        case .column(let column, .member(_, isNegated: false)): [column.field]
+        case .referenced(let reference, _, let inner):
+            searched(inner).compactMap { field in
+                reference.targetFields.firstIndex(of: field).map { reference.localFields[$0] }
+            }
+        default: []
+        }
+    }
+
+    /// Tables that a filter looks at, and whether it depends on the time.
+    mutating func add(_ filter: Filter) {
+        switch filter {
+        case .all(let filters), .any(let filters): for inner in filters { add(inner) }
+        case .not(let inner): add(inner)
+        case .column(_, let test), .aggregate(_, let test): noteTime(test)
+        case .referenced(_, let table, let inner):
+            read(table, [:], [], .filter)
+            add(inner)
+        case .exists(let rows, let inner):
+            read(rows.table, [:], rows.reference.localFields, .filter)
+            add(inner)
+        case .count(let rows, let inner, let tests):
+            read(rows.table, [:], rows.reference.localFields, .filter)
+            add(inner)
+            tests.forEach { noteTime($0) }
+        // What a variable asks is not known before the request.
+        case .variable: result.isPartial = true
+        }
+    }
+
+    private mutating func add(_ order: [OrderTerm]) {
+        for term in order { if case .key(let key, _) = term { add(key) } }
+    }
+
+    private mutating func add(_ key: OrderKey) {
+        switch key {
+        case .column, .aggregate: break
+        case .referenced(_, let table, let inner):
+            read(table, [:], [], .single)
+            add(inner)
+        case .single(let relation, let inner):
+            read(relation.child, [:], [], .single)
+            add(inner)
+        }
+    }
+
+    private mutating func noteTime(_ test: ColumnTest) {
+        switch test {
+        case .isNull, .null: break
+        case .compare(_, let operand), .member(let operand, _), .match(_, let operand, _), .list(_, let operand, _):
+            noteTime(operand)
+        case .variable: result.isPartial = true
+        }
+    }
+
+    private mutating func noteTime(_ operand: Operand) {
+        if case .relative(let time) = operand.source, time.base == nil { result.readsTime = true }
+        if case .relativeVariable = operand.source { result.readsTime = true }
+        if operand.source.programs.contains(where: \.readsRequestTime) { result.readsTime = true }
+    }
+
+    // MARK: Sources
+
+    /// What a refresh condition would call the value; nil when it could not, or when the value may be missing.
+    func source(_ operand: Operand, isOptional: Bool = false) -> String? {
+        guard operand.pattern == nil else { return nil }
+        switch operand.source {
+        case .variable(let name, let path):
+            return isOptional || requiredVariables.contains(name)
+                ? (["variables", name] + path).joined(separator: ".") : nil
+        case .expression(let program):
+            let text = program.text.filter { !$0.isWhitespace }
+            return text == "auth.uid" || text == "request.auth.uid" ? "auth.uid" : nil
+        case .constant, .firstGiven, .freshUUID, .relative, .relativeVariable, .list, .embedding: return nil
+        }
+    }
+}

@@ -1,0 +1,268 @@
+import GraphQLLanguage
+import JSON
+import SchemaModel
+
+/// Resolution of a mutation's fields. Source: docs/reference/sql-connect.md §5.6.
+extension OperationScope {
+    func mutationFields(_ sources: [SelectionSource]) -> [MutationField] {
+        fields(of: sources, on: "Mutation").compactMap { field in
+            defer { keysBefore.append(field.responseKey) }
+            guard let kind = kind(of: field), !field.inclusion.isNever else { return nil }
+            return MutationField(
+                responseKey: field.responseKey, inclusion: field.inclusion, kind: kind, policy: field.policy)
+        }
+    }
+
+    private func kind(of field: SelectedField) -> MutationField.Kind? {
+        let name = field.name.value
+        if name == "__typename" { return typeName(field, "Mutation").map(MutationField.Kind.typeName) }
+        guard let known = api.mutations[name] else {
+            unknownField(field, on: "Mutation", among: api.mutations.keys.sorted())
+            return nil
+        }
+        switch known {
+        case .insert(let table, let isUpsert):
+            let arguments = arguments(of: field, offered: ["data"])
+            let use = isUpsert ? DataUse.upsert : .insert
+            let row = data(of: field, arguments).flatMap { self.row($0, table, use, in: field.file) }
+            let returning = returned(field, table)
+            guard let row, isWithinBounds(field, [row]) else { return nil }
+            return Self.kind([row]) { rows in
+                guard rows.count == 1, rows[0].children.isEmpty else {
+                    return .insertTrees(
+                        InsertTrees(table: table, rows: rows, isUpsert: isUpsert, isMany: false, returning: returning))
+                }
+                return .insert(Insert(table: table, row: rows[0], isUpsert: isUpsert, returning: returning))
+            }
+        case .insertMany(let table, let isUpsert):
+            let arguments = arguments(of: field, offered: ["data"])
+            let use = isUpsert ? DataUse.upsert : .insert
+            let rows = data(of: field, arguments).flatMap { self.rows($0, table, use, in: field.file) }
+            let returning = returned(field, table)
+            if returning.contains(where: { !$0.inclusion.isAlways }) {
+                error(
+                    "unknown-directive", at: field.place, "@skip and @include are not offered below \"\(name)\"")
+            }
+            guard let (rows, dynamic) = rows else { return nil }
+            guard case .literal(let written) = rows else {
+                return .insertMany(InsertMany(table: table, rows: rows, isUpsert: isUpsert, returning: returning))
+            }
+            guard isWithinBounds(field, written) else { return nil }
+            return Self.kind(written, dynamic) { rows in
+                if rows.contains(where: \.needsOwnPart) {
+                    return .insertTrees(
+                        InsertTrees(table: table, rows: rows, isUpsert: isUpsert, isMany: true, returning: returning))
+                }
+                return .insertMany(
+                    InsertMany(table: table, rows: .literal(rows), isUpsert: isUpsert, returning: returning))
+            }
+        case .update(let table):
+            let arguments = arguments(of: field, offered: targetArguments(of: table) + ["data"])
+            let target = writtenRow(of: field, arguments, table)
+            let row = data(of: field, arguments).flatMap { self.row($0, table, .update, in: field.file) }
+            let returning = returned(field, table)
+            guard let target, let row else { return nil }
+            return Self.kind([row]) { .update(table, target, $0.first?.ordered(table) ?? [], returning) }
+        case .updateMany(let table):
+            let arguments = arguments(of: field, offered: ["where", "all", "data"])
+            let filter = manyFilter(field, arguments, table)
+            let row = data(of: field, arguments).flatMap { self.row($0, table, .update, in: field.file) }
+            refuseSelection(field, of: "Int!")
+            guard let filter, let row else { return nil }
+            return Self.kind([row]) { .updateMany(table, filter.0, $0.first?.ordered(table) ?? [], filter.1) }
+        case .delete(let table):
+            let arguments = arguments(of: field, offered: targetArguments(of: table))
+            let target = writtenRow(of: field, arguments, table)
+            let returning = returned(field, table)
+            return target.map { .delete(table, $0, returning) }
+        case .deleteMany(let table):
+            let arguments = arguments(of: field, offered: ["where", "all"])
+            refuseSelection(field, of: "Int!")
+            return manyFilter(field, arguments, table).map { .deleteMany(table, $0.0, $0.1) }
+        case .execute(let result):
+            refuseSelection(field, of: "rows of any form")
+            return nativeSQL(field, result: result, isMutation: true).map(MutationField.Kind.native)
+        case .query:
+            refuseArguments(field)
+            guard requireSelection(field, of: "Query") else { return nil }
+            let fields = queryFields(field.selections)
+            if fields.contains(where: { if case .remote = $0.kind { true } else { false } }) {
+                error(
+                    "custom-resolver", at: field.place,
+                    "\"query\" reads the database; fields of custom resolvers are not offered in it")
+                return nil
+            }
+            return .read(fields)
+        case .remote(let definition, let resolver):
+            if let directive = operation.directives.first(named: "transaction") {
+                error(
+                    "custom-resolver", at: FileRange(range: directive.range, file: file),
+                    "@transaction cannot undo what the custom resolver of \"\(name)\" does",
+                    help: "leave @transaction out, or put the field into a mutation of its own")
+            }
+            return remote(field, definition, resolver, .mutation).map(MutationField.Kind.remote)
+        }
+    }
+
+    private func data(of field: SelectedField, _ arguments: [String: Value]) -> Value? {
+        if let data = arguments["data"] { return data }
+        error("missing-argument", at: field.place, "\"\(field.name.value)\" needs the argument \"data\"")
+        return nil
+    }
+
+    /// - Parameter list: when a variable brings all the rows.
+    private static func kind(
+        _ rows: [RowData], _ list: DynamicRows? = nil, make: @escaping @Sendable ([RowData]) -> MutationField.Kind
+    ) -> MutationField.Kind {
+        guard list != nil || rows.contains(where: \.isDynamic) else { return make(rows) }
+        return .dynamic(
+            DynamicField(
+                widest: make(rows),
+                make: { values in make(list?.rows(in: values) ?? rows.map { $0.bound(to: values) }) }))
+    }
+
+    private func isWithinBounds(_ field: SelectedField, _ rows: [RowData]) -> Bool {
+        guard rows.contains(where: \.needsOwnPart),
+            rows.reduce(0, { $0 + $1.count }) > InsertTrees.rowsMax
+        else { return true }
+        error(
+            "too-many-rows", at: field.place,
+            "at most \(InsertTrees.rowsMax) nested rows, or rows with changes, can be written out")
+        return false
+    }
+
+    /// Rows written out in one operation.
+    static let literalRowsMax = 1_000
+
+    private func rows(
+        _ value: Value, _ table: Table, _ use: DataUse, in file: SourceFile
+    ) -> (InsertMany.Rows, dynamic: DynamicRows?)? {
+        let place = FileRange(range: value.range, file: file)
+        if let name = value.variableName {
+            guard let variable = self.use(variable: name, at: place) else { return nil }
+            guard case .list(let element) = variable.type.nullable, element.nullable == .data(table.typeName),
+                variable.type.isNonNull, element.isNonNull
+            else {
+                mismatch(variable, expected: "[\(table.typeName)_Data!]!", at: place)
+                return nil
+            }
+            if variable.allowance?.isFlat == false {
+                return dynamicRows(variable, table, use, at: place).map { (.literal([$0.widest]), $0.rows) }
+            }
+            let given = sent(InsertMany.element, table, variable.allowance)
+            let row = RowData(given: given, defaults: defaults(of: table, given: given, at: place))
+            return (.variable(name, row: row), nil)
+        }
+        let elements = value.listValue ?? [value]
+        guard elements.count <= Self.literalRowsMax else {
+            error("too-many-rows", at: place, "at most \(Self.literalRowsMax) rows can be written out")
+            return nil
+        }
+        let rows = elements.compactMap { row($0, table, use, in: file) }
+        return rows.count == elements.count ? (.literal(rows), nil) : nil
+    }
+
+    /// The one row of an update or a delete.
+    private func writtenRow(of field: SelectedField, _ arguments: [String: Value], _ table: Table) -> RowTarget? {
+        let target = target(of: field, arguments, table)
+        switch target {
+        case .first(let filter, _) where filter.isEmpty:
+            guard let condition = arguments["first"]?.objectFields?.first(where: { $0.name.value == "where" })
+            else { break }
+            error(
+                "every-row", at: field.place(condition.value.range), "the filter says nothing",
+                help: "leave it out if any row will do")
+        case .variable(let name):
+            guard let value = variables[name]?.defaultValue,
+                let written = operation.variables.first(where: { $0.name.value == name })?.defaultValue,
+                InputInterpreter(schema: schema).filter(
+                    value["where"] ?? .null, table, variable: name, path: ["where"]
+                ).isEmpty
+            else { break }
+            error(
+                "every-row", at: FileRange(range: written.range, file: file),
+                "the filter of the default of \"$\(name)\" says nothing", help: "leave the default out")
+        case .first, .key, nil: break
+        }
+        return target
+    }
+
+    /// `where` or `all: true`.
+    private func manyFilter(
+        _ field: SelectedField, _ arguments: [String: Value], _ table: Table
+    ) -> (Filter, FilterDemand)? {
+        switch (arguments["where"], arguments["all"]) {
+        case (let value?, nil):
+            let filter = filter(value, table, in: field.file)
+            if filter.isEmpty {
+                // Without this an empty filter would read like a condition and mean every row.
+                error(
+                    "every-row", at: field.place(value.range), "the filter says nothing",
+                    help: "write all: true if every row is meant")
+            }
+            return (filter, .someTest)
+        case (nil, let value?):
+            guard value.boolValue == true else {
+                error("every-row", at: field.place(value.range), "\"all\" can only be true, written out")
+                return nil
+            }
+            return (.all([]), .everyRow)
+        case (nil, nil):
+            error(
+                "every-row", at: field.place, "\"\(field.name.value)\" needs to know which rows",
+                help: "give where, or all: true for every row")
+            return nil
+        case (.some, .some):
+            error("every-row", at: field.place, "\"\(field.name.value)\" takes either where or all")
+            return nil
+        }
+    }
+
+    /// The key of the row, or what a selection below the mutation asks for.
+    private func returned(_ field: SelectedField, _ table: Table) -> [ReturnedField] {
+        guard !field.selections.isEmpty else {
+            return table.keyColumns.map {
+                ReturnedField(responseKey: $0.field, inclusion: .always, kind: .column($0))
+            }
+        }
+        return fields(of: field.selections, on: table.typeName).compactMap { item in
+            let name = item.name.value
+            let kind: ReturnedField.Kind
+            if name == "__typename" {
+                kind = .typeName(typeName(item, table.typeName) ?? table.typeName)
+            } else if let column = table.column(ofField: name) {
+                refuseArguments(item)
+                refuseSelection(item, of: InputType(column.type).text)
+                kind = .column(column)
+            } else {
+                unknownField(item, on: table.typeName, among: table.columns.map(\.field))
+                return nil
+            }
+            return item.inclusion.isNever
+                ? nil
+                : ReturnedField(
+                    responseKey: item.responseKey, inclusion: item.inclusion, kind: kind, policy: item.policy)
+        }
+    }
+}
+
+extension RowData {
+    /// Whether it cannot be one of many values of an `INSERT`: rows stand below it, or it changes what is there.
+    fileprivate var needsOwnPart: Bool { !children.isEmpty || given.values.contains(where: \.isChange) }
+
+    /// The given columns in the order of the table, so that equal operations give equal text.
+    func ordered(_ table: Table) -> [Assignment] {
+        table.columns.compactMap { given[$0.field] }
+    }
+}
+
+extension Filter {
+    /// No test at all, whatever the variables are.
+    package var isEmpty: Bool {
+        switch self {
+        case .all(let filters), .any(let filters): filters.allSatisfy(\.isEmpty)
+        case .not(let filter): filter.isEmpty
+        case .column, .referenced, .exists, .count, .aggregate, .variable: false
+        }
+    }
+}

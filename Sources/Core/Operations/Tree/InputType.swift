@@ -1,0 +1,114 @@
+import GraphQLLanguage
+package import SchemaModel
+
+/// The type of a variable or of the place where one stands.
+package indirect enum InputType: Sendable, Hashable {
+    case scalar(ScalarType)
+    /// `Movie_Key` of the type named.
+    case key(String)
+    /// `Movie_Data` of the type named.
+    case data(String)
+    /// `Date_Relative`, `Timestamp_Relative`
+    case relative(isDate: Bool)
+    /// `Date_Duration`, `Timestamp_Duration`
+    case duration(isDate: Bool)
+    /// `Movie_Filter`, `Movie_Order`, `String_Filter`, …
+    case generated(InputTypeRef)
+    /// `ASC` or `DESC`
+    case orderDirection
+    case list(InputType)
+    case nonNull(InputType)
+
+    init(_ column: ColumnType) {
+        self = column.isList ? .list(.nonNull(.scalar(column.scalar))) : .scalar(column.scalar)
+    }
+
+    /// Whether its value is part of the meaning of an operation: `Movie_Filter`, `[Movie_Order!]`.
+    var isDynamic: Bool {
+        switch self {
+        case .generated: true
+        case .list(let inner), .nonNull(let inner): inner.isDynamic
+        case .scalar, .key, .data, .relative, .duration, .orderDirection: false
+        }
+    }
+
+    package var nullable: InputType {
+        if case .nonNull(let inner) = self { inner } else { self }
+    }
+
+    package var isNonNull: Bool {
+        if case .nonNull = self { true } else { false }
+    }
+
+    /// As GraphQL writes it.
+    var text: String {
+        switch self {
+        case .scalar(let scalar): scalar.typeName
+        case .key(let type): "\(type)_Key"
+        case .data(let type): "\(type)_Data"
+        case .relative(let isDate): isDate ? "Date_Relative" : "Timestamp_Relative"
+        case .duration(let isDate): isDate ? "Date_Duration" : "Timestamp_Duration"
+        case .generated(let input): input.typeName
+        case .orderDirection: "OrderDirection"
+        case .list(let element): "[\(element.text)]"
+        case .nonNull(let inner): "\(inner.text)!"
+        }
+    }
+
+    /// Whether a variable of this type may stand in `place` (GraphQL specification §5.8.5). A default other than null
+    /// makes up for a missing `!`.
+    func accepts(in place: InputType, hasDefault: Bool) -> Bool {
+        if case .nonNull(let inner) = place, !isNonNull { return hasDefault && isCompatible(with: inner) }
+        return isCompatible(with: place)
+    }
+
+    private func isCompatible(with place: InputType) -> Bool {
+        switch (self, place) {
+        case (.nonNull(let mine), .nonNull(let other)): mine.isCompatible(with: other)
+        case (_, .nonNull): false
+        case (.nonNull(let mine), _): mine.isCompatible(with: place)
+        case (.list(let mine), .list(let other)): mine.isCompatible(with: other)
+        case (.list, _), (_, .list): false
+        default: self == place
+        }
+    }
+}
+
+extension Schema {
+    /// Nil for a name that no variable can have.
+    func inputType(_ reference: TypeReference) -> InputType? {
+        switch reference.kind {
+        case .nonNull(let inner): inputType(inner).map(InputType.nonNull)
+        case .list(let inner): inputType(inner).map(InputType.list)
+        case .named(let name): inputType(named: name)
+        }
+    }
+
+    private func inputType(named name: String) -> InputType? {
+        if let scalar = ScalarType.named(name) { return .scalar(scalar) }
+        if enums[name] != nil { return .scalar(.enumeration(name)) }
+        if name == "OrderDirection" { return .orderDirection }
+        for isDate in [true, false] {
+            for type in [InputType.relative(isDate: isDate), .duration(isDate: isDate)] where type.text == name {
+                return type
+            }
+        }
+        if name.hasSuffix("_Key"), tables.contains(where: { $0.typeName == name.dropLast(4) }) {
+            return .key(String(name.dropLast(4)))
+        }
+        if name.hasSuffix("_Data"), tables.contains(where: { $0.typeName == name.dropLast(5) }) {
+            return .data(String(name.dropLast(5)))
+        }
+        return inputTypeRef(named: name).map(InputType.generated)
+    }
+
+    /// Names of types that variables can have, for suggestions.
+    var inputTypeNames: [String] {
+        ScalarType.names + enums.keys.sorted() + ["OrderDirection", "String_Pattern"]
+            + [true, false].flatMap { [InputType.relative(isDate: $0).text, InputType.duration(isDate: $0).text] }
+            + tables.flatMap { ["\($0.typeName)_Key", "\($0.typeName)_Data", "\($0.typeName)_FirstRow"] }
+            + (tables + views).flatMap { table in
+                ["Filter", "ListFilter", "Having", "Order"].map { "\(table.typeName)_\($0)" }
+            }
+    }
+}

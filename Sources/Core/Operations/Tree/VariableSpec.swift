@@ -1,0 +1,173 @@
+package import JSON
+package import SchemaModel
+
+/// One variable of a stored operation.
+package struct VariableSpec: Sendable {
+    package let name: String
+    /// As GraphQL writes it: `[Movie_Data!]!`.
+    package let typeText: String
+    /// Non-null and without default: must be sent.
+    package let isRequired: Bool
+    package var hasDefault: Bool { defaultValue != nil }
+
+    package let type: InputType
+    /// In canonical form; null if the default is null.
+    package let defaultValue: JSONValue?
+    package let plan: CoercionPlan
+    /// What `@allow` lets a `_Data` variable bring; nil for other types.
+    let allowance: InputAllowlist?
+    /// Stands in `limit` or `offset`: not negative.
+    var isCount = false
+    /// Brings nested rows or is itself some: rows at most, those below others included.
+    var rowsMax: Int?
+
+    init(name: String, type: InputType, defaultValue: JSONValue?, allowance: InputAllowlist?, schema: Schema) {
+        self.name = name
+        self.typeText = type.text
+        self.type = type
+        self.defaultValue = defaultValue
+        self.isRequired = type.isNonNull && defaultValue == nil
+        self.allowance = allowance
+        self.plan = CoercionPlan(type, schema: schema, allowance: allowance)
+        if allowance?.isFlat == false { rowsMax = InputAllowlist.dynamicRowsMax }
+    }
+
+    /// Rows of a coerced value of a `_Data` type.
+    func rowCount(_ value: JSONValue) -> Int { Self.rowCount(value, plan) }
+
+    private static func rowCount(_ value: JSONValue, _ plan: CoercionPlan) -> Int {
+        if let rows = value.arrayValue { return rows.reduce(0) { $0 + rowCount($1, plan) } }
+        guard value.objectValue != nil else { return 0 }
+        return plan.rowMembers.reduce(1) { count, member in
+            guard case .list(.nonNull(.object), _) = member.plan, let rows = value[member.name] else { return count }
+            return count + rowCount(rows, member.plan)
+        }
+    }
+}
+
+/// How a value sent for a variable is checked, with every type resolved.
+package indirect enum CoercionPlan: Sendable {
+    case scalar(ScalarType)
+    /// One of a few words.
+    case word([String])
+    case list(CoercionPlan, countMax: Int)
+    case object(typeName: String, [Member])
+    /// `Movie_Filter`, `Movie_Order`, …; they may hold themselves.
+    case generated(InputTypeRef)
+    /// `Date_Relative`, `Timestamp_Relative`
+    case relative(isDate: Bool)
+    /// `Int_Update` and its kin, of a column of the type.
+    case change(ColumnType)
+    case nonNull(CoercionPlan)
+
+    package struct Member: Sendable {
+        package let name: String
+        package let plan: CoercionPlan
+        package let isRequired: Bool
+        /// Other members that set the same column.
+        var rivals: [String] = []
+    }
+
+    /// Fields of one row of a `_Data` type, or of a list of such; those that are lists of objects are nested rows.
+    var rowMembers: [Member] {
+        switch self {
+        case .list(let inner, _), .nonNull(let inner): inner.rowMembers
+        case .object(_, let members): members
+        case .scalar, .word, .generated, .relative, .change: []
+        }
+    }
+
+    /// Elements of a list variable, where `@allow` does not say less.
+    static let listCountMax = 10_000
+    /// Elements of an order, each a part of the statement.
+    static let orderCountMax = 16
+
+    init(_ type: InputType, schema: Schema, allowance: InputAllowlist?) {
+        switch type {
+        case .scalar(let scalar): self = .scalar(scalar)
+        case .orderDirection: self = .word(SortOrder.allCases.map(\.rawValue))
+        case .key(let typeName): self = Self.key(typeName, schema)
+        case .data(let typeName): self = Self.data(typeName, schema, allowance)
+        case .relative(let isDate): self = .relative(isDate: isDate)
+        case .duration(let isDate):
+            let units = isDate ? RelativeTime.Unit.ofDates : RelativeTime.Unit.allCases
+            self = .object(
+                typeName: type.text,
+                units.map { Member(name: $0.rawValue, plan: .scalar(.int), isRequired: false) })
+        case .generated(let input): self = .generated(input)
+        case .list(let element):
+            let countMax =
+                switch element.nullable {
+                case .generated(.change): 1
+                case .generated: Self.orderCountMax
+                default: allowance?.countMax ?? Self.listCountMax
+                }
+            self = .list(CoercionPlan(element, schema: schema, allowance: allowance), countMax: countMax)
+        case .nonNull(let inner):
+            self = .nonNull(CoercionPlan(inner, schema: schema, allowance: allowance))
+        }
+    }
+
+    private static func key(_ typeName: String, _ schema: Schema) -> CoercionPlan {
+        let columns = schema.table(ofType: typeName)?.keyColumns ?? []
+        return .object(
+            typeName: "\(typeName)_Key",
+            columns.map {
+                Member(
+                    name: $0.field, plan: CoercionPlan(InputType($0.type), schema: schema, allowance: nil),
+                    isRequired: true)
+            })
+    }
+
+    private static func data(_ typeName: String, _ schema: Schema, _ allowance: InputAllowlist?) -> CoercionPlan {
+        guard let table = schema.table(ofType: typeName) else { return .object(typeName: typeName, []) }
+        var members: [(member: Member, columns: [String])] = []
+        func add(_ name: String, _ plan: CoercionPlan, columns: [String]) {
+            members.append((Member(name: name, plan: plan, isRequired: false), columns))
+        }
+        func allows(_ name: String) -> Bool { allowance?.fields?.contains(name) ?? true }
+        for column in table.columns {
+            if allows(column.field) {
+                add(
+                    column.field, CoercionPlan(InputType(column.type), schema: schema, allowance: nil),
+                    columns: [column.field])
+            }
+            for (name, plan) in DynamicRows.plans(of: column, in: table)
+            where allowance?.changes.contains(name) ?? false {
+                add(name, plan, columns: [column.field])
+            }
+        }
+        for reference in table.references where allows(reference.field) && reference.targetFieldsAreKey(in: schema) {
+            add(reference.field, key(reference.targetType, schema), columns: reference.localFields)
+        }
+        for relation in schema.inverseRelations(ofType: typeName) {
+            guard let inner = allowance?.children[relation.name] else { continue }
+            let row = data(relation.child.typeName, schema, inner)
+            add(
+                relation.name, .list(.nonNull(row), countMax: relation.isSingle ? 1 : inner.countMax), columns: [])
+        }
+        let rivals = members.map { mine in
+            members.filter { $0.member.name != mine.member.name && !Set($0.columns).isDisjoint(with: mine.columns) }
+                .map(\.member.name)
+        }
+        return .object(
+            typeName: "\(typeName)_Data",
+            zip(members, rivals).map { entry, rivals in
+                var member = entry.member
+                member.rivals = rivals
+                return member
+            })
+    }
+}
+
+extension Reference {
+    /// Whether a `_Key` of the target says all that this reference's columns need.
+    package func targetFieldsAreKey(in schema: Schema) -> Bool {
+        guard let target = schema.table(ofType: targetType) else { return false }
+        return Set(target.key) == Set(targetFields)
+    }
+}
+
+extension SortOrder: CaseIterable {
+    package static var allCases: [SortOrder] { [.ascending, .descending] }
+}

@@ -1,0 +1,195 @@
+import CEL
+package import JSON
+package import LiveModel
+package import SchemaModel
+
+/// One run of a stored operation: everything its values are computed from.
+package struct Invocation {
+    package let variables: Variables
+    let auth: Auth?
+    /// Milliseconds since 1970.
+    let nowMs: Int64
+    let operationName: String
+    /// A fresh random UUID in any spelling.
+    let makeUUID: () -> String
+    /// What the fields before gave, by response key.
+    package var response = JSONObject()
+    /// Vectors of the texts that it needs them of.
+    let embeddings: Embeddings
+
+    package init(
+        variables: JSONObject, auth: Auth?, nowMs: Int64, operationName: String, embeddings: Embeddings = .none,
+        makeUUID: @escaping () -> String = { "" }
+    ) {
+        self.variables = Variables(variables)
+        self.auth = auth
+        self.nowMs = nowMs
+        self.operationName = operationName
+        self.embeddings = embeddings
+        self.makeUUID = makeUUID
+    }
+
+    /// The same run with other variables.
+    package func with(_ variables: JSONObject) -> Invocation {
+        var other = Invocation(
+            variables: variables, auth: auth, nowMs: nowMs, operationName: operationName, embeddings: embeddings,
+            makeUUID: makeUUID)
+        other.response = response
+        return other
+    }
+}
+
+/// A value that a request brings to a statement.
+package struct Operand: Sendable {
+    package indirect enum Source: Sendable {
+        /// Already in canonical form.
+        case constant(JSONValue)
+        case variable(String, path: [String])
+        /// The first of several paths into a variable that was sent.
+        case firstGiven(String, [[String]])
+        case expression(ExpressionProgram)
+        /// `uuidV4()`: another value for each place and each request.
+        case freshUUID(place: Int)
+        /// `{now: true, sub: {days: 7}}`: counted from the request or from a value.
+        case relative(RelativeTime)
+        /// The same from a variable of a type `Timestamp_Relative`.
+        case relativeVariable(String, isDate: Bool)
+        case list([Source])
+        /// The vector that a model makes of a text.
+        case embedding(EmbeddingSource)
+    }
+
+    /// What becomes of a text that is bound as a pattern.
+    enum Pattern: Sendable, Hashable {
+        case contains, startsWith, endsWith
+    }
+
+    package var source: Source
+    package let type: ColumnType
+    package let sqlType: SQLType
+    var pattern: Pattern?
+
+    init(_ source: Source, type: ColumnType, schema: Schema, pattern: Pattern? = nil) {
+        self.source = source
+        self.type = type
+        self.sqlType = schema.sqlType(of: type)
+        self.pattern = pattern
+    }
+
+    /// Equal operands of a statement share one parameter.
+    package var identity: String {
+        "\(source.identity)|\(sqlType.text)|\(pattern.map { "\($0)" } ?? "")"
+    }
+
+    /// The value in canonical form; null for what was not sent.
+    package func value(in invocation: Invocation) throws(RequestError) -> JSONValue {
+        try source.value(as: type, in: invocation)
+    }
+
+    /// The text to bind, nil for NULL.
+    package func text(in invocation: Invocation) throws(RequestError) -> String? {
+        text(of: try value(in: invocation))
+    }
+
+    package func text(of value: JSONValue) -> String? {
+        guard let pattern, let text = value.stringValue else { return ParameterText.text(of: value, type: type) }
+        let escaped = SQLText.likeEscaped(text)
+        return switch pattern {
+        case .contains: "%\(escaped)%"
+        case .startsWith: "\(escaped)%"
+        case .endsWith: "%\(escaped)"
+        }
+    }
+
+    /// The SQL of a constant of the operation's own text; nil for everything that a request brings.
+    package var constantSQL: String? {
+        guard case .constant(let value) = source else { return nil }
+        guard let text = text(of: value) else { return "NULL::\(sqlType.text)" }
+        return "\(SQLName.literal(text))::\(sqlType.text)"
+    }
+
+    /// Another value each time.
+    package var isFresh: Bool {
+        if case .freshUUID = source { true } else { false }
+    }
+
+    package var isNullConstant: Bool {
+        if case .constant(.null) = source { true } else { false }
+    }
+
+    /// What must hold for the value not to be null; empty when it does not come from a variable alone.
+    package var presence: [Condition] {
+        switch source {
+        case .variable(let name, let path): [.notNull(name, path: path)]
+        case .relative(let time): time.base.map { Operand.presence(of: $0) } ?? []
+        case .relativeVariable(let name, _): [.notNull(name, path: [])]
+        case .constant, .firstGiven, .expression, .freshUUID, .list, .embedding: []
+        }
+    }
+
+    /// Whether it may be null though nothing that was sent is.
+    package var isComputed: Bool {
+        switch source {
+        case .expression, .list: true
+        case .constant, .variable, .firstGiven, .freshUUID, .relative, .relativeVariable, .embedding: false
+        }
+    }
+
+    private static func presence(of source: Source) -> [Condition] {
+        if case .variable(let name, let path) = source { [.notNull(name, path: path)] } else { [] }
+    }
+}
+
+extension Operand.Source {
+    var identity: String {
+        switch self {
+        case .constant(let value): "=\(value.description)"
+        case .variable(let name, let path): "$\(([name] + path).joined(separator: "."))"
+        case .firstGiven(let name, let paths):
+            "$\(name).\(paths.map { $0.joined(separator: ".") }.joined(separator: "|"))"
+        case .expression(let program): "{\(program.text)}"
+        case .freshUUID(let place): "uuid\(place)"
+        case .relative(let time): time.identity
+        case .relativeVariable(let name, let isDate): "relative(\(isDate)|$\(name))"
+        case .list(let elements): "[\(elements.map(\.identity).joined(separator: ","))]"
+        case .embedding(let source): source.identity
+        }
+    }
+
+    func value(as type: ColumnType, in invocation: Invocation) throws(RequestError) -> JSONValue {
+        switch self {
+        case .constant(let value): return value
+        case .variable(let name, let path): return invocation.variables.value(name, path: path) ?? .null
+        case .firstGiven(let name, let paths):
+            for path in paths {
+                if let value = invocation.variables.value(name, path: path) { return value }
+            }
+            return .null
+        case .expression(let program): return try program.value(as: type, in: invocation)
+        case .freshUUID:
+            return ScalarText.canonicalUUID(invocation.makeUUID()).map(JSONValue.string) ?? .null
+        case .relative(let time): return try time.value(in: invocation)
+        case .relativeVariable(let name, let isDate):
+            guard let value = invocation.variables.value(name, path: []), !value.isNull else { return .null }
+            return try RelativeTime(value, isDate: isDate, name, []).value(in: invocation)
+        case .list(let elements):
+            var values: [JSONValue] = []
+            values.reserveCapacity(elements.count)
+            for element in elements {
+                values.append(try element.value(as: ColumnType(type.scalar), in: invocation))
+            }
+            return .array(values)
+        case .embedding(let source):
+            return .string(try invocation.embeddings.vector(of: source.embeddingText(in: invocation)).text)
+        }
+    }
+
+    /// Programs inside, for what they read.
+    var programs: [ExpressionProgram] {
+        switch self {
+        case .expression(let program): [program]
+        case .list(let elements): elements.flatMap(\.programs)
+        case .constant, .variable, .firstGiven, .freshUUID, .relative, .relativeVariable, .embedding: []
+        }
+    }
+}

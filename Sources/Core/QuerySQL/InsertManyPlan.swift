@@ -1,0 +1,185 @@
+import JSON
+import LiveModel
+import Operations
+import SchemaModel
+
+/// `_insertMany` and `_upsertMany`.
+///
+/// Rows that bring the same columns are inserted together from arrays, so that the text depends on the sets of columns
+/// and not on the number of rows. All groups are parts of one statement; the places of their rows travel beside them,
+/// so that the keys come back in the order of the rows:
+///
+///     WITH w1 AS (INSERT INTO "movie" AS t ("id", "title") SELECT u.c1, u.c2
+///         FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o RETURNING …)
+///     SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM (
+///         SELECT row_to_json(w1.*)::text AS j, ($3::bigint[])[row_number() OVER ()] AS o FROM w1) x
+struct InsertManyPlan: Sendable {
+    let insert: InsertMany
+    let schema: Schema
+    let cache = ShapeCache<[ColumnSet], String>()
+
+    /// Which columns of the table a group of rows brings.
+    struct ColumnSet: Hashable, Sendable {
+        /// Given or filled in by the node.
+        var present: [Int] = []
+        /// Given: these replace what is there when an upsert meets a row.
+        var given: [Int] = []
+    }
+
+    struct Outcome {
+        let sql: String
+        let parameters: [String?]
+        let keys: [EntityKey]
+    }
+
+    private struct Group {
+        let columns: ColumnSet
+        /// One list of texts for each present column.
+        var texts: [[String?]]
+        var ordinals: [String] = []
+    }
+
+    func run(_ invocation: Invocation) throws(RequestError) -> Outcome {
+        var groups: [Group] = []
+        var positions: [ColumnSet: Int] = [:]
+        var keys: [EntityKey] = []
+        var ordinal = 0
+        var shared: [Int: JSONValue] = [:]
+        for (row, invocation) in rows(invocation) {
+            ordinal += 1
+            let values = try values(of: row, invocation, &shared)
+            guard !values.isEmpty else {
+                throw RequestError(.invalidVariable, "row \(ordinal) of \(insert.table.typeName) brings no column")
+            }
+            let columns = ColumnSet(
+                present: values.map(\.column), given: values.compactMap { $0.isGiven ? $0.column : nil })
+            let position: Int
+            if let known = positions[columns] {
+                position = known
+            } else {
+                position = groups.count
+                positions[columns] = position
+                groups.append(Group(columns: columns, texts: Array(repeating: [], count: values.count)))
+            }
+            groups[position].ordinals.append(String(ordinal))
+            for (index, value) in values.enumerated() { groups[position].texts[index].append(value.text) }
+            if let key = key(values) { keys.append(key) }
+        }
+        let sql = cache.statement(for: groups.map(\.columns)) { self.sql(groups.map(\.columns)) }
+        let parameters = groups.flatMap { group in
+            group.texts.map { SQLText.arrayLiteral($0) } + [SQLText.arrayLiteral(group.ordinals)]
+        }
+        return Outcome(sql: sql, parameters: parameters, keys: keys)
+    }
+
+    // MARK: Values
+
+    private func rows(_ invocation: Invocation) -> [(RowData, Invocation)] {
+        switch insert.rows {
+        case .literal(let rows): return rows.map { ($0, invocation) }
+        case .variable(let name, let row):
+            let elements = invocation.variables.value(name, path: [])?.arrayValue ?? []
+            return elements.map { element in
+                var object = invocation.variables.object
+                object[InsertMany.element] = element
+                return (row, invocation.with(object))
+            }
+        }
+    }
+
+    private struct ColumnValue {
+        let column: Int
+        let value: JSONValue
+        let text: String?
+        let isGiven: Bool
+    }
+
+    /// `shared` keeps the defaults that are the same for all rows of the call, by column.
+    private func values(
+        of row: RowData, _ invocation: Invocation, _ shared: inout [Int: JSONValue]
+    ) throws(RequestError) -> [ColumnValue] {
+        var values: [ColumnValue] = []
+        for (index, column) in insert.table.columns.enumerated() {
+            var operand = row.defaults[column.field]
+            var isGiven = false
+            if let assignment = row.given[column.field], case .set(let given) = assignment.value,
+                assignment.required.allSatisfy(invocation.variables.satisfies)
+            {
+                operand = given
+                isGiven = true
+            }
+            guard let operand else { continue }
+            let value: JSONValue
+            if !isGiven, let known = shared[index] {
+                value = known
+            } else {
+                value = try operand.value(in: invocation)
+                if !isGiven, !operand.isFresh { shared[index] = value }
+            }
+            values.append(
+                ColumnValue(column: index, value: value, text: operand.text(of: value), isGiven: isGiven))
+        }
+        return values
+    }
+
+    private func key(_ values: [ColumnValue]) -> EntityKey? {
+        var parts: [JSONValue] = []
+        for field in insert.table.key {
+            guard let part = values.first(where: { insert.table.columns[$0.column].field == field })?.value,
+                !part.isNull
+            else { return nil }
+            parts.append(part)
+        }
+        return EntityKey(table: insert.table.name, values: parts)
+    }
+
+    // MARK: Text
+
+    private func sql(_ sets: [ColumnSet]) -> String {
+        guard !sets.isEmpty else { return "SELECT '[]'::text" }
+        var parts: [String] = []
+        var results: [String] = []
+        var count = 0
+        for (number, set) in sets.enumerated() {
+            parts.append("w\(number + 1) AS (\(insertSQL(set, firstParameter: count + 1)))")
+            count += set.present.count + 1
+            results.append(
+                "SELECT row_to_json(w\(number + 1).*)::text AS j, ($\(count)::bigint[])[row_number() OVER ()] AS o"
+                    + " FROM w\(number + 1)")
+        }
+        return "WITH " + parts.joined(separator: ", ")
+            + " SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM ("
+            + results.joined(separator: " UNION ALL ") + ") x"
+    }
+
+    private func insertSQL(_ set: ColumnSet, firstParameter: Int) -> String {
+        let table = insert.table
+        let columns = set.present.map { table.columns[$0] }
+        let names = columns.map { SQLName.quoted($0.name) }
+        let types = columns.map { schema.sqlType(of: $0.type) }
+        // An array of arrays would have to be rectangular: lists travel as texts of array literals.
+        let arrays = types.enumerated().map {
+            "$\(firstParameter + $0.offset)::\($0.element.isList ? "text" : $0.element.name)[]"
+        }
+        let values = types.enumerated().map {
+            "u.c\($0.offset + 1)" + ($0.element.isList ? "::\($0.element.text)" : "")
+        }
+        let aliases = (1...columns.count).map { "c\($0)" }
+        var sql = "INSERT INTO \(SQLName.quoted(table.name)) AS t (\(names.joined(separator: ", "))) SELECT "
+        sql += values.joined(separator: ", ")
+        sql += " FROM unnest(\(arrays.joined(separator: ", "))) WITH ORDINALITY AS u("
+        sql += (aliases + ["o"]).joined(separator: ", ") + ") ORDER BY u.o"
+        if insert.isUpsert {
+            let replaced = set.given.map { table.columns[$0] }.filter { !table.key.contains($0.field) }
+                .map { SQLName.quoted($0.name) }.map { "\($0) = EXCLUDED.\($0)" }
+            sql += TemplateBuilder.conflict(table)
+            sql +=
+                replaced.isEmpty
+                ? TemplateBuilder.untouched(table, "EXCLUDED") : replaced.joined(separator: ", ")
+        }
+        var builder = TemplateBuilder(schema: schema)
+        let pieces = builder.returning(insert.returning, "t")
+        let template = builder.finish(pieces)
+        return sql + template.render(ShapeKey(count: template.conditions.count)) { _, _ in "NULL" }.text
+    }
+}

@@ -1,0 +1,175 @@
+import Operations
+import SchemaModel
+
+/// What `_metadata` can tell of a row; null where the list is neither a search nor a comparison.
+struct RowScores {
+    var distance = [Piece].text("NULL::double precision")
+    var relevance = [Piece].text("NULL::double precision")
+}
+
+/// Rendering of lists: all rows, related rows, searches; plain, distinct or grouped.
+extension TemplateBuilder {
+    /// - Parameter outer: alias of the row that a relation starts from.
+    mutating func list(_ list: RowList, below outer: String?) -> [Piece] {
+        if case .manyToMany(let relation) = list.source { return manyToMany(relation, list, below: outer ?? "") }
+        let table = list.source.table
+        let alias = alias()
+        var joined = ""
+        if case .inverse(let relation) = list.source { joined = join(relation, child: alias, outer: outer ?? "") }
+        var tests = [.text(joined), predicate(list.arguments.filter, table, alias)]
+        var scores = RowScores()
+        var first: [[Piece]] = []
+        switch list.source {
+        case .search(_, let search):
+            let query = SearchSQL.query(search, value(search.query), table)
+            scores.relevance = SearchSQL.relevance(query, table, alias)
+            tests.append(.text(SearchDocument.text(table, alias) + " @@ ") + query)
+            if let minimum = search.relevanceMin {
+                tests.append(when(minimum.presence, scores.relevance + .text(" >= ") + [value(minimum)]))
+            }
+            first = [scores.relevance + .text(" DESC")]
+        case .similarity(_, let similarity):
+            let column = ColumnSQL.reference(similarity.column, of: alias)
+            scores.distance = .text("(\(column) \(similarity.method.symbol) ") + [value(similarity.vector)] + .text(")")
+            tests.append(.text(column + " IS NOT NULL"))
+            if let maximum = similarity.distanceMax {
+                tests.append(when(maximum.presence, scores.distance + .text(" <= ") + [value(maximum)]))
+            }
+            first = [scores.distance]
+        case .table, .inverse, .manyToMany: break
+        }
+        let from = [Piece].text(" FROM \(ColumnSQL.from(table)) \(alias)")
+        let condition = Piece.wrapped(" WHERE ", [.joined(tests, separator: " AND ", empty: [])], "")
+        switch list.content {
+        case .rows(let object):
+            let rows = select(object, from: alias, scores) + from + [condition]
+            let order = order(list.arguments.order, table, alias, usually: first)
+            return collected(rows + order, list.arguments)
+        case .groups(let fields):
+            return collected(
+                groups(fields, table, alias) + from + [condition]
+                    + grouping(fields, list.arguments, table, alias, asked: (table, alias)), list.arguments)
+        }
+    }
+
+    /// Where, order and limit are about the rows of the join table, the objects about what they lead to.
+    private mutating func manyToMany(
+        _ relation: ManyToManyRelation, _ list: RowList, below outer: String
+    ) -> [Piece] {
+        let joinAlias = alias()
+        let target = alias()
+        let selection: [Piece]
+        switch list.content {
+        case .rows(let object): selection = select(object, from: target)
+        case .groups(let fields): selection = groups(fields, relation.target, target)
+        }
+        let near = nearJoin(relation, join: joinAlias, outer: outer)
+        let far = join(
+            relation.far, columnsOf: relation.join, to: relation.target, target: target, local: joinAlias)
+        let filter = predicate(list.arguments.filter, relation.join, joinAlias)
+        let rows =
+            selection
+            + .text(
+                " FROM \(SQLName.quoted(relation.join.name)) \(joinAlias)"
+                    + " JOIN \(SQLName.quoted(relation.target.name)) \(target) ON \(far) WHERE \(near)")
+            + [.wrapped(" AND ", filter, "")]
+        switch list.content {
+        case .rows:
+            return collected(rows + order(list.arguments.order, relation.join, joinAlias), list.arguments)
+        case .groups(let fields):
+            let grouping = grouping(
+                fields, list.arguments, relation.target, target, asked: (relation.join, joinAlias))
+            return collected(rows + grouping, list.arguments)
+        }
+    }
+
+    // MARK: Collecting
+
+    func collected(_ rows: [Piece]) -> [Piece] {
+        .text("coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (") + rows
+            + .text(") r), '[]')::json")
+    }
+
+    private mutating func collected(_ rows: [Piece], _ arguments: ListArguments) -> [Piece] {
+        let limits = limits(arguments)
+        switch arguments.isDistinct {
+        case .constant(false): return collected(rows + limits)
+        case .constant(true): return distinct(rows, limits)
+        case .variable(let name):
+            return when([.isTrue(name)], distinct(rows, limits), otherwise: collected(rows + limits))
+        }
+    }
+
+    /// Rows are equal when their texts are; of equal rows the first one stands for all.
+    private func distinct(_ rows: [Piece], _ limits: [Piece]) -> [Piece] {
+        .text(
+            "coalesce((SELECT '[' || string_agg(g.j, ',' ORDER BY g.o) || ']' FROM (SELECT d.j, min(d.o) AS o FROM"
+                + " (SELECT row_to_json(r.*)::text AS j, row_number() OVER () AS o FROM (") + rows
+            + .text(") r) d GROUP BY d.j ORDER BY 2") + limits + .text(") g), '[]')::json")
+    }
+
+    private mutating func limits(_ arguments: ListArguments) -> [Piece] {
+        var pieces = [Piece].text(" LIMIT ") + bound(arguments.limit)
+        switch arguments.offset {
+        case .constant(0): break
+        case .constant(let count): pieces += .text(" OFFSET \(count)")
+        case .operand: pieces += .text(" OFFSET ") + bound(arguments.offset)
+        }
+        return pieces
+    }
+
+    private mutating func bound(_ bound: Bound) -> [Piece] {
+        switch bound {
+        case .constant(let count): return .text(String(count))
+        case .operand(let operand, let whenAbsent):
+            // Not negative, see `VariableSpec.isCount`: Postgres would refuse it.
+            return when(operand.presence, [parameter(operand)], otherwise: .text(String(whenAbsent)))
+        }
+    }
+
+    // MARK: Groups
+
+    private mutating func groups(_ fields: [GroupField], _ table: Table, _ alias: String) -> [Piece] {
+        var items: [[Piece]] = []
+        for field in fields {
+            let value: [Piece] =
+                switch field.kind {
+                case .aggregate(let aggregate): .text(AggregateSQL.wireForm(aggregate, alias))
+                case .plain(let kind): self.value(kind, table, alias, RowScores())
+                }
+            items.append(named(field.responseKey, field.inclusion, value))
+        }
+        return .text("SELECT ") + [.joined(items, separator: ", ", empty: .text("count(*) AS \"_count\""))]
+    }
+
+    /// ` GROUP BY … HAVING … ORDER BY …`, the columns grouped by last in the order, so that equal data gives equal text.
+    /// - Parameter asked: what `having` and `orderBy` are about.
+    private mutating func grouping(
+        _ fields: [GroupField], _ arguments: ListArguments, _ table: Table, _ alias: String,
+        asked: (table: Table, alias: String)
+    ) -> [Piece] {
+        var columns: [[Piece]] = []
+        var seen: Set<String> = []
+        for field in fields {
+            guard case .plain(let kind) = field.kind else { continue }
+            let names: [String]
+            switch kind {
+            case .column(let column): names = [column.field]
+            case .reference(let reference, _): names = reference.localFields
+            case .typeName, .list, .single, .globalID, .metadata: names = []
+            }
+            for name in names {
+                guard let column = table.column(ofField: name), !field.inclusion.isAlways || seen.insert(name).inserted
+                else { continue }
+                columns.append(when(field.inclusion, .text(ColumnSQL.reference(column, of: alias))))
+            }
+        }
+        var order: [[Piece]] = []
+        for term in arguments.order { order += self.order(term, asked.table, asked.alias) }
+        return [
+            .wrapped(" GROUP BY ", [.joined(columns, separator: ", ", empty: [])], ""),
+            .wrapped(" HAVING ", predicate(arguments.having, asked.table, asked.alias), ""),
+            .wrapped(" ORDER BY ", [.joined(order + columns, separator: ", ", empty: [])], ""),
+        ]
+    }
+}

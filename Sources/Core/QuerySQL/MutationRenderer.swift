@@ -1,0 +1,240 @@
+import Operations
+import SchemaModel
+
+/// Rendering of mutations that write one row, or many by a filter. Each is one statement whose only value is the JSON of
+/// the field's result:
+///
+///     WITH w AS (UPDATE "movie" t1 SET "title" = $2::text WHERE t1."id" = $1::uuid
+///         RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+extension TemplateBuilder {
+    private static let resultOfOne = ") SELECT row_to_json(w.*)::text FROM w"
+    private static let resultCount = ") SELECT count(*)::text FROM w"
+
+    mutating func insert(_ insert: Insert) -> [Piece] {
+        let table = insert.table
+        let alias = alias()
+        var columns: [[Piece]] = []
+        var values: [[Piece]] = []
+        var replaced: [[Piece]] = []
+        for column in table.columns {
+            guard let item = item(column, insert.row) else { continue }
+            columns.append(item.name)
+            values.append(item.value)
+            if let given = insert.row.given[column.field], !table.key.contains(column.field) {
+                replaced.append(replacement(given, alias))
+            }
+        }
+        var pieces = [Piece].text("WITH w AS (INSERT INTO \(SQLName.quoted(table.name)) AS \(alias)")
+        let list: [Piece] = [
+            .wrapped(" (", [.joined(columns, separator: ", ", empty: [])], ")"),
+            .wrapped(" VALUES (", [.joined(values, separator: ", ", empty: [])], ")"),
+        ]
+        pieces.append(.joined([list], separator: "", empty: .text(" DEFAULT VALUES")))
+        if insert.isUpsert {
+            pieces += .text(Self.conflict(table))
+            pieces.append(.joined(replaced, separator: ", ", empty: .text(Self.untouched(table, "EXCLUDED"))))
+        }
+        return pieces + returning(insert.returning, alias) + .text(Self.resultOfOne)
+    }
+
+    /// A column of an inserted row with its value; both are empty together when nothing is given. Nil when nothing can be.
+    mutating func item(_ column: Column, _ row: RowData) -> (name: [Piece], value: [Piece])? {
+        let name = [Piece].text(SQLName.quoted(column.name))
+        let fallback = row.defaults[column.field]
+        guard let given = row.given[column.field], let set = firstValue(given, fallback) else {
+            guard let fallback else { return nil }
+            return (name, [value(fallback)])
+        }
+        if let fallback { return (name, when(given.required, set, otherwise: [value(fallback)])) }
+        return (when(given.required, name), when(given.required, set))
+    }
+
+    /// What a new row gets: a change begins with the column's default, and where that says nothing, with its start. Nil when the request is not there yet.
+    private mutating func firstValue(_ given: Assignment, _ fallback: Operand?) -> [Piece]? {
+        switch given.value {
+        case .set(let operand): return [value(operand)]
+        case .dynamic: return nil
+        case .change, .shift: return newValue(given, from: start(of: given.column, fallback))
+        }
+    }
+
+    private mutating func start(of column: Column, _ fallback: Operand?) -> [Piece] {
+        let type = schema.sqlType(of: column.type).text
+        let nothing = "\(Self.changeStart(column.type) ?? "NULL")::\(type)"
+        if let fallback {
+            if fallback.isNullConstant { return .text(nothing) }
+            if fallback.constantSQL != nil { return [value(fallback)] }
+            return .text("coalesce(") + [value(fallback)] + .text(", \(nothing))")
+        }
+        if case .sql(let text)? = column.defaultValue, !column.isSerial {
+            return .text("coalesce((\(text))::\(type), \(nothing))")
+        }
+        return .text(nothing)
+    }
+
+    /// A literal that takes the type of what it stands beside, since a column may have another one than its scalar.
+    private static func changeStart(_ type: ColumnType) -> String? {
+        type.changeStart.map { SQLName.literal(SQLInput.text($0, of: type)) }
+    }
+
+    /// What an upsert does with a column of a row that is there.
+    mutating func replacement(_ given: Assignment, _ alias: String) -> [Piece] {
+        let name = SQLName.quoted(given.column.name)
+        guard given.isChange else { return when(given.required, .text("\(name) = EXCLUDED.\(name)")) }
+        var old = ColumnSQL.reference(given.column, of: alias)
+        // A row that came first without a change would never count.
+        if case .change = given.value, given.column.isNullable, !given.column.type.isList {
+            old = Self.changeStart(given.column.type).map { "coalesce(\(old), \($0))" } ?? old
+        }
+        let value = newValue(given, from: .text(old))
+        return when(given.required, .text("\(name) = ") + value)
+    }
+
+    static func conflict(_ table: Table) -> String {
+        let key = table.keyColumns.map { SQLName.quoted($0.name) }.joined(separator: ", ")
+        return " ON CONFLICT (\(key)) DO UPDATE SET "
+    }
+
+    /// An assignment that changes nothing, where SQL wants at least one.
+    static func untouched(_ table: Table, _ source: String) -> String {
+        guard let column = table.keyColumns.first else { return "" }
+        let name = SQLName.quoted(column.name)
+        return "\(name) = \(source).\(name)"
+    }
+
+    /// - Parameter withKey: the result has a second column, a JSON array with the key that the row has then.
+    mutating func update(
+        _ table: Table, _ target: RowTarget, _ assignments: [Assignment], _ returned: [ReturnedField],
+        withKey: Bool = false
+    ) -> [Piece] {
+        let alias = alias()
+        let set = set(assignments, table, alias)
+        let update =
+            [Piece].text("UPDATE \(SQLName.quoted(table.name)) \(alias) SET ") + set + oneRow(target, table, alias)
+        guard withKey else {
+            return .text("WITH w AS (") + update + returning(returned, alias) + .text(Self.resultOfOne)
+        }
+        let key = table.keyColumns.map { ColumnSQL.wireForm($0, of: alias) }.joined(separator: ", ")
+        return update + .text(" RETURNING (SELECT row_to_json(w.*)::text FROM (SELECT ")
+            + self.returned(returned, alias) + .text(") w), json_build_array(\(key))::text")
+    }
+
+    mutating func updateMany(
+        _ table: Table, _ filter: Filter, _ assignments: [Assignment], _ demand: FilterDemand
+    ) -> [Piece] {
+        let alias = alias()
+        let set = set(assignments, table, alias)
+        return .text("WITH w AS (UPDATE \(SQLName.quoted(table.name)) \(alias) SET ") + set
+            + rows(filter, demand, table, alias) + .text(" RETURNING 1" + Self.resultCount)
+    }
+
+    mutating func delete(_ table: Table, _ target: RowTarget, _ returned: [ReturnedField]) -> [Piece] {
+        let alias = alias()
+        return .text("WITH w AS (DELETE FROM \(SQLName.quoted(table.name)) \(alias)")
+            + oneRow(target, table, alias) + returning(returned, alias) + .text(Self.resultOfOne)
+    }
+
+    mutating func deleteMany(_ table: Table, _ filter: Filter, _ demand: FilterDemand) -> [Piece] {
+        let alias = alias()
+        return .text("WITH w AS (DELETE FROM \(SQLName.quoted(table.name)) \(alias)")
+            + rows(filter, demand, table, alias) + .text(" RETURNING 1" + Self.resultCount)
+    }
+
+    /// The developer's own statement.
+    mutating func execute(_ native: NativeSQL) -> [Piece] {
+        let text = text(of: native)
+        switch native.result {
+        case .affectedCount: return text
+        case .rows:
+            return .text("WITH w AS (") + text
+                + .text(
+                    ") SELECT coalesce('[' || string_agg(row_to_json(w.*)::text, ',') || ']', '[]') FROM w")
+        case .firstRow: return .text("WITH w AS (") + text + .text(Self.resultOfOne + " LIMIT 1")
+        }
+    }
+
+    /// The read of `query { … }`.
+    mutating func read(_ fields: [RootField]) -> [Piece] {
+        .text("SELECT row_to_json(r.*)::text FROM (") + root(fields) + .text(") r")
+    }
+
+    // MARK: Parts
+
+    private mutating func rows(
+        _ filter: Filter, _ demand: FilterDemand, _ table: Table, _ alias: String
+    ) -> [Piece] {
+        guard demand == .someTest else { return [] }
+        return .text(" WHERE ") + [.required(predicate(filter, table, alias))]
+    }
+
+    private mutating func oneRow(_ target: RowTarget, _ table: Table, _ alias: String) -> [Piece] {
+        let target = bound(target, table)
+        guard case .first(let filter, let order) = target else { return row(target, table, alias) }
+        let inner = self.alias()
+        func key(_ alias: String) -> String {
+            table.keyColumns.map { ColumnSQL.reference($0, of: alias) }.joined(separator: ", ")
+        }
+        var condition: [Piece] = []
+        if !filter.isEmpty {
+            // With every variable of its filter left out, "the first row" would be any row.
+            condition = .text(" WHERE ") + [.required(predicate(filter, table, inner))]
+        }
+        return .text(" WHERE (\(key(alias))) = (SELECT \(key(inner)) FROM \(SQLName.quoted(table.name)) \(inner)")
+            + condition + self.order(order, table, inner) + .text(" LIMIT 1 FOR UPDATE)")
+    }
+
+    mutating func returning(_ fields: [ReturnedField], _ alias: String) -> [Piece] {
+        .text(" RETURNING ") + returned(fields, alias)
+    }
+
+    mutating func returned(_ fields: [ReturnedField], _ alias: String) -> [Piece] {
+        var items: [[Piece]] = []
+        for field in fields {
+            let value =
+                switch field.kind {
+                case .column(let column): ColumnSQL.wireForm(column, of: alias)
+                case .typeName(let name): SQLName.literal(name) + "::text"
+                }
+            items.append(when(field.inclusion, .text("\(value) AS \(SQLName.quoted(field.responseKey))")))
+        }
+        return [.joined(items, separator: ", ", empty: .text("1 AS \"_\""))]
+    }
+
+    private mutating func set(_ assignments: [Assignment], _ table: Table, _ alias: String) -> [Piece] {
+        var items: [[Piece]] = []
+        for assignment in assignments {
+            let name = SQLName.quoted(assignment.column.name)
+            items.append(
+                when(
+                    assignment.required,
+                    .text("\(name) = ")
+                        + newValue(assignment, from: .text(ColumnSQL.reference(assignment.column, of: alias)))))
+        }
+        return [.joined(items, separator: ", ", empty: .text(Self.untouched(table, alias)))]
+    }
+
+    private mutating func newValue(_ assignment: Assignment, from old: [Piece]) -> [Piece] {
+        switch assignment.value {
+        case .set(let operand): return [value(operand)]
+        case .dynamic: return old
+        case .shift(let isForward, let shifts):
+            return shifted(old, assignment.column, isForward: isForward, shifts)
+        case .change(let change, let operand):
+            let amount = [value(operand)]
+            let start = Self.changeStart(assignment.column.type) ?? "NULL"
+            let list = .text("coalesce(") + old + .text(", \(start))")
+            switch change {
+            case .inc: return old + .text(" + ") + amount
+            case .dec: return old + .text(" - ") + amount
+            case .append: return list + .text(" || ") + amount
+            case .prepend: return amount + .text(" || ") + list
+            case .add:
+                return list + .text(" || ARRAY(SELECT e FROM unnest(") + amount
+                    + .text(") WITH ORDINALITY AS u(e, o) WHERE e <> ALL (") + list + .text(") ORDER BY o)")
+            case .remove:
+                return .text("ARRAY(SELECT e FROM unnest(") + list
+                    + .text(") WITH ORDINALITY AS u(e, o) WHERE e <> ALL (") + amount + .text(") ORDER BY o)")
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import JSON
+package import LiveModel
+package import Operations
+package import SchemaModel
+
+/// A query rendered but for its shape.
+package struct QueryPlan: Sendable {
+    let template: Template
+    package let lookups: [LookupKey]
+    let cache = ShapeCache<ShapeKey, QueryStatement>()
+    /// When variables hold filters; `template` is then that of no request.
+    let dynamic: DynamicPlans<QueryPlan>?
+
+    /// A top-level field that looks up one row by its primary key.
+    package struct LookupKey: Sendable {
+        package let table: String
+        let inclusion: Inclusion
+        package let operands: [Operand]
+    }
+
+    package init(
+        _ fields: [RootField], schema: Schema, dynamicVariables: [DynamicVariable] = [], bindings: Variables? = nil
+    ) {
+        dynamic =
+            dynamicVariables.isEmpty
+            ? nil
+            : DynamicPlans(dynamicVariables) { QueryPlan(fields, schema: schema, bindings: $0) }
+        var builder = TemplateBuilder(schema: schema, bindings: bindings)
+        let pieces = builder.root(fields)
+        template = builder.finish(pieces)
+        lookups = fields.compactMap { field in
+            guard case .lookup(let lookup) = field.kind, case .key(let operands) = lookup.target else { return nil }
+            return LookupKey(table: lookup.table.name, inclusion: field.inclusion, operands: operands)
+        }
+    }
+
+    package var evictionCount: Int { cache.evictionCount + (dynamic?.evictionCount ?? 0) }
+
+    func statement(of shape: ShapeKey) -> QueryStatement {
+        cache.statement(for: shape) { QueryStatement(template: template, shape: shape) }
+    }
+
+    package func call(_ invocation: Invocation) throws(RequestError) -> QueryCall {
+        if let dynamic { return try dynamic.plan(for: invocation.variables).call(invocation) }
+        let statement = statement(of: template.shape(of: invocation.variables))
+        var parameters: [SQLParameter] = []
+        parameters.reserveCapacity(statement.operands.count)
+        for index in statement.operands {
+            parameters.append(try template.operands[index].text(in: invocation))
+        }
+        return QueryCall(statement: statement, parameters: parameters)
+    }
+
+    /// The invocations grouped by shape; an error stands for an item of its own.
+    package func batches(
+        count: Int, _ invocation: (Int) -> Invocation
+    ) -> (batches: [QueryBatch], failures: [(index: Int, error: RequestError)]) {
+        if let dynamic { return Self.batches(dynamic, count: count, invocation) }
+        var batches: [QueryBatch] = []
+        var failures: [(index: Int, error: RequestError)] = []
+        var batchOfShape: [ShapeKey: Int] = [:]
+        // Items of one live query's operation mostly share their shape: asked once in a row.
+        var last: (shape: ShapeKey, batch: Int)?
+        var values: [SQLParameter] = []
+        for index in 0..<count {
+            let invocation = invocation(index)
+            let shape = template.shape(of: invocation.variables)
+            let batch: Int
+            if let last, last.shape == shape {
+                batch = last.batch
+            } else if let known = batchOfShape[shape] {
+                batch = known
+            } else {
+                batch = batches.count
+                batches.append(QueryBatch(statement(of: shape), capacity: batches.isEmpty ? count : 0))
+                batchOfShape[shape] = batch
+            }
+            last = (shape, batch)
+            values.removeAll(keepingCapacity: true)
+            do throws(RequestError) {
+                for operand in batches[batch].statement.operands {
+                    values.append(try template.operands[operand].text(in: invocation))
+                }
+            } catch {
+                failures.append((index, error))
+                continue
+            }
+            batches[batch].members.append(index)
+            for position in values.indices { batches[batch].columns[position].append(values[position]) }
+        }
+        return (batches.filter { !$0.members.isEmpty }, failures)
+    }
+
+    /// The same where variables decide the plan: those of one form together.
+    private static func batches(
+        _ dynamic: DynamicPlans<QueryPlan>, count: Int, _ invocation: (Int) -> Invocation
+    ) -> (batches: [QueryBatch], failures: [(index: Int, error: RequestError)]) {
+        var members: [String: [Int]] = [:]
+        var forms: [String] = []
+        for index in 0..<count {
+            let form = dynamic.form(of: invocation(index).variables)
+            if members[form] == nil { forms.append(form) }
+            members[form, default: []].append(index)
+        }
+        var batches: [QueryBatch] = []
+        var failures: [(index: Int, error: RequestError)] = []
+        for form in forms {
+            guard let group = members[form], let first = group.first else { continue }
+            let found = dynamic.plan(for: invocation(first).variables).batches(count: group.count) {
+                invocation(group[$0])
+            }
+            for var batch in found.batches {
+                batch.members = batch.members.map { group[$0] }
+                batches.append(batch)
+            }
+            failures += found.failures.map { (group[$0.index], $0.error) }
+        }
+        return (batches, failures)
+    }
+
+    package func lookupKeys(_ invocation: Invocation) -> [EntityKey] {
+        var keys: [EntityKey] = []
+        for lookup in lookups where lookup.inclusion.isAlways || invocation.variables.satisfies(lookup.inclusion) {
+            var values: [JSONValue] = []
+            for operand in lookup.operands {
+                guard let value = try? operand.value(in: invocation), !value.isNull else { break }
+                values.append(value)
+            }
+            guard values.count == lookup.operands.count else { continue }
+            let key = EntityKey(table: lookup.table, values: values)
+            if !keys.contains(key) { keys.append(key) }
+        }
+        return keys
+    }
+}

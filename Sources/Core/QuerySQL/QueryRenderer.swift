@@ -1,0 +1,175 @@
+import Operations
+import SchemaModel
+
+/// Rendering of queries.
+///
+/// One operation is one statement. Every object is `row_to_json` over a sub-select whose column names are the response
+/// keys; a list joins the texts of its objects, because `json_agg` would put blanks and line breaks between them.
+/// Response keys cannot clash with the aliases: rows are always named `r.*` or by `tN.column`.
+///
+///     query Q($id: UUID!) { movie(id: $id) { title reviews_on_movie { text } } }
+///
+///     SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."title" AS "title",
+///         coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t2."text" AS "text"
+///             FROM "review" t2 WHERE t2."movie_id" = t1."id" ORDER BY t2."id" LIMIT 100) r), '[]')::json
+///             AS "reviews_on_movie"
+///         FROM "movie" t1 WHERE t1."id" = $1::uuid) r) AS "movie"
+extension TemplateBuilder {
+    /// A select list with one column for each root field.
+    mutating func root(_ fields: [RootField]) -> [Piece] {
+        var items: [[Piece]] = []
+        for field in fields {
+            let value =
+                switch field.kind {
+                case .lookup(let lookup): self.lookup(lookup)
+                case .list(let list): self.list(list, below: nil)
+                case .native(let native): self.native(native)
+                // Its place; see `RemoteResults.merge`.
+                case .remote: [Piece].text("NULL::text")
+                case .typeName(let name): [Piece].text(SQLName.literal(name) + "::text")
+                }
+            items.append(named(field.responseKey, field.inclusion, value))
+        }
+        return .text("SELECT ") + [.joined(items, separator: ", ", empty: [])]
+    }
+
+    mutating func named(_ key: String, _ inclusion: Inclusion, _ value: [Piece]) -> [Piece] {
+        when(inclusion, value + .text(" AS " + SQLName.quoted(key)))
+    }
+
+    private mutating func lookup(_ lookup: Lookup) -> [Piece] {
+        let alias = alias()
+        let selection = select(lookup.object, from: alias)
+        return .text("(SELECT row_to_json(r.*) FROM (") + selection
+            + .text(" FROM \(ColumnSQL.from(lookup.table)) \(alias)")
+            + row(lookup.target, lookup.table, alias) + .text(") r)")
+    }
+
+    /// `WHERE …` for exactly one row, and for `first` its order and limit.
+    mutating func row(_ target: RowTarget, _ table: Table, _ alias: String) -> [Piece] {
+        switch bound(target, table) {
+        // Not known before the request is there.
+        case .variable: return .text(" WHERE FALSE")
+        case .key(let operands):
+            var tests: [[Piece]] = []
+            for (column, operand) in zip(table.keyColumns, operands) {
+                tests.append(.text(ColumnSQL.reference(column, of: alias) + " = ") + [value(operand)])
+            }
+            return .text(" WHERE ") + [.joined(tests, separator: " AND ", empty: [])]
+        case .first(let filter, let order):
+            return [.wrapped(" WHERE ", predicate(filter, table, alias), "")]
+                + self.order(order, table, alias) + .text(" LIMIT 1")
+        }
+    }
+
+    /// What a variable of a type `Movie_FirstRow` says in the request that is rendered for.
+    func bound(_ target: RowTarget, _ table: Table) -> RowTarget {
+        guard case .variable(let name) = target, let value = bindings?.value(name, path: []) else { return target }
+        return InputInterpreter(schema: schema).firstRow(value, table, variable: name)
+    }
+
+    // MARK: Objects
+
+    /// `SELECT …` with a column for each field, without `FROM`.
+    mutating func select(_ object: ObjectSelection, from alias: String, _ scores: RowScores = RowScores()) -> [Piece] {
+        var items: [[Piece]] = []
+        if object.hasEntityID {
+            items.append(
+                .text("\(ColumnSQL.entityID(object.table, alias)) AS \(SQLName.quoted(EntityTree.memberName))"))
+        }
+        for field in object.fields {
+            items.append(named(field.responseKey, field.inclusion, value(field.kind, object.table, alias, scores)))
+        }
+        return .text("SELECT ") + [.joined(items, separator: ", ", empty: [])]
+    }
+
+    mutating func value(
+        _ kind: ObjectField.Kind, _ table: Table, _ alias: String, _ scores: RowScores
+    ) -> [Piece] {
+        switch kind {
+        case .column(let column): .text(ColumnSQL.wireForm(column, of: alias))
+        case .typeName(let name): .text(SQLName.literal(name) + "::text")
+        case .reference(let reference, let object): target(of: reference, in: table, object, alias)
+        case .single(let relation, let object): single(relation, object, alias)
+        case .list(let list): self.list(list, below: alias)
+        case .globalID: .text(ColumnSQL.globalID(table, alias))
+        case .metadata(let fields): metadata(fields, scores)
+        }
+    }
+
+    private mutating func metadata(_ fields: [MetadataField], _ scores: RowScores) -> [Piece] {
+        var items: [[Piece]] = []
+        for field in fields {
+            let value: [Piece] =
+                switch field.kind {
+                case .distance: scores.distance
+                case .relevance: scores.relevance
+                case .typeName: .text("'_Metadata'::text")
+                }
+            items.append(named(field.responseKey, field.inclusion, value))
+        }
+        return .text("(SELECT row_to_json(r.*) FROM (SELECT ") + [.joined(items, separator: ", ", empty: [])]
+            + .text(") r)")
+    }
+
+    private mutating func target(
+        of reference: Reference, in owner: Table, _ object: ObjectSelection, _ outer: String
+    ) -> [Piece] {
+        let alias = alias()
+        let selection = select(object, from: alias)
+        return .text("(SELECT row_to_json(r.*) FROM (") + selection
+            + .text(" FROM \(ColumnSQL.from(object.table)) \(alias) WHERE ")
+            + .text(join(reference, columnsOf: owner, to: object.table, target: alias, local: outer)) + .text(") r)")
+    }
+
+    private mutating func single(_ relation: InverseRelation, _ object: ObjectSelection, _ outer: String) -> [Piece] {
+        let alias = alias()
+        let selection = select(object, from: alias)
+        return .text("(SELECT row_to_json(r.*) FROM (") + selection
+            + .text(" FROM \(ColumnSQL.from(relation.child)) \(alias) WHERE ")
+            + .text(join(relation, child: alias, outer: outer)) + .text(" LIMIT 1) r)")
+    }
+
+    func nearJoin(_ relation: ManyToManyRelation, join alias: String, outer: String) -> String {
+        guard let table = schema.table(ofType: relation.near.targetType) else { return "FALSE" }
+        return join(relation.near, columnsOf: relation.join, to: table, target: outer, local: alias)
+    }
+
+    func join(_ relation: InverseRelation, child: String, outer: String) -> String {
+        guard let table = schema.table(ofType: relation.reference.targetType) else { return "FALSE" }
+        return join(relation.reference, columnsOf: relation.child, to: table, target: outer, local: child)
+    }
+
+    /// `t2."movie_id" = t1."id"`
+    func join(
+        _ reference: Reference, columnsOf owner: Table, to table: Table, target: String, local: String
+    ) -> String {
+        zip(reference.localFields, reference.targetFields).compactMap { localField, targetField -> String? in
+            guard let left = owner.column(ofField: localField), let right = table.column(ofField: targetField) else {
+                return nil
+            }
+            return "\(ColumnSQL.reference(left, of: local)) = \(ColumnSQL.reference(right, of: target))"
+        }.joined(separator: " AND ")
+    }
+
+    // MARK: Native SQL
+
+    mutating func native(_ native: NativeSQL) -> [Piece] {
+        switch native.result {
+        case .rows: collected(.text("SELECT r.* FROM (") + text(of: native) + .text(") r"))
+        case .firstRow, .affectedCount:
+            .text("(SELECT row_to_json(r.*) FROM (") + text(of: native) + .text(") r LIMIT 1)")
+        }
+    }
+
+    mutating func text(of native: NativeSQL) -> [Piece] {
+        var pieces: [Piece] = []
+        for part in native.parts {
+            switch part {
+            case .text(let text): pieces.append(.text(text))
+            case .operand(let operand): pieces.append(value(operand))
+            }
+        }
+        return pieces
+    }
+}

@@ -1,0 +1,21 @@
+import Operations
+import SchemaModel
+
+/// Full-text search in the document of a row, see `SearchDocument`.
+enum SearchSQL {
+    /// What is searched for; nothing matches null.
+    static func query(_ search: TextSearch, _ text: Piece, _ table: Table) -> [Piece] {
+        let function =
+            switch search.format {
+            case .query: "websearch_to_tsquery"
+            case .plain: "plainto_tsquery"
+            case .phrase: "phraseto_tsquery"
+            case .advanced: "to_tsquery"
+            }
+        return .text("\(function)(\(SearchDocument.language(table)), ") + [text] + .text(")")
+    }
+
+    static func relevance(_ query: [Piece], _ table: Table, _ alias: String) -> [Piece] {
+        .text("ts_rank(\(SearchDocument.text(table, alias)), ") + query + .text(")::double precision")
+    }
+}

@@ -1,0 +1,147 @@
+import Operations
+import SchemaModel
+
+/// A statement before its shape is known.
+///
+/// A stored operation becomes SQL once, at compile time, except where the text depends on a request: an operator whose
+/// variable was not sent falls out of the filter, `@include` adds a field, a `_Data` variable brings some columns and
+/// not others. Such places are `when` pieces over numbered conditions. The answers to all conditions are one bit set,
+/// the `ShapeKey`; a statement is rendered at the first request of its shape and kept. After that a request costs the
+/// conditions, one look-up, and the values of its parameters.
+///
+///     movies(where: {genre: {eq: $genre}})     conditions: [0: notNull genre]
+///
+///     … FROM "movie" t1 ‹when 0: WHERE t1."genre" = ‹parameter 0›› …
+indirect enum Piece: Sendable {
+    case text(String)
+    /// Index into `Template.operands`.
+    case parameter(Int)
+    case when(Guard, then: [Piece], otherwise: [Piece])
+    /// The items that are not empty, with a separator; `empty` when none is left.
+    case joined([[Piece]], separator: String, empty: [Piece])
+    /// Nothing when what is inside is empty.
+    case wrapped(String, [Piece], String)
+    /// What must not be empty: otherwise the statement of this shape must not run.
+    case required([Piece])
+}
+
+/// True when every test of at least one alternative holds.
+struct Guard: Sendable, Hashable {
+    struct Test: Sendable, Hashable {
+        /// Index into `Template.conditions`.
+        let condition: Int
+        let expected: Bool
+    }
+
+    var alternatives: [[Test]]
+
+    func holds(in shape: ShapeKey) -> Bool {
+        alternatives.contains { $0.allSatisfy { shape[$0.condition] == $0.expected } }
+    }
+}
+
+/// The answers to the conditions of a template, one bit each.
+struct ShapeKey: Hashable, Sendable {
+    private var first: UInt64 = 0
+    /// Conditions from 64 on; empty for nearly all operations.
+    private var rest: [UInt64] = []
+
+    init() {}
+
+    init(count: Int) {
+        if count > 64 { rest = Array(repeating: 0, count: (count - 1) / 64) }
+    }
+
+    subscript(index: Int) -> Bool {
+        get {
+            index < 64 ? first >> UInt64(index) & 1 == 1 : rest[index / 64 - 1] >> UInt64(index % 64) & 1 == 1
+        }
+        set {
+            let bit: UInt64 = 1 << UInt64(index % 64)
+            if index < 64 {
+                first = newValue ? first | bit : first & ~bit
+            } else {
+                rest[index / 64 - 1] = newValue ? rest[index / 64 - 1] | bit : rest[index / 64 - 1] & ~bit
+            }
+        }
+    }
+}
+
+struct Template: Sendable {
+    var pieces: [Piece]
+    var operands: [Operand]
+    var conditions: [Condition]
+
+    /// The answers for one request.
+    func shape(of variables: Variables) -> ShapeKey {
+        var key = ShapeKey(count: conditions.count)
+        for (index, condition) in conditions.enumerated() where variables.satisfies(condition) {
+            key[index] = true
+        }
+        return key
+    }
+
+    /// The text of one shape. `reference` writes a parameter, given its position from 0 and its type.
+    func render(_ shape: ShapeKey, reference: @escaping (Int, SQLType) -> String) -> RenderedTemplate {
+        var rendering = Rendering(template: self, shape: shape, reference: reference)
+        let text = rendering.text(of: pieces)
+        return RenderedTemplate(
+            mutation: MutationStatement(text), operands: rendering.order, isRefused: rendering.isRefused)
+    }
+}
+
+struct RenderedTemplate: Sendable {
+    let mutation: MutationStatement
+    var text: String { mutation.sql }
+    /// Operands in the order of their parameters.
+    let operands: [Int]
+    let isRefused: Bool
+}
+
+private struct Rendering {
+    let template: Template
+    let shape: ShapeKey
+    let reference: (Int, SQLType) -> String
+    var order: [Int] = []
+    var isRefused = false
+
+    init(template: Template, shape: ShapeKey, reference: @escaping (Int, SQLType) -> String) {
+        self.template = template
+        self.shape = shape
+        self.reference = reference
+    }
+
+    mutating func text(of pieces: [Piece]) -> String {
+        var text = ""
+        for piece in pieces {
+            switch piece {
+            case .text(let part): text += part
+            case .parameter(let operand): text += reference(to: operand)
+            case .when(let condition, let then, let otherwise):
+                text += self.text(of: condition.holds(in: shape) ? then : otherwise)
+            case .joined(let items, let separator, let empty):
+                let parts = items.map { self.text(of: $0) }.filter { !$0.isEmpty }
+                text += parts.isEmpty ? self.text(of: empty) : parts.joined(separator: separator)
+            case .wrapped(let prefix, let inner, let suffix):
+                let content = self.text(of: inner)
+                if !content.isEmpty { text += prefix + content + suffix }
+            case .required(let inner):
+                let content = self.text(of: inner)
+                if content.isEmpty { isRefused = true }
+                text += content
+            }
+        }
+        return text
+    }
+
+    private mutating func reference(to operand: Int) -> String {
+        let position: Int
+        if let known = order.firstIndex(of: operand) {
+            position = known
+        } else {
+            position = order.count
+            order.append(operand)
+        }
+        return reference(position, template.operands[operand].sqlType)
+    }
+}

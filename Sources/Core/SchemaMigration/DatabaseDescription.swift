@@ -1,0 +1,220 @@
+import JSON
+
+/// The tables and enums of one Postgres schema, as far as migrations look at them.
+package struct DatabaseDescription: Sendable {
+    package struct Column: Sendable, Hashable {
+        package var name: String
+        /// As `format_type` prints it; for an enum `enumName`, with `[]` for an array.
+        package var type: String
+        package var isNullable: Bool
+        /// As `pg_get_expr` prints it; `identity` or `generated` columns have that word.
+        package var defaultSQL: String?
+    }
+
+    /// A constraint that an index serves: Postgres does not drop the one without the other.
+    package struct IndexConstraint: Sendable, Hashable {
+        /// `contype` of `pg_constraint`.
+        package enum Kind: String, Sendable, Hashable {
+            case primaryKey = "p"
+            case unique = "u"
+            case exclusion = "x"
+            /// Of the table or of another one that refers to it.
+            case foreignKey = "f"
+        }
+
+        package var kind: Kind
+        package var name: String
+        /// That it is a constraint of.
+        package var table: String
+    }
+
+    package struct ForeignKey: Sendable, Hashable {
+        package var name: String
+        package var columns: [String]
+        package var targetTable: String
+        package var targetColumns: [String]
+        /// `CASCADE`, `SET NULL`, `NO ACTION`, `RESTRICT`, `SET DEFAULT`.
+        package var deleteRule: String
+        /// One of the same.
+        package var updateRule = "NO ACTION"
+        package var isFullMatch = false
+        package var isDeferrable = false
+        package var isDeferred = false
+        /// `NOT VALID`: rows from before it may refer to what does not exist.
+        package var isUnchecked = false
+    }
+
+    package struct Table: Sendable, Hashable {
+        package var name: String
+        package var columns: [Column]
+        package var key: [String]
+        /// Columns that the index of the key only carries along.
+        package var keyIncludes: [String] = []
+        /// Valid ones, the key's not among them.
+        package var indexes: [Index]
+        package var foreignKeys: [ForeignKey]
+        /// By the name of the index.
+        package var indexConstraints: [String: [IndexConstraint]] = [:]
+        /// Left behind by a `CREATE INDEX CONCURRENTLY` that did not end: names that are taken and serve nothing.
+        package var invalidIndexes: [String] = []
+        /// Invalid as yet, and the process that is building each.
+        package var indexBuilders: [String: Int] = [:]
+        /// Of a table made by `PARTITION BY`, with partitions or still without.
+        package var partitioning: Partitioning?
+    }
+
+    package var tables: [Table]
+    /// Values in order, by type name.
+    package var enums: [String: [String]]
+    /// Views and materialized views.
+    package var views: [String] = []
+    /// Every relation of the schema, indexes and sequences among them, by name: the table that an index is of, itself
+    /// otherwise. Their names exclude each other.
+    package var relations: [String: String] = [:]
+    /// Extensions that are installed in the database, or could be.
+    package var extensions: [String: ExtensionState] = [:]
+
+    package enum ExtensionState: String, Sendable, Hashable {
+        case installed, available
+    }
+
+    package init(tables: [Table] = [], enums: [String: [String]] = [:]) {
+        self.tables = tables
+        self.enums = enums
+    }
+
+    package func table(named name: String) -> Table? {
+        tables.first { $0.name == name }
+    }
+
+    /// Names of the partitions that are in a Postgres schema.
+    func partitions(in namespace: String) -> Set<String> {
+        let all = tables.compactMap(\.partitioning).flatMap(\.partitions).map(\.name)
+        return Set(all.filter { $0.namespace == namespace }.map(\.name))
+    }
+
+    /// A description that is not what `CatalogQuery` returns.
+    package struct FormatError: Error, Sendable, Hashable {
+        /// Where: `tables[3].columns`.
+        package let path: String
+    }
+
+    /// Reads the text that `CatalogQuery` returns.
+    package init(parsing text: String) throws(FormatError) {
+        guard let root = try? JSONParser.parse(text) else { throw FormatError(path: "") }
+        self.init()
+        for (index, table) in try Self.array(root, "tables", "").enumerated() {
+            tables.append(try Self.table(table, "tables[\(index)]"))
+        }
+        for (index, type) in try Self.array(root, "enums", "").enumerated() {
+            enums[try Self.text(type, "name", "enums[\(index)]")] = try Self.texts(type, "values", "enums[\(index)]")
+        }
+        views = (root["views"]?.arrayValue ?? []).compactMap(\.stringValue)
+        for entry in root["relations"]?.objectValue?.entries ?? [] { relations[entry.key] = entry.value.stringValue }
+        for entry in root["extensions"]?.objectValue?.entries ?? [] {
+            extensions[entry.key] = entry.value.stringValue.flatMap(ExtensionState.init(rawValue:))
+        }
+    }
+
+    private static func table(_ json: JSONValue, _ path: String) throws(FormatError) -> Table {
+        var table = Table(
+            name: try text(json, "name", path), columns: [], key: try texts(json, "key", path), indexes: [],
+            foreignKeys: [])
+        for column in try array(json, "columns", path) {
+            let path = path + ".columns"
+            table.columns.append(
+                Column(
+                    name: try text(column, "name", path), type: try text(column, "type", path),
+                    isNullable: try flag(column, "nullable", path), defaultSQL: column["default"]?.stringValue))
+        }
+        table.indexes = try indexes(json, path)
+        for constraint in json["indexConstraints"]?.arrayValue ?? [] {
+            let path = path + ".indexConstraints"
+            guard let kind = IndexConstraint.Kind(rawValue: try text(constraint, "kind", path)) else {
+                throw FormatError(path: path + ".kind")
+            }
+            table.indexConstraints[try text(constraint, "index", path), default: []].append(
+                IndexConstraint(
+                    kind: kind, name: try text(constraint, "name", path), table: try text(constraint, "table", path)))
+        }
+        for key in try array(json, "foreignKeys", path) {
+            let path = path + ".foreignKeys"
+            table.foreignKeys.append(
+                ForeignKey(
+                    name: try text(key, "name", path), columns: try texts(key, "columns", path),
+                    targetTable: try text(key, "target", path),
+                    targetColumns: try texts(key, "targetColumns", path), deleteRule: try text(key, "onDelete", path),
+                    updateRule: try text(key, "onUpdate", path), isFullMatch: try flag(key, "fullMatch", path),
+                    isDeferrable: try flag(key, "deferrable", path), isDeferred: try flag(key, "deferred", path),
+                    isUnchecked: try flag(key, "unchecked", path)))
+        }
+        table.keyIncludes = (json["keyIncludes"]?.arrayValue ?? []).compactMap(\.stringValue)
+        table.invalidIndexes = (json["invalidIndexes"]?.arrayValue ?? []).compactMap(\.stringValue)
+        for entry in json["indexBuilders"]?.objectValue?.entries ?? [] {
+            table.indexBuilders[entry.key] = entry.value.stringValue.flatMap { Int($0) }
+        }
+        if let json = json["partitioning"], !json.isNull {
+            table.partitioning = try partitioning(json, path + ".partitioning")
+        }
+        return table
+    }
+
+    private static func indexes(_ json: JSONValue, _ path: String) throws(FormatError) -> [Index] {
+        let path = path + ".indexes"
+        var indexes: [Index] = []
+        for index in try array(json, "indexes", path) {
+            indexes.append(
+                Index(
+                    name: try text(index, "name", path), columns: try texts(index, "columns", path),
+                    descending: try array(index, "descending", path).map { $0.boolValue ?? false },
+                    method: try text(index, "method", path), isUnique: try flag(index, "unique", path),
+                    operatorClasses: try texts(index, "operatorClasses", path),
+                    expression: index["expression"]?.stringValue,
+                    predicate: index["predicate"]?.stringValue, uses: try texts(index, "uses", path),
+                    isReplicaIdentity: try flag(index, "replicaIdentity", path),
+                    isClustered: try flag(index, "clustered", path)))
+        }
+        return indexes
+    }
+
+    private static func partitioning(_ json: JSONValue, _ path: String) throws(FormatError) -> Partitioning {
+        var partitioning = Partitioning(
+            columns: try texts(json, "columns", path), usesExpressions: try flag(json, "usesExpressions", path))
+        for partition in try array(json, "partitions", path) {
+            let path = path + ".partitions"
+            guard let kind = Partition.Kind(rawValue: try text(partition, "kind", path)) else {
+                throw FormatError(path: path + ".kind")
+            }
+            partitioning.partitions.append(
+                Partition(
+                    name: QualifiedName(
+                        namespace: try text(partition, "namespace", path), name: try text(partition, "name", path)),
+                    kind: kind, indexes: try indexes(partition, path),
+                    looseIndexes: try texts(partition, "looseIndexes", path),
+                    invalidIndexes: try texts(partition, "invalidIndexes", path)))
+        }
+        return partitioning
+    }
+
+    private static func array(_ json: JSONValue, _ key: String, _ path: String) throws(FormatError) -> [JSONValue] {
+        guard let array = json[key]?.arrayValue else { throw FormatError(path: "\(path).\(key)") }
+        return array
+    }
+
+    private static func texts(_ json: JSONValue, _ key: String, _ path: String) throws(FormatError) -> [String] {
+        let array = try array(json, key, path)
+        let texts = array.compactMap(\.stringValue)
+        guard texts.count == array.count else { throw FormatError(path: "\(path).\(key)") }
+        return texts
+    }
+
+    private static func text(_ json: JSONValue, _ key: String, _ path: String) throws(FormatError) -> String {
+        guard let text = json[key]?.stringValue else { throw FormatError(path: "\(path).\(key)") }
+        return text
+    }
+
+    private static func flag(_ json: JSONValue, _ key: String, _ path: String) throws(FormatError) -> Bool {
+        guard let flag = json[key]?.boolValue else { throw FormatError(path: "\(path).\(key)") }
+        return flag
+    }
+}

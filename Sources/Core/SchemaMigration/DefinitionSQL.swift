@@ -1,0 +1,204 @@
+import JSON
+import SchemaModel
+
+/// The parts of DDL that creating from nothing and changing what exists share. All names are quoted and qualified.
+struct DefinitionSQL {
+    let schema: Schema
+    /// The Postgres schema of the tables.
+    let namespace: String
+
+    func qualified(_ name: String) -> String {
+        "\(SQLName.quoted(namespace)).\(SQLName.quoted(name))"
+    }
+
+    func columnList(_ fields: [String], of table: Table) -> String {
+        names(fields, of: table).map(SQLName.quoted).joined(separator: ", ")
+    }
+
+    func names(_ fields: [String], of table: Table) -> [String] {
+        fields.compactMap { table.column(ofField: $0)?.name }
+    }
+
+    // MARK: Enums
+
+    func createEnum(_ type: EnumType) -> SQLStatement {
+        let values = type.values.map(SQLName.literal).joined(separator: ", ")
+        return SQLStatement(
+            guarded(
+                "SELECT FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace"
+                    + " WHERE n.nspname = \(SQLName.literal(namespace)) AND t.typname = \(SQLName.literal(type.name))",
+                then: "CREATE TYPE \(qualified(type.name)) AS ENUM (\(values))"),
+            summary: "create enum \(type.name)")
+    }
+
+    /// Placed as in the schema, next to a neighbour that exists.
+    func addEnumValue(_ value: String, to type: EnumType, existing: [String]) -> SQLStatement {
+        let index = type.values.firstIndex(of: value) ?? 0
+        var place = ""
+        if let before = type.values[..<index].last(where: existing.contains) {
+            place = " AFTER \(SQLName.literal(before))"
+        } else if let after = type.values[index...].dropFirst().first(where: existing.contains) {
+            place = " BEFORE \(SQLName.literal(after))"
+        }
+        return SQLStatement(
+            "ALTER TYPE \(qualified(type.name)) ADD VALUE IF NOT EXISTS \(SQLName.literal(value))\(place)",
+            summary: "add value \(value) to enum \(type.name)", needsOwnTransaction: true)
+    }
+
+    // MARK: Tables and columns
+
+    func createTable(_ table: Table) -> SQLStatement {
+        let lines = table.columns.map(columnDefinition) + ["PRIMARY KEY (\(columnList(table.key, of: table)))"]
+        return SQLStatement(
+            "CREATE TABLE IF NOT EXISTS \(qualified(table.name)) (\n    \(lines.joined(separator: ",\n    "))\n)",
+            summary: "create table \(table.name)")
+    }
+
+    func addColumn(_ column: Column, to table: Table) -> SQLStatement {
+        SQLStatement(
+            "ALTER TABLE \(qualified(table.name)) ADD COLUMN IF NOT EXISTS \(columnDefinition(column))",
+            summary: "add column \(table.name).\(column.name)")
+    }
+
+    func columnDefinition(_ column: Column) -> String {
+        var text = "\(SQLName.quoted(column.name)) \(definitionType(column))"
+        if !column.isNullable { text += " NOT NULL" }
+        if let value = defaultSQL(column) { text += " DEFAULT \(value)" }
+        return text
+    }
+
+    private func definitionType(_ column: Column) -> String {
+        guard column.isSerial else { return schema.sqlType(of: column, enumSchema: namespace) }
+        switch column.sqlTypeOverride {
+        case "smallint": return "smallserial"
+        case "bigint": return "bigserial"
+        default: return "serial"
+        }
+    }
+
+    /// The `DEFAULT` of a column. Expressions are evaluated by the node that runs a mutation; those that Postgres knows
+    /// too are given to it as well, for rows that others write.
+    func defaultSQL(_ column: Column) -> String? {
+        guard !column.isSerial else { return nil }
+        switch column.defaultValue {
+        case nil: return nil
+        case .sql(let text): return "(\(text))"
+        case .constant(let json):
+            guard let value = try? JSONParser.parse(json) else { return nil }
+            return "\(SQLName.literal(SQLInput.text(value, of: column.type)))::"
+                + schema.sqlType(of: column, enumSchema: namespace)
+        case .expression(let text):
+            switch (text.filter { !$0.isWhitespace }, column.type) {
+            case ("uuidV4()", ColumnType(.uuid)): return "gen_random_uuid()"
+            case ("request.time", ColumnType(.timestamp)): return "now()"
+            case ("request.time", ColumnType(.date)): return "CURRENT_DATE"
+            default: return nil
+            }
+        }
+    }
+
+    // MARK: Constraints and indexes
+
+    func wanted(_ unique: UniqueConstraint, of table: Table) -> DatabaseDescription.Index {
+        let columns = names(unique.fields, of: table)
+        return DatabaseDescription.Index(
+            name: unique.name, columns: columns, descending: columns.map { _ in false }, method: "btree",
+            isUnique: true)
+    }
+
+    func wanted(_ index: TableIndex, of table: Table) -> DatabaseDescription.Index {
+        let columns = names(index.fields, of: table)
+        return DatabaseDescription.Index(
+            name: index.name, columns: columns,
+            descending: columns.indices.map { index.order.indices.contains($0) && index.order[$0] == .descending },
+            method: index.method, isUnique: false, operatorClasses: index.operatorClass.map { [$0] } ?? [])
+    }
+
+    /// All indexes that the schema gives a table, its key's aside.
+    func wantedIndexes(of table: Table) -> [DatabaseDescription.Index] {
+        table.uniques.map { wanted($0, of: table) } + table.indexes.map { wanted($0, of: table) }
+            + [wantedSearchIndex(of: table)].compactMap { $0 }
+    }
+
+    /// Nil of a table without `@searchable` fields.
+    func wantedSearchIndex(of table: Table) -> DatabaseDescription.Index? {
+        guard table.columns.contains(where: { $0.searchLanguage != nil }) else { return nil }
+        return DatabaseDescription.Index(
+            name: SearchDocument.indexName(table), columns: [], descending: [], method: "gin", isUnique: false,
+            expression: SearchDocument.text(table, nil))
+    }
+
+    /// - Parameter found: the table as it is; nil for one that is to be created.
+    /// - Parameter replaces: what has the name now.
+    func createUnique(
+        _ unique: UniqueConstraint, of table: Table, _ found: DatabaseDescription.Table? = nil,
+        replaces: ConcurrentBuild.Former? = nil
+    ) -> SQLStatement {
+        index(
+            wanted(unique, of: table), on: table, " (\(columnList(unique.fields, of: table)))",
+            summary: "unique index \(unique.name)", found, replaces)
+    }
+
+    func createIndex(
+        _ index: TableIndex, of table: Table, _ found: DatabaseDescription.Table? = nil,
+        replaces: ConcurrentBuild.Former? = nil
+    ) -> SQLStatement {
+        let wanted = wanted(index, of: table)
+        let columns = zip(wanted.columns, wanted.descending).map { name, isDescending in
+            let operatorClass = index.operatorClass.map { " \($0)" } ?? ""
+            return SQLName.quoted(name) + operatorClass + (isDescending ? " DESC" : "")
+        }
+        return self.index(
+            wanted, on: table, " USING \(index.method) (\(columns.joined(separator: ", ")))",
+            summary: "index \(index.name)", found, replaces)
+    }
+
+    /// Of the `@searchable` fields; nil for a table without.
+    func createSearchIndex(
+        of table: Table, _ found: DatabaseDescription.Table? = nil, replaces: ConcurrentBuild.Former? = nil
+    ) -> SQLStatement? {
+        wantedSearchIndex(of: table).map {
+            index(
+                $0, on: table, " USING gin (\(SearchDocument.text(table, nil)))", summary: "search index \($0.name)",
+                found, replaces)
+        }
+    }
+
+    private func index(
+        _ wanted: DatabaseDescription.Index, on table: Table, _ definition: String, summary: String,
+        _ found: DatabaseDescription.Table?, _ replaces: ConcurrentBuild.Former?
+    ) -> SQLStatement {
+        let what = wanted.isUnique ? "UNIQUE INDEX" : "INDEX"
+        let whole = QualifiedName(namespace: namespace, name: table.name)
+        let former = replaces.map { _ in ConcurrentBuild.temporaryName(wanted.name) }
+        var present: [QualifiedName: String] = [:]
+        if let former, found?.replacement(former, fits: wanted) == true { present[whole] = former }
+        for partition in found?.partitioning?.partitions ?? [] {
+            let part = partition.indexes.first { $0.fits(wanted, asPart: true) }
+            if let part { present[partition.name] = part.name }
+        }
+        let create =
+            "CREATE \(what) IF NOT EXISTS \(SQLName.quoted(wanted.name)) ON \(qualified(table.name))\(definition)"
+        let build = ConcurrentBuild(
+            what: what, index: QualifiedName(namespace: namespace, name: wanted.name), table: whole,
+            definition: definition, replaces: replaces, partitions: found?.partitioning?.partitions ?? [],
+            present: present)
+        if replaces == nil { return SQLStatement(create, summary: "create \(summary)", concurrent: .build(build)) }
+        return SQLStatement(
+            build.atOnce.joined(separator: ";\n"), exchangeSQL: build.swap.joined(separator: ";\n"),
+            summary: "replace \(summary)", concurrent: .build(build))
+    }
+
+    /// The extension that columns of type Vector need.
+    var createVectorExtension: SQLStatement {
+        SQLStatement("CREATE EXTENSION IF NOT EXISTS vector", summary: "create extension vector")
+    }
+
+    /// A statement without an `IF NOT EXISTS` of its own.
+    func guarded(_ exists: String, then statement: String) -> String {
+        let body = "BEGIN\n    IF NOT EXISTS (\(exists)) THEN\n        \(statement);\n    END IF;\nEND"
+        var tag = "$freshet$"
+        while body.contains(tag) { tag = "$f" + tag.dropFirst() }
+        return "DO \(tag)\n\(body)\n\(tag)"
+    }
+}

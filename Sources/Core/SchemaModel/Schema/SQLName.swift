@@ -1,0 +1,90 @@
+/// Names and constants as SQL text.
+package enum SQLName {
+    /// Postgres cuts longer names, `NAMEDATALEN` - 1.
+    package static let bytesMax = 63
+
+    /// `"movie"`, inner quotes doubled.
+    package static func quoted(_ name: String) -> String {
+        "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+
+    /// `'text'`, safe whatever `standard_conforming_strings` says.
+    package static func literal(_ text: String) -> String {
+        let escaped = text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
+        guard escaped.contains("\\") else { return "'\(escaped)'" }
+        return "E'" + escaped.split(separator: "\\", omittingEmptySubsequences: false).joined(separator: "\\\\") + "'"
+    }
+
+    /// `movie_title_idx`; a name too long for Postgres keeps its start and gets a hash of the whole.
+    package static func generated(_ parts: [String], suffix: String) -> String {
+        let whole = (parts + [suffix]).joined(separator: "_")
+        guard whole.utf8.count > bytesMax else { return whole }
+        var hash: UInt32 = 2_166_136_261
+        for byte in whole.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
+        let digits = String(hash, radix: 16)
+        let tail = "_" + String(repeating: "0", count: 8 - digits.count) + digits + "_" + suffix
+        // Names are ASCII, so a byte is a letter.
+        return String(decoding: whole.utf8.prefix(bytesMax - tail.utf8.count), as: UTF8.self) + tail
+    }
+}
+
+extension ScalarType {
+    /// Names of the scalars in GraphQL.
+    package static let names = [
+        "UUID", "String", "Int", "Int64", "Float", "Boolean", "Date", "Timestamp", "Any", "Vector",
+    ]
+
+    static var namesText: String { names.joined(separator: ", ") }
+
+    /// The scalar of a GraphQL name; nil for enums and unknown names.
+    package static func named(_ name: String) -> ScalarType? {
+        switch name {
+        case "UUID": .uuid
+        case "String": .string
+        case "Int": .int
+        case "Int64": .int64
+        case "Float": .float
+        case "Boolean": .boolean
+        case "Date": .date
+        case "Timestamp": .timestamp
+        case "Any": .any
+        case "Vector": .vector
+        default: nil
+        }
+    }
+
+    /// The GraphQL name.
+    package var typeName: String {
+        switch self {
+        case .uuid: "UUID"
+        case .string: "String"
+        case .int: "Int"
+        case .int64: "Int64"
+        case .float: "Float"
+        case .boolean: "Boolean"
+        case .date: "Date"
+        case .timestamp: "Timestamp"
+        case .any: "Any"
+        case .vector: "Vector"
+        case .enumeration(let name): name
+        }
+    }
+
+    /// The SQL type as `format_type` prints it. Nil for enums, whose name the schema knows.
+    /// Source: docs/reference/sql-connect.md §5.3.
+    package var sqlTypeName: String? {
+        switch self {
+        case .uuid: "uuid"
+        case .string: "text"
+        case .int: "integer"
+        case .int64: "bigint"
+        case .float: "double precision"
+        case .boolean: "boolean"
+        case .date: "date"
+        case .timestamp: "timestamp with time zone"
+        case .any: "jsonb"
+        case .vector: "vector"
+        case .enumeration: nil
+        }
+    }
+}

@@ -1,0 +1,28 @@
+/// The Postgres type a parameter is cast to.
+package struct SQLType: Sendable, Hashable {
+    /// As it stands in a cast, quoted where needed: `uuid`, `double precision`, `"genre"`.
+    package let name: String
+    /// The parameter is an array; its text is an array literal.
+    package let isList: Bool
+
+    package init(name: String, isList: Bool = false) {
+        self.name = name
+        self.isList = isList
+    }
+
+    /// `uuid` or `uuid[]`.
+    package var text: String { isList ? name + "[]" : name }
+}
+
+extension Schema {
+    /// The type that values of a column are bound as.
+    package func sqlType(of type: ColumnType) -> SQLType {
+        SQLType(name: sqlName(of: type.scalar), isList: type.isList)
+    }
+
+    private func sqlName(of scalar: ScalarType) -> String {
+        if let name = scalar.sqlTypeName { return name }
+        let name = scalar.typeName
+        return SQLName.quoted(enums[name]?.name ?? name)
+    }
+}

@@ -1,0 +1,21 @@
+/// The text that full-text search looks at: a table's `@searchable` fields, all together and in one language.
+package enum SearchDocument {
+    /// The document of a row. The same expression, without an alias, is what the table's search index holds.
+    package static func text(_ table: Table, _ alias: String?) -> String {
+        let columns = table.columns.filter { $0.searchLanguage != nil }
+        let texts = columns.map { column in
+            let name = alias.map { "\($0).\(SQLName.quoted(column.name))" } ?? SQLName.quoted(column.name)
+            return "coalesce(\(name), '')"
+        }
+        return "to_tsvector(\(language(table)), \(texts.joined(separator: " || ' ' || ")))"
+    }
+
+    package static func indexName(_ table: Table) -> String {
+        SQLName.generated([table.name], suffix: "search_idx")
+    }
+
+    package static func language(_ table: Table) -> String {
+        let language = table.columns.lazy.compactMap(\.searchLanguage).first ?? SearchLanguage.usual
+        return SQLName.literal(language) + "::regconfig"
+    }
+}

@@ -1,0 +1,26 @@
+/// How two vectors are compared.
+package enum SimilarityMethod: String, Sendable, CaseIterable {
+    case l2 = "L2"
+    case cosine = "COSINE"
+    case innerProduct = "INNER_PRODUCT"
+
+    /// The default of indexes and of searches.
+    package static let usual = SimilarityMethod.innerProduct
+
+    /// The operator of pgvector.
+    package var symbol: String {
+        switch self {
+        case .l2: "<->"
+        case .cosine: "<=>"
+        case .innerProduct: "<#>"
+        }
+    }
+
+    var operatorClass: String {
+        switch self {
+        case .l2: "vector_l2_ops"
+        case .cosine: "vector_cosine_ops"
+        case .innerProduct: "vector_ip_ops"
+        }
+    }
+}

@@ -1,0 +1,280 @@
+import GraphQLLanguage
+
+/// The second stage: one declared type becomes a table with columns, key and references. Uniqueness and indexes follow
+/// when all tables stand.
+package struct TableBuilder {
+    /// More than Postgres allows in one table.
+    package static let columnsMax = 1_600
+    /// Columns every Postgres table has already.
+    static let systemColumns: Set<String> = ["cmax", "cmin", "ctid", "tableoid", "xmax", "xmin"]
+
+    private let type: DeclaredType
+    private let enums: [String: EnumType]
+    private var columns: [Column] = []
+    private var references: [Reference] = []
+
+    /// Nil after a reported problem with the key.
+    static func build(
+        _ type: DeclaredType, resolver: inout RelationResolver, sink: inout DiagnosticSink
+    ) -> Table? {
+        var builder = TableBuilder(type: type, enums: resolver.declared.enums)
+        return builder.build(&resolver, &sink)
+    }
+
+    private init(type: DeclaredType, enums: [String: EnumType]) {
+        self.type = type
+        self.enums = enums
+    }
+
+    private mutating func build(_ resolver: inout RelationResolver, _ sink: inout DiagnosticSink) -> Table? {
+        let key = type.isView ? [] : resolver.key(of: type, sink: &sink)
+        if RelationResolver.hasImplicitID(type) {
+            columns.append(
+                Column(
+                    field: "id", name: "id", type: ColumnType(.uuid), isNullable: false,
+                    defaultValue: Self.keyDefault))
+        }
+        for field in type.fields {
+            switch field.kind {
+            case .column(let columnType): addColumn(field, columnType, &sink)
+            case .reference(let target): addReference(field, to: target, &resolver, &sink)
+            }
+        }
+        guard let key else { return nil }
+        if key.count == 1, !type.isView { addKeyDefault(key[0].field) }
+        for shape in key where columns.contains(where: { $0.field == shape.field && $0.isNullable }) {
+            let field = type.field(named: shape.field) ?? type.fields.first { shape.field.hasPrefix($0.name) }
+            report(
+                "nullable-key", at: field?.typePlace ?? type.table.place, &sink,
+                "\"\(shape.field)\" is part of the key and must be required: add \"!\"")
+        }
+        checkColumnNames(&sink)
+        checkSearch(&sink)
+        let name = sqlName("name", in: type.table, &sink) ?? GeneratedNames.snakeCase(type.name)
+        let singular = graphQLName("singular", &sink) ?? GeneratedNames.camelCase(type.name)
+        let plural = graphQLName("plural", &sink) ?? EnglishPlural.of(singular)
+        var table = Table(
+            typeName: type.name, name: name, singular: singular, plural: plural, columns: columns,
+            key: key.map(\.field), references: references.map { named($0, in: name, &sink) })
+        if type.isView { table.view = ViewBuilder.view(type, sink: &sink) }
+        return table
+    }
+
+    /// A declared `id: UUID!` that alone is the key has the default that a key without a declaration has, unless it is
+    /// somebody else's: a foreign key.
+    private mutating func addKeyDefault(_ field: String) {
+        guard field == "id", !references.contains(where: { $0.localFields.contains(field) }),
+            let index = columns.firstIndex(where: { $0.field == field }), columns[index].type == ColumnType(.uuid),
+            columns[index].defaultValue == nil
+        else { return }
+        columns[index].defaultValue = Self.keyDefault
+        columns[index].isDefaultImplied = true
+    }
+
+    private static let keyDefault = ColumnDefault.expression("uuidV4()")
+
+    /// All columns of a table are searched together, so they are read in one language.
+    private func checkSearch(_ sink: inout DiagnosticSink) {
+        let languages = columns.compactMap { column in column.searchLanguage.map { (column, $0) } }
+        guard let first = languages.first, let other = languages.first(where: { $0.1 != first.1 }) else { return }
+        let field = type.field(named: other.0.field)
+        report(
+            "searchable", at: field?.directive("searchable")?.place ?? type.place, &sink,
+            "\"\(other.0.field)\" is read as \(other.1) and \"\(first.0.field)\" as \(first.1)",
+            help: "all searchable fields of a type have one language")
+    }
+
+    private mutating func addColumn(_ field: DeclaredField, _ columnType: ColumnType, _ sink: inout DiagnosticSink) {
+        if let ref = field.directive("ref") {
+            report(
+                "ref-on-column", at: ref.place, &sink, "@ref belongs on a field of a table type",
+                help: "\"\(field.name)\" is a column")
+        }
+        let col = field.directive("col")
+        let dataType = ColumnDataType(of: field, columnType)
+        if let text = col?.string("dataType"), let col {
+            if dataType == nil {
+                let offered = ColumnDataType.names(for: columnType)
+                report(
+                    "data-type", at: col.place(of: "dataType"), &sink,
+                    "SQL type \"\(text)\" is not offered for \(columnType.typeText)",
+                    help: offered.isEmpty ? nil : "offered: \(offered.joined(separator: ", "))")
+            } else if dataType?.isSerial == true, columnType.isList || field.isNullable {
+                report("data-type", at: col.place(of: "dataType"), &sink, "a serial column is required and no list")
+            }
+        }
+        checkSize(field, columnType, &sink)
+        var defaultValue: ColumnDefault?
+        if let use = field.directive("default") {
+            defaultValue = DefaultValue.read(
+                use, for: columnType, isNullable: field.isNullable, enums: enums, sink: &sink)
+            if dataType?.isSerial == true {
+                report("default-arguments", at: use.place, &sink, "a serial column has its default already")
+            }
+        }
+        if dataType?.isSerial == true { defaultValue = .sql("nextval") }
+        var language: String?
+        if let searchable = field.directive("searchable") {
+            language = SearchLanguage.read(searchable, for: columnType, sink: &sink)
+        }
+        columns.append(
+            Column(
+                field: field.name,
+                name: col.flatMap { sqlName("name", in: $0, &sink) } ?? GeneratedNames.snakeCase(field.name),
+                type: columnType, isNullable: field.isNullable || type.isView, defaultValue: defaultValue,
+                sqlTypeOverride: dataType?.name, isSerial: dataType?.isSerial ?? false, searchLanguage: language))
+    }
+
+    /// `@col(size:)`: how many letters, or how many numbers a vector has.
+    private func checkSize(_ field: DeclaredField, _ columnType: ColumnType, _ sink: inout DiagnosticSink) {
+        let col = field.directive("col")
+        guard let col, let size = col.value("size")?.intValue else {
+            if columnType.scalar == .vector, col?.string("dataType") == nil {
+                report(
+                    "data-type", at: field.typePlace, &sink, "a Vector needs its length: @col(size: …)")
+            }
+            return
+        }
+        let place = col.place(of: "size")
+        switch columnType.scalar {
+        case _ where col.string("dataType") != nil:
+            report("data-type", at: place, &sink, "give either \"size\" or \"dataType\"")
+        case .vector:
+            if !(1...ColumnDataType.vectorSizeMax).contains(size) {
+                report("data-type", at: place, &sink, "a Vector has 1 to \(ColumnDataType.vectorSizeMax) numbers")
+            }
+        case .string:
+            if !(1...10_485_760).contains(size) {
+                report("data-type", at: place, &sink, "a size is from 1 to 10485760")
+            }
+        default: report("data-type", at: place, &sink, "\"size\" is for columns of type String and Vector")
+        }
+    }
+
+    private mutating func addReference(
+        _ field: DeclaredField, to target: String, _ resolver: inout RelationResolver, _ sink: inout DiagnosticSink
+    ) {
+        for name in ["col", "default"] {
+            if let use = field.directive(name) {
+                report(
+                    "directive-on-reference", at: use.place, &sink, "@\(name) cannot stand on a reference",
+                    help: "declare its column as a field, such as"
+                        + " \"\(GeneratedNames.foreignKeyField(reference: field.name, target: "id"))\", and put it there"
+                )
+            }
+        }
+        guard let foreignKey = resolver.foreignKey(of: field, in: type, sink: &sink) else { return }
+        for column in foreignKey where !column.isDeclared {
+            if let index = columns.firstIndex(where: { $0.field == column.local.field }) {
+                guard columns[index].type == column.local.type else {
+                    report(
+                        "ref-type", at: field.place, &sink,
+                        "\"\(column.local.field)\" is already the foreign key of another reference, of another type")
+                    return
+                }
+                columns[index].isNullable = columns[index].isNullable && field.isNullable
+            } else {
+                columns.append(
+                    Column(
+                        field: column.local.field, name: GeneratedNames.snakeCase(column.local.field),
+                        type: column.local.type, isNullable: field.isNullable, sqlTypeOverride: column.local.sqlType))
+            }
+        }
+        checkNullability(field, foreignKey, &sink)
+        let ref = field.directive("ref")
+        references.append(
+            Reference(
+                field: field.name, targetType: target, localFields: foreignKey.map(\.local.field),
+                targetFields: foreignKey.map(\.targetField), isNullable: field.isNullable, isUnique: false,
+                constraintName: ref.flatMap { sqlName("constraintName", in: $0, &sink) } ?? "",
+                deleteRule: field.isNullable ? .setNull : .cascade))
+    }
+
+    /// A required reference needs required columns, an optional one at least one that can be null.
+    private func checkNullability(
+        _ field: DeclaredField, _ foreignKey: [ForeignColumn], _ sink: inout DiagnosticSink
+    ) {
+        let declared = foreignKey.filter(\.isDeclared).compactMap { type.field(named: $0.local.field) }
+        if field.isNullable {
+            guard declared.count == foreignKey.count, declared.allSatisfy({ !$0.isNullable }) else { return }
+        } else if declared.allSatisfy({ !$0.isNullable }) {
+            return
+        }
+        report(
+            "reference-nullability", at: field.typePlace, &sink,
+            "\"\(field.name)\" is \(field.isNullable ? "optional, but its columns are required" : "required, but a column of it is optional")",
+            help: "give both sides \"!\" or neither: \(declared.map(\.name).joined(separator: ", "))")
+    }
+
+    /// With its constraint name, which needs the table's.
+    private func named(_ reference: Reference, in tableName: String, _ sink: inout DiagnosticSink) -> Reference {
+        guard reference.constraintName.isEmpty else { return reference }
+        var reference = reference
+        let names = reference.localFields.map { field in
+            columns.first { $0.field == field }?.name ?? GeneratedNames.snakeCase(field)
+        }
+        reference.constraintName = SQLName.generated([tableName] + names, suffix: "fkey")
+        return reference
+    }
+
+    private func checkColumnNames(_ sink: inout DiagnosticSink) {
+        var fields: [String: String] = [:]
+        for column in columns {
+            let place = type.field(named: column.field)?.place ?? type.place
+            if let other = fields.updateValue(column.field, forKey: column.name) {
+                report(
+                    "sql-name-clash", at: place, &sink,
+                    "\"\(column.field)\" and \"\(other)\" are both the SQL column \"\(column.name)\"",
+                    help: "give one of them @col(name: …)")
+            }
+            if column.name.utf8.count > SQLName.bytesMax {
+                report(
+                    "name-too-long", at: place, &sink,
+                    "SQL column \"\(column.name)\" is longer than \(SQLName.bytesMax) bytes",
+                    help: "give it @col(name: …)")
+            }
+            if Self.systemColumns.contains(column.name) {
+                report(
+                    "reserved-name", at: place, &sink, "\"\(column.name)\" is a system column of Postgres",
+                    help: "give it @col(name: …)")
+            }
+        }
+        if columns.count > Self.columnsMax {
+            report("too-many-columns", at: type.place, &sink, "a table has \(Self.columnsMax) columns at most")
+        }
+    }
+
+    /// A name for Postgres given by a directive.
+    private func sqlName(_ argument: String, in use: DirectiveUse, _ sink: inout DiagnosticSink) -> String? {
+        guard let name = use.string(argument) else { return nil }
+        if name.utf8.count > SQLName.bytesMax || name.utf8.contains(0) {
+            report(
+                "name-too-long", at: use.place(of: argument), &sink,
+                "a name in Postgres has \(SQLName.bytesMax) bytes at most")
+            return nil
+        }
+        return name
+    }
+
+    /// A name for the generated API given by `@table`.
+    private func graphQLName(_ argument: String, _ sink: inout DiagnosticSink) -> String? {
+        guard let name = type.table.string(argument) else { return nil }
+        let isLetter = { (byte: UInt8) in (0x41...0x5A).contains(byte & 0xDF) }
+        let isName =
+            name.utf8.first.map(isLetter) == true
+            && name.utf8.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || $0 == 0x5F }
+        if !isName {
+            report(
+                "invalid-name", at: type.table.place(of: argument), &sink,
+                "\"\(name)\" is not a name: letters, digits and \"_\", beginning with a letter")
+            return nil
+        }
+        return name
+    }
+
+    private func report(
+        _ rule: String, at place: FileRange, _ sink: inout DiagnosticSink, _ message: String, help: String? = nil
+    ) {
+        sink.report(.error, rule: rule, at: place, message, help: help)
+    }
+}

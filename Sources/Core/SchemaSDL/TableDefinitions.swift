@@ -1,0 +1,168 @@
+import GraphQLLanguage
+import Operations
+import SchemaModel
+
+/// The types that one table or view brings: its object type, and `_Key`, `_KeyOutput`, `_Data`, `_Filter`,
+/// `_ListFilter`, `_Order`, `_Having` and `_FirstRow`. Source: docs/reference/sql-connect.md §5.4 to §5.6.
+struct TableDefinitions {
+    let schema: Schema
+    let table: Table
+
+    private var type: String { table.typeName }
+    private var inverses: [InverseRelation] { schema.inverseRelations(ofType: type) }
+    private var joins: [ManyToManyRelation] { schema.manyToManyRelations(ofType: type) }
+
+    var definitions: [Definition] {
+        var all = [object]
+        if table.view == nil {
+            all += [
+                .input(
+                    "\(type)_Key",
+                    table.keyColumns.flatMap { keyFields($0) }
+                        + table.keyReferences(in: schema).map {
+                            InputValueDefinition($0.field, "\($0.targetType)_Key")
+                        },
+                    "Every part, as a value; where it is written out also by _expr, or by the key of a reference."),
+                .scalar("\(type)_KeyOutput", "The parts of the key by name."),
+                .input("\(type)_Data", data),
+            ]
+        }
+        return all + [
+            .input("\(type)_Filter", filter),
+            .input(
+                "\(type)_ListFilter",
+                [
+                    InputValueDefinition(
+                        "count", "Int_Filter",
+                        default: .object([GraphQLLanguage.ObjectField(name: Name("gt"), value: Value(.int("0")))])),
+                    InputValueDefinition("exist", "\(type)_Filter"),
+                ]),
+            .input("\(type)_Order", order),
+            .input("\(type)_Having", having),
+            .input(
+                "\(type)_FirstRow",
+                [
+                    InputValueDefinition("where", "\(type)_Filter"),
+                    InputValueDefinition("orderBy", "[\(type)_Order!]"),
+                ]),
+        ]
+    }
+
+    private func keyFields(_ column: Column) -> [InputValueDefinition] {
+        [
+            InputValueDefinition(column.field, column.type.typeText),
+            InputValueDefinition("\(column.field)_expr", column.type.expressionName),
+        ]
+    }
+
+    // MARK: Results
+
+    private var object: Definition {
+        var fields = table.columns.map {
+            FieldDefinition($0.field, $0.type.typeText + ($0.isNullable ? "" : "!"))
+        }
+        fields += table.references.map { FieldDefinition($0.field, $0.targetType + ($0.isNullable ? "" : "!")) }
+        for relation in inverses {
+            let child = relation.child.typeName
+            fields.append(
+                relation.isSingle
+                    ? FieldDefinition(relation.name, child)
+                    : FieldDefinition(relation.name, ListDefinitions.arguments(of: child), "[\(child)!]!"))
+        }
+        for relation in joins {
+            fields.append(
+                FieldDefinition(
+                    relation.name, ListDefinitions.arguments(of: relation.join.typeName),
+                    "[\(relation.target.typeName)!]!"))
+        }
+        fields.append(FieldDefinition("_metadata", "_Metadata"))
+        if !table.key.isEmpty { fields.append(FieldDefinition("_id", "ID!")) }
+        return .type(type, fields + aggregates)
+    }
+
+    private var aggregates: [FieldDefinition] {
+        Aggregate.all(of: table).map { name, aggregate in
+            var arguments: [InputValueDefinition] = []
+            if case .function(let function, _, _) = aggregate, [.count, .sum, .avg].contains(function) {
+                arguments = [InputValueDefinition("distinct", "Boolean", default: .boolean(false))]
+            }
+            let isCount =
+                switch aggregate {
+                case .countRows, .function(.count, _, _): true
+                case .function: false
+                }
+            return FieldDefinition(name, arguments, aggregate.type.typeText + (isCount ? "!" : ""))
+        }
+    }
+
+    // MARK: Inputs
+
+    private var data: [InputValueDefinition] {
+        var fields: [InputValueDefinition] = []
+        // A name that is a field of the table means that field.
+        func add(_ name: String, _ type: String) {
+            guard table.column(ofField: name) == nil, table.reference(ofField: name) == nil else { return }
+            fields.append(InputValueDefinition(name, type))
+        }
+        for column in table.columns {
+            fields.append(InputValueDefinition(column.field, column.type.typeText))
+            add("\(column.field)_expr", column.type.expressionName)
+            if !column.type.changes.isEmpty { add("\(column.field)_update", "[\(column.type.updateName)!]") }
+            if column.type == ColumnType(.date) { add("\(column.field)_date", "Date_Relative") }
+            if column.type == ColumnType(.timestamp) { add("\(column.field)_time", "Timestamp_Relative") }
+            if column.type == ColumnType(.vector) { add("\(column.field)_embed", EmbeddingSource.typeName) }
+        }
+        fields += table.references.filter { $0.targetFieldsAreKey(in: schema) }.map {
+            InputValueDefinition($0.field, "\($0.targetType)_Key")
+        }
+        return fields
+            + inverses.filter { $0.child.view == nil }.map {
+                InputValueDefinition($0.name, "[\($0.child.typeName)_Data!]")
+            }
+    }
+
+    private var filter: [InputValueDefinition] {
+        var fields = Self.logic("\(type)_Filter")
+        fields += table.columns.map { InputValueDefinition($0.field, $0.type.filterName) }
+        fields += table.references.map { InputValueDefinition($0.field, "\($0.targetType)_Filter") }
+        fields += inverses.map {
+            InputValueDefinition($0.name, "\($0.child.typeName)_\($0.isSingle ? "" : "List")Filter")
+        }
+        return fields + joins.map { InputValueDefinition($0.name, "\($0.join.typeName)_ListFilter") }
+    }
+
+    private var order: [InputValueDefinition] {
+        var fields = table.columns.filter { $0.type.scalar != .vector }.map {
+            InputValueDefinition($0.field, "OrderDirection")
+        }
+        fields += table.references.map { InputValueDefinition($0.field, "\($0.targetType)_Order") }
+        fields += inverses.filter(\.isSingle).map { InputValueDefinition($0.name, "\($0.child.typeName)_Order") }
+        return fields + Aggregate.all(of: table).map { InputValueDefinition($0.name, "OrderDirection") }
+    }
+
+    private var having: [InputValueDefinition] {
+        Self.logic("\(type)_Having") + [InputValueDefinition("_distinct", "Boolean")]
+            + Aggregate.all(of: table).map { InputValueDefinition($0.name, $0.aggregate.type.filterName) }
+    }
+
+    private static func logic(_ type: String) -> [InputValueDefinition] {
+        [
+            InputValueDefinition("_and", "[\(type)!]"), InputValueDefinition("_or", "[\(type)!]"),
+            InputValueDefinition("_not", type),
+        ]
+    }
+}
+
+/// The arguments that lists have.
+enum ListDefinitions {
+    static func arguments(of type: String) -> [InputValueDefinition] {
+        [
+            InputValueDefinition("where", "\(type)_Filter"),
+            InputValueDefinition("orderBy", "[\(type)_Order!]"),
+            InputValueDefinition("offset", "Int"),
+            InputValueDefinition("limit", "Int", default: .int("\(ListArguments.limitDefault)")),
+            InputValueDefinition("distinct", "Boolean", default: .boolean(false)),
+            InputValueDefinition("having", "\(type)_Having"),
+        ]
+    }
+}

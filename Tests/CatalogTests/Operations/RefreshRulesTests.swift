@@ -1,0 +1,127 @@
+import Catalog
+import CEL
+import JSON
+import LiveModel
+import Operations
+import Testing
+
+@Suite struct RefreshRulesTests {
+    private func rules(_ directives: String) throws -> RefreshRules {
+        let catalog = try CatalogHarness.compile(
+            "query Q($g: String) \(directives) { users { id } } mutation AddNovel($g: String) { user_insert(data: {id: \"x\", name: $g}) } mutation Drop { user_delete(id: \"x\") }"
+        )
+        return try #require(catalog.operation(OperationReference(connector: "main", operation: "Q"))).refresh
+    }
+
+    @Test func intervals() throws {
+        #expect(try rules("").everyMs == nil)
+        #expect(try rules("@refresh(every: {seconds: 30})").everyMs == 30_000)
+        #expect(try rules("@refresh(every: {minutes: 1, seconds: 30}) @refresh(every: {hours: 1})").everyMs == 90_000)
+        for bad in ["{seconds: 9}", "{hours: 2}", "{}", "{seconds: -1}", "{second: 30}", "30", "{years: 9000000000}"] {
+            #expect(!CatalogHarness.errors("query Q @refresh(every: \(bad)) { users { id } }").isEmpty, "\(bad)")
+        }
+    }
+
+    @Test func triggers() throws {
+        let rules = try rules(
+            """
+            @refresh(onMutationExecuted: {operation: " AddNovel ", condition: "request.variables.g == mutation.variables.g"})
+            @refresh(every: {seconds: 30}, onMutationExecuted: [{operation: "Drop"}, {operation: "AddNovel", condition: "mutation.auth.uid == request.auth.uid"}])
+            """)
+        #expect(rules.triggers.map(\.mutation.operation) == ["AddNovel", "Drop", "AddNovel"])
+        #expect(rules.triggers.map(\.index) == [0, 1, 2])
+        #expect(rules.triggers[1].condition == nil)
+        let program = try #require(rules.triggers[0].condition)
+        func decide(_ left: JSONObject, _ right: JSONObject) throws -> CEL.Value {
+            try program.evaluate(
+                SlotActivation([
+                    RefreshRules.requestValue(variables: left, auth: nil),
+                    RefreshRules.mutationValue(variables: right, auth: .null),
+                ]))
+        }
+        guard case .bool(true) = try decide(["g": "a"], ["g": "a"]),
+            case .bool(false) = try decide(["g": "a"], ["g": "b"])
+        else {
+            Issue.record("the condition decides wrongly")
+            return
+        }
+    }
+
+    @Test func mistakesAndDoubts() throws {
+        let errors = [
+            ("query Q @refresh { users { id } }", "needs \"every\""),
+            ("query Q @refresh(onMutationExecuted: {}) { users { id } }", "needs the name"),
+            ("query Q @refresh(onMutationExecuted: {operation: \"Q\"}) { users { id } }", "is a query"),
+            (
+                "query Q @refresh(onMutationExecuted: {operation: \"M\", condition: \"request.time == 1\"}) { users { id } }",
+                "cannot read request.time"
+            ),
+            (
+                "query Q @refresh(onMutationExecuted: {operation: \"M\", condition: \"1 +\"}) { users { id } }",
+                "refresh-condition"
+            ),
+            ("query Q @refresh(onMutationExecuted: {operation: \"M\", condition: \"1\"}) { users { id } }", "bool"),
+            (
+                "query Q @refresh(onMutationExecuted: {operation: \"M\", condition: \"vars.x\"}) { users { id } }",
+                "vars"
+            ),
+            ("mutation M @refresh(every: {seconds: 30}) { user_delete(id: \"x\") }", "belongs to queries"),
+        ]
+        for (text, part) in errors {
+            let found = CatalogHarness.errors(text)
+            #expect(found.contains { $0.contains(part) }, "\(text): \(found)")
+        }
+        let unknown = try CatalogHarness.warnings(
+            "query Q @refresh(onMutationExecuted: {operation: \"addUser\"}) { users { id } } mutation AddUser { user_delete(id: \"x\") }"
+        )
+        #expect(unknown.count == 1 && unknown[0].contains("did you mean \"AddUser\"?"))
+        let variable = try CatalogHarness.warnings(
+            "query Q @refresh(onMutationExecuted: {operation: \"M\", condition: \"mutation.variables.nmae == 1 || request.variables.x == 1\"}) { users { id } } mutation M($name: String) { user_update(id: \"x\", data: {name: $name}) }"
+        )
+        #expect(variable.count == 2 && variable.contains { $0.contains("did you mean \"name\"?") }, "\(variable)")
+    }
+
+    @Test func whoRefreshesWhomAndWhatIsRead() throws {
+        let catalog = try CatalogHarness.compile(
+            [
+                "main": """
+                query ByKey($id: String!) { user(id: $id) { id } }
+                query List @refresh(onMutationExecuted: {operation: "Write", condition: "mutation.auth.token.org == request.auth.token['team']"}) { users { id } }
+                query Other { novels { id } }
+                mutation Write($id: String!) { user_update(id: $id, data: {name: "x"}) }
+                mutation Many { user_deleteMany(all: true) }
+                """,
+                "admin":
+                    "mutation Write { user_upsert(data: {id: \"x\"}) } mutation Insert { novel_insert(data: {title: \"t\"}) }",
+            ], schema: CatalogHarness.schema)
+        func refreshed(_ connector: String, _ name: String) -> [String] {
+            catalog.queriesRefreshed(by: OperationReference(connector: connector, operation: name)).map(\.description)
+        }
+        #expect(refreshed("main", "Write") == ["main/ByKey", "main/List"])
+        #expect(refreshed("admin", "Write") == ["main/ByKey"])
+        #expect(refreshed("main", "Many") == [])
+        #expect(refreshed("admin", "Insert") == [])
+        let write = OperationReference(connector: "main", operation: "Write")
+        #expect(catalog.authReadsOfConditions(on: write).claims == ["org"])
+        #expect(
+            catalog.authReadsOfConditions(on: OperationReference(connector: "admin", operation: "Write")) == .nothing)
+        let list = try #require(catalog.operation(OperationReference(connector: "main", operation: "List")))
+        #expect(list.authReads.claims == ["team"] && !list.authReads.uid)
+        #expect(catalog.operation(write)?.tablesWrittenByKey == ["user"])
+        #expect(catalog.operation(write)?.refresh.lookupTables == [])
+    }
+
+    @Test func versionFollowsTextFragmentsAndSchema() throws {
+        func version(_ text: String, _ schema: String = CatalogHarness.schema) throws -> Digest {
+            try #require(
+                try CatalogHarness.compile(text, schema: schema).operation(
+                    OperationReference(connector: "main", operation: "Q"))
+            ).version
+        }
+        let base = try version("query Q { users { ...F } } fragment F on User { id }")
+        #expect(try version("query R { novels { id } } query Q { users { ...F } } fragment F on User { id }") == base)
+        #expect(try version("query Q { users { ...F } } fragment F on User { id name }") != base)
+        #expect(
+            try version("query Q { users { ...F } } fragment F on User { id }", CatalogHarness.schema + "\n") != base)
+    }
+}

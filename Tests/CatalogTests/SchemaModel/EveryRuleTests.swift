@@ -1,0 +1,208 @@
+import Catalog
+import Foundation
+import ProjectFolder
+import SchemaModel
+import Testing
+
+/// Every rule that the table declares is reported by some fixture: all of them are compiled here, and what they report is
+/// compared with the table. A rule that nothing reports any more is found, and so is one that has no fixture.
+@Suite struct EveryRuleTests {
+    /// Reported by `freshet check --database` alone, of plans that Postgres made: `ToolTests`.
+    private static let needDatabase: Set<String> = ["sequential-scan"]
+
+    @Test func everyRuleIsReported() throws {
+        var reported: Set<String> = []
+        for row in OperationErrorsTests.rows { reported.formUnion(rules(CatalogHarness.schema, row.text)) }
+        for fixture in RuleFixtureTests.fixtures {
+            reported.formUnion(rules(RuleFixtureTests.schema, MarkedText(fixture.sdl).text))
+        }
+        for fixture in SchemaRefusalTests.all {
+            reported.formUnion(rules(MarkedText(fixture.sdl).text, "query Q { x { id } }"))
+        }
+        for (rule, changes) in Self.folders {
+            let found = try rules(inFolder: changes)
+            #expect(found.contains(rule), "\(rule): \(found)")
+            reported.formUnion(found)
+        }
+        for (rule, upgrade) in Self.upgrades {
+            let found = try rules(upgrade)
+            #expect(found.contains(rule), "\(rule): \(found)")
+            reported.formUnion(found)
+        }
+        let declared = Set(RuleTable.all.map(\.rule))
+        #expect(declared.subtracting(reported).subtracting(Self.needDatabase).sorted() == [])
+        #expect(reported.subtracting(declared) == [])
+        #expect(reported.isDisjoint(with: Self.needDatabase))
+    }
+
+    private func rules(_ schema: String, _ operations: String) -> Set<String> {
+        rules {
+            Project(
+                serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: schema)],
+                connectors: [ConnectorSource(id: "main", files: [SourceFile(path: "main.gql", text: operations)])])
+        }
+    }
+
+    private func rules(_ load: () throws(CatalogError) -> Project) -> Set<String> {
+        do throws(CatalogError) {
+            let project = try load()
+            let catalog = try Catalog.compile(project)
+            return Set((catalog.warnings + catalog.lints).map(\.rule))
+        } catch {
+            return Set(error.diagnostics.map(\.rule))
+        }
+    }
+
+    // MARK: Folders
+
+    /// A project folder that is sound.
+    private static let sound: [String: String] = [
+        "dataconnect.yaml": "specVersion: v1\nserviceId: shop\nlocation: eu\nconnectorDirs: [./main]\n",
+        "schema/schema.gql": CatalogHarness.schema, "main/connector.yaml": "connectorId: main\n",
+        "main/queries.gql": "query Q @auth(level: USER) { novel(id: \"\(CatalogHarness.uuidA)\") { id } }",
+    ]
+
+    private static let write = " mutation W($id: UUID!) @auth(level: USER) { remark_delete(id: $id) }"
+    private static let resolvers = """
+        serviceId: shop
+        connectorDirs: [./main]
+        schemas:
+          - source: ./schema
+          - {id: people, source: ./people, datasource: {httpGraphql: {uri: "http://localhost:1/graphql"}}}
+        """
+
+    /// By rule what is written into the sound folder (`→`: a link to), or with nil taken from it.
+    private static let folders: [String: [String: String?]] = [
+        "check-late": [
+            "main/queries.gql":
+                "query Q($id: UUID!) @auth(level: USER) { a: novel(id: $id) { id } b: novel(id: $id) @redact { id @check } }"
+        ],
+        "configuration-identifier": ["dataconnect.yaml": "serviceId: a/b\nconnectorDirs: [./main]\n"],
+        "configuration-missing": ["main/connector.yaml": "generate: {}\n"],
+        "configuration-repeated": ["dataconnect.yaml": "serviceId: a\nconnectorDirs: [./main, ./main]\n"],
+        "configuration-type": ["dataconnect.yaml": "serviceId: [a]\nconnectorDirs: [./main]\n"],
+        "configuration-unknown": ["dataconnect.yaml": "serviceId: a\ncolour: red\nconnectorDirs: [./main]\n"],
+        "configuration-version": ["dataconnect.yaml": "specVersion: v9\nserviceId: a\nconnectorDirs: [./main]\n"],
+        "duplicate-connector": [
+            "dataconnect.yaml": "serviceId: a\nconnectorDirs: [./main, ./other]\n",
+            "other/connector.yaml": "connectorId: main\n", "other/queries.gql": "",
+        ],
+        "no-configuration": ["dataconnect.yaml": nil],
+        "no-connectors": ["dataconnect.yaml": "serviceId: a\n"],
+        "no-folder": ["dataconnect.yaml": "serviceId: a\nschema: {source: ./nowhere}\nconnectorDirs: [./main]\n"],
+        "no-operations": ["main/queries.gql": nil],
+        "no-schema-files": ["schema/schema.gql": nil, "schema/readme.md": ""],
+        "too-deep": ["schema/\((0...ProjectFolder.depthMax).map { "d\($0)" }.joined(separator: "/"))/x.gql": ""],
+        "too-large": ["schema/more.gql": String(repeating: "#", count: ProjectFolder.fileBytesMax + 1)],
+        "too-many-files": Dictionary(
+            uniqueKeysWithValues: (0...ProjectFolder.filesMax).map { ("schema/many/\($0).gql", "") }),
+        "unreadable": ["schema/gone.gql": "→nowhere"],
+        "yaml": ["dataconnect.yaml": "serviceId: [a\n"],
+        "empty-schema": ["schema/schema.gql": "# nothing yet"],
+        "too-many-columns": [
+            "schema/schema.gql": "type A @table { \((0..<1_600).map { "f\($0): Int" }.joined(separator: " ")) }"
+        ],
+        "too-many-errors": [
+            "main/queries.gql": (0...DiagnosticSink.perSeverityMax).map { "query Q\($0) { noovels { id } }" }.joined()
+        ],
+        "operation-too-large": [
+            "main/queries.gql": "query Q { novels { ...F0 } } fragment F20 on Novel { title }"
+                + (0..<20).map { level in
+                    let inner = "remarks_on_novel { novel { ...F\(level + 1) } }"
+                    return " fragment F\(level) on Novel { a: \(inner) b: \(inner) }"
+                }.joined()
+        ],
+        "view-nullability": [
+            "schema/more.gql": "type V @view(sql: \"SELECT title FROM novel\") { title: String! }"
+        ],
+        "resolver-schema": ["dataconnect.yaml": resolvers, "people/p.gql": "type Person { id: ID! }"],
+        "custom-resolver": [
+            "dataconnect.yaml": resolvers, "people/p.gql": "type Mutation { rename(name: String!): Boolean }",
+            "main/queries.gql": "mutation M @auth(level: USER) @transaction { rename(name: \"x\") }",
+        ],
+        "refresh-too-broad": [
+            "main/queries.gql":
+                "query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: \"M\"}) { remarks(where: {novelId: {eq: $id}}) { text } }"
+                + " mutation M($novelId: UUID!) @auth(level: USER) { remark_insert(data: {novelId: $novelId}) }"
+        ],
+        "refresh-unrelated": [
+            "main/queries.gql":
+                "query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: \"W\"}) { makers { name } }"
+                + write
+        ],
+        "refresh-often": [
+            "main/queries.gql": "query Q @auth(level: USER) @refresh(every: {seconds: 20}) { remarks { text } }" + write
+        ],
+        "missing-index": [
+            "main/queries.gql":
+                "query Q @auth(level: USER) @refresh(every: {seconds: 30}) { novels(where: {printedYear: {gt: 1}}) { id } }"
+        ],
+    ]
+
+    private func rules(inFolder changes: [String: String?]) throws -> Set<String> {
+        let path = FileManager.default.temporaryDirectory.path + "/rules-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        for (name, text) in Self.sound.merging(changes.mapValues { $0 ?? "−" }, uniquingKeysWith: { $1 })
+        where text != "−" {
+            let file = URL(filePath: path + "/" + name)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            if text.hasPrefix("→") {
+                let target = path + "/" + text.dropFirst()
+                try FileManager.default.createSymbolicLink(atPath: file.path, withDestinationPath: target)
+            } else {
+                try Data(text.utf8).write(to: file)
+            }
+        }
+        return rules { () throws(CatalogError) in try ProjectFolder.load(path) }
+    }
+
+    // MARK: New versions
+
+    private struct Upgrade {
+        var from = "query Q($l: Int) @auth(level: USER) { novels(limit: $l) { id title } }"
+        let to: String
+        var service = "test"
+        var connector = "main"
+    }
+
+    private static let upgrades: [String: Upgrade] = [
+        "service-changed": Upgrade(
+            to: "query Q($l: Int) @auth(level: USER) { novels(limit: $l) { id title } }", service: "other"),
+        "connector-removed": Upgrade(
+            to: "query Q($l: Int) @auth(level: USER) { novels(limit: $l) { id title } }", connector: "other"),
+        "operation-removed": Upgrade(to: "query R @auth(level: USER) { novels { id } }"),
+        "operation-kind": Upgrade(to: "mutation Q @auth(level: USER) { novel_deleteMany(all: true) }"),
+        "operation-text": Upgrade(
+            to: "query Q($l: Int) @auth(level: USER) { novels(limit: $l) { id title genre } }"),
+        "result-field-removed": Upgrade(to: "query Q($l: Int) @auth(level: USER) { novels(limit: $l) { id } }"),
+        "auth-stricter": Upgrade(
+            to: "query Q($l: Int) @auth(level: USER_EMAIL_VERIFIED) { novels(limit: $l) { id title } }"),
+        "auth-looser": Upgrade(to: "query Q($l: Int) @auth(level: PUBLIC) { novels(limit: $l) { id title } }"),
+        "variable-removed": Upgrade(to: "query Q @auth(level: USER) { novels { id title } }"),
+        "variable-required": Upgrade(
+            to: "query Q($l: Int!) @auth(level: USER) { novels(limit: $l) { id title } }"),
+        "variable-type": Upgrade(
+            to: "query Q($l: String) @auth(level: USER) { novels(where: {title: {eq: $l}}) { id title } }"),
+        "variable-allowance": Upgrade(
+            from:
+                "mutation Q($d: Novel_Data! @allow(fields: \"title remarks_on_novel { stars text }\")) @auth(level: USER) { novel_insert(data: $d) }",
+            to:
+                "mutation Q($d: Novel_Data! @allow(fields: \"title remarks_on_novel { stars }\")) @auth(level: USER) { novel_insert(data: $d) }"
+        ),
+        "refresh-removed": Upgrade(
+            from: "query Q @auth(level: USER) @refresh(every: {seconds: 30}) { novels { id } }",
+            to: "query Q @auth(level: USER) { novels { id } }"),
+    ]
+
+    private func rules(_ upgrade: Upgrade) throws -> Set<String> {
+        let project = Project(
+            serviceID: upgrade.service, schemaFiles: [SourceFile(path: "schema.gql", text: CatalogHarness.schema)],
+            connectors: [
+                ConnectorSource(id: upgrade.connector, files: [SourceFile(path: "main.gql", text: upgrade.to)])
+            ])
+        let findings = CompatibilityCheck.findings(
+            from: try CatalogHarness.compile(upgrade.from), to: try Catalog.compile(project), project: project)
+        return Set(findings.map(\.rule))
+    }
+}

@@ -1,0 +1,332 @@
+import Testing
+@testable import SchemaModel
+
+/// One misuse, what is said of it and where: the marked place.
+struct Refusal: Sendable, CustomTestStringConvertible {
+    let rule: String
+    let sdl: String
+    let message: String
+    let help: String?
+
+    init(_ rule: String, _ sdl: String, _ message: String, help: String? = nil) {
+        self.rule = rule
+        self.sdl = sdl
+        self.message = message
+        self.help = help
+    }
+
+    var testDescription: String { "\(rule): \(message)" }
+}
+
+@Suite("Every misuse of the schema language is refused at its place")
+struct SchemaRefusalTests {
+    static let all =
+        definitions + extensions + directives + fields + keys + references + defaults + constraints + names
+
+    @Test(arguments: all)
+    func refuses(_ refusal: Refusal) throws {
+        let marked = MarkedText(refusal.sdl)
+        let found = schemaDiagnostics(marked.text)
+        let diagnostic = try #require(found.first, "nothing was reported")
+        #expect(found.count == 1, "\(DiagnosticRenderer().render(found))")
+        #expect(diagnostic.severity == (refusal.rule == "redundant-unique" ? .warning : .error))
+        #expect(diagnostic.rule == refusal.rule)
+        #expect(diagnostic.message.contains(refusal.message), "\(diagnostic.message)")
+        if let help = refusal.help {
+            #expect(diagnostic.help?.contains(help) == true, "\(diagnostic.help ?? "no help")")
+        }
+        let place = try #require(marked.place, "the fixture has no mark")
+        #expect(
+            diagnostic.line == place.line && diagnostic.column == place.column,
+            "at \(diagnostic.line):\(diagnostic.column)")
+        #expect(diagnostic.length == place.length)
+    }
+
+    static let definitions = [
+        Refusal("syntax", "type A @table { a: «}»", "Expected"),
+        Refusal("definition-not-offered", "type A @table { a: Int }\nscalar «Money»", "custom scalars"),
+        Refusal("definition-not-offered", "type A @table { a: Int }\ninterface «I» { a: Int }", "interfaces"),
+        Refusal("definition-not-offered", "type A implements «I» @table { a: Int }", "interfaces"),
+        Refusal("definition-not-offered", "type A @table { a: Int }\nunion «U» = A", "unions"),
+        Refusal("definition-not-offered", "type A @table { a: Int }\ninput «I» { a: Int }", "input types"),
+        Refusal("definition-not-offered", "type A @table { a: Int }\ndirective @«d» on OBJECT", "own directives"),
+        Refusal("definition-not-offered", "type A @table { a: Int }\n«schema { query: A }»", "`schema`"),
+        Refusal("definition-not-offered", "type A @table { a: Int }\ntype «Query» { a: Int }", "custom resolvers"),
+        Refusal("operation-in-schema", "type A @table { a: Int }\nquery «Q» { a }", "connector"),
+        Refusal("reserved-name", "type «UUID» @table { a: Int }", "scalar"),
+        Refusal("reserved-name", "type «_A» @table { a: Int }", "reserved"),
+        Refusal(
+            "duplicate-type", "type A @table { a: Int }\ntype «A» @table { b: Int }", "more than once",
+            help: "schema.gql:1"),
+        Refusal("duplicate-enum-value", "enum E { A B «A» }\ntype T @table { e: E }", "more than once"),
+        Refusal("empty-type", "enum «E»\ntype T @table { e: E }", "no values"),
+        Refusal(
+            "name-too-long", "enum E { B «\(String(repeating: "A", count: 64))» }\ntype T @table { e: E }", "63 bytes"),
+        Refusal("missing-table", "type «A» { a: Int }", "no @table"),
+    ]
+
+    static let extensions = [
+        Refusal(
+            "unknown-type", "type Novel @table { a: Int }\nextend type «Nove» { b: Int }", "\"Nove\" to extend",
+            help: "\"Novel\""),
+        Refusal(
+            "unknown-type", "type A @table { a: Int }\nextend type «Query» { b: Int }", "\"Query\" to extend",
+            help: "custom resolvers"),
+        Refusal("extension-kind", "type A @table { a: Int }\nextend enum «A» { B }", "\"A\" is a type"),
+        Refusal(
+            "extension-kind", "enum E { A }\ntype T @table { e: E }\nextend type «E» { b: Int }", "\"E\" is an enum"),
+        Refusal("duplicate-field", "extend type A { «a»: Int }\ntype A @table { a: Int }", "more than once"),
+        Refusal(
+            "duplicate-field", "type A @table { n: Int }\nextend type A { a: Int }\nextend type A { «a»: Int }",
+            "more than once"),
+        Refusal(
+            "repeated-directive", "type A @table { a: Int }\nextend type A «@table»(name: \"b\")", "more than once"),
+        Refusal("view", "type A @table { a: Int }\nextend type A «@view»", "not both"),
+        Refusal(
+            "unknown-field", "type A @table { title: Int }\nextend type A @index(fields: [«\"titel\"»])", "\"titel\"",
+            help: "\"title\""),
+        Refusal("unknown-type", "type A @table { a: Int }\nextend type A { b: «Strin» }", "\"Strin\""),
+        Refusal("definition-not-offered", "type A @table { a: Int }\nextend type A implements «I»", "interfaces"),
+        Refusal(
+            "definition-not-offered", "type A @table { a: Int }\nextend scalar «UUID» @deprecated", "custom scalars"),
+        Refusal(
+            "duplicate-enum-value", "enum E { A }\ntype T @table { e: E }\nextend enum E { «A» }", "more than once"),
+        Refusal("reserved-name", "type «_A» @table { a: Int }\nextend type _A { b: Int }", "reserved"),
+    ]
+
+    static let directives = [
+        Refusal("unknown-directive", "type A «@tabel» { a: Int }", "@tabel", help: "\"table\""),
+        Refusal("view", "type A @view(sql: «\"DELETE FROM b\"») { a: Int }", "must begin with SELECT"),
+        Refusal("view", "type A @view(sql: «\"SELECT $1\"») { a: Int }", "no parameters"),
+        Refusal("view", "type A @view(sql: «\"SELECT 1; SELECT 2\"») { a: Int }", "single statement"),
+        Refusal("view", "type A @view(name: \"b\", sql: «\"SELECT 1\"») { a: Int }", "either"),
+        Refusal("view", "type A @view { a: Int «@default»(value: 1) }", "@default"),
+        Refusal("view", "type A @view { a: Int «@unique» }", "one-to-one"),
+        Refusal("view", "type A @view «@index»(fields: [\"a\"]) { a: Int }", "@index"),
+        Refusal("view", "type A @view { a: Int }\ntype B @table { a: «A» }", "no key"),
+        Refusal("view", "type A @table «@view» { a: Int }", "not both"),
+        Refusal("searchable", "type A @table { a: Int «@searchable» }", "String"),
+        Refusal(
+            "searchable", "type A @table { a: String @searchable(language: «\"englsh\"») }", "\"englsh\"",
+            help: "\"english\""),
+        Refusal(
+            "searchable", "type A @table { a: String @searchable b: String «@searchable»(language: \"french\") }",
+            "read as french", help: "one language"),
+        Refusal("directive-not-offered", "type A @table { a: String «@embed» }", "f_embed"),
+        Refusal("misplaced-directive", "type A @table «@auth»(level: PUBLIC) { a: Int }", "operations"),
+        Refusal("misplaced-directive", "type A @table { a: Int «@table» }", "@table", help: "a type"),
+        Refusal("misplaced-directive", "type A @table «@col»(name: \"x\") { a: Int }", "@col", help: "a field"),
+        Refusal(
+            "repeated-directive", "type A @table { a: Int @col(name: \"x\") «@col»(name: \"y\") }", "more than once"),
+        Refusal("unknown-argument", "type A @table(«nam»: \"x\") { a: Int }", "\"nam\"", help: "\"name\""),
+        Refusal("repeated-argument", "type A @table(name: \"x\", «name»: \"y\") { a: Int }", "more than once"),
+        Refusal("argument-type", "type A @table(name: «1») { a: Int }", "must be a string"),
+        Refusal("argument-type", "type A @table(name: «\"\"») { a: Int }", "is empty"),
+        Refusal("argument-type", "type A @table(key: «[1]») { a: Int }", "list of strings"),
+        Refusal("argument-type", "type A @table(key: «[]») { a: Int }", "empty list"),
+        Refusal("argument-type", "type A @table { a: Int @col(size: «\"x\"») }", "integer"),
+        Refusal("argument-type", "type A @table { a: Int @index(type: «HASH») }", "BTREE"),
+        Refusal("argument-type", "type A @table @index(fields: [\"a\"], order: «[UP]») { a: Int }", "ASC or DESC"),
+    ]
+
+    static let fields = [
+        Refusal("reserved-name", "type A @table { «_count»: Int }", "reserved"),
+        Refusal("reserved-name", "type A @table { «ctid»: Int }", "system column", help: "@col"),
+        Refusal("duplicate-field", "type A @table { a: Int «a»: Int }", "more than once"),
+        Refusal("field-arguments", "type A @table { a(«x: Int»): Int }", "no arguments"),
+        Refusal("nested-list", "type A @table { a: «[[Int]]» }", "list of lists"),
+        Refusal(
+            "list-of-tables", "type A @table { bs: «[B!]!» }\ntype B @table { n: Int }", "refers to this",
+            help: "bs_on_…"),
+        Refusal("type-not-offered", "type A @table { v: «[Vector]» }", "list of vectors"),
+        Refusal("data-type", "type A @table { v: «Vector» }", "@col(size: …)"),
+        Refusal("data-type", "type A @table { v: Vector @col(size: «0») }", "1 to 16000"),
+        Refusal("key-type", "type A @table(key: «\"v\"») { v: Vector! @col(size: 2) }", "Vector"),
+        Refusal("unknown-type", "type A @table { a: «Strin!» }", "\"Strin\"", help: "\"String\""),
+        Refusal("unknown-type", "type A @table { a: «ID!» }", "\"ID\"", help: "UUID or String"),
+        Refusal("unknown-type", "type Novel @table { a: «Nove» }", "\"Nove\"", help: "\"Novel\""),
+        Refusal(
+            "data-type", "type A @table { a: Int @col(dataType: «\"text\"») }", "not offered for Int", help: "smallint"),
+        Refusal("data-type", "type A @table { a: String @col(dataType: «\"text[]\"») }", "not offered for String"),
+        Refusal(
+            "data-type", "type A @table { a: [Int] @col(dataType: «\"text[]\"») }", "for [Int!]", help: "smallint[]"),
+        Refusal("data-type", "type A @table { a: [String] @col(dataType: «\"text[][]\"») }", "for [String!]"),
+        Refusal("data-type", "type A @table { a: Float @col(dataType: «\"numeric(x)\"») }", "not offered"),
+        Refusal("data-type", "type A @table { a: Int @col(dataType: «\"serial\"») }", "serial column"),
+        Refusal("data-type", "type A @table { a: Int @col(size: «3») }", "Vector"),
+        Refusal(
+            "name-too-long", "type A @table { a: Int @col(name: «\"\(String(repeating: "x", count: 64))\"») }",
+            "63 bytes"),
+        Refusal("name-too-long", "type A @table { «\(String(repeating: "x", count: 64))»: Int }", "63 bytes"),
+        Refusal("sql-name-clash", "type A @table { imageUrl: Int «imageURL»: Int }", "\"image_url\"", help: "@col"),
+    ]
+
+    static let keys = [
+        Refusal("unknown-field", "type A @table(key: «\"uid\"») { ud: String! }", "\"uid\"", help: "\"ud\""),
+        Refusal("nullable-key", "type A @table(key: \"a\") { a: «String» }", "must be required"),
+        Refusal("nullable-key", "type A @table(key: \"b\") { b: «B» }\ntype B @table { n: Int }", "must be required"),
+        Refusal("key-type", "type A @table(key: «\"a\"») { a: [String]! }", "list"),
+        Refusal("key-type", "type A @table(key: «\"a\"») { a: Any! }", "Any"),
+        Refusal("repeated-field", "type A @table(key: [\"a\", «\"a\"»]) { a: Int! }", "more than once"),
+        Refusal(
+            "key-cycle", "type A @table(key: «\"b\"») { b: B! }\ntype B @table(key: \"a\") { a: A! }", "A → B → A"),
+        Refusal("key-cycle", "type A @table(key: «\"a\"») { a: A! }", "A → A"),
+    ]
+
+    static let references = [
+        Refusal("ref-on-column", "type A @table { a: Int «@ref» }", "table type"),
+        Refusal(
+            "directive-on-reference", "type A @table { b: B «@col»(name: \"x\") }\ntype B @table { n: Int }", "@col"),
+        Refusal(
+            "directive-on-reference", "type A @table { b: B «@default»(value: 1) }\ntype B @table { n: Int }",
+            "@default"),
+        Refusal(
+            "unknown-field", "type A @table { b: B @ref(references: «\"cod\"») }\ntype B @table { code: Int @unique }",
+            "\"cod\"", help: "\"code\""),
+        Refusal(
+            "ref-count", "type A @table { b: B @ref(fields: «[\"x\", \"y\"]») }\ntype B @table { n: Int }",
+            "2 of its own fields, but 1"),
+        Refusal("ref-type", "type A @table { b: B «bId»: String }\ntype B @table { n: Int }", "UUID"),
+        Refusal(
+            "ref-not-unique", "type A @table { b: B @ref(references: «\"n\"») }\ntype B @table { n: Int }", "neither",
+            help: "@unique"),
+        Refusal(
+            "reference-nullability", "type A @table { b: «B!» bId: UUID }\ntype B @table { n: Int }", "required, but"),
+        Refusal(
+            "reference-nullability", "type A @table { b: «B» bId: UUID! }\ntype B @table { n: Int }", "optional, but"),
+        Refusal(
+            "sql-name-clash",
+            "type «A» @table { b: B @ref(constraintName: \"x\") c: B @ref(constraintName: \"x\") }\ntype B @table { n: Int }",
+            "constraint name"),
+    ]
+
+    static let defaults = [
+        Refusal("default-arguments", "type A @table { a: Int «@default» }", "exactly one"),
+        Refusal("default-arguments", "type A @table { a: Int «@default»(value: 1, sql: \"1\") }", "exactly one"),
+        Refusal(
+            "default-arguments", "type A @table { a: Int! @col(dataType: \"serial\") «@default»(value: 1) }", "serial"),
+        Refusal("default-type", "type A @table { a: Int @default(value: «\"x\"») }", "type Int"),
+        Refusal("default-type", "type A @table { a: Int @default(value: «3000000000») }", "type Int"),
+        Refusal("default-type", "type A @table { a: Date @default(value: «\"2025-02-29\"») }", "type Date"),
+        Refusal("default-type", "type A @table { a: Timestamp @default(value: «\"2025-02-28\"») }", "type Timestamp"),
+        Refusal("default-type", "type A @table { a: UUID @default(value: «\"x\"») }", "type UUID"),
+        Refusal("default-type", "type A @table { a: [Int] @default(value: «[1, \"x\"]») }", "type [Int]"),
+        Refusal("default-type", "type A @table { a: Int! @default(value: «null») }", "cannot be null"),
+        Refusal(
+            "default-type", "enum E { RED }\ntype A @table { a: E @default(value: «REDD») }", "type E", help: "\"RED\""),
+        Refusal("default-sql", "type A @table { a: Int @default(sql: «\"1; DROP TABLE x\"») }", "one expression"),
+        Refusal("default-expression", "type A @table { a: Int @default(expr: «\"1 +\"») }", "CEL"),
+        Refusal("default-expression", "type A @table { a: Int @default(expr: «\"'x'\"») }", "gives string"),
+        Refusal("default-expression", "type A @table { a: Int @default(expr: «\"uuidV4()\"») }", "type Int"),
+        Refusal(
+            "default-expression", "type A @table { a: String @default(expr: «\"'x' + uuidV4()\"») }", "stand alone"),
+        Refusal("default-expression", "type A @table { a: String @default(expr: «\"vars.x\"») }", "vars"),
+    ]
+
+    static let constraints = [
+        Refusal("missing-fields", "type A @table «@unique» { a: Int }", "\"fields\""),
+        Refusal("missing-fields", "type A @table «@index» { a: Int }", "\"fields\""),
+        Refusal("fields-on-field", "type A @table { a: Int @unique(fields: «[\"a\"]») }", "on a type"),
+        Refusal("fields-on-field", "type A @table { a: Int @index(order: «[ASC]») }", "on a type"),
+        Refusal(
+            "unknown-field", "type A @table @index(fields: [«\"titel\"»]) { title: String }", "\"titel\"",
+            help: "\"title\""),
+        Refusal("repeated-field", "type A @table @index(fields: [\"a\", «\"a\"»]) { a: Int }", "more than once"),
+        Refusal(
+            "index-order", "type A @table @index(fields: [\"a\", \"b\"], order: «[ASC]») { a: Int b: Int }",
+            "1 entries for 2"),
+        Refusal(
+            "index-order", "type A @table @index(fields: [\"a\"], type: GIN, order: «[ASC]») { a: [Int] }", "BTREE"),
+        Refusal("index-type", "type A @table { a: Int @index(type: «GIN») }", "lists"),
+        Refusal("index-type", "type A @table { a: Int @index(type: «HNSW») }", "Vector"),
+        Refusal("index-type", "type A @table { a: Vector @col(size: 2) @index(type: «BTREE») }", "HNSW"),
+        Refusal("index-type", "type A @table { a: Int @index(vector_method: «L2») }", "Vector"),
+        Refusal("index-type", "type A @table { a: [Int] «@index»(type: BTREE) }", "GIN"),
+        Refusal("index-type", "type A @table «@index»(fields: [\"a\", \"b\"]) { a: [Int] b: Int }", "GIN"),
+        Refusal("unique-type", "type A @table { a: Any «@unique» }", "Any"),
+        Refusal("redundant-unique", "type A @table { id: UUID! «@unique» }", "already"),
+        Refusal("redundant-unique", "type A @table @unique(fields: [\"a\"]) { a: Int «@unique» }", "already"),
+        Refusal(
+            "name-too-long", "type A @table { a: Int @index(name: «\"\(String(repeating: "x", count: 64))\"») }",
+            "63 bytes"),
+    ]
+
+    static let names = [
+        Refusal("invalid-name", "type A @table(singular: «\"a-b\"») { a: Int }", "not a name"),
+        Refusal("plural-clash", "type «Series» @table(plural: \"series\") { a: Int }", "\"series\"", help: "plural"),
+        Refusal(
+            "root-field-clash", "type Novel @table { a: Int }\ntype «Novels» @table(plural: \"novelsList\") { a: Int }",
+            "\"novels\""),
+        Refusal(
+            "sql-name-clash", "type Novel @table { a: Int }\ntype «Film» @table(name: \"novel\") { a: Int }",
+            "table Film and table Novel"),
+        Refusal("sql-name-clash", "type Mood @table(name: \"state\") { a: Int }\nenum «State» { A }", "enum State"),
+        Refusal("name-too-long", "type «\(String(repeating: "X", count: 64))» @table { a: Int }", "63 bytes"),
+        Refusal("generated-name-clash", "type A @table { n: Int «n_count»: Int }", "generated from \"n\""),
+        Refusal("generated-name-clash", "type A @table { «bs_on_a»: Int }\ntype B @table { a: A }", "because of B"),
+        Refusal(
+            "generated-name-clash", "type A @table { n: Int }\ntype «A_Key» @table(plural: \"aKeyList\") { n: Int }",
+            "type generated"),
+    ]
+
+    @Test func oneBrokenFileDoesNotHideTheOthers() {
+        var sink = DiagnosticSink()
+        _ = SchemaCompiler.compile(
+            files: [
+                SourceFile(path: "b.gql", text: "type B @table { a: Int «"),
+                SourceFile(path: "a.gql", text: "type A @table { b: B, c: Int @ref }"),
+            ], sink: &sink)
+        // B may be in the file that did not parse, so it is not called unknown.
+        #expect(sink.diagnostics.map(\.rule) == ["ref-on-column", "syntax"])
+        #expect(sink.diagnostics.map(\.file) == ["a.gql", "b.gql"])
+    }
+
+    @Test func whatIsWrongInAnExtensionIsToldInItsFile() {
+        var sink = DiagnosticSink()
+        _ = SchemaCompiler.compile(
+            files: [
+                SourceFile(
+                    path: "a.gql",
+                    text:
+                        "extend type T @index(fields: [\"x\"]) {\n a: Int @col(dataType: \"text\")\n b: T @ref(references: [\"y\"])\n"
+                        + " c: Int @default(value: 1.5) @index(type: GIN)\n d: Int @searchable\n a_max: Int\n}"),
+                SourceFile(path: "b.gql", text: "type T @table { n: Int }"),
+            ], sink: &sink)
+        #expect(
+            sink.diagnostics.map { "\($0.file):\($0.line) \($0.rule)" } == [
+                "a.gql:1 unknown-field", "a.gql:2 data-type", "a.gql:3 unknown-field", "a.gql:4 default-type",
+                "a.gql:4 index-type", "a.gql:5 searchable", "a.gql:6 generated-name-clash",
+            ])
+    }
+
+    @Test func theFieldsOfARefusedExtensionAreNoFurtherProblem() {
+        let errors = CatalogHarness.errors(
+            "query Q @auth(level: USER) { novels { subtitle } }",
+            schema: CatalogHarness.schema + "\nextend type Nove { subtitle: String }")
+        #expect(errors.count == 1 && errors[0].contains("unknown-type: there is no type \"Nove\""), "\(errors)")
+    }
+
+    @Test func anExtensionOfATypeInABrokenFileIsNotCalledUnknown() {
+        var sink = DiagnosticSink()
+        _ = SchemaCompiler.compile(
+            files: [
+                SourceFile(path: "a.gql", text: "extend type B { a: Int }"),
+                SourceFile(path: "b.gql", text: "type B @table { a: "),
+            ], sink: &sink)
+        #expect(sink.diagnostics.map(\.rule) == ["syntax"])
+    }
+
+    @Test func tooManyColumns() {
+        let fields = (0..<1_600).map { "f\($0): Int" }.joined(separator: "\n")
+        #expect(schemaDiagnostics("type A @table {\n\(fields)\n}").map(\.rule) == ["too-many-columns"])
+    }
+
+    @Test func emptySchemaIsAWarning() {
+        #expect(schemaDiagnostics("# nothing yet\n").map(\.rule) == ["empty-schema"])
+    }
+
+    @Test func cyclesThroughReferencesAreFine() {
+        let schema = compileSchema("type A @table { b: B! }\ntype B @table { a: A, self: B }")
+        #expect(schema.table(ofType: "B")?.columns.map(\.field) == ["id", "aId", "selfId"])
+    }
+}
