@@ -1,4 +1,4 @@
--- Rows for development: 1,000 lots in twelve categories, 60 users, about 2,400 bids, some questions and watched lots.
+-- Rows for development: 1,000 lots in twelve categories, 60 users, about 2,900 bids, some questions and watched lots.
 -- Every value follows from the row's number, so each database gets the same; only the times count from the loading.
 -- Running it again changes nothing.
 

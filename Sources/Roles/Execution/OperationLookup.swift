@@ -2,6 +2,7 @@ package import Catalog
 package import GraphQLLanguage
 package import JSON
 package import LiveModel
+package import Operations
 
 /// A request made certain: which stored operation, with which variables, and that its sender may run it.
 package struct ResolvedOperation: Sendable {

@@ -1,5 +1,6 @@
 import CEL
 import Catalog
+import Operations
 import JSON
 import LiveModel
 import Testing
