@@ -136,6 +136,7 @@ extension PostgresError {
     static let poolStopped = PostgresError(.closed, "the pool is stopped")
     static let sessionLost = PostgresError(
         .connectionLost(outcomeUnknown: false), "the session's connection was lost")
+    static let notSentInTime = PostgresError(.timeout(outcomeUnknown: false), "not sent in time")
     static let copyRefused = PostgresError(.unsupported, "COPY is not supported")
 
     static func timedOut(outcomeUnknown: Bool) -> PostgresError {

@@ -58,23 +58,20 @@ struct JobTable<Job: PipelineJob> {
         var hasResults = false
         var connectionLosses = 0
         var repeats = 0
-        var error: PostgresError?
+        fileprivate(set) var hasError = false
+        /// The server closes the connection after its error.
+        fileprivate(set) var hasFatalError = false
 
         var job: Job {
             guard let held else { preconditionFailure("a \(kind) that is gone") }
             return held
         }
-
-        /// Records the first error, which is the cause; later ones are its consequences.
-        mutating func fail(_ error: PostgresError, step: Int?) {
-            guard self.error == nil else { return }
-            self.error = error
-            self.error?.stepIndex = step
-        }
     }
 
     private var entries: [Entry] = []
     private var serials: [Int] = []
+    /// Apart from the entries, which stay small: few jobs have one.
+    private var errors: [Slot: PostgresError] = [:]
     private var free: [Slot] = []
 
     var count: Int { entries.count - free.count }
@@ -93,7 +90,7 @@ struct JobTable<Job: PipelineJob> {
     mutating func remove(_ slot: Slot) {
         check(slot)
         entries[slot].held = nil
-        entries[slot].error = nil
+        forgetError(of: slot)
         serials[slot] += 1
         free.append(slot)
     }
@@ -102,6 +99,28 @@ struct JobTable<Job: PipelineJob> {
 
     /// Nil when the job is gone.
     func slot(of id: JobID) -> Slot? { serials[id.slot] == id.serial ? id.slot : nil }
+
+    func error(of slot: Slot) -> PostgresError? { errors[slot] }
+
+    /// Records the first error of a job, which is the cause; later ones are its consequences.
+    mutating func fail(_ slot: Slot, _ error: PostgresError, step: Int?) {
+        if entries[slot].hasError { return }
+        setError(of: slot, error)
+        errors[slot]?.stepIndex = step
+    }
+
+    mutating func setError(of slot: Slot, _ error: PostgresError) {
+        errors[slot] = error
+        entries[slot].hasError = true
+        entries[slot].hasFatalError = error.isFatal
+    }
+
+    mutating func forgetError(of slot: Slot) {
+        guard entries[slot].hasError else { return }
+        errors[slot] = nil
+        entries[slot].hasError = false
+        entries[slot].hasFatalError = false
+    }
 
     subscript(slot: Slot) -> Entry {
         _read {

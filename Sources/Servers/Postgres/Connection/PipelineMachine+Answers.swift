@@ -49,8 +49,8 @@ extension PipelineMachine {
         case .copy:
             // Leaving COPY half-way takes a new connection, which rolls it back.
             if case .step(let slot, let index) = expected {
-                jobs[slot].fail(.copyRefused, step: index)
-                failEarly(slot, jobs[slot].error ?? .copyRefused)
+                jobs.fail(slot, .copyRefused, step: index)
+                failEarly(slot, jobs.error(of: slot) ?? .copyRefused)
             }
             lose(PostgresError.copyRefused.message)
         case .failed(let error):
@@ -88,14 +88,14 @@ extension PipelineMachine {
         switch expected {
         case .prepare(let statement, let name, let slot, let step):
             statements.forget(statement, name: name)
-            jobs[slot].fail(error, step: step)
+            jobs.fail(slot, error, step: step)
         case .step(let slot, let index):
-            jobs[slot].fail(error, step: index)
+            jobs.fail(slot, error, step: index)
         case .deallocate:
             break
         case .sync(let slot):
             // A fatal error here may follow a commit that was not yet reported: the loss decides.
-            if let slot, !error.isFatal { jobs[slot].fail(error, step: nil) }
+            if let slot, !error.isFatal { jobs.fail(slot, error, step: nil) }
         }
     }
 
@@ -121,10 +121,10 @@ extension PipelineMachine {
         isHeadAnswered = false
         pipeline.removeFirst()
         guard case .step(let slot, _) = expected, jobs[slot].kind.isRead else { return true }
-        if jobs[slot].error?.isFatal == true {
+        if jobs[slot].hasFatalError {
             // The connection is about to end; the loss decides whether it is repeated.
             abortedReads.append(slot)
-        } else if jobs[slot].isAborted, jobs[slot].error == nil {
+        } else if jobs[slot].isAborted, !jobs[slot].hasError {
             abortedReads.append(slot)
         } else if !jobs[slot].isIsolated {
             conclude(slot, nowMs)
@@ -138,7 +138,7 @@ extension PipelineMachine {
         for slot in abortedReads.reversed() {
             leaveFlight(slot)
             if jobs[slot].isAnswered {
-                finish(slot, nil)
+                finish(slot)
                 continue
             }
             jobs[slot].isIsolated = true
@@ -156,7 +156,12 @@ extension PipelineMachine {
     /// Everything about the job is known: it is answered, or repeated where that cannot do harm.
     private mutating func conclude(_ slot: Slot, _ nowMs: Int) {
         leaveFlight(slot)
-        guard var error = jobs[slot].error else { return finish(slot, nil) }
+        guard jobs[slot].hasError, let error = jobs.error(of: slot) else { return finish(slot) }
+        concludeFailed(slot, error, nowMs)
+    }
+
+    private mutating func concludeFailed(_ slot: Slot, _ cause: PostgresError, _ nowMs: Int) {
+        var error = cause
         if error.isStalePreparedStatement, let step = error.stepIndex {
             statements.discard(jobs[slot].job.steps[step].statement)
         }
@@ -223,13 +228,13 @@ extension PipelineMachine {
         case .failed(let error):
             if scriptError == nil { scriptError = error }
             guard error.sqlState == nil || error.isFatal else { return }
-            jobs[slot].error = error
+            jobs.setError(of: slot, error)
             lose(error.message)
         }
     }
 
     private mutating func scriptEnded(_ slot: Slot, _ nowMs: Int) {
-        jobs[slot].error = scriptError
+        if let scriptError { jobs.setError(of: slot, scriptError) }
         mode = .pipeline
         conclude(slot, nowMs)
         decide(.enterPipeline)

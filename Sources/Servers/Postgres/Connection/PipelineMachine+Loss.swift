@@ -18,10 +18,10 @@ extension PipelineMachine {
         for slot in sent {
             leaveFlight(slot)
             if jobs[slot].isAnswered {
-                finish(slot, nil)
+                finish(slot)
                 continue
             }
-            if jobs[slot].error?.isFatal == true { saidFarewell = true }
+            if jobs[slot].hasFatalError { saidFarewell = true }
             if jobs[slot].kind.isRead, jobs[slot].connectionLosses < limits.lossesMax, !isStopping {
                 jobs[slot].connectionLosses += 1
                 forgetAnswers(slot)
@@ -56,7 +56,7 @@ extension PipelineMachine {
     }
 
     private func lossError(_ slot: Slot, saidFarewell: Bool, _ message: String) -> PostgresError {
-        let known = jobs[slot].error
+        let known = jobs.error(of: slot)
         if let known, !known.isFatal, known.sqlState != nil { return known }
         var error = known ?? PostgresError(.connectionLost(outcomeUnknown: true), message)
         switch jobs[slot].kind {

@@ -41,9 +41,9 @@ extension PipelineMachine {
                 jobs.remove(slot)
                 continue
             }
-            if let error = reasonNotToSend(slot, nowMs) {
+            guard jobs[slot].deadlineMs > nowMs, belongsHere(slot) else {
                 pending.removeFirst()
-                dropQueued(slot, error)
+                dropQueued(slot, belongsHere(slot) ? .notSentInTime : .sessionLost)
                 continue
             }
             if case .script(let sql) = jobs[slot].kind {
@@ -62,12 +62,9 @@ extension PipelineMachine {
     /// Whether the job has a sync of its own.
     private func isAlone(_ slot: Slot) -> Bool { !jobs[slot].kind.isRead || jobs[slot].isIsolated }
 
-    private func reasonNotToSend(_ slot: Slot, _ nowMs: Int) -> PostgresError? {
-        if jobs[slot].deadlineMs <= nowMs {
-            return PostgresError(.timeout(outcomeUnknown: false), "not sent in time")
-        }
-        if let generation = jobs[slot].job.generation, generation != self.generation { return .sessionLost }
-        return nil
+    /// False for a job of a session on an earlier connection.
+    private func belongsHere(_ slot: Slot) -> Bool {
+        jobs[slot].job.generation.map { $0 == generation } ?? true
     }
 
     /// A statement is prepared directly before its step, not ahead of all: an earlier step may create what it names.

@@ -207,16 +207,14 @@ struct PipelineMachine<Job: PipelineJob> {
         decide(.failEarly(jobs[slot].job, error))
     }
 
-    /// The job is neither queued nor in flight any more.
-    mutating func finish(_ slot: Slot, _ error: PostgresError?) {
-        let job = jobs[slot].job
-        if jobs[slot].isAnswered {
-            decide(.release(job))
-        } else if let error {
-            decide(.fail(job, error))
-        } else {
-            decide(.complete(job))
-        }
+    /// The job has succeeded or was answered before, and is neither queued nor in flight any more.
+    mutating func finish(_ slot: Slot) {
+        decide(jobs[slot].isAnswered ? .release(jobs[slot].job) : .complete(jobs[slot].job))
+        jobs.remove(slot)
+    }
+
+    mutating func finish(_ slot: Slot, _ error: PostgresError) {
+        decide(jobs[slot].isAnswered ? .release(jobs[slot].job) : .fail(jobs[slot].job, error))
         jobs.remove(slot)
     }
 
@@ -233,7 +231,7 @@ struct PipelineMachine<Job: PipelineJob> {
 
     /// Back to the front of the queue, as if it had never been sent.
     mutating func forgetAnswers(_ slot: Slot) {
-        jobs[slot].error = nil
+        jobs.forgetError(of: slot)
         jobs[slot].isAborted = false
         jobs[slot].isExposedToCancel = false
         guard jobs[slot].hasResults else { return }
