@@ -45,11 +45,11 @@ extension OneServer {
         /// A cancel request hits whatever runs when it arrives: neighbours that it hits are sent again.
         @Test func cancelRequestsDoNotHitNeighbours() async throws {
             try await withPool({ ($0.statementTimeoutMs, $0.writeConnections) = (10_000, 1) }) { (pool) async throws in
-                let link = pool.writers[0]
+                let connection = pool.writers[0]
                 try await pool.script("CREATE TABLE d_hit (id int)")
                 for number in 0..<20 {
                     async let slow = code { () async throws(PostgresError) in
-                        try await link.run(.transaction, [("SELECT pg_sleep(60)", [])], timeoutMs: 60)
+                        try await connection.run(.transaction, [("SELECT pg_sleep(60)", [])], timeoutMs: 60)
                     }
                     _ = await eventually { pool.metrics.write.inFlight >= 1 }
                     async let insert = pool.transaction([

@@ -15,8 +15,6 @@ extension OneServer {
                     "SELECT $1::int + 1 AS n, $2::text AS \"T x\", $3::text AS z, $4::bytea AS b, true AS yes",
                     ["41", "é\u{1F600}", nil, .binary([0, 255])])
                 #expect(result.columns == ["n", "T x", "z", "b", "yes"])
-                #expect(result.columnIndex("T x") == 1)
-                #expect(result.columnIndex("t x") == nil)
                 let row = try #require(result.rows.first)
                 #expect(result.rows.count == 1 && result.affectedRows == 1 && row.count == 5)
                 #expect(row.int(0) == 42)
@@ -153,7 +151,6 @@ extension OneServer {
                 let size = 64 << 20
                 let one = try await pool.query("SELECT repeat('x', $1::int)", [Parameter(size)])
                 one.rows[0].withBytes(0) { #expect($0?.count == size && $0?.last == UInt8(ascii: "x")) }
-                #expect(one.memoryBytes >= size)
                 let many = try await pool.query("SELECT repeat('x', 1024) FROM generate_series(1, 65536)")
                 #expect(many.rows.count == 65_536 && many.rows[65_535].string(0)?.utf8.count == 1024)
                 let sent = try await pool.query(

@@ -71,7 +71,7 @@ import Testing
             let hasty = replicas(pair, primary, waitMs: 20)
             patient.start()
             hasty.start()
-            #expect(await eventually { patient.connectedCount == 1 && hasty.connectedCount == 1 })
+            #expect(await eventually { (patient.pools + hasty.pools).allSatisfy(\.hasConnectedWriter) })
             func isReadOnReplica(_ rows: ResultSet?) -> Bool { rows?.rows.first?.string(1) == "t" }
             let count: Statement = "SELECT count(*), pg_is_in_recovery() FROM r"
 

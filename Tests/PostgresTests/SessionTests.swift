@@ -38,7 +38,7 @@ extension OneServer {
                 try await pool.script("CREATE TABLE s_left (id int)")
                 await #expect(throws: Unhappy.self) {
                     try await pool.withSession { session in
-                        try await session.begin(.serializable)
+                        try await session.execute("BEGIN ISOLATION LEVEL SERIALIZABLE")
                         try await session.execute("INSERT INTO s_left VALUES ($1::int)", ["1"])
                         try await session.execute("SET work_mem = '123kB'")
                         try await session.execute("CREATE TEMP TABLE s_temp (id int)")

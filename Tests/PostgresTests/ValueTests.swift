@@ -54,9 +54,9 @@ import Testing
         }
         _ = statements.use("a", group: 1)
         #expect(statements.use("c", group: 1) == .prepareFirst("s3"))
-        #expect(statements.takeDiscarded() == ["s2"])
+        #expect(statements.takeDiscarded() == "s2")
         #expect(statements.use("d", group: 1) == .prepareFirst("s4"))
-        #expect(statements.takeDiscarded() == ["s1"])
+        #expect(statements.takeDiscarded() == "s1")
         // Both are in doubt: nothing can go.
         #expect(statements.use("e", group: 1) == .unprepared)
         #expect(statements.count == 2)

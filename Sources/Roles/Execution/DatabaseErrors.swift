@@ -2,7 +2,7 @@ package import LiveModel
 package import Postgres
 
 extension RequestError {
-    /// What a client is told of a database error: the kind, never the server's words, which can quote other rows.
+    /// A database error as clients see it: its kind, never the server's words, which can quote other rows.
     package init(_ error: PostgresError) {
         switch error.code {
         case .server(let state): self = Self.server(state, error)
@@ -20,15 +20,23 @@ extension RequestError {
 
     private static func server(_ state: String, _ error: PostgresError) -> RequestError {
         switch state {
-        case "23505": RequestError(.constraintViolation, "a row with the same unique values already exists")
-        case "23503": RequestError(.constraintViolation, "the row refers to one that does not exist, or is referred to")
-        case "23502": RequestError(.constraintViolation, "a required field has no value")
-        case "23514", "23P01": RequestError(.constraintViolation, "a constraint of the table does not hold")
-        case "57014": RequestError(.timeout, "the statement took longer than its time-out")
-        case "40001", "40P01", "55P03": RequestError(.unavailable, "the row is being changed by others, try again")
-        case _ where state.hasPrefix("22"): RequestError(.invalidVariable, "a value is out of range or malformed")
-        case _ where state.hasPrefix("53"), _ where state.hasPrefix("57P"), _ where state.hasPrefix("08"), "25006",
-            "26000":
+        case _ where error.isUniqueViolation:
+            RequestError(.constraintViolation, "a row with the same unique values already exists")
+        case _ where error.isForeignKeyViolation:
+            RequestError(.constraintViolation, "the row refers to one that does not exist, or is referred to")
+        case _ where error.isNotNullViolation:
+            RequestError(.constraintViolation, "a required field has no value")
+        case _ where error.isCheckViolation || error.isExclusionViolation:
+            RequestError(.constraintViolation, "a constraint of the table does not hold")
+        case _ where error.isQueryCanceled:
+            RequestError(.timeout, "the statement took longer than its time-out")
+        case _ where error.isConflict:
+            RequestError(.unavailable, "the row is being changed by others, try again")
+        case _ where state.hasPrefix("22"):
+            RequestError(.invalidVariable, "a value is out of range or malformed")
+        // Resources, shutdown, connection; a read-only server; a prepared statement that is gone.
+        case _ where state.hasPrefix("53") || state.hasPrefix("57P") || state.hasPrefix("08"),
+            _ where error.isReadOnlyServer, "26000":
             RequestError(.unavailable, "the database cannot be reached")
         default: RequestError(.databaseError, "the database refused the statement")
         }

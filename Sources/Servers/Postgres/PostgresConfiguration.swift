@@ -1,51 +1,51 @@
-/// How a pool connects and what its bounds are.
+/// A pool's connection settings, time-outs and bounds.
 package struct PostgresConfiguration: Sendable {
-    /// libpq's: `key=value …` or `postgresql://…`; TLS, several hosts and password files are its business.
+    /// In libpq's format: `key=value …` or `postgresql://…`. libpq also handles TLS, several hosts and password files.
     package var connectionString: String
 
-    /// Shared, pipelined connections for `query`. One keeps two cores busy.
+    /// Shared, pipelined connections for `query`. One can keep two cores busy.
     package var readConnections = 1
-    /// Connections for `transaction`, several transactions in flight on each.
+    /// Shared, pipelined connections for `transaction`.
     package var writeConnections = 12
     /// Connections for `withSession` and `script`, one user at a time.
     package var sessionConnections = 4
 
-    /// Calls queued and in flight on one connection; also sessions waited for. Past it: `queueFull`.
+    /// Calls queued and in flight on one connection, and callers waiting for a session. Beyond it: `queueFull`.
     package var queueMax = 16_384
-    /// SQL and parameters queued and in flight on one connection, unless it is a single call's. Past it: `queueFull`.
+    /// Bytes of SQL and parameters queued and in flight on one connection; a single call may exceed it. Beyond it:
+    /// `queueFull`.
     package var queueBytesMax = 256 << 20
     /// Queries sent and not yet answered on one read connection.
     package var readInFlightMax = 256
-    /// Transactions sent and not yet answered on one write connection: what waits unsent can time out for certain.
+    /// Transactions sent and not yet answered on one write connection. One not sent yet times out with a known outcome.
     package var writeInFlightMax = 16
-    /// Prepared statements kept on one connection; the least recently used goes first.
+    /// Prepared statements kept on one connection; the least recently used is evicted first.
     package var preparedStatementsMax = 256
-    /// SQL and parameters of one call.
+    /// Bytes of SQL and parameters of one call.
     package var requestBytesMax = 256 << 20
 
-    /// For `start()` as a whole, and later for each attempt to reconnect.
+    /// For each attempt to connect, and per host for `start()` as a whole.
     package var connectTimeoutMs = 10_000
-    /// From the call to its answer, waiting included; the server's `statement_timeout` is the same.
+    /// From the call to its answer, queueing included; also set as the server's `statement_timeout`.
     package var statementTimeoutMs = 30_000
-    /// For `script`: migrations take longer than statements.
+    /// For `script`; migrations take longer than statements.
     package var scriptTimeoutMs = 600_000
-    /// A session that sits in an open transaction longer than this is ended by the server.
+    /// The server ends a session that idles in an open transaction for longer.
     package var idleInTransactionTimeoutMs = 60_000
-    /// How long a timed-out call may still wait for the server to confirm the cancellation, before the connection is
-    /// given up.
+    /// How long the server may take to confirm the cancellation of a timed-out call before the connection is given up.
     package var cancelGraceMs = 2_000
-    /// How long `stop()` lets calls in flight finish.
+    /// How long `stop()` waits for calls in flight.
     package var stopTimeoutMs = 5_000
-    /// Pause before a second attempt to reconnect; doubled up to the maximum, each jittered between half and whole.
+    /// Pause before the second attempt to reconnect; doubled up to the maximum, each jittered between half and whole.
     package var reconnectBackoffMinMs = 50
     package var reconnectBackoffMaxMs = 2_000
 
-    /// Set on every connection and again after each session; `statement_timeout` and the like are added to it.
+    /// Set on every connection, and again after each session, together with `statement_timeout` and the like.
     ///
-    /// Statements here take milliseconds. Postgres estimates those for many live queries, and those that ask the catalog,
-    /// so high that it would compile them at each run, for up to seconds.
+    /// JIT is off because statements here take milliseconds, but Postgres overestimates the cost of those for many live
+    /// queries and of catalog queries so far that it would compile them for up to seconds at each execution.
     package var sessionSettings: [String: String] = ["TimeZone": "UTC", "DateStyle": "ISO, MDY", "jit": "off"]
-    /// Seen in `pg_stat_activity`, followed by the connection's role.
+    /// Shown in `pg_stat_activity`, followed by the connection's role.
     package var applicationName = "freshet"
 
     package init(connectionString: String) {
@@ -53,9 +53,9 @@ package struct PostgresConfiguration: Sendable {
     }
 }
 
-/// What a connection is for; decides how its pipeline is cut into transactions and what may be repeated.
+/// The kind of work a connection does, which decides how its pipeline is divided into transactions.
 enum ConnectionRole: String, Sendable {
-    /// Queries of many callers share a sync; safe to repeat, because the server holds them to reading.
+    /// Queries of many callers share a sync; they can be repeated, because the server enforces that they only read.
     case read
     /// A sync after each transaction.
     case write
@@ -72,7 +72,7 @@ extension PostgresConfiguration {
         }
     }
 
-    /// The script that brings a connection into its agreed state, both after connecting and after a session.
+    /// The script that applies the settings, after connecting and after each session.
     func setupScript(_ role: ConnectionRole) -> String {
         var settings = sessionSettings
         settings["statement_timeout"] = String(statementTimeoutMs)
@@ -83,13 +83,13 @@ extension PostgresConfiguration {
             .joined(separator: ";") + ";" + Self.searchPath
     }
 
-    /// Postgres looks first into a schema that has the role's name. A role called like a schema of ours, `freshet`, would
-    /// find and create tables there. A path that an operator chose stays.
+    /// Postgres' default path begins with the schema named like the role. A role named like our schema, `freshet`,
+    /// would find and create tables there. A path that an operator has set is kept.
     private static let searchPath =
         "SELECT set_config('search_path', 'public', false)"
         + " WHERE current_setting('search_path') = '\"$user\", public'"
 
-    /// Undoes whatever a session may have left behind, but keeps its prepared statements.
+    /// Undoes whatever a session may have left behind, except its prepared statements.
     func resetScript(_ role: ConnectionRole) -> String {
         "SET SESSION AUTHORIZATION DEFAULT;RESET ALL;CLOSE ALL;UNLISTEN *;SELECT pg_advisory_unlock_all();"
             + "DISCARD TEMP;DISCARD SEQUENCES;" + setupScript(role)

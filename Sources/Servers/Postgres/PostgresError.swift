@@ -1,18 +1,18 @@
 /// Why a statement, transaction, session or connection attempt failed.
 ///
-/// `description` and logs carry codes and the names of database objects only; `message`, `detail` and `hint` are the
-/// server's words, can quote user data, and are for callers that decide what may be shown.
+/// `description` and logs have codes and the names of database objects only; `message`, `detail` and `hint` are the
+/// server's words and can quote user data, so callers decide whom to show them.
 package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: Sendable, Hashable {
-        /// No connection could be made (in time). Nothing was sent.
+        /// No connection could be made, or not in time. Nothing was sent.
         case connectionFailed
         /// The connection broke. `outcomeUnknown`: the work was sent and may have been committed.
         case connectionLost(outcomeUnknown: Bool)
-        /// The server refused the statement; whatever was sent with it was rolled back.
+        /// The server rejected the statement; the transaction it was sent in was rolled back.
         case server(sqlState: String)
-        /// The deadline passed. `outcomeUnknown`: the server did not confirm that it stopped, a commit is possible.
+        /// The deadline passed. `outcomeUnknown`: the server did not confirm the cancellation and may have committed.
         case timeout(outcomeUnknown: Bool)
-        /// The connection's queue is at its bound. Nothing was sent.
+        /// The connection's queue is full. Nothing was sent.
         case queueFull
         /// The pool is stopped, or the session has ended. Nothing was sent.
         case closed
@@ -20,12 +20,12 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         case cancelled
         /// A parameter or statement cannot be sent as it is: a NUL inside text, too many or too large parameters.
         case invalidParameter
-        /// The statement asks for what this client does not do (COPY).
+        /// The statement needs what this client does not support (COPY).
         case unsupported
     }
 
     package var code: Code
-    /// Five characters, when the server answered.
+    /// The five-character code of the server's error; nil for errors of this client.
     package var sqlState: String?
     package var message: String
     package var detail: String?
@@ -35,15 +35,16 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
     package var column: String?
     package var constraint: String?
     package var dataType: String?
-    /// Position in the statement's text where the server saw the error, in characters from 1.
+    /// Where in the statement's text the error is, in characters from 1.
     package var position: Int?
-    /// Which step of a transaction failed, from 0; nil when it failed as a whole (at commit, or by its connection).
+    /// The step of a transaction that failed, from 0; nil when it failed as a whole (at commit, or with its
+    /// connection).
     package var stepIndex: Int?
-    /// Of a connection: trying again helps only after somebody has changed a setting, here or at the server.
+    /// The connection cannot succeed until a setting is changed, here or on the server.
     package internal(set) var isMisconfigured = false
-    /// The server ends the connection with this error.
+    /// The server closes the connection after this error.
     var isFatal = false
-    /// The server's function that raised the error: tells apart what one SQLSTATE covers, in any language.
+    /// The server's function that raised the error; it distinguishes causes that share a SQLSTATE.
     var routine: String?
 
     package init(_ code: Code, _ message: String) {
@@ -64,8 +65,8 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
 }
 
 extension PostgresError {
-    /// One line for whoever runs a command or a node: what happened and the server's own words. Can quote user data, so
-    /// not for clients.
+    /// One line for operators: what happened, and the server's own words. Can quote user data, so it is not for
+    /// clients.
     package var sentence: String {
         let words = message.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         let what =
@@ -73,23 +74,23 @@ extension PostgresError {
             case .connectionFailed: "cannot connect to the database"
             case .connectionLost(let unknown):
                 unknown
-                    ? "the connection to the database broke, the work may be done"
+                    ? "the connection to the database broke, the work may have been committed"
                     : "the connection to the database broke"
-            case .server(let state): "the database refused (SQLSTATE \(state))"
+            case .server(let state): "the database returned an error (SQLSTATE \(state))"
             case .timeout(let unknown):
                 unknown
-                    ? "the database did not answer in time, the work may be done"
+                    ? "the database did not answer in time, the work may have been committed"
                     : "the database did not answer in time"
-            case .queueFull: "too much waits for the database"
+            case .queueFull: "the queue for the database is full"
             case .closed: "the connection to the database is closed"
             case .cancelled: "cancelled"
             case .invalidParameter: "a value cannot be sent to the database"
-            case .unsupported: "this client cannot do that"
+            case .unsupported: "this client does not support that"
             }
         return words.isEmpty ? what : "\(what): \(words)"
     }
 
-    /// The work may have been committed although it failed: only the caller can find out.
+    /// The work may have been committed although the call failed; only the caller can find out.
     package var isOutcomeUnknown: Bool {
         switch code {
         case .connectionLost(let unknown), .timeout(let unknown): unknown
@@ -97,14 +98,13 @@ extension PostgresError {
         }
     }
 
-    /// Trying the same work again, later, can succeed and cannot do it twice.
+    /// Repeating the work later can succeed and cannot do it twice.
     package var isRetryable: Bool {
         switch code {
         case .connectionFailed, .queueFull: true
         case .connectionLost(let unknown), .timeout(let unknown): !unknown
         case .server(let state):
-            state == "40001" || state == "40P01" || state == "55P03" || state.hasPrefix("53")
-                || state.hasPrefix("57P")
+            isConflict || state.hasPrefix("53") || state.hasPrefix("57P")
         case .closed, .cancelled, .invalidParameter, .unsupported: false
         }
     }
@@ -113,16 +113,33 @@ extension PostgresError {
     package var isForeignKeyViolation: Bool { sqlState == "23503" }
     package var isNotNullViolation: Bool { sqlState == "23502" }
     package var isCheckViolation: Bool { sqlState == "23514" }
+    package var isExclusionViolation: Bool { sqlState == "23P01" }
+
+    /// A serialization failure, a deadlock or a lock that was not available: another transaction was in the way.
+    package var isConflict: Bool { sqlState == "40001" || sqlState == "40P01" || sqlState == "55P03" }
 
     /// 25006: the transaction is read-only, or the server is.
-    var isReadOnlyServer: Bool { sqlState == "25006" }
+    package var isReadOnlyServer: Bool { sqlState == "25006" }
 
-    /// 57014: statement_timeout, our own cancel request or an administrator's.
-    var isQueryCanceled: Bool { sqlState == "57014" }
+    /// 57014: by `statement_timeout`, our own cancel request or an administrator's.
+    package var isQueryCanceled: Bool { sqlState == "57014" }
 
-    /// The prepared statement no longer fits the schema, or is gone from the server: preparing again cures it.
+    /// The prepared statement no longer fits the schema, or is gone from the server: it must be prepared again.
     var isStalePreparedStatement: Bool {
         (sqlState == "0A000" && routine == "RevalidateCachedQuery")
             || (sqlState == "26000" && routine == "FetchPreparedStatement")
+    }
+}
+
+extension PostgresError {
+    static let cancelledByCaller = PostgresError(.cancelled, "the caller was cancelled")
+    static let poolStopped = PostgresError(.closed, "the pool is stopped")
+    static let sessionLost = PostgresError(
+        .connectionLost(outcomeUnknown: false), "the session's connection was lost")
+    static let notSentInTime = PostgresError(.timeout(outcomeUnknown: false), "not sent in time")
+    static let copyRefused = PostgresError(.unsupported, "COPY is not supported")
+
+    static func timedOut(outcomeUnknown: Bool) -> PostgresError {
+        PostgresError(.timeout(outcomeUnknown: outcomeUnknown), "no answer in time")
     }
 }

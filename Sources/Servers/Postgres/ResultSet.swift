@@ -1,11 +1,11 @@
 import CLibpq
 
-/// What one statement returned. Values stay in libpq's memory and are read from there without a copy until asked for;
-/// holding one row keeps the whole result alive.
+/// A statement's result. Values stay in libpq's memory and are copied only on access; a single row keeps the whole
+/// result alive.
 package struct ResultSet: Sendable {
     let storage: ResultStorage
 
-    /// Names in the order of the select list; empty for a statement without rows.
+    /// The names of the select list, in order; empty for a statement that returns no rows.
     package var columns: [String] {
         (0..<storage.columnCount).map { index in
             PQfname(storage.pointer, Int32(index)).map { String(cString: $0) } ?? ""
@@ -14,7 +14,7 @@ package struct ResultSet: Sendable {
 
     package var rows: Rows { Rows(storage: storage) }
 
-    /// Rows inserted, updated, deleted, merged or selected; 0 for other commands.
+    /// The number of rows inserted, updated, deleted, merged or selected; 0 for other commands.
     package var affectedRows: Int {
         PQcmdTuples(storage.pointer).flatMap { Int(String(cString: $0)) } ?? 0
     }
@@ -23,14 +23,6 @@ package struct ResultSet: Sendable {
     var commandTag: String {
         PQcmdStatus(storage.pointer).map { String(cString: $0) } ?? ""
     }
-
-    /// The first column of that name.
-    package func columnIndex(_ name: String) -> Int? {
-        columns.firstIndex(of: name)
-    }
-
-    /// What the result occupies, in bytes.
-    package var memoryBytes: Int { PQresultMemorySize(storage.pointer) }
 }
 
 /// The rows of a result.
@@ -46,7 +38,7 @@ package struct Rows: RandomAccessCollection, Sendable {
     }
 }
 
-/// One row. Columns count from 0; a column that does not exist is a programming error and traps.
+/// One row. Columns are numbered from 0; accessing one that does not exist traps.
 package struct Row: Sendable {
     let storage: ResultStorage
     let row: Int32
@@ -58,7 +50,7 @@ package struct Row: Sendable {
         withBytes(column) { $0.map { Array($0) } }
     }
 
-    /// The value in text format without a copy; nil for NULL. The buffer is valid only inside the closure.
+    /// Passes the value in text format without copying it; nil for NULL. The buffer is valid only in the closure.
     package func withBytes<T>(_ column: Int, _ body: (UnsafeRawBufferPointer?) throws -> T) rethrows -> T {
         precondition(column >= 0 && column < storage.columnCount, "column \(column) of \(storage.columnCount)")
         defer { withExtendedLifetime(storage) {} }
@@ -76,12 +68,12 @@ package struct Row: Sendable {
         withBytes(column) { bytes in bytes.map { String(decoding: $0, as: UTF8.self) } }
     }
 
-    /// nil for NULL and for what is not an integer.
+    /// The value as an integer; nil for NULL and for anything else.
     package func int(_ column: Int) -> Int? {
         string(column).flatMap { Int($0) }
     }
 
-    /// nil for NULL and for what is not Postgres' `t` or `f`.
+    /// The value as a boolean; nil for NULL and for anything but Postgres' `t` and `f`.
     package func bool(_ column: Int) -> Bool? {
         withBytes(column) { bytes in
             switch bytes.flatMap({ $0.count == 1 ? $0[0] : nil }) {
@@ -93,8 +85,8 @@ package struct Row: Sendable {
     }
 }
 
-/// Owns one `PGresult`. Unchecked: libpq never writes to a finished result ("can be passed around freely between
-/// threads"), nobody else holds the pointer, and it is freed when the last row or result set is gone.
+/// Owns one `PGresult`. Unchecked: libpq does not write to a complete result ("can be passed around freely between
+/// threads"), the pointer is not shared, and it is freed with the last row or result set.
 final class ResultStorage: @unchecked Sendable {
     let pointer: OpaquePointer
     let rowCount: Int

@@ -1,9 +1,9 @@
 import Glibc
 
-/// The text of one SQL statement, hashed once, so that looking it up among a connection's prepared statements is cheap.
+/// The text of a SQL statement with its hash, which makes looking up a connection's prepared statements cheap.
 ///
-/// Parameters are `$1`, `$2`, …; give each an explicit cast in the SQL (`$1::uuid`), because types are sent as unknown.
-/// Keep and reuse a `Statement` on hot paths: two values made from the same text are equal, but the text is hashed twice.
+/// Parameters are `$1`, `$2`, …; give each an explicit cast (`$1::uuid`), because their types are sent as unknown. Keep
+/// and reuse a `Statement` on hot paths: one made from the same text is equal, but hashes the text again.
 package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
     private let text: Text
 
@@ -15,10 +15,9 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
         self.init(sql)
     }
 
-    /// The statement's text as given.
     package var sql: String { text.sql }
 
-    /// A C string ends at the first NUL: a text with one inside would be run cut off.
+    /// A C string ends at the first NUL, so a text that contains one would be truncated.
     var containsNUL: Bool { text.containsNUL }
 
     package static func == (left: Statement, right: Statement) -> Bool {
@@ -45,7 +44,7 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
 }
 
 extension String {
-    /// Searched as C would: a batch's parameters are long.
+    /// By `memchr`, because the parameters of a batch are long.
     var containsNUL: Bool {
         var text = self
         return text.withUTF8 { bytes in
@@ -55,10 +54,10 @@ extension String {
     }
 }
 
-/// One parameter's value. Text needs no escaping; it is refused (`invalidParameter`) when it contains a NUL.
+/// A parameter's value. Text needs no escaping; text that contains a NUL is rejected (`invalidParameter`).
 package enum Parameter: Hashable, Sendable {
     case null
-    /// The value in Postgres' text format, as it would stand between quotes.
+    /// The value in Postgres' text format, as between quotes.
     case text(String)
     /// The value in Postgres' binary format for the type that the SQL casts it to.
     case binary([UInt8])
@@ -79,9 +78,9 @@ extension Parameter: ExpressibleByStringLiteral, ExpressibleByNilLiteral {
 /// One step of a transaction: a statement and its parameters.
 package typealias PostgresStep = (statement: Statement, parameters: [Parameter])
 
-/// Postgres' text format for one-dimensional arrays.
+/// The text format of one-dimensional arrays.
 package enum PostgresArray {
-    /// `{"a","b\"c",NULL}`: every element is quoted, so no content can be taken for syntax or for NULL.
+    /// `{"a","b\"c",NULL}`: every element is quoted, so that none can be mistaken for syntax or for NULL.
     package static func literal(_ elements: [String?]) -> String { literal(elements[...]) }
 
     package static func literal(_ elements: ArraySlice<String?>) -> String {

@@ -3,7 +3,7 @@ import Synchronization
 extension ConnectionHandle {
     /// Runs a job and suspends until it is answered.
     func run(
-        _ kind: Job.Kind, _ steps: [PostgresStep], timeoutMs: Int, generation: Int? = nil
+        _ kind: JobKind, _ steps: [PostgresStep], timeoutMs: Int, generation: Int? = nil
     ) async throws(PostgresError) -> [ResultSet] {
         let job = Job(kind, steps, timeoutMs: timeoutMs, generation: generation)
         let result: Result<[ResultSet], PostgresError> = await withTaskCancellationHandler {
@@ -12,7 +12,7 @@ extension ConnectionHandle {
                 validateAndSubmit(job)
             }
         } onCancel: {
-            // May come before the job is submitted: the connection's thread then finds the mark on it.
+            // May come before the job is submitted: the driver then finds it marked as cancelled.
             cancel(job)
         }
         return try result.get()
@@ -27,8 +27,7 @@ extension ConnectionHandle {
         }
     }
 
-    /// Brings the connection back into its agreed state, whatever a session did. A failure ends the connection's use
-    /// through `connectionLost`, or leaves a broken session: `SessionQueue` hands out only what is connected.
+    /// Rolls back and undoes whatever a session left behind. If that fails the connection is given up.
     func reset() async {
         let generation = counters.generation.load(ordering: .relaxed)
         let sql = "ROLLBACK;" + configuration.resetScript(role)

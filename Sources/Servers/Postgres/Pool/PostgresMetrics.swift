@@ -1,15 +1,15 @@
 import Synchronization
 
-/// A pool's numbers at one moment.
+/// A snapshot of a pool's counters.
 package struct PostgresMetrics: Sendable, Hashable {
-    /// One kind of connection: `read`, `write`, `session`.
+    /// The counters of one kind of connection: `read`, `write` or `session`.
     package struct Role: Sendable, Hashable {
         package var connections = 0
-        /// Gauges.
+        // Gauges.
         package var connected = 0
         package var queued = 0
         package var inFlight = 0
-        /// Since the start.
+        // Totals since the start.
         package var completed = 0
         package var failed = 0
         package var refused = 0
@@ -24,23 +24,23 @@ package struct PostgresMetrics: Sendable, Hashable {
     package var read = Role()
     package var write = Role()
     package var session = Role()
-    /// Callers of `withSession` and `script` that wait for a connection.
+    /// Callers of `withSession` and `script` waiting for a connection.
     package var sessionWaiters = 0
     package var sessionsFree = 0
 }
 
 extension PostgresPool {
-    /// Sums over the connections; not one consistent cut, every number by itself is right.
+    /// Sums over the connections. Each number is right by itself, but they are not one consistent snapshot.
     package var metrics: PostgresMetrics {
         PostgresMetrics(
-            read: Self.sum(readers), write: Self.sum(writers), session: Self.sum(sessions.links),
+            read: Self.sum(readers), write: Self.sum(writers), session: Self.sum(sessions.connections),
             sessionWaiters: sessions.waitersCount, sessionsFree: sessions.freeCount)
     }
 
-    private static func sum(_ links: [ConnectionHandle]) -> PostgresMetrics.Role {
+    private static func sum(_ connections: [ConnectionHandle]) -> PostgresMetrics.Role {
         var role = PostgresMetrics.Role()
-        for link in links {
-            let counters = link.counters
+        for connection in connections {
+            let counters = connection.counters
             let inFlight = counters.inFlight.load(ordering: .relaxed)
             role.connections += 1
             role.connected += counters.isConnected.load(ordering: .relaxed) ? 1 : 0

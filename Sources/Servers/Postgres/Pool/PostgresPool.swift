@@ -1,16 +1,16 @@
 package import Logging
 import Synchronization
 
-/// All connections of one program to one database, on a few threads of their own; no call blocks Swift's threads.
+/// The connections of one process to one database, on threads of their own: no call blocks the cooperative pool.
 ///
 /// | call | connection | atomic | repeated by the pool |
 /// | --- | --- | --- | --- |
 /// | `query` | shared, pipelined, read-only | one statement | yes, it only reads |
-/// | `transaction` | shared, a sync for each | all steps or none | only after an error that proves a rollback |
-/// | `withSession` | exclusive | as the caller says | never |
+/// | `transaction` | shared, pipelined | all steps or none | only after an error that proves a rollback |
+/// | `withSession` | exclusive | up to the caller | never |
 /// | `script` | exclusive | unless it says `COMMIT` | never |
 ///
-/// After a lost connection the pool connects again by itself; calls wait for that until their deadline.
+/// The pool reconnects by itself after a lost connection; calls wait for that until their deadline.
 package final class PostgresPool: Sendable {
     package typealias Completion = @Sendable (Result<ResultSet, PostgresError>) -> Void
     package typealias TransactionCompletion = @Sendable (Result<[ResultSet], PostgresError>) -> Void
@@ -19,47 +19,49 @@ package final class PostgresPool: Sendable {
     let readers: [ConnectionHandle]
     let writers: [ConnectionHandle]
     let sessions: SessionQueue
-    private let gate: StartGate
-    private let news: ServerTracker
+    private let latch: StartupLatch
+    private let tracker: ServerTracker
 
     package init(configuration: PostgresConfiguration, logger: Logger) {
         self.configuration = configuration
-        let gate = StartGate()
-        self.gate = gate
-        let news = ServerTracker()
-        self.news = news
-        func links(_ role: ConnectionRole, _ count: Int) -> [ConnectionHandle] {
+        let latch = StartupLatch()
+        self.latch = latch
+        let tracker = ServerTracker()
+        self.tracker = tracker
+        func connections(_ role: ConnectionRole, _ count: Int) -> [ConnectionHandle] {
             let thread = DriverThread()
             return (0..<max(1, count)).map { _ in
-                let id = gate.add()
-                // Readers have much to copy each; the others mostly wait for the server.
+                let id = latch.add()
+                // Readers copy many results, so each has its own thread; the others mostly wait for the server.
                 return ConnectionHandle(
                     role: role, configuration: configuration, logger: logger,
-                    thread: role == .read ? DriverThread() : thread, onServer: { news.told($0) }
-                ) { gate.report(id, $0) }
+                    thread: role == .read ? DriverThread() : thread,
+                    onServerChange: { tracker.serverChanged($0) }
+                ) { latch.report(id, $0) }
             }
         }
-        readers = links(.read, configuration.readConnections)
-        writers = links(.write, configuration.writeConnections)
+        readers = connections(.read, configuration.readConnections)
+        writers = connections(.write, configuration.writeConnections)
         sessions = SessionQueue(
-            links: links(.session, configuration.sessionConnections), waitersMax: configuration.queueMax)
-        news.follow(readers + writers + sessions.links)
+            connections: connections(.session, configuration.sessionConnections),
+            waitersMax: configuration.queueMax)
+        tracker.follow(readers + writers + sessions.connections)
     }
 
-    private var links: [ConnectionHandle] { readers + writers + sessions.links }
+    private var connections: [ConnectionHandle] { readers + writers + sessions.connections }
 
-    /// How often another timeline than before was met: a standby was promoted, and what the former primary had not
-    /// passed on to it is gone although it was committed.
-    package var timelineChanges: Int { news.timelineChanges }
-    /// The timeline met last; nil before the first connection, and when the server does not tell.
-    package var timeline: String? { news.timeline }
+    /// How often the server's timeline changed. Each time a standby was promoted, and commits that the former primary
+    /// had not replicated to it are gone.
+    package var timelineChanges: Int { tracker.timelineChanges }
+    /// The server's latest known timeline; nil before the first connection, and when the server does not tell.
+    package var timeline: String? { tracker.timeline }
 
     var hasConnectedWriter: Bool { writers.contains { $0.counters.isConnected.load(ordering: .relaxed) } }
 
     /// Connects everything. Call it once.
     ///
-    /// - Throws: `connectionFailed` when not every connection was made within `connectTimeoutMs` for each host of the
-    ///   connection string, or at once when no waiting can help (`isMisconfigured`); all are closed then.
+    /// - Throws: `connectionFailed` when not every connection was made within `connectTimeoutMs` per host of the
+    ///   connection string, or at once when retrying cannot help (`isMisconfigured`). The pool is closed then.
     package func start() async throws(PostgresError) {
         begin()
         do throws(PostgresError) {
@@ -72,30 +74,30 @@ package final class PostgresPool: Sendable {
         }
     }
 
-    /// The same without waiting. Then `connected` tells, any number of times; `stop` closes.
+    /// Begins to connect without waiting for it: `connected` does that.
     package func begin() {
         if let problem = ConnectionHosts.problem(of: configuration.connectionString) {
             var error = PostgresError(.connectionFailed, problem)
             error.isMisconfigured = true
-            gate.fail(error)
+            latch.fail(error)
         }
-        for link in links where !link.start() {
-            gate.fail(PostgresError(.connectionFailed, "no thread or descriptor for a connection"))
+        for connection in connections where !connection.start() {
+            latch.fail(PostgresError(.connectionFailed, "no thread or descriptor for a connection"))
         }
     }
 
-    /// Returns when every connection has been made once.
-    /// - Throws: `connectionFailed` after that time, with what the last attempt said, while attempts go on; or at once
-    ///   when no waiting can help (`isMisconfigured`).
+    /// Waits until every connection has been made once. Can be called again.
+    /// - Throws: `connectionFailed` after that time with the last attempt's error, while attempts go on; or at once
+    ///   when retrying cannot help (`isMisconfigured`).
     package func connected(withinMs: Int) async throws(PostgresError) {
-        try await gate.wait(ms: withinMs).get()
+        try await latch.wait(ms: withinMs).get()
     }
 
-    /// Refuses new calls, lets those in flight finish for `stopTimeoutMs`, and closes. Can be called again.
+    /// Refuses new calls, gives those in flight `stopTimeoutMs` to finish, and closes. Can be called again.
     package func stop() async {
         sessions.close()
         await withTaskGroup(of: Void.self) { group in
-            for link in links { group.addTask { await link.stop() } }
+            for connection in connections { group.addTask { await connection.stop() } }
         }
     }
 
@@ -108,13 +110,13 @@ package final class PostgresPool: Sendable {
     package func query(_ statement: Statement, _ parameters: [Parameter] = []) async throws(PostgresError) -> ResultSet
     {
         let step: PostgresStep = (statement, parameters)
-        let link = leastLoaded(readers)
-        let results = try await link.run(.read, [step], timeoutMs: configuration.statementTimeoutMs)
+        let results = try await leastLoaded(readers).run(
+            .read, [step], timeoutMs: configuration.statementTimeoutMs)
         return try Self.single(results)
     }
 
-    /// The same for hot paths. `completion` is called exactly once, usually on the connection's thread: it must be
-    /// short and must not block. There is no cancellation.
+    /// The same for hot paths. `completion` is called exactly once, usually on the connection's thread, so it must be
+    /// short and must not block. It cannot be cancelled.
     package func query(_ statement: Statement, _ parameters: [Parameter], completion: @escaping Completion) {
         let job = Job(.read, [(statement, parameters)], timeoutMs: configuration.statementTimeoutMs) { result in
             switch result {
@@ -122,7 +124,7 @@ package final class PostgresPool: Sendable {
             case .failure(let error): completion(.failure(error))
             }
         }
-        job.isWorkedOnHere = true
+        job.completesOnThread = true
         leastLoaded(readers).validateAndSubmit(job)
     }
 
@@ -130,10 +132,11 @@ package final class PostgresPool: Sendable {
 
     /// Runs all steps as one transaction in one round trip: all are sent at once, so no step can use another's result.
     ///
-    /// - Returns: one result for each step, after the commit.
-    /// - Throws: as `query`; `stepIndex` names the step that failed. Nothing was committed, unless
-    ///   `error.isOutcomeUnknown`. Cancelling the task drops it while unsent; once sent, its outcome is awaited.
-    /// - Parameter timeoutMs: for those who cannot wait as long as others.
+    /// - Returns: one result per step, after the commit.
+    /// - Throws: as `query`; `stepIndex` is the step that failed. Nothing was committed, unless
+    ///   `error.isOutcomeUnknown`. Cancelling the task drops a transaction not sent yet; once sent, its outcome is
+    ///   awaited.
+    /// - Parameter timeoutMs: less than the pool's statement time-out.
     package func transaction(
         _ steps: [PostgresStep], timeoutMs: Int = .max
     ) async throws(PostgresError) -> [ResultSet] {
@@ -142,7 +145,7 @@ package final class PostgresPool: Sendable {
             .transaction, steps, timeoutMs: min(timeoutMs, configuration.statementTimeoutMs))
     }
 
-    /// The same for hot paths, under the conditions of the callback form of `query`.
+    /// The same for hot paths. What `query` says about `completion` applies.
     package func transaction(_ steps: [PostgresStep], completion: @escaping TransactionCompletion) {
         if steps.isEmpty { return completion(.success([])) }
         let job = Job(.transaction, steps, timeoutMs: configuration.statementTimeoutMs, completion: completion)
@@ -151,10 +154,10 @@ package final class PostgresPool: Sendable {
 
     // MARK: exclusive connections
 
-    /// Lends an exclusive connection to `body`. Afterwards, however it ends, what is open is rolled back and settings,
-    /// temporary tables, cursors and advisory locks are reset before anybody else gets the connection.
+    /// Lends an exclusive connection to `body`. When it ends, in whatever way, an open transaction is rolled back and
+    /// settings, temporary tables, cursors and advisory locks are reset before the connection is lent again.
     ///
-    /// - Throws: what `body` throws; `timeout`, `queueFull`, `cancelled` or `closed` when no connection was to be had.
+    /// - Throws: what `body` throws; `timeout`, `queueFull`, `cancelled` or `closed` when no connection was available.
     @discardableResult
     package func withSession<T: Sendable>(
         _ body: (PostgresSession) async throws -> T
@@ -170,10 +173,10 @@ package final class PostgresPool: Sendable {
         }
     }
 
-    /// Runs any number of statements by the simple protocol: migrations, seeds. All of them are one transaction unless
+    /// Runs any number of statements by the simple protocol, for migrations and seeds. They are one transaction unless
     /// the script says otherwise.
     ///
-    /// - Throws: the first error, with `position` where the server tells it.
+    /// - Throws: the first error, with `position` if the server reports it.
     package func script(_ sql: String) async throws(PostgresError) {
         let session = try await openSession()
         let timeoutMs = configuration.scriptTimeoutMs
@@ -188,40 +191,39 @@ package final class PostgresPool: Sendable {
     }
 
     private func openSession() async throws(PostgresError) -> PostgresSession {
-        let link = try await sessions.acquire(timeoutMs: configuration.statementTimeoutMs)
-        return PostgresSession(link)
+        PostgresSession(try await sessions.acquire(timeoutMs: configuration.statementTimeoutMs))
     }
 
-    /// Waits for the reset, so that its effects (locks freed, transaction gone) are there when the caller goes on.
+    /// Waits for the reset, so that locks are free and the transaction is gone when the caller goes on.
     private func giveBack(_ session: PostgresSession) async {
-        let link = session.end()
-        await link.reset()
-        sessions.release(link)
+        let connection = session.end()
+        await connection.reset()
+        sessions.release(connection)
     }
 
     // MARK: choosing
 
-    /// The connected one with the fewest calls; among equals the first, so that few callers keep few connections warm.
-    private func leastLoaded(_ links: [ConnectionHandle]) -> ConnectionHandle {
-        var best = links[0]
+    /// The connected one with the lowest load; among equals the first, so that few callers keep few connections busy.
+    private func leastLoaded(_ connections: [ConnectionHandle]) -> ConnectionHandle {
+        var best = connections[0]
         var bestRank = best.loadRank
-        for link in links.dropFirst() where bestRank > 0 {
-            let rank = link.loadRank
-            if rank < bestRank { (best, bestRank) = (link, rank) }
+        for connection in connections.dropFirst() where bestRank > 0 {
+            let rank = connection.loadRank
+            if rank < bestRank { (best, bestRank) = (connection, rank) }
         }
         return best
     }
 
     private static func single(_ results: [ResultSet]) throws(PostgresError) -> ResultSet {
         guard let result = results.first else {
-            throw PostgresError(.connectionLost(outcomeUnknown: false), "an answer without a result")
+            throw PostgresError(.connectionLost(outcomeUnknown: false), "the answer has no result")
         }
         return result
     }
 }
 
 extension ConnectionHandle {
-    /// Unconnected ones come last, whatever their load.
+    /// Connections that are down rank last, whatever their load.
     fileprivate var loadRank: Int {
         counters.load.load(ordering: .relaxed) + (counters.isConnected.load(ordering: .relaxed) ? 0 : 1 << 40)
     }

@@ -1,18 +1,18 @@
 package import Logging
 import Synchronization
 
-/// Read replicas for statements that may be as old as the moment they are asked for, and no older.
+/// Read replicas, for statements whose result must include everything committed before the call.
 ///
-/// How that is sure: the primary's write-ahead position is asked for first, so it is behind everything committed by
-/// then. A replica is asked, *in one transaction with the statement and before it*, whether it has replayed that far.
-/// The statement's snapshot is taken after the answer, so a "yes" holds for it, whichever server answers. A replica that
-/// follows another timeline than the primary's is not believed: after a failover it can be further and yet lack what
-/// was committed since. (A replica learns of a new timeline with its next restart point; until then it is not used.)
+/// The primary's WAL position is read first: everything committed before the call lies before it. A replica checks *in
+/// the transaction of the statement, before it*, that it has replayed that far; the statement's snapshot is taken after
+/// the check, so it contains those commits. A replica on another timeline than the primary is not used: after a
+/// failover it can be further ahead and yet lack later commits. (A replica learns of a new timeline with its next
+/// restart point.)
 package final class PostgresReplicas: Sendable {
     package struct Counts: Sendable, Hashable {
-        /// Statements that a replica answered.
+        /// Statements answered by a replica.
         package var answered = 0
-        /// Those that the primary had to, because no replica was there, or far enough in time.
+        /// Statements left to the primary, because no replica was connected or had caught up in time.
         package var missed = 0
 
         package init() {}
@@ -32,12 +32,12 @@ package final class PostgresReplicas: Sendable {
     private static let pauseMaxMs = 20
 
     private let primary: PostgresPool
-    private let pools: [PostgresPool]
+    let pools: [PostgresPool]
     private let waitMs: Int
     private let state = Mutex((next: 0, counts: Counts()))
 
     /// - Parameters:
-    ///   - configurations: one for each replica.
+    ///   - configurations: one per replica.
     ///   - waitMs: how long a statement waits for a replica to catch up.
     package init(
         primary: PostgresPool, configurations: [PostgresConfiguration], waitMs: Int, logger: Logger
@@ -46,19 +46,19 @@ package final class PostgresReplicas: Sendable {
         self.waitMs = waitMs
         pools = configurations.map { configuration in
             var configuration = configuration
-            // Each statement of a transaction must see what was committed before itself.
+            // The statement needs a snapshot later than the check's.
             configuration.sessionSettings["default_transaction_isolation"] = "read committed"
             return PostgresPool(configuration: configuration, logger: logger)
         }
     }
 
-    /// Connects in the background: a replica that is away keeps nobody from starting.
+    /// Connects in the background, so that a replica that is down does not delay the start.
     package func start() { for pool in pools { pool.begin() } }
     package func stop() async { for pool in pools { await pool.stop() } }
     package var counts: Counts { state.withLock { $0.counts } }
-    package var connectedCount: Int { pools.count { $0.hasConnectedWriter } }
 
-    /// Runs a statement that only reads. Nil: ask the primary, whatever the reason.
+    /// Runs a read-only statement on a replica.
+    /// - Returns: nil when the primary must run it, for whatever reason.
     package func query(_ statement: Statement, _ parameters: [Parameter]) async -> ResultSet? {
         let result = await answer(statement, parameters)
         state.withLock { state in
@@ -85,7 +85,7 @@ package final class PostgresReplicas: Sendable {
                 steps = [check, (statement, parameters)]
                 continue
             }
-            // The statement goes along again when it can be of use.
+            // Only the check, until the replica has caught up.
             steps = [check]
             guard ContinuousClock.now < deadline, !Task.isCancelled else { return nil }
             try? await Task.sleep(for: .milliseconds(pauseMs))
@@ -93,7 +93,7 @@ package final class PostgresReplicas: Sendable {
         }
     }
 
-    /// The connected ones in turn.
+    /// Round-robin over the connected replicas.
     private func choose() -> PostgresPool? {
         let connected = pools.filter(\.hasConnectedWriter)
         guard !connected.isEmpty else { return nil }

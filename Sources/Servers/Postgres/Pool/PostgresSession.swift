@@ -1,31 +1,32 @@
 import Synchronization
 
-/// An exclusive connection for the duration of `PostgresPool.withSession`. One call at a time makes sense; several at
-/// once are run in turn. Used after its end, every call throws `closed`.
+/// An exclusive connection for the duration of `PostgresPool.withSession`. Concurrent calls run in turn. After the end
+/// of the session every call throws `closed`.
 package final class PostgresSession: Sendable {
-    private let link: ConnectionHandle
+    private let connection: ConnectionHandle
     private let generation: Int
     private let hasEnded = Atomic<Bool>(false)
 
-    init(_ link: ConnectionHandle) {
-        self.link = link
-        generation = link.counters.generation.load(ordering: .relaxed)
+    init(_ connection: ConnectionHandle) {
+        self.connection = connection
+        generation = connection.counters.generation.load(ordering: .relaxed)
     }
 
     /// Runs one statement: in the open transaction if there is one, else in its own.
     ///
-    /// - Throws: `connectionLost` also for every call after the connection broke: its transaction is gone, and the
+    /// - Throws: `connectionLost` for every call after the connection broke, because the transaction is gone and the
     ///   session does not continue on another connection. Cancelling the task cancels the statement on the server.
-    /// - Parameter timeoutMs: nil: that of the pool. More needs a greater `statement_timeout` of the session, too.
+    /// - Parameter timeoutMs: the pool's by default. A longer one needs a higher `statement_timeout` in the session,
+    ///   too.
     @discardableResult
     package func execute(
         _ statement: Statement, _ parameters: [Parameter] = [], timeoutMs: Int? = nil
     ) async throws(PostgresError) -> ResultSet {
         let step: PostgresStep = (statement, parameters)
         let results = try await run(
-            .session, [step], timeoutMs: timeoutMs ?? link.configuration.statementTimeoutMs)
+            .session, [step], timeoutMs: timeoutMs ?? connection.configuration.statementTimeoutMs)
         guard let result = results.first else {
-            throw PostgresError(.connectionLost(outcomeUnknown: false), "an answer without a result")
+            throw PostgresError(.connectionLost(outcomeUnknown: false), "the answer has no result")
         }
         return result
     }
@@ -33,26 +34,19 @@ package final class PostgresSession: Sendable {
     /// Runs several statements in one round trip: one transaction of their own, or part of the open one.
     package func execute(_ steps: [PostgresStep]) async throws(PostgresError) -> [ResultSet] {
         if steps.isEmpty { return [] }
-        return try await run(.session, steps, timeoutMs: link.configuration.statementTimeoutMs)
+        return try await run(.session, steps, timeoutMs: connection.configuration.statementTimeoutMs)
     }
 
     /// Runs a script by the simple protocol, in the open transaction if there is one.
     package func script(_ sql: String, timeoutMs: Int? = nil) async throws(PostgresError) {
-        _ = try await run(.script(sql), [], timeoutMs: timeoutMs ?? link.configuration.scriptTimeoutMs)
+        _ = try await run(.script(sql), [], timeoutMs: timeoutMs ?? connection.configuration.scriptTimeoutMs)
     }
 
-    package enum Isolation: String, Sendable {
-        case readCommitted = "READ COMMITTED"
-        case repeatableRead = "REPEATABLE READ"
-        case serializable = "SERIALIZABLE"
+    package func begin() async throws(PostgresError) {
+        try await execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
     }
 
-    package func begin(_ isolation: Isolation = .readCommitted, readOnly: Bool = false) async throws(PostgresError) {
-        try await execute(
-            Statement("BEGIN ISOLATION LEVEL \(isolation.rawValue) \(readOnly ? "READ ONLY" : "READ WRITE")"))
-    }
-
-    /// Postgres answers COMMIT of a failed transaction with a rollback and no error; here that is an error.
+    /// Commits. Postgres answers COMMIT of a failed transaction with a rollback and no error; here that is an error.
     package func commit() async throws(PostgresError) {
         let result = try await execute("COMMIT")
         if result.commandTag == "ROLLBACK" {
@@ -74,17 +68,18 @@ package final class PostgresSession: Sendable {
         try await execute(Statement("RELEASE SAVEPOINT \(Self.quoted(savepoint))"))
     }
 
-    /// - Returns: the connection, which the pool resets and lends again.
+    /// Ends the session.
+    /// - Returns: the connection, for the pool to reset and lend again.
     func end() -> ConnectionHandle {
         hasEnded.store(true, ordering: .relaxed)
-        return link
+        return connection
     }
 
     private func run(
-        _ kind: Job.Kind, _ steps: [PostgresStep], timeoutMs: Int
+        _ kind: JobKind, _ steps: [PostgresStep], timeoutMs: Int
     ) async throws(PostgresError) -> [ResultSet] {
         if hasEnded.load(ordering: .relaxed) { throw PostgresError(.closed, "the session has ended") }
-        return try await link.run(kind, steps, timeoutMs: timeoutMs, generation: generation)
+        return try await connection.run(kind, steps, timeoutMs: timeoutMs, generation: generation)
     }
 
     private static func quoted(_ name: String) -> String {

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// What a pool's connections find out about the server, for all of them.
+/// Shares among a pool's connections what one of them finds out about the server.
 final class ServerTracker: Sendable {
     private struct Weak: Sendable {
-        weak let link: ConnectionHandle?
+        weak let connection: ConnectionHandle?
     }
 
     private struct State {
-        var links: [Weak] = []
+        var connections: [Weak] = []
         var timeline: String?
         var timelineChanges = 0
     }
@@ -17,23 +17,23 @@ final class ServerTracker: Sendable {
     var timelineChanges: Int { state.withLock { $0.timelineChanges } }
     var timeline: String? { state.withLock { $0.timeline } }
 
-    func follow(_ links: [ConnectionHandle]) {
-        state.withLock { $0.links = links.map { Weak(link: $0) } }
+    func follow(_ connections: [ConnectionHandle]) {
+        state.withLock { $0.connections = connections.map { Weak(connection: $0) } }
     }
 
-    /// On a connection's thread.
-    func told(_ news: ConnectionHandle.ServerChange) {
-        switch news {
+    /// Called on a connection's thread.
+    func serverChanged(_ change: ConnectionHandle.ServerChange) {
+        switch change {
         case .timeline(let timeline):
             state.withLock { state in
                 if let known = state.timeline, known != timeline { state.timelineChanges += 1 }
                 state.timeline = timeline
             }
         case .readOnly:
-            // Also those that only read: they would go on reading a server that is left behind.
-            for entry in state.withLock({ $0.links }) {
-                guard let link = entry.link else { continue }
-                link.post(.leave(generation: link.counters.generation.load(ordering: .relaxed)))
+            // The readers too: they would go on reading from a server that is left behind.
+            for entry in state.withLock({ $0.connections }) {
+                guard let connection = entry.connection else { continue }
+                connection.post(.leave(generation: connection.counters.generation.load(ordering: .relaxed)))
             }
         }
     }

@@ -1,32 +1,33 @@
 import Synchronization
 
-/// Who may use which exclusive connection: those free, and those who wait, first come first served, bounded.
+/// Lends exclusive connections to sessions: the free ones and the callers waiting for one, first come, first served.
 final class SessionQueue: Sendable {
     private typealias Waiter = CheckedContinuation<Result<ConnectionHandle, PostgresError>, Never>
 
     private struct State {
         var free: [ConnectionHandle]
+        /// At most `waitersMax`.
         var waiters: [(id: Int, waiter: Waiter)] = []
-        /// On their way to waiting; with an error when cancelled or timed out before they came.
+        /// Callers about to wait; with an error when they were cancelled or timed out before.
         var coming: [Int: PostgresError?] = [:]
         var idsGiven = 0
         var isClosed = false
     }
 
-    let links: [ConnectionHandle]
+    let connections: [ConnectionHandle]
     private let waitersMax: Int
     private let state: Mutex<State>
 
-    init(links: [ConnectionHandle], waitersMax: Int) {
-        self.links = links
+    init(connections: [ConnectionHandle], waitersMax: Int) {
+        self.connections = connections
         self.waitersMax = waitersMax
-        state = Mutex(State(free: links))
+        state = Mutex(State(free: connections))
     }
 
     var waitersCount: Int { state.withLock { $0.waiters.count } }
     var freeCount: Int { state.withLock { $0.free.count } }
 
-    /// Takes a connection. It may be one that is being made again: the first use then waits or says so.
+    /// Takes a connection. It may be one that is reconnecting: its first use then fails.
     func acquire(timeoutMs: Int) async throws(PostgresError) -> ConnectionHandle {
         let id = state.withLock { state in
             state.idsGiven += 1
@@ -46,15 +47,15 @@ final class SessionQueue: Sendable {
         return try result.get()
     }
 
-    func release(_ link: ConnectionHandle) {
+    func release(_ connection: ConnectionHandle) {
         let next: Waiter? = state.withLock { state in
             if state.waiters.isEmpty {
-                state.free.append(link)
+                state.free.append(connection)
                 return nil
             }
             return state.waiters.removeFirst().waiter
         }
-        next?.resume(returning: .success(link))
+        next?.resume(returning: .success(connection))
     }
 
     func close() {
@@ -73,11 +74,11 @@ final class SessionQueue: Sendable {
             let early = state.coming.removeValue(forKey: id) ?? nil
             if state.isClosed { return .failure(Self.closed) }
             if let early { return .failure(early) }
-            // One that is connected, if there is one.
+            // A connected one, if possible.
             if let index = state.free.lastIndex(where: { $0.counters.isConnected.load(ordering: .relaxed) }) {
                 return .success(state.free.remove(at: index))
             }
-            if let link = state.free.popLast() { return .success(link) }
+            if let connection = state.free.popLast() { return .success(connection) }
             if state.waiters.count >= waitersMax {
                 return .failure(PostgresError(.queueFull, "\(waitersMax) callers wait for a session"))
             }

@@ -89,7 +89,7 @@ struct Database: Sendable {
                 case .apart(let statements, let unfit)?:
                     do {
                         for sql in statements { try await patience.run([sql], session) }
-                    } catch let error as PostgresError where error.sqlState == "23503" {
+                    } catch let error as PostgresError where error.isForeignKeyViolation {
                         throw RowsUnfit(cause: error, state: unfit)
                     }
                 case .alone(let sql)?:

@@ -1,9 +1,10 @@
 import Glibc
-import Threads
 import Synchronization
+import Threads
 
-/// A thread that serves one or several connections: those of the writers share one, because their answers come in
-/// bursts (one flush of the log commits several transactions), and one wake-up for all is much less than one for each.
+/// A thread that runs the drivers of one or several connections. The write connections share one, because their answers
+/// come in bursts (one flush of the WAL commits several transactions): one wake-up for all is much cheaper than one
+/// each.
 final class DriverThread: Sendable {
     private struct Shared {
         var new: [ConnectionHandle] = []
@@ -13,12 +14,12 @@ final class DriverThread: Sendable {
     let wakeup = Wakeup()
     private let shared = Mutex(Shared())
 
-    /// Takes the link over; `ConnectionHandle.endLife` is called when it has been stopped.
+    /// Takes the connection over; `ConnectionHandle.endLife` is called once it has been stopped.
     /// - Returns: false when the system has no thread or descriptor left.
-    func serve(_ link: ConnectionHandle) -> Bool {
+    func serve(_ handle: ConnectionHandle) -> Bool {
         guard wakeup.descriptor >= 0 else { return false }
         let mustStart = shared.withLock { shared in
-            shared.new.append(link)
+            shared.new.append(handle)
             defer { shared.isRunning = true }
             return !shared.isRunning
         }
@@ -27,27 +28,27 @@ final class DriverThread: Sendable {
             return true
         }
         if startThread(named: "postgres", { self.run() }) { return true }
-        // Whoever came meanwhile is told by its own deadline for the start.
+        // Connections added meanwhile fail by their own connect timeout.
         shared.withLock { shared in
             shared.isRunning = false
-            shared.new.removeAll { $0 === link }
+            shared.new.removeAll { $0 === handle }
         }
         return false
     }
 
     private func run() {
-        var loops: [ConnectionDriver] = []
+        var drivers: [ConnectionDriver] = []
         var descriptors: [pollfd] = []
         while true {
-            loops += takeNew().map { ConnectionDriver($0) }
+            drivers += takeNew().map { ConnectionDriver($0) }
             let nowMs = monotonicMs()
-            loops.removeAll { loop in
-                guard loop.turn(nowMs) else { return false }
-                loop.link.endLife()
+            drivers.removeAll { driver in
+                guard driver.turn(nowMs) else { return false }
+                driver.handle.endLife()
                 return true
             }
-            if loops.isEmpty, endsWithoutNew() { return }
-            wait(loops, &descriptors, nowMs)
+            if drivers.isEmpty, endsWithoutNew() { return }
+            wait(drivers, &descriptors, nowMs)
         }
     }
 
@@ -65,24 +66,24 @@ final class DriverThread: Sendable {
         }
     }
 
-    private func wait(_ loops: [ConnectionDriver], _ descriptors: inout [pollfd], _ nowMs: Int) {
+    private func wait(_ drivers: [ConnectionDriver], _ descriptors: inout [pollfd], _ nowMs: Int) {
         descriptors.removeAll(keepingCapacity: true)
         descriptors.append(pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0))
         var timeoutMs = Int32.max
         var mayBlock = true
-        for loop in loops {
-            descriptors.append(loop.descriptor)
-            let ownMs = loop.timeoutMs(nowMs)
+        for driver in drivers {
+            descriptors.append(driver.descriptor)
+            let ownMs = driver.timeoutMs(nowMs)
             if ownMs >= 0 { timeoutMs = min(timeoutMs, ownMs) }
-            if !loop.link.prepareToPoll() { mayBlock = false }
+            if !driver.handle.prepareToPoll() { mayBlock = false }
         }
         let waitMs = mayBlock ? (timeoutMs == .max ? -1 : timeoutMs) : 0
         let count = poll(&descriptors, nfds_t(descriptors.count), waitMs)
-        for loop in loops { loop.link.endPolling() }
+        for driver in drivers { driver.handle.endPolling() }
         guard count > 0 else { return }
         if descriptors[0].revents != 0 { wakeup.drain() }
-        for (loop, descriptor) in zip(loops, descriptors.dropFirst()) where descriptor.revents != 0 {
-            loop.socketIsReady(descriptor.revents)
+        for (driver, descriptor) in zip(drivers, descriptors.dropFirst()) where descriptor.revents != 0 {
+            driver.socketIsReady(descriptor.revents)
         }
     }
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Opens once, when every connection has been made for the first time, or with an error that no waiting mends.
-final class StartGate: Sendable {
+/// A latch that opens when every connection has been made once, or fails when retrying cannot help.
+final class StartupLatch: Sendable {
     private struct State {
         var missing: Set<Int> = []
         var count = 0
@@ -37,7 +37,7 @@ final class StartGate: Sendable {
         state.withLock { Self.open(&$0, .failure(error)) }
     }
 
-    /// - Returns: after that time, why the last attempt of a connection failed; the gate may still open then.
+    /// - Returns: after that time, why the last attempt failed; the latch may still open later.
     func wait(ms: Int) async -> Result<Void, PostgresError> {
         let ticket = state.withLock { state in
             state.tickets += 1

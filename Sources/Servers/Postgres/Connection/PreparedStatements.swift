@@ -1,8 +1,8 @@
-/// What one connection has prepared on its server, by SQL text; bounded, the least recently used goes first.
+/// The prepared statements of one connection, by SQL text; bounded, the least recently used is evicted first. Pure.
 ///
-/// A statement is used by name once the server has confirmed it, or within the group that prepares it: should that
-/// group be aborted, its uses are aborted with it. A later group that is sent before the confirmation must not rely on
-/// it, and runs the statement unprepared once. So no group can ever fail because of another's preparation.
+/// A statement is used by name once the server has confirmed it, or within the group that prepares it: if that group is
+/// aborted, its uses are aborted with it. A later group sent before the confirmation must not rely on it and executes
+/// the statement unprepared. So no group can fail because of another group's preparation.
 struct PreparedStatements {
     enum Use: Equatable {
         case named(String)
@@ -12,7 +12,7 @@ struct PreparedStatements {
 
     private struct Entry {
         let name: String
-        /// The group that prepares it, until confirmed.
+        /// The group that prepares it; nil once confirmed.
         var preparingGroup: Int?
         var lastUse: Int
     }
@@ -21,8 +21,8 @@ struct PreparedStatements {
     private var entries: [Statement: Entry] = [:]
     private var namesGiven = 0
     private var uses = 0
-    /// Names no longer wanted, still known to the server.
-    private(set) var discarded: [String] = []
+    /// Names to be deallocated: no longer used, still known to the server. At most `countMax`.
+    private var discarded: [String] = []
 
     init(countMax: Int) {
         self.countMax = max(1, countMax)
@@ -49,32 +49,31 @@ struct PreparedStatements {
         entries.values[index].preparingGroup = nil
     }
 
-    /// Preparing failed or was aborted: the server does not know the name.
+    /// Preparing failed or was aborted, so the server does not know the name.
     mutating func forget(_ statement: Statement, name: String) {
         if entries[statement]?.name == name { entries[statement] = nil }
     }
 
-    /// The server knows the name, but it is of no use any more.
+    /// The server knows the name, but it is no longer usable or wanted.
     mutating func discard(_ statement: Statement) {
         guard let entry = entries[statement], entry.preparingGroup == nil else { return }
         entries[statement] = nil
         discarded.append(entry.name)
     }
 
-    mutating func takeDiscarded() -> [String] {
-        defer { discarded = [] }
-        return discarded
-    }
+    var hasDiscarded: Bool { !discarded.isEmpty }
 
-    /// A new connection knows nothing.
+    mutating func takeDiscarded() -> String? { discarded.isEmpty ? nil : discarded.removeFirst() }
+
+    /// For a new connection, which has nothing prepared.
     mutating func removeAll() {
         entries = [:]
         discarded = []
     }
 
-    /// Looks at every entry, which only happens on the way to preparing another statement.
+    /// Linear, but only called before preparing another statement.
     private mutating func evictOne() -> Bool {
-        // Names not yet deallocated count too, or a long session could pile them up on the server.
+        // Bounds the names not yet deallocated too; a long session would pile them up on the server.
         guard discarded.count < countMax else { return false }
         let oldest = entries.filter { $0.value.preparingGroup == nil }.min { $0.value.lastUse < $1.value.lastUse }
         guard let oldest else { return false }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Milliseconds of a clock that never goes back.
+/// The monotonic clock in milliseconds.
 func monotonicMs() -> Int {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

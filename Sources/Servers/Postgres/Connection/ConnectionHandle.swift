@@ -1,25 +1,27 @@
 import Logging
-import Threads
 import Synchronization
+import Threads
 
-/// The face of one connection towards all other threads: a bounded inbox, a wake-up and a few counters. Everything
-/// else lives in `ConnectionDriver`, on a thread that outlives the connections it makes one after another.
+/// The interface of one connection to all other threads: a bounded inbox, a wake-up and counters. Everything else is in
+/// `ConnectionDriver`, which makes one libpq connection after another.
 final class ConnectionHandle: Sendable {
     enum Message {
         case submit(Job)
         case cancel(Job)
         case cancelRequestEnded(generation: Int)
-        /// The connection is in a state nobody vouches for.
+        /// A session could not be reset, so the connection is in an unknown state.
         case reconnect(generation: Int)
-        /// Another server is to be looked for, once everything sent is answered.
+        /// Look for another server once everything sent is answered.
         case leave(generation: Int)
-        /// A thread has begun a connection.
+        /// A thread has opened a connection.
         case opened(attempt: Int, OpenedConnection)
         case stop
     }
 
     enum ServerChange: Sendable {
+        /// The timeline found when a connection was set up.
         case timeline(String)
+        /// The server takes no writes any more.
         case readOnly
     }
 
@@ -43,17 +45,16 @@ final class ConnectionHandle: Sendable {
     let logger: Logger
     let counters = ConnectionCounters()
     private let thread: DriverThread
-    /// Called on the connection's thread whenever a connection is ready for use, and when an attempt fails.
+    /// Called on the connection's thread when a connection is ready for use, and when an attempt fails.
     let onConnect: @Sendable (Result<Void, PostgresError>) -> Void
-    /// Called on the connection's thread with the server's timeline whenever a connection is set up, and when the
-    /// server turned out to take no writes.
-    let onServer: @Sendable (ServerChange) -> Void
+    /// Called on the connection's thread.
+    let onServerChange: @Sendable (ServerChange) -> Void
     private let inbox = Mutex(Inbox())
     private let life = Mutex(Life())
 
     init(
         role: ConnectionRole, configuration: PostgresConfiguration, logger: Logger, thread: DriverThread,
-        onServer: @escaping @Sendable (ServerChange) -> Void = { _ in },
+        onServerChange: @escaping @Sendable (ServerChange) -> Void = { _ in },
         onConnect: @escaping @Sendable (Result<Void, PostgresError>) -> Void
     ) {
         self.role = role
@@ -61,10 +62,10 @@ final class ConnectionHandle: Sendable {
         self.configuration = configuration
         self.logger = logger
         self.onConnect = onConnect
-        self.onServer = onServer
+        self.onServerChange = onServerChange
     }
 
-    /// - Returns: false when no thread or wake-up descriptor could be had, or it was started before.
+    /// - Returns: false when the system has no thread or descriptor left, or it was started before.
     func start() -> Bool {
         let isNew = life.withLock { life in
             defer { if life.stage == .new { life.stage = .running } }
@@ -88,8 +89,7 @@ final class ConnectionHandle: Sendable {
 
     private func refuse(_ messages: [Message]) {
         for case .submit(let job) in messages {
-            counters.load.wrappingSubtract(1, ordering: .relaxed)
-            counters.loadBytes.wrappingSubtract(job.bytes, ordering: .relaxed)
+            counters.vacate(job)
             job.finish(.failure(PostgresError(.closed, "the pool is stopped")))
         }
     }
@@ -105,19 +105,18 @@ final class ConnectionHandle: Sendable {
             problem = PostgresError(.queueFull, "\(configuration.queueBytesMax) bytes wait for this connection")
         }
         if problem == nil, post(.submit(job)) { return }
-        counters.load.wrappingSubtract(1, ordering: .relaxed)
-        counters.loadBytes.wrappingSubtract(job.bytes, ordering: .relaxed)
+        counters.vacate(job)
         if problem != nil { counters.refused.wrappingAdd(1, ordering: .relaxed) }
         job.finish(.failure(problem ?? PostgresError(.closed, "the pool is stopped")))
     }
 
-    /// The caller no longer wants the answer. What is not sent is dropped; what is sent is handled by its kind.
+    /// The caller no longer wants the answer: `PipelineMachine.cancelled`.
     func cancel(_ job: Job) {
         job.cancelRequested.store(true, ordering: .relaxed)
         _ = post(.cancel(job))
     }
 
-    /// Ends the thread, after what is in flight has finished or `stopTimeoutMs` have passed.
+    /// Closes the connection once the jobs in flight have finished or `stopTimeoutMs` have passed.
     func stop() async {
         _ = post(.stop)
         let isNew = life.withLock { life in
@@ -153,7 +152,7 @@ final class ConnectionHandle: Sendable {
         inbox.withLock { swap(&$0.messages, &messages) }
     }
 
-    /// - Returns: false when messages came meanwhile and polling must not block.
+    /// - Returns: false when messages have arrived, so that polling must not block.
     func prepareToPoll() -> Bool {
         inbox.withLock { inbox in
             inbox.isPolling = inbox.messages.isEmpty
@@ -165,7 +164,8 @@ final class ConnectionHandle: Sendable {
         inbox.withLock { $0.isPolling = false }
     }
 
-    /// From here on nothing is accepted; what came last is returned.
+    /// Closes the inbox.
+    /// - Returns: the messages still in it.
     func close() -> [Message] {
         inbox.withLock { inbox in
             inbox.isClosed = true
@@ -175,8 +175,10 @@ final class ConnectionHandle: Sendable {
     }
 }
 
-/// Numbers that other threads read. Gauges: `load`, `loadBytes`, `inFlight`, `isConnected`, `generation`; the rest only grow.
+/// Numbers that other threads read. Gauges: `load`, `loadBytes`, `inFlight`, `isConnected`, `cancelThreads`; the rest
+/// only grow.
 final class ConnectionCounters: Sendable {
+    /// Jobs queued and in flight.
     let load = Atomic<Int>(0)
     let loadBytes = Atomic<Int>(0)
     let inFlight = Atomic<Int>(0)
@@ -192,7 +194,13 @@ final class ConnectionCounters: Sendable {
     let reconnects = Atomic<Int>(0)
     let connectFailures = Atomic<Int>(0)
     let prepared = Atomic<Int>(0)
-    /// Cancel requests under way; one stuck on a dead network may outlive its connection.
+    /// Cancel requests under way. One stuck on a dead network can outlive its connection.
     let cancelThreads = Atomic<Int>(0)
     static let cancelThreadsMax = 4
+
+    /// The job no longer counts in the load.
+    func vacate(_ job: Job) {
+        load.wrappingSubtract(1, ordering: .relaxed)
+        loadBytes.wrappingSubtract(job.bytes, ordering: .relaxed)
+    }
 }

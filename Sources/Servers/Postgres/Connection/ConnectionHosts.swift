@@ -1,19 +1,19 @@
 import CLibpq
 
 extension String {
-    /// Without line breaks; libpq ends messages with one.
+    /// The text in one line; libpq ends messages with a line break.
     func trimming() -> String { split(whereSeparator: \.isNewline).joined(separator: " ") }
 }
 
 /// The hosts of a connection string. libpq tries several by itself, but gives its non-blocking callers no time limit
-/// for each: one host that does not answer would use up the whole attempt. So a link tries one host at a time.
+/// for each: one host that does not answer would use up the whole attempt. So a driver tries one host at a time.
 struct ConnectionHosts: Sendable, Equatable {
-    /// Keywords that go above the connection string; empty when it names one host or none.
+    /// Keywords that override the connection string, for each host; one empty choice when it names at most one host.
     let choices: [[(keyword: String, value: String)]]
-    /// Several hosts, and no word on which of them will do: then only one that takes writes.
+    /// Several hosts without `target_session_attrs`: only one that takes writes is accepted.
     let needsWriter: Bool
 
-    /// What libpq cannot read has no choices; connecting then says what is wrong with it.
+    /// A connection string that libpq cannot parse has no choices; connecting reports the problem.
     init(_ connectionString: String) {
         var values: [String: String] = [:]
         if let options = PQconninfoParse(connectionString, nil) {
@@ -29,7 +29,7 @@ struct ConnectionHosts: Sendable, Equatable {
         }
         let lists = ["host", "hostaddr"].compactMap { keyword in list(keyword).map { (keyword, $0) } }
         let count = lists.map(\.1.count).max() ?? 0
-        // A list of ports has one for each host, or one for all.
+        // One port for each host, or one for all.
         let ports = list("port") ?? []
         guard count > 1, lists.allSatisfy({ $0.1.count == count }), ports.count <= 1 || ports.count == count else {
             choices = [[]]
@@ -44,7 +44,7 @@ struct ConnectionHosts: Sendable, Equatable {
         needsWriter = values["target_session_attrs"] == nil
     }
 
-    /// What is wrong with a connection string that libpq cannot read; nil when it can, and for a mere database name.
+    /// Why libpq cannot parse a connection string; nil when it can, and for a bare database name.
     static func problem(of connectionString: String) -> String? {
         let isName = !connectionString.contains("=") && !connectionString.hasPrefix("postgres")
         if isName { return nil }
@@ -54,7 +54,7 @@ struct ConnectionHosts: Sendable, Equatable {
             return nil
         }
         defer { PQfreemem(message) }
-        return message.map { String(cString: $0).trimming() } ?? "the connection string cannot be read"
+        return message.map { String(cString: $0).trimming() } ?? "the connection string cannot be parsed"
     }
 
     static func == (left: ConnectionHosts, right: ConnectionHosts) -> Bool {

@@ -1,11 +1,11 @@
-/// What libpq says when it cannot connect, as an error. Pure.
+/// Parses libpq's message about a failed connection attempt into an error. Pure.
 ///
-/// libpq has no call for the SQLSTATE of a refusal; with verbose messages it stands behind the severity:
+/// libpq has no call for the SQLSTATE of a refusal; verbose messages have it after the severity:
 ///
 ///     connection to server at "…", port 5432 failed: FATAL:  28P01: password authentication failed for user "x"
 ///     LOCATION:  auth_failed, auth.c:326
 enum ConnectRefusal {
-    /// Invalid authorization (28…), no such database, no right to connect: somebody has to change something.
+    /// Invalid authorization (28…), no such database, no right to connect: retrying does not help.
     private static func isFinal(_ sqlState: String) -> Bool {
         sqlState.hasPrefix("28") || sqlState == "3D000" || sqlState == "42501"
     }
@@ -24,13 +24,13 @@ enum ConnectRefusal {
         let text = lines.joined(separator: " ")
         var error = PostgresError(.connectionFailed, text)
         error.sqlState = sqlState
-        // What libpq itself refuses before it asks any server begins so: `invalid sslmode value: "x"`.
+        // libpq's own refusals, before it contacts a server, begin like this: `invalid sslmode value: "x"`.
         error.isMisconfigured =
             sqlState.map(isFinal) ?? (needsPassword || text.hasPrefix("invalid "))
         return error
     }
 
-    /// `:  28P01: `
+    /// The range of the SQLSTATE in `:  28P01: `.
     private static func code(in line: Substring) -> Range<Substring.Index>? {
         var from = line.startIndex
         while let mark = line[from...].firstRange(of: ":  ") {
@@ -41,7 +41,7 @@ enum ConnectRefusal {
         return nil
     }
 
-    /// The word is translated by some servers; what follows is not.
+    /// Some servers translate the word LOCATION, but not what follows it.
     private static func isLocation(_ line: Substring) -> Bool {
         line.contains(":  ") && line.contains(".c:")
     }

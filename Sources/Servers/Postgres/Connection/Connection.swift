@@ -1,7 +1,7 @@
 import CLibpq
 import Glibc
 
-/// A connection on its way from the thread that made it to the one that owns it from then on.
+/// A connection on its way from the thread that opened it to the thread that will own it.
 struct OpenedConnection: @unchecked Sendable {
     let connection: Connection?
 
@@ -10,15 +10,14 @@ struct OpenedConnection: @unchecked Sendable {
     }
 }
 
-/// One `PGconn`, confined to its connection's thread. Only this file and the result types call libpq.
+/// One `PGconn`, confined to its driver's thread.
 final class Connection {
     private let connection: OpaquePointer
     private var scratch = ParameterScratch()
 
-    /// Starts connecting without waiting, except for the host's name to be resolved. nil only without memory.
+    /// Begins to connect; blocks only to resolve the host's name. Nil only when out of memory.
     init?(configuration: PostgresConfiguration, role: ConnectionRole, hosts: ConnectionHosts, hostNumber: Int) {
-        // Keywords before `dbname` are defaults, because the connection string in it overrides them; those behind it
-        // override it.
+        // `dbname` contains the connection string: it overrides the keywords before it, those after it override it.
         var settings = [
             ("application_name", "\(configuration.applicationName)-\(role.rawValue)"),
             ("tcp_user_timeout", "15000"), ("keepalives_idle", "15"), ("keepalives_interval", "5"),
@@ -39,7 +38,7 @@ final class Connection {
         connection = pointer
         // libpq would print the server's notices on stderr.
         PQsetNoticeReceiver(connection, { _, _ in }, nil)
-        // Only so does a refusal say its SQLSTATE: `connectError`.
+        // Makes a refusal include its SQLSTATE: `connectError`.
         PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
     }
 
@@ -49,7 +48,7 @@ final class Connection {
 
     var socket: Int32 { PQsocket(connection) }
     var isBad: Bool { PQstatus(connection) == CONNECTION_BAD }
-    /// Nothing open, as of the last answer.
+    /// No transaction is open, as of the last answer.
     var isIdle: Bool { PQtransactionStatus(connection) == PQTRANS_IDLE }
 
     var errorMessage: String { PQerrorMessage(connection).map { String(cString: $0).trimming() } ?? "" }
@@ -61,10 +60,10 @@ final class Connection {
             needsPassword: PQconnectionNeedsPassword(connection) == 1)
     }
 
-    /// Connected: messages are short from now on, their parts come apart.
+    /// Once connected, errors have separate fields and the message can be short.
     func shortenMessages() { PQsetErrorVerbosity(connection, PQERRORS_DEFAULT) }
 
-    /// Whether the server itself says that it takes no writes; a caller's own read-only transaction does not count.
+    /// Whether the server itself takes no writes; a caller's own read-only transaction does not count.
     var isServerReadOnly: Bool {
         let flags: [String] = ["in_hot_standby", "default_transaction_read_only"]
         return flags.contains { name in
@@ -75,21 +74,34 @@ final class Connection {
     func continueConnecting() -> PostgresPollingStatusType { PQconnectPoll(connection) }
     func setNonblocking() -> Bool { PQsetnonblocking(connection, 1) == 0 }
     func enterPipeline() -> Bool { PQenterPipelineMode(connection) == 1 }
-    func exitPipeline() -> Bool { PQexitPipelineMode(connection) == 1 }
 
-    // MARK: sending; false means that the connection is of no use any more
+    // MARK: sending; false means that the connection is no longer usable
 
     func sendScript(_ sql: String) -> Bool { PQsendQuery(connection, sql) == 1 }
-    func sendPrepare(_ name: String, _ sql: String) -> Bool { PQsendPrepare(connection, name, sql, 0, nil) == 1 }
     func sendSync() -> Bool { PQpipelineSync(connection) == 1 }
 
-    func sendNamed(_ name: String, _ parameters: [Parameter]) -> Bool {
+    func sendDeallocate(_ name: String) -> Bool { sendUnprepared("DEALLOCATE \(name)", []) && sendSync() }
+
+    func sendScriptOutsidePipeline(_ sql: String) -> Bool {
+        PQexitPipelineMode(connection) == 1 && sendScript(sql)
+    }
+
+    func send(_ statement: Statement, _ parameters: [Parameter], _ use: PreparedStatements.Use) -> Bool {
+        switch use {
+        case .named(let name): sendNamed(name, parameters)
+        case .unprepared: sendUnprepared(statement.sql, parameters)
+        case .prepareFirst(let name):
+            PQsendPrepare(connection, name, statement.sql, 0, nil) == 1 && sendNamed(name, parameters)
+        }
+    }
+
+    private func sendNamed(_ name: String, _ parameters: [Parameter]) -> Bool {
         scratch.fill(parameters) { values, lengths, formats in
             PQsendQueryPrepared(connection, name, Int32(parameters.count), values, lengths, formats, 0) == 1
         }
     }
 
-    func sendUnprepared(_ sql: String, _ parameters: [Parameter]) -> Bool {
+    private func sendUnprepared(_ sql: String, _ parameters: [Parameter]) -> Bool {
         scratch.fill(parameters) { values, lengths, formats in
             PQsendQueryParams(connection, sql, Int32(parameters.count), nil, values, lengths, formats, 0) == 1
         }
@@ -111,15 +123,15 @@ final class Connection {
 
     func consumeInput() -> Bool { PQconsumeInput(connection) == 1 }
     var isBusy: Bool { PQisBusy(connection) == 1 }
-    /// The caller owns the result. nil ends a command.
+    /// The caller owns the result. Nil ends a command.
     func nextResult() -> OpaquePointer? { PQgetResult(connection) }
 
-    /// Handed to another thread, which calls `PQcancel` and frees it.
+    /// For another thread, which calls `PQcancel` and frees it.
     func cancelHandle() -> OpaquePointer? { PQgetCancel(connection) }
 }
 
 extension PostgresError {
-    /// The error of a result, read before the result is freed.
+    /// The error of a result. The caller frees the result afterwards.
     init(result: OpaquePointer) {
         func field(_ code: Character) -> String? {
             guard let ascii = code.asciiValue else { return nil }
@@ -147,9 +159,9 @@ extension PostgresError {
     }
 }
 
-/// Lays out parameters the way libpq wants them, in storage kept from call to call.
+/// Lays out parameters as libpq expects them, in storage that is reused.
 private struct ParameterScratch {
-    /// A huge parameter must not stay allocated for the connection's life.
+    /// Larger storage, after a huge parameter, is freed again.
     private static let keptBytesMax = 1 << 20
 
     private var bytes: [UInt8] = []

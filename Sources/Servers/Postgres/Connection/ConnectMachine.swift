@@ -1,0 +1,198 @@
+/// Decides when and to which host a connection is made, how far it has come, and how long to pause after a failure.
+/// A pure value; `PipelineMachine` takes over once the connection is set up.
+struct ConnectMachine<Random: RandomNumberGenerator> {
+    struct Limits {
+        /// For one attempt, from resolving the host's name to the end of the set-up.
+        var connectTimeoutMs = 10_000
+        /// Doubled with each attempt up to the maximum, each pause jittered between half and whole.
+        var backoffMinMs = 50
+        var backoffMaxMs = 2_000
+        var hostCount = 1
+    }
+
+    enum State: Equatable {
+        /// Not connected; the next attempt begins at that time.
+        case waiting(untilMs: Int)
+        /// A thread begins the attempt, because resolving the host's name blocks.
+        case opening(deadlineMs: Int)
+        case handshaking(wantsWrite: Bool, deadlineMs: Int)
+        /// The set-up script was sent.
+        case settingUp(deadlineMs: Int)
+        /// The timeline was asked for, apart from the set-up because a server may refuse to tell.
+        case askingTimeline(deadlineMs: Int)
+        case connected
+    }
+
+    let limits: Limits
+    private(set) var state: State = .waiting(untilMs: 0)
+    private var random: Random
+    private var isStopping = false
+    /// The host to try next, or in use.
+    private(set) var host = 0
+    /// Attempts in a row that failed with every host, and connections lost young: the exponent of the back-off.
+    private var failures = 0
+    /// Numbers the threads that begin attempts; at most one is out at a time, an overdue one included.
+    private var attempt = 0
+    private var isOpenerOut = false
+    private var connectedSinceMs = 0
+    private var hasFailedSinceConnected = false
+    private var setupError: PostgresError?
+    private var timeline: String?
+
+    init(limits: Limits, random: Random) {
+        self.limits = limits
+        self.random = random
+    }
+
+    var isConnected: Bool { state == .connected }
+
+    /// When `timeReached` has something to do.
+    var wakeAtMs: Int? {
+        switch state {
+        case .waiting(let untilMs): isOpenerOut ? nil : untilMs
+        case .opening(let deadlineMs), .handshaking(_, let deadlineMs), .settingUp(let deadlineMs),
+            .askingTimeline(let deadlineMs):
+            deadlineMs
+        case .connected: nil
+        }
+    }
+
+    enum Action: Equatable {
+        /// Start a thread that begins a connection and reports it with this number.
+        case open(attempt: Int, host: Int)
+        /// Keep the connection that was opened.
+        case adopt
+        case sendSetup
+        case askTimeline
+        /// The connection is set up. The timeline is nil when the server does not tell.
+        case connected(timeline: String?)
+        /// Drop the connection and report the failure; `isFirst` since the last success.
+        indirect case fail(PostgresError, isFirst: Bool)
+    }
+
+    mutating func timeReached(_ nowMs: Int) -> Action? {
+        switch state {
+        case .waiting(let untilMs):
+            guard nowMs >= untilMs, !isStopping, !isOpenerOut else { return nil }
+            attempt += 1
+            isOpenerOut = true
+            state = .opening(deadlineMs: nowMs + limits.connectTimeoutMs)
+            return .open(attempt: attempt, host: host)
+        case .opening(let deadlineMs):
+            guard nowMs >= deadlineMs else { return nil }
+            return failed("the host's name was not resolved within \(limits.connectTimeoutMs) ms", nowMs)
+        case .handshaking(_, let deadlineMs), .settingUp(let deadlineMs), .askingTimeline(let deadlineMs):
+            guard nowMs >= deadlineMs else { return nil }
+            return failed("no answer within \(limits.connectTimeoutMs) ms", nowMs)
+        case .connected:
+            return nil
+        }
+    }
+
+    /// The thread of an attempt could not be started.
+    mutating func openFailed(_ nowMs: Int) -> Action {
+        isOpenerOut = false
+        return failed("no thread to connect", nowMs)
+    }
+
+    /// The thread of an attempt has opened a connection. An overdue attempt's connection is dropped.
+    mutating func opened(attempt: Int, error: PostgresError?, _ nowMs: Int) -> Action? {
+        guard attempt == self.attempt else { return nil }
+        isOpenerOut = false
+        guard case .opening(let deadlineMs) = state, !isStopping else { return nil }
+        if let error { return failed(error, nowMs) }
+        // libpq: behave as if polling had said "writing" before the first call.
+        state = .handshaking(wantsWrite: true, deadlineMs: deadlineMs)
+        return .adopt
+    }
+
+    enum Progress {
+        case wantsRead, wantsWrite
+        case done
+        indirect case failed(PostgresError)
+    }
+
+    mutating func handshaked(_ progress: Progress, _ nowMs: Int) -> Action? {
+        guard case .handshaking(_, let deadlineMs) = state else {
+            preconditionFailure("\(progress) of a handshake in \(state)")
+        }
+        switch progress {
+        case .wantsRead: state = .handshaking(wantsWrite: false, deadlineMs: deadlineMs)
+        case .wantsWrite: state = .handshaking(wantsWrite: true, deadlineMs: deadlineMs)
+        case .done:
+            setupError = nil
+            state = .settingUp(deadlineMs: deadlineMs)
+            return .sendSetup
+        case .failed(let error): return failed(error, nowMs)
+        }
+        return nil
+    }
+
+    enum SetupAnswer {
+        /// With the first value, if there are rows.
+        case value(String?)
+        case copy
+        indirect case failed(PostgresError)
+    }
+
+    mutating func setupAnswered(_ answer: SetupAnswer, _ nowMs: Int) -> Action? {
+        switch answer {
+        case .value(let value):
+            if let value { timeline = value }
+        case .copy:
+            return failed(.copyRefused, nowMs)
+        case .failed(let error):
+            if setupError == nil { setupError = error }
+            if error.sqlState == nil || error.isFatal { return failed(error.message, nowMs) }
+        }
+        return nil
+    }
+
+    /// Everything sent for the set-up was answered.
+    mutating func setupEnded(_ nowMs: Int) -> Action {
+        switch state {
+        case .settingUp(let deadlineMs):
+            if let setupError { return failed(setupError.message, nowMs) }
+            timeline = nil
+            state = .askingTimeline(deadlineMs: deadlineMs)
+            return .askTimeline
+        case .askingTimeline:
+            state = .connected
+            connectedSinceMs = nowMs
+            hasFailedSinceConnected = false
+            return .connected(timeline: timeline.flatMap { $0.isEmpty ? nil : $0 })
+        case .waiting, .opening, .handshaking, .connected:
+            preconditionFailure("the set-up ended in \(state)")
+        }
+    }
+
+    mutating func failed(_ message: String, _ nowMs: Int) -> Action {
+        failed(PostgresError(.connectionFailed, message), nowMs)
+    }
+
+    private mutating func failed(_ error: PostgresError, _ nowMs: Int) -> Action {
+        let isFirst = !hasFailedSinceConnected
+        hasFailedSinceConnected = true
+        // The next host at once, a pause when all have been tried.
+        host = (host + 1) % limits.hostCount
+        if host == 0 { failures += 1 }
+        state = .waiting(untilMs: nowMs + (host == 0 ? backoffMs() : 0))
+        return .fail(error, isFirst: isFirst)
+    }
+
+    /// A connection in use was lost or given up. One that lasted earns an immediate attempt; after those that die young
+    /// the pauses grow.
+    mutating func lost(_ nowMs: Int) {
+        failures = nowMs - connectedSinceMs > limits.backoffMaxMs ? 0 : failures + 1
+        state = .waiting(untilMs: nowMs + backoffMs())
+    }
+
+    mutating func stop() { isStopping = true }
+
+    private mutating func backoffMs() -> Int {
+        guard failures > 0 else { return 0 }
+        let doubled = max(1, limits.backoffMinMs) << min(failures - 1, 16)
+        let wholeMs = min(doubled, max(1, limits.backoffMaxMs))
+        return Int.random(in: (wholeMs / 2)...wholeMs, using: &random)
+    }
+}

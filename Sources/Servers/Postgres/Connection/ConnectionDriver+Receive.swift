@@ -1,0 +1,65 @@
+import CLibpq
+
+/// Reading what has arrived: libpq's results as facts for the two machines.
+extension ConnectionDriver {
+    /// Reads what has arrived and answers callers. What came before the connection broke still counts.
+    func receive() {
+        guard let connection else { return }
+        let nowMs = monotonicMs()
+        let isOpen = connection.consumeInput()
+        if connector.isConnected { readAnswers(connection, nowMs) } else { readSetupAnswers(connection, nowMs) }
+        if !isOpen, self.connection === connection {
+            if connector.isConnected {
+                machine.connectionLost(connection.errorMessage)
+            } else {
+                perform(connector.failed(connection.errorMessage, nowMs))
+            }
+        }
+        send(monotonicMs())
+    }
+
+    private func readAnswers(_ connection: Connection, _ nowMs: Int) {
+        while machine.expectsAnswer, !connection.isBusy {
+            guard let pointer = connection.nextResult() else {
+                let goesOn = machine.commandEnded(nowMs: nowMs, lossMessage: connection.errorMessage)
+                performDecided()
+                if goesOn { continue } else { return }
+            }
+            switch machine.answered(answer(pointer), nowMs: nowMs) {
+            case .keep(let job): job.results.append(ResultSet(storage: ResultStorage(owning: pointer)))
+            case .discard: PQclear(pointer)
+            }
+            performDecided()
+        }
+    }
+
+    private func answer(_ pointer: OpaquePointer) -> Machine.Answer {
+        switch PQresultStatus(pointer) {
+        case PGRES_FATAL_ERROR, PGRES_NONFATAL_ERROR, PGRES_BAD_RESPONSE: .failed(PostgresError(result: pointer))
+        case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH: .copy
+        case PGRES_PIPELINE_ABORTED: .aborted
+        case PGRES_PIPELINE_SYNC: .sync
+        default: .completed
+        }
+    }
+
+    private func readSetupAnswers(_ connection: Connection, _ nowMs: Int) {
+        while self.connection === connection, !connector.isConnected, !connection.isBusy {
+            guard let pointer = connection.nextResult() else {
+                perform(connector.setupEnded(nowMs))
+                continue
+            }
+            let answer = setupAnswer(pointer)
+            PQclear(pointer)
+            perform(connector.setupAnswered(answer, nowMs))
+        }
+    }
+
+    private func setupAnswer(_ pointer: OpaquePointer) -> Connector.SetupAnswer {
+        switch PQresultStatus(pointer) {
+        case PGRES_FATAL_ERROR, PGRES_NONFATAL_ERROR, PGRES_BAD_RESPONSE: .failed(PostgresError(result: pointer))
+        case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH: .copy
+        default: .value(PQntuples(pointer) > 0 ? PQgetvalue(pointer, 0, 0).map { String(cString: $0) } : nil)
+        }
+    }
+}

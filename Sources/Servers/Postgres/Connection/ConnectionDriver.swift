@@ -1,0 +1,264 @@
+import CLibpq
+import Glibc
+import Logging
+import Synchronization
+import Threads
+
+/// Drives one libpq connection: carries facts (messages, readiness, results, the time) to `ConnectMachine` and
+/// `PipelineMachine` and performs the actions they return. It decides nothing itself.
+///
+/// Everything here runs on the connection's `DriverThread`. Connecting is in `ConnectionDriver+Connect`, reading
+/// answers in `+Receive`.
+final class ConnectionDriver {
+    typealias Connector = ConnectMachine<SystemRandomNumberGenerator>
+    typealias Machine = PipelineMachine<Job>
+
+    let handle: ConnectionHandle
+    let configuration: PostgresConfiguration
+    let role: ConnectionRole
+    let logger: Logger
+    let hosts: ConnectionHosts
+
+    var connector: Connector
+    var machine: Machine
+    var connection: Connection?
+    /// libpq has output that the socket did not take.
+    var mustFlush = false
+    private var messages: [ConnectionHandle.Message] = []
+
+    init(_ handle: ConnectionHandle) {
+        self.handle = handle
+        configuration = handle.configuration
+        role = handle.role
+        logger = handle.logger
+        hosts = ConnectionHosts(configuration.connectionString)
+        machine = Machine(role: role, limits: configuration.pipelineLimits(role))
+        connector = Connector(
+            limits: configuration.connectLimits(hostCount: hosts.choices.count), random: SystemRandomNumberGenerator())
+    }
+
+    var counters: ConnectionCounters { handle.counters }
+
+    /// Does what is due now.
+    /// - Returns: true when the connection is stopped and everything answered: the last turn.
+    func turn(_ nowMs: Int) -> Bool {
+        takeMessages(nowMs)
+        perform(connector.timeReached(nowMs))
+        send(nowMs)
+        machine.timeReached(nowMs)
+        let isOver = machine.endStop(nowMs: nowMs)
+        performDecided()
+        guard isOver else { return false }
+        counters.isConnected.store(false, ordering: .relaxed)
+        connection = nil
+        return true
+    }
+
+    // MARK: facts
+
+    private func takeMessages(_ nowMs: Int) {
+        handle.takeMessages(into: &messages)
+        for message in messages { take(message, nowMs) }
+        messages.removeAll(keepingCapacity: messages.capacity <= 4096)
+    }
+
+    private func take(_ message: ConnectionHandle.Message, _ nowMs: Int) {
+        switch message {
+        case .submit(let job):
+            job.id = machine.submitted(job, isCancelled: job.cancelRequested.load(ordering: .relaxed))
+        case .cancel(let job):
+            // Without an id it has not come yet: then `submitted` says that it is cancelled.
+            if let id = job.id { machine.cancelled(id, nowMs: nowMs) }
+        case .cancelRequestEnded(let generation):
+            machine.cancelRequestEnded(generation: generation)
+        case .leave(let generation):
+            machine.leaveRequested(generation: generation)
+        case .reconnect(let generation):
+            machine.resetFailed(generation: generation)
+        case .opened(let attempt, let opened):
+            connectionIsOpen(attempt, opened.connection, nowMs)
+        case .stop:
+            connector.stop()
+            machine.stopRequested(nowMs: nowMs)
+            for message in handle.close() { take(message, nowMs) }
+        }
+    }
+
+    func socketIsReady(_ events: Int16) {
+        switch connector.state {
+        case .waiting, .opening:
+            break
+        case .handshaking:
+            continueHandshake()
+        case .settingUp, .askingTimeline, .connected:
+            if mustFlush { flush() }
+            if events & ~Int16(POLLOUT) != 0 { receive() }
+        }
+    }
+
+    // MARK: actions
+
+    /// Performs what has been decided, then sends what may be sent.
+    func send(_ nowMs: Int) {
+        while let action = machine.nextAction(nowMs: nowMs, isIdle: connection?.isIdle ?? false) { perform(action) }
+        publishCounts()
+    }
+
+    func performDecided() {
+        while let action = machine.decidedAction() { perform(action) }
+    }
+
+    private func perform(_ action: Machine.Action) {
+        switch action {
+        case .send(let job, let index, let use):
+            let step = job.steps[index]
+            report(connection?.send(step.statement, step.parameters, use))
+        case .sync:
+            report(connection?.sendSync())
+        case .deallocate(let name):
+            report(connection?.sendDeallocate(name))
+        case .flush:
+            flush()
+        case .runScript(_, let sql):
+            report(connection?.sendScriptOutsidePipeline(sql))
+        case .enterPipeline:
+            report(connection?.enterPipeline())
+        case .complete(let job):
+            counters.completed.wrappingAdd(1, ordering: .relaxed)
+            answer(job, .success(job.results))
+        case .fail(let job, let error):
+            count(error)
+            answer(job, .failure(error))
+        case .failEarly(let job, let error):
+            count(error)
+            job.finish(.failure(error))
+        case .release(let job):
+            counters.vacate(job)
+        case .discardResults(let job):
+            job.results = []
+        case .requestCancel:
+            if startCancelRequest() { machine.cancelRequestStarted() }
+        case .askIfReadOnly:
+            machine.serverReported(isReadOnly: connection?.isServerReadOnly == true)
+        case .reportReadOnly:
+            logger.warning("postgres takes no writes any more", metadata: ["role": "\(role.rawValue)"])
+            handle.onServerChange(.readOnly)
+        case .disconnect(let reason, let isExpected):
+            disconnect(reason, isExpected)
+        }
+    }
+
+    /// A send that failed means that the connection is of no use any more.
+    private func report(_ isSent: Bool?) {
+        guard isSent != true else { return }
+        machine.sendFailed(connection?.errorMessage ?? "no connection")
+    }
+
+    /// The job leaves the load before its caller hears of it, so that a caller who goes on at once finds its place
+    /// free; but after a completion that works on this thread, because until then the connection is busy.
+    private func answer(_ job: Job, _ result: Result<[ResultSet], PostgresError>) {
+        publishCounts()
+        if !job.completesOnThread { counters.vacate(job) }
+        job.finish(result)
+        if job.completesOnThread { counters.vacate(job) }
+    }
+
+    private func count(_ error: PostgresError) {
+        counters.failed.wrappingAdd(1, ordering: .relaxed)
+        if case .timeout = error.code { counters.timeouts.wrappingAdd(1, ordering: .relaxed) }
+    }
+
+    private func publishCounts() {
+        counters.inFlight.store(machine.inFlight, ordering: .relaxed)
+        counters.repeated.store(machine.repeatedCount, ordering: .relaxed)
+        counters.prepared.store(machine.preparedCount, ordering: .relaxed)
+    }
+
+    private func disconnect(_ reason: String, _ isExpected: Bool) {
+        connection = nil
+        mustFlush = false
+        counters.isConnected.store(false, ordering: .relaxed)
+        connector.lost(monotonicMs())
+        if isExpected { return }
+        logger.warning("postgres connection lost", metadata: ["role": "\(role.rawValue)", "reason": "\(reason)"])
+    }
+
+    func flush() {
+        guard let connection else { return }
+        switch connection.flush() {
+        case .all: mustFlush = false
+        case .partly: mustFlush = true
+        case .failed:
+            // The server's last words may still be readable.
+            mustFlush = false
+            receive()
+        }
+    }
+
+    /// `PQcancel` makes a connection of its own and blocks, so it runs on a thread of its own.
+    /// - Returns: false when it could not be started.
+    private func startCancelRequest() -> Bool {
+        guard let request = connection?.cancelHandle() else { return false }
+        guard counters.cancelThreads.load(ordering: .relaxed) < ConnectionCounters.cancelThreadsMax else {
+            PQfreeCancel(request)
+            return false
+        }
+        counters.cancelThreads.wrappingAdd(1, ordering: .relaxed)
+        // Made for the thread, which frees it.
+        nonisolated(unsafe) let owned = request
+        let (handle, generation) = (handle, machine.generation)
+        let isStarted = startThread(named: "postgres-cancel") {
+            _ = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { PQcancel(owned, $0.baseAddress, 256) }
+            PQfreeCancel(owned)
+            handle.counters.cancelThreads.wrappingSubtract(1, ordering: .relaxed)
+            handle.post(.cancelRequestEnded(generation: generation))
+        }
+        if isStarted {
+            counters.cancelRequests.wrappingAdd(1, ordering: .relaxed)
+        } else {
+            PQfreeCancel(request)
+            counters.cancelThreads.wrappingSubtract(1, ordering: .relaxed)
+        }
+        return isStarted
+    }
+
+    // MARK: waiting
+
+    /// What to poll for.
+    var descriptor: pollfd { pollfd(fd: connection?.socket ?? -1, events: interest, revents: 0) }
+
+    private var interest: Int16 {
+        switch connector.state {
+        case .waiting, .opening: 0
+        case .handshaking(let wantsWrite, _): Int16(wantsWrite ? POLLOUT : POLLIN)
+        case .settingUp, .askingTimeline, .connected: Int16(mustFlush ? POLLIN | POLLOUT : POLLIN)
+        }
+    }
+
+    /// -1: nothing is due until something arrives.
+    func timeoutMs(_ nowMs: Int) -> Int32 {
+        let untilMs = min(connector.wakeAtMs ?? .max, machine.wakeAtMs ?? .max)
+        return untilMs == .max ? -1 : Int32(clamping: max(0, untilMs - nowMs))
+    }
+}
+
+extension PostgresConfiguration {
+    fileprivate func pipelineLimits(_ role: ConnectionRole) -> ConnectionDriver.Machine.Limits {
+        var limits = ConnectionDriver.Machine.Limits()
+        limits.inFlightMax = inFlightMax(role)
+        limits.preparedStatementsMax = preparedStatementsMax
+        limits.statementTimeoutMs = statementTimeoutMs
+        limits.cancelGraceMs = cancelGraceMs
+        limits.stopTimeoutMs = stopTimeoutMs
+        return limits
+    }
+
+    fileprivate func connectLimits(hostCount: Int) -> ConnectionDriver.Connector.Limits {
+        var limits = ConnectionDriver.Connector.Limits()
+        limits.connectTimeoutMs = connectTimeoutMs
+        limits.backoffMinMs = reconnectBackoffMinMs
+        limits.backoffMaxMs = reconnectBackoffMaxMs
+        limits.hostCount = hostCount
+        return limits
+    }
+}

@@ -1,0 +1,83 @@
+import Synchronization
+
+/// A caller's statements with the completion that answers them, called exactly once. `PipelineMachine` knows how far a
+/// job has come.
+///
+/// Unchecked: prepared by the caller, and from its submission on touched by the connection's thread only, except for
+/// `cancelRequested`.
+final class Job: PipelineJob, @unchecked Sendable {
+    typealias Completion = @Sendable (Result<[ResultSet], PostgresError>) -> Void
+
+    let kind: JobKind
+    let steps: [PostgresStep]
+    let generation: Int?
+    let enqueuedMs: Int
+    let deadlineMs: Int
+    let cancelRequested = Atomic<Bool>(false)
+
+    private var completion: Completion?
+    /// The size of SQL and parameters; known after `validate`.
+    private(set) var bytes = 0
+    /// Given by the machine when the job reaches the connection's thread.
+    var id: JobID?
+    var results: [ResultSet] = []
+    /// The completion does its work on the connection's thread, which is not free for others until it returns.
+    var completesOnThread = false
+
+    init(
+        _ kind: JobKind, _ steps: [PostgresStep], timeoutMs: Int, generation: Int? = nil,
+        completion: Completion? = nil
+    ) {
+        self.kind = kind
+        self.steps = steps
+        self.generation = generation
+        self.completion = completion
+        enqueuedMs = monotonicMs()
+        deadlineMs = enqueuedMs + timeoutMs
+    }
+
+    /// Sets the completion, before the job is submitted.
+    func onCompletion(_ completion: @escaping Completion) {
+        self.completion = completion
+    }
+
+    func finish(_ result: Result<[ResultSet], PostgresError>) {
+        guard let completion else { return }
+        self.completion = nil
+        results = []
+        completion(result)
+    }
+
+    /// Rejects what libpq could not send faithfully.
+    func validate(requestBytesMax: Int) throws(PostgresError) {
+        var total = 0
+        if case .script(let sql) = kind {
+            total = sql.utf8.count
+            if sql.utf8.contains(0) { throw PostgresError(.invalidParameter, "the script contains a NUL") }
+        }
+        for (index, step) in steps.enumerated() {
+            var problem: String?
+            if step.statement.containsNUL { problem = "the statement contains a NUL" }
+            if step.parameters.count > 65_535 { problem = "more than 65535 parameters" }
+            total += step.statement.sql.utf8.count
+            for parameter in step.parameters {
+                switch parameter {
+                case .null: break
+                case .text(let text):
+                    total += text.utf8.count
+                    if text.containsNUL { problem = "a text parameter contains a NUL" }
+                case .binary(let bytes): total += bytes.count
+                }
+            }
+            if let problem {
+                var error = PostgresError(.invalidParameter, problem)
+                error.stepIndex = index
+                throw error
+            }
+        }
+        // Postgres takes no message above 1 GiB.
+        let bytesMax = min(requestBytesMax, 1 << 30)
+        if total > bytesMax { throw PostgresError(.invalidParameter, "the request has more than \(bytesMax) bytes") }
+        bytes = total
+    }
+}

@@ -1,0 +1,242 @@
+import DequeModule
+
+extension PipelineMachine {
+    /// What libpq reports for the command at the front of the pipeline.
+    enum Answer {
+        /// Rows or a command tag.
+        case completed
+        /// Skipped because of an earlier error in its group.
+        case aborted
+        case sync
+        /// The statement began a COPY.
+        case copy
+        /// Without a SQLSTATE it is libpq's own: the connection is gone.
+        indirect case failed(PostgresError)
+    }
+
+    /// Whether libpq is to be read for an answer.
+    var expectsAnswer: Bool {
+        if case .script = mode { true } else { !pipeline.isEmpty }
+    }
+
+    enum ResultUse {
+        case keep(for: Job)
+        case discard
+    }
+
+    /// A result arrived.
+    mutating func answered(_ answer: Answer, nowMs: Int) -> ResultUse {
+        if case .script(let slot) = mode {
+            scriptAnswered(slot, answer)
+            return .discard
+        }
+        guard let expected = pipeline.first else { preconditionFailure("\(answer) with nothing sent") }
+        isHeadAnswered = true
+        switch answer {
+        case .completed:
+            return completed(expected)
+        case .aborted:
+            aborted(expected)
+        case .sync:
+            guard case .sync(let slot) = expected else {
+                lose("an answer out of order")
+                return .discard
+            }
+            emptyAnswersAtSync = 0
+            isHeadAnswered = false
+            pipeline.removeFirst()
+            groupEnded(slot, nowMs)
+        case .copy:
+            // Leaving COPY half-way takes a new connection, which rolls it back.
+            if case .step(let slot, let index) = expected {
+                jobs.fail(slot, .copyRefused, step: index)
+                failEarly(slot, jobs.error(of: slot) ?? .copyRefused)
+            }
+            lose(PostgresError.copyRefused.message)
+        case .failed(let error):
+            if error.sqlState == nil { lose(error.message) } else { failed(expected, error) }
+        }
+        return .discard
+    }
+
+    private mutating func completed(_ expected: Expectation) -> ResultUse {
+        switch expected {
+        case .prepare(let statement, let name, _, _):
+            statements.confirm(statement, name: name)
+        case .step(let slot, _):
+            if jobs[slot].isAnswered { return .discard }
+            jobs[slot].hasResults = true
+            return .keep(for: jobs[slot].job)
+        case .deallocate:
+            break
+        case .sync:
+            lose("an answer out of order")
+        }
+        return .discard
+    }
+
+    private mutating func aborted(_ expected: Expectation) {
+        switch expected {
+        case .prepare(let statement, let name, _, _): statements.forget(statement, name: name)
+        case .step(let slot, _): jobs[slot].isAborted = true
+        case .deallocate: break
+        case .sync: lose("an answer out of order")
+        }
+    }
+
+    private mutating func failed(_ expected: Expectation, _ error: PostgresError) {
+        switch expected {
+        case .prepare(let statement, let name, let slot, let step):
+            statements.forget(statement, name: name)
+            jobs.fail(slot, error, step: step)
+        case .step(let slot, let index):
+            jobs.fail(slot, error, step: index)
+        case .deallocate:
+            break
+        case .sync(let slot):
+            // A fatal error here may follow a commit that was not yet reported: the loss decides.
+            if let slot, !error.isFatal { jobs.fail(slot, error, step: nil) }
+        }
+    }
+
+    /// libpq returned no result, which ends the command at the front.
+    /// - Parameter lossMessage: why the connection broke, if it did.
+    /// - Returns: false when there is nothing to read until more input arrives.
+    mutating func commandEnded(nowMs: Int, lossMessage: @autoclosure () -> String) -> Bool {
+        if case .script(let slot) = mode {
+            scriptEnded(slot, nowMs)
+            return true
+        }
+        guard let expected = pipeline.first else { preconditionFailure("a command ended with nothing sent") }
+        if case .sync = expected {
+            // libpq separates an error raised at commit from the sync by an empty answer.
+            emptyAnswersAtSync += 1
+            return emptyAnswersAtSync <= 2
+        }
+        // A broken connection ends every command without an answer.
+        guard isHeadAnswered else {
+            lose(lossMessage())
+            return false
+        }
+        isHeadAnswered = false
+        pipeline.removeFirst()
+        guard case .step(let slot, _) = expected, jobs[slot].kind.isRead else { return true }
+        if jobs[slot].hasFatalError {
+            // The connection is about to end; the loss decides whether it is repeated.
+            abortedReads.append(slot)
+        } else if jobs[slot].isAborted, !jobs[slot].hasError {
+            abortedReads.append(slot)
+        } else if !jobs[slot].isIsolated {
+            conclude(slot, nowMs)
+        }
+        return true
+    }
+
+    private mutating func groupEnded(_ slot: Slot?, _ nowMs: Int) {
+        if let slot, abortedReads.last != slot { conclude(slot, nowMs) }
+        guard !abortedReads.isEmpty else { return }
+        for slot in abortedReads.reversed() {
+            leaveFlight(slot)
+            if jobs[slot].isAnswered {
+                finish(slot)
+                continue
+            }
+            jobs[slot].isIsolated = true
+            requeue(slot)
+        }
+        abortedReads.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func requeue(_ slot: Slot) {
+        forgetAnswers(slot)
+        repeatedCount += 1
+        pending.prepend(slot)
+    }
+
+    /// Everything about the job is known: it is answered, or repeated where that cannot do harm.
+    private mutating func conclude(_ slot: Slot, _ nowMs: Int) {
+        leaveFlight(slot)
+        guard jobs[slot].hasError, let error = jobs.error(of: slot) else { return finish(slot) }
+        concludeFailed(slot, error, nowMs)
+    }
+
+    private mutating func concludeFailed(_ slot: Slot, _ cause: PostgresError, _ nowMs: Int) {
+        var error = cause
+        if error.isStalePreparedStatement, let step = error.stepIndex {
+            statements.discard(jobs[slot].job.steps[step].statement)
+        }
+        if error.isReadOnlyServer, !isLeaving { writeRefused() }
+        if !jobs[slot].isAnswered, mayRepeat(slot, error, nowMs) {
+            jobs[slot].repeats += 1
+            return requeue(slot)
+        }
+        if error.isQueryCanceled { error.code = cancellationCode(slot, nowMs) }
+        finish(slot, error)
+    }
+
+    /// The server's error proves that nothing was committed, so even a transaction may be sent again; but only for
+    /// reasons that are this client's own: a stale plan, a cancel request meant for a neighbour, a server to be left.
+    private func mayRepeat(_ slot: Slot, _ error: PostgresError, _ nowMs: Int) -> Bool {
+        switch jobs[slot].kind {
+        case .session, .script: return false
+        case .read, .transaction: break
+        }
+        guard jobs[slot].repeats < limits.repeatsMax, !isStopping else { return false }
+        if error.isStalePreparedStatement { return true }
+        guard nowMs < jobs[slot].deadlineMs else { return false }
+        if error.isReadOnlyServer { return role == .write }
+        return error.isQueryCanceled && jobs[slot].isExposedToCancel && !jobs[slot].isCancelRequested
+    }
+
+    private func cancellationCode(_ slot: Slot, _ nowMs: Int) -> PostgresError.Code {
+        if jobs[slot].isCancelRequested { return .cancelled }
+        if nowMs >= jobs[slot].deadlineMs || nowMs - jobs[slot].job.enqueuedMs >= limits.statementTimeoutMs {
+            return .timeout(outcomeUnknown: false)
+        }
+        return .server(sqlState: "57014")
+    }
+
+    // MARK: a server that takes no writes any more
+
+    /// A session may have asked for a read-only transaction itself, so there the server's own settings decide.
+    private mutating func writeRefused() {
+        switch role {
+        case .read: break
+        case .write: leaveReadOnlyServer()
+        case .session: decide(.askIfReadOnly)
+        }
+    }
+
+    mutating func serverReported(isReadOnly: Bool) {
+        if isReadOnly, isConnected, !isLeaving { leaveReadOnlyServer() }
+    }
+
+    private mutating func leaveReadOnlyServer() {
+        isLeaving = true
+        decideFirst(.reportReadOnly)
+    }
+
+    // MARK: scripts
+
+    private mutating func scriptAnswered(_ slot: Slot, _ answer: Answer) {
+        switch answer {
+        case .completed, .aborted, .sync:
+            break
+        case .copy:
+            failEarly(slot, .copyRefused)
+            lose(PostgresError.copyRefused.message)
+        case .failed(let error):
+            if scriptError == nil { scriptError = error }
+            guard error.sqlState == nil || error.isFatal else { return }
+            jobs.setError(of: slot, error)
+            lose(error.message)
+        }
+    }
+
+    private mutating func scriptEnded(_ slot: Slot, _ nowMs: Int) {
+        if let scriptError { jobs.setError(of: slot, scriptError) }
+        mode = .pipeline
+        conclude(slot, nowMs)
+        decide(.enterPipeline)
+    }
+}

@@ -1,0 +1,146 @@
+import DequeModule
+
+extension PipelineMachine {
+    /// The next action, sending included: as many jobs as may be in flight, reads in one batch, one flush at the end.
+    /// - Parameter isIdle: whether no transaction is open, as of the last answer.
+    mutating func nextAction(nowMs: Int, isIdle: @autoclosure () -> Bool) -> Action? {
+        if let action = decidedAction() { return action }
+        switch mode {
+        case .offline:
+            return nil
+        case .script:
+            return flush()
+        case .pipeline:
+            break
+        }
+        switch sending {
+        case .step(let slot, let index):
+            return sendStep(slot, index)
+        case .sync(let slot):
+            return closeGroup(slot)
+        case .idle:
+            break
+        }
+        if isLeaving, pipeline.isEmpty {
+            lose("the server takes no writes any more")
+            return decidedAction()
+        }
+        if !isCancelling, !isLeaving, let action = nextSend(nowMs, isIdle()) { return action }
+        if isBatchOpen { return closeGroup(nil) }
+        return flush()
+    }
+
+    private mutating func nextSend(_ nowMs: Int, _ isIdle: @autoclosure () -> Bool) -> Action? {
+        // On a session's connection only between sessions.
+        if statements.hasDiscarded, !isBatchOpen, role != .session || pipeline.isEmpty && isIdle() {
+            return deallocate()
+        }
+        while inFlight < limits.inFlightMax, let slot = pending.first {
+            if jobs[slot].isAnswered {
+                pending.removeFirst()
+                jobs.remove(slot)
+                continue
+            }
+            guard jobs[slot].deadlineMs > nowMs, belongsHere(slot) else {
+                pending.removeFirst()
+                dropQueued(slot, belongsHere(slot) ? .notSentInTime : .sessionLost)
+                continue
+            }
+            if case .script(let sql) = jobs[slot].kind {
+                guard pipeline.isEmpty else { break }
+                pending.removeFirst()
+                return runScript(slot, sql)
+            }
+            if isBatchOpen, isAlone(slot) { return closeGroup(nil) }
+            pending.removeFirst()
+            enterFlight(slot)
+            return sendStep(slot, 0)
+        }
+        return decidedAction()
+    }
+
+    /// Whether the job has a sync of its own.
+    private func isAlone(_ slot: Slot) -> Bool { !jobs[slot].kind.isRead || jobs[slot].isIsolated }
+
+    /// False for a job of a session on an earlier connection.
+    private func belongsHere(_ slot: Slot) -> Bool {
+        jobs[slot].job.generation.map { $0 == generation } ?? true
+    }
+
+    /// A statement is prepared directly before its step, not ahead of all: an earlier step may create what it names.
+    private mutating func sendStep(_ slot: Slot, _ index: Int) -> Action {
+        let job = jobs[slot].job
+        let statement = job.steps[index].statement
+        let use = statements.use(statement, group: group)
+        if case .prepareFirst(let name) = use {
+            pipeline.append(.prepare(statement, name: name, slot, step: index))
+            preparedCount += 1
+        }
+        pipeline.append(.step(slot, index: index))
+        justBegun = index == 0 ? slot : nil
+        needsFlush = true
+        if index + 1 < job.steps.count {
+            sending = .step(slot, index: index + 1)
+        } else if isAlone(slot) {
+            sending = .sync(slot)
+        } else {
+            sending = .idle
+            isBatchOpen = true
+        }
+        return .send(job, step: index, use)
+    }
+
+    /// Nil: that of a batch.
+    private mutating func closeGroup(_ slot: Slot?) -> Action {
+        pipeline.append(.sync(slot))
+        group += 1
+        sending = .idle
+        isBatchOpen = false
+        justBegun = nil
+        needsFlush = true
+        return .sync
+    }
+
+    private mutating func deallocate() -> Action? {
+        guard let name = statements.takeDiscarded() else { return nil }
+        pipeline.append(.deallocate)
+        _ = closeGroup(nil)
+        return .deallocate(name: name)
+    }
+
+    private mutating func runScript(_ slot: Slot, _ sql: String) -> Action {
+        enterFlight(slot)
+        mode = .script(slot)
+        scriptError = nil
+        justBegun = nil
+        needsFlush = true
+        return .runScript(jobs[slot].job, sql: sql)
+    }
+
+    private mutating func flush() -> Action? {
+        guard needsFlush else { return nil }
+        needsFlush = false
+        return .flush
+    }
+
+    /// The last action to send could not be performed: the connection is of no use any more.
+    mutating func sendFailed(_ message: String) {
+        if let slot = justBegun {
+            while let last = pipeline.last, last.slot == slot { pipeline.removeLast() }
+            leaveFlight(slot)
+            pending.prepend(slot)
+        }
+        lose(message)
+    }
+}
+
+extension PipelineMachine.Expectation {
+    /// The job it belongs to.
+    var slot: Int? {
+        switch self {
+        case .prepare(_, _, let slot, _), .step(let slot, _): slot
+        case .sync(let slot): slot
+        case .deallocate: nil
+        }
+    }
+}

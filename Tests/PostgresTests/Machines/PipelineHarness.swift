@@ -1,0 +1,148 @@
+@testable import Postgres
+
+struct TestJob: PipelineJob {
+    let name: String
+    let kind: JobKind
+    let steps: [PostgresStep]
+    let enqueuedMs: Int
+    let deadlineMs: Int
+    let generation: Int?
+}
+
+/// A machine with names for jobs and the actions as text:
+///
+///     A0 prepare s1    send step 0 of A, preparing it as s1 first (also: A0 named s1, A0 unprepared)
+///     done A           A succeeded
+///     fail A timeout   A failed; a question mark after the code: outcome unknown
+///     early A timeout  the same while the server still works on A; `release A` follows
+struct PipelineHarness {
+    var machine: PipelineMachine<TestJob>
+    var nowMs = 0
+    private(set) var ids: [String: JobID] = [:]
+    /// The jobs whose results the driver was told to keep, in order.
+    private(set) var kept: [String] = []
+
+    init(
+        _ role: ConnectionRole = .read, isConnected: Bool = true,
+        _ change: (inout PipelineMachine<TestJob>.Limits) -> Void = { _ in }
+    ) {
+        var limits = PipelineMachine<TestJob>.Limits()
+        change(&limits)
+        machine = PipelineMachine(role: role, limits: limits)
+        if isConnected { machine.connected(generation: 1) }
+    }
+
+    // MARK: facts
+
+    mutating func submit(
+        _ name: String, _ kind: JobKind, _ sql: [Statement], timeoutMs: Int = 1000, generation: Int? = nil,
+        isCancelled: Bool = false
+    ) {
+        let job = TestJob(
+            name: name, kind: kind, steps: sql.map { ($0, []) }, enqueuedMs: nowMs, deadlineMs: nowMs + timeoutMs,
+            generation: generation)
+        ids[name] = machine.submitted(job, isCancelled: isCancelled)
+    }
+
+    mutating func reads(_ names: String..., timeoutMs: Int = 1000) {
+        for name in names { submit(name, .read, ["q"], timeoutMs: timeoutMs) }
+    }
+
+    mutating func transactions(_ names: String..., timeoutMs: Int = 1000) {
+        for name in names { submit(name, .transaction, ["q"], timeoutMs: timeoutMs) }
+    }
+
+    mutating func cancel(_ name: String) {
+        guard let id = ids[name] else { return }
+        machine.cancelled(id, nowMs: nowMs)
+    }
+
+    /// Commands succeed, one after another.
+    mutating func succeed(_ count: Int = 1) {
+        for _ in 0..<count { command(.completed) }
+    }
+
+    mutating func abort(_ count: Int = 1) {
+        for _ in 0..<count { command(.aborted) }
+    }
+
+    mutating func fail(_ sqlState: String, isFatal: Bool = false, routine: String? = nil) {
+        command(.failed(Self.error(sqlState, isFatal: isFatal, routine: routine)))
+    }
+
+    mutating func sync() { result(.sync) }
+
+    static func error(_ sqlState: String, isFatal: Bool = false, routine: String? = nil) -> PostgresError {
+        var error = PostgresError(.server(sqlState: sqlState), "no")
+        error.isFatal = isFatal
+        error.routine = routine
+        return error
+    }
+
+    private mutating func command(_ answer: PipelineMachine<TestJob>.Answer) {
+        result(answer)
+        if machine.expectsAnswer { end() }
+    }
+
+    mutating func result(_ answer: PipelineMachine<TestJob>.Answer) {
+        switch machine.answered(answer, nowMs: nowMs) {
+        case .keep(let job): kept.append(job.name)
+        case .discard: break
+        }
+    }
+
+    @discardableResult
+    mutating func end() -> Bool { machine.commandEnded(nowMs: nowMs, lossMessage: "broken") }
+
+    // MARK: actions
+
+    /// What was decided, and everything that may be sent.
+    mutating func actions(isIdle: Bool = true) -> [String] {
+        var texts: [String] = []
+        while let action = machine.nextAction(nowMs: nowMs, isIdle: isIdle) { texts.append(Self.text(action)) }
+        return texts
+    }
+
+    /// What was decided, without sending.
+    mutating func decisions() -> [String] {
+        var texts: [String] = []
+        while let action = machine.decidedAction() { texts.append(Self.text(action)) }
+        return texts
+    }
+
+    static func text(_ action: PipelineMachine<TestJob>.Action) -> String {
+        switch action {
+        case .send(let job, let step, .named(let name)): "\(job.name)\(step) named \(name)"
+        case .send(let job, let step, .prepareFirst(let name)): "\(job.name)\(step) prepare \(name)"
+        case .send(let job, let step, .unprepared): "\(job.name)\(step) unprepared"
+        case .sync: "sync"
+        case .deallocate(let name): "deallocate \(name)"
+        case .flush: "flush"
+        case .runScript(let job, let sql): "script \(job.name) \(sql)"
+        case .enterPipeline: "pipeline"
+        case .complete(let job): "done \(job.name)"
+        case .fail(let job, let error): "fail \(job.name) \(text(error.code))"
+        case .failEarly(let job, let error): "early \(job.name) \(text(error.code))"
+        case .release(let job): "release \(job.name)"
+        case .discardResults(let job): "discard \(job.name)"
+        case .requestCancel: "cancel request"
+        case .askIfReadOnly: "ask"
+        case .reportReadOnly: "read-only"
+        case .disconnect(let reason, let isExpected): isExpected ? "disconnect" : "disconnect: \(reason)"
+        }
+    }
+
+    private static func text(_ code: PostgresError.Code) -> String {
+        switch code {
+        case .connectionFailed: "unconnected"
+        case .connectionLost(let isUnknown): isUnknown ? "lost?" : "lost"
+        case .server(let state): state
+        case .timeout(let isUnknown): isUnknown ? "timeout?" : "timeout"
+        case .queueFull: "full"
+        case .closed: "closed"
+        case .cancelled: "cancelled"
+        case .invalidParameter: "invalid"
+        case .unsupported: "unsupported"
+        }
+    }
+}
