@@ -91,6 +91,7 @@ let package = Package(
         module(.core, "Streams", ["LiveModel"]),
         module(.core, "Sharding", ["LiveModel"]),
         module(.core, "Sessions", ["JSON", "JSONPatch", "LiveModel", heap]),
+        module(.core, "RoleMachines", ["LiveModel", "Refresh", "Sharding", "Streams"]),
 
         // Shells
         module(.tools, "ProjectFolder", ["Catalog", "GraphQLLanguage", yams]),
@@ -138,8 +139,7 @@ let package = Package(
             .roles, "FanoutWorker",
             [
                 "Broker", "Streams", "Catalog", "Execution", "JSON", "LiveModel", "Threads", "Postgres", "Refresh",
-                "Sharding",
-                logging, metrics,
+                "RoleMachines", "Sharding", logging, metrics,
             ]),
         module(
             .roles, "Gateway",
@@ -170,8 +170,7 @@ let package = Package(
                 "APINode", "Admin", "Broker", "Streams", "Catalog", "Deployments", "Cluster", "Embeddings", "PublicAPI",
                 "Execution",
                 "FanoutWorker", "GRPC", "Gateway", "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh",
-                "OutboundHTTP", "Sessions", "Settings", "Sharding",
-                "Tokens",
+                "OutboundHTTP", "RoleMachines", "Sessions", "Settings", "Sharding", "Tokens",
                 nio, nioPosix, logging,
             ]),
         module(
@@ -213,7 +212,7 @@ let package = Package(
         module(
             .verification, "Simulation",
             [
-                "APINode", "Broker", "Streams", "CEL", "FanoutWorker", "JSON", "LiveModel", "Refresh", "SeededRandom",
+                "APINode", "Broker", "Streams", "CEL", "JSON", "LiveModel", "Refresh", "RoleMachines", "SeededRandom",
                 "Sessions",
                 "Sharding",
             ]),
@@ -252,7 +251,8 @@ let package = Package(
         tests("SessionsTests", ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions", "TestSupport"]),
         tests("ConformanceTests", ["CEL", "Catalog", "FanoutWorker", "JSON", "LiveModel", "Refresh"]),
         tests(
-            "FanoutWorkerTests", ["Broker", "Streams", "FanoutWorker", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
+            "RoleMachinesTests",
+            ["CEL", "JSON", "LiveModel", "Refresh", "RoleMachines", "SeededRandom", "Sharding", "Streams"]),
         tests("SimulationTests", ["Simulation"]),
         tests("APINodeTests", ["APINode", "LiveModel", "Sharding"]),
         tests("ProjectFolderTests", ["Catalog", "ProjectFolder"]),

@@ -4,6 +4,7 @@ import Deployments
 import Embeddings
 import PublicAPI
 import FanoutWorker
+import RoleMachines
 import GRPC
 import Gateway
 import HTTPServer
