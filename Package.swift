@@ -104,6 +104,7 @@ let package = Package(
         module(.core, "Streams", ["LiveModel"]),
         module(.core, "Sharding", ["LiveModel"]),
         module(.core, "Sessions", ["JSON", "JSONPatch", "LiveModel", heap]),
+        module(.core, "RoleMachines", ["LiveModel", "Refresh", "Sharding", "Streams"]),
 
         // Shells
         module(.tools, "ProjectFolder", ["SchemaModel", "GraphQLLanguage", yams]),
@@ -163,9 +164,7 @@ let package = Package(
             .roles, "FanoutWorker",
             [
                 "Broker", "Streams", "Catalog", "Operations", "Execution", "JSON", "LiveModel", "Threads", "Postgres",
-                "Refresh",
-                "Sharding",
-                logging, metrics,
+                "Refresh", "RoleMachines", "Sharding", logging, metrics,
             ]),
         module(
             .roles, "Gateway",
@@ -200,7 +199,7 @@ let package = Package(
                 "Deployments", "Cluster", "Embeddings", "PublicAPI",
                 "Execution",
                 "FanoutWorker", "GRPC", "Gateway", "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh",
-                "OutboundHTTP", "RemoteServices", "Sessions", "Settings", "Sharding", "Tokens",
+                "OutboundHTTP", "RemoteServices", "RoleMachines", "Sessions", "Settings", "Sharding", "Tokens",
                 nio, nioPosix, logging,
             ]),
         module(
@@ -244,7 +243,7 @@ let package = Package(
         module(
             .verification, "Simulation",
             [
-                "APINode", "Broker", "Streams", "CEL", "FanoutWorker", "JSON", "LiveModel", "Refresh", "SeededRandom",
+                "APINode", "Broker", "Streams", "CEL", "JSON", "LiveModel", "Refresh", "RoleMachines", "SeededRandom",
                 "Sessions",
                 "Sharding",
             ]),
@@ -296,7 +295,8 @@ let package = Package(
                 "TestSupport",
             ]),
         tests(
-            "FanoutWorkerTests", ["Broker", "Streams", "FanoutWorker", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
+            "RoleMachinesTests",
+            ["CEL", "JSON", "LiveModel", "Refresh", "RoleMachines", "SeededRandom", "Sharding", "Streams"]),
         tests("SimulationTests", ["Simulation"]),
         tests("APINodeTests", ["APINode", "LiveModel", "Sharding"]),
         tests("ProjectFolderTests", ["SchemaModel", "ProjectFolder"]),

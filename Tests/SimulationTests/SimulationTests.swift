@@ -25,17 +25,18 @@ import Testing
     static let noticedAt: [Sabotage: (seed: UInt64, promises: [String])] = [
         .gatewayFenceSkipped: (1, ["no regress", "one owner"]), .epochIgnored: (1, ["no regress"]),
         .epochsByTheClock: (34, ["one owner"]), .epochsNotRecorded: (56, ["one owner"]),
-        .leaseFenceSkipped: (16, ["one owner"]), .serveAfterExpiry: (14, ["one owner"]),
+        .leaseFenceSkipped: (16, ["one owner"]), .serveAfterExpiry: (2, ["one owner"]),
         .formerOwnersForgotten: (1, ["one owner"]), .lateResultsUsed: (38, ["one owner"]),
         .publishBeforeCommit: (11, ["convergence"]), .removeBeforePublish: (92, ["convergence"]),
         .acknowledgeBeforeCommit: (1, ["honest acknowledgement"]), .noSweeper: (1, ["convergence"]),
         .sweeperGoesByOrder: (1, ["convergence"]), .unboundedPublishing: (1, ["bounds"]),
-        .queryBeforeRegister: (2, ["convergence"]), .noDirtyMark: (1, ["convergence"]),
+        .queryBeforeRegister: (1, ["convergence"]), .noDirtyMark: (2, ["convergence"]),
         .historyTrustedAfterLoss: (129, ["convergence"]), .noReannouncement: (1, ["registration"]),
         .noWithdrawal: (1, ["left over"]), .oldestPendingWins: (24, ["convergence"]),
         .positionsTravel: (2, ["convergence", "no regress"]), .tagTrustedForOthers: (11, ["convergence"]),
         .swappedOutcomes: (1, ["isolation"]), .settledAhead: (348, ["convergence"]),
         .replayHole: (398, ["convergence"]), .ordersUnconfirmed: (316, ["convergence"]),
+        .databaseChangesUnnoticed: (19, ["convergence"]),
     ]
     /// Where the remembered seed does not notice it any more, so many from the first may be tried.
     private static let noticedWithin: UInt64 = 500

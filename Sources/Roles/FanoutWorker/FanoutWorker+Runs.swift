@@ -3,7 +3,6 @@ import Execution
 import LiveModel
 import Logging
 import Refresh
-import Sharding
 
 /// Runs of due live queries.
 extension FanoutWorker {
@@ -25,21 +24,16 @@ extension FanoutWorker {
     }
 
     private func ended(_ batch: RunBatch, _ answers: [QueryExecutor.Outcome], _ start: ContinuousClock.Instant) {
+        for item in batch.items where !item.traceID.isEmpty {
+            logger.debug("live query run", metadata: ["trace": "\(item.traceID)", "operation": "\(batch.operation)"])
+        }
         let outcomes = answers.map { outcome -> RunOutcome in
             switch outcome {
             case .unchanged: .unchanged
-            case .result(let result) where result.answer.byteCount > settings.resultBytesMax:
-                .failed(RequestError(.payloadTooLarge, "the result is larger than \(settings.resultBytesMax) bytes"))
             case .result(let result): .result(digest: result.digest, result.answer)
             case .failed(let error): .failed(error)
             }
         }
-        for item in batch.items where !item.traceID.isEmpty {
-            logger.debug("live query run", metadata: ["trace": "\(item.traceID)", "operation": "\(batch.operation)"])
-        }
-        metrics.ran(outcomes, took: ContinuousClock.now - start)
-        let nowMs = clock.nowMs()
-        for case .stop(let shard, let epoch) in leases.expired(nowMs: nowMs) { lost(shard, epoch) }
-        perform(machine.runFinished(batch, outcomes, nowMs: nowMs))
+        runFinished(batch, outcomes, took: ContinuousClock.now - start)
     }
 }

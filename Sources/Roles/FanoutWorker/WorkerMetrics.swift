@@ -22,7 +22,7 @@ struct WorkerMetrics {
     private let lossesTotal = Counter(label: "freshet_takeover_event_losses_total")
     private var toldTakeOver = TakeOverCounts()
 
-    func read(events: Int) { eventsTotal.increment(by: Int64(events)) }
+    func read(events: UInt64) { eventsTotal.increment(by: Int64(events)) }
 
     /// One statement for some live queries of an operation.
     func ran(_ outcomes: [RunOutcome], took duration: Duration) {

@@ -3,8 +3,9 @@ import Catalog
 import Deployments
 import Embeddings
 import FanoutWorker
-import Gateway
+import RoleMachines
 import GRPC
+import Gateway
 import HTTPServer
 import Operations
 import OutboundHTTP

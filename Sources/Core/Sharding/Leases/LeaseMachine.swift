@@ -79,6 +79,11 @@ package struct LeaseMachine: Sendable {
         }
     }
 
+    /// The epoch under which the shard's lease is held; nil when it is not held.
+    package func epoch(of shard: ShardID) -> UInt64? {
+        if case .held(let lease) = states[shard] { lease.epoch } else { nil }
+    }
+
     /// - Parameters:
     ///   - workers: live workers that are not draining, this one included unless it drains.
     ///   - pins: shards that an operator moved, and to whom.

@@ -40,6 +40,7 @@ final class Checks {
     // MARK: One owner
 
     func granted(_ shard: ShardID, _ epoch: UInt64, _ owner: NodeID) {
+        if let former = grants[shard], former == (epoch, owner) { return }
         if let former = grants[shard], former.epoch >= epoch {
             violated("one owner: epoch \(epoch) of \(shard) granted after \(former.epoch)")
         }
@@ -98,5 +99,8 @@ final class Checks {
         if !text.hasPrefix(identity) { violated("isolation: client \(client) of \(identity) got \(text)") }
     }
 
-    private static func content(_ body: [UInt8]) -> Int { SimulatedPostgres.versions(in: body).values.reduce(0, +) }
+    private static func content(_ body: [UInt8]) -> Int {
+        let versions = SimulatedPostgres.versions(in: body)
+        return versions.values.reduce(0, +) + 1_000_000 * (versions["life"] ?? 0)
+    }
 }

@@ -1,6 +1,7 @@
 import APINode
 import LiveModel
 import Refresh
+import RoleMachines
 import Sessions
 import Sharding
 
@@ -15,14 +16,14 @@ extension World {
     /// be another's.
     private func checkOwners() {
         for shard in 0..<Workload.shardCount {
-            let serving = workers.filter { $0.isUp && $0.leases.isServing(ShardID(shard), nowMs: $0.nowMs) }
+            let serving = workers.filter { $0.isUp && $0.machine.leases.isServing(ShardID(shard), nowMs: $0.nowMs) }
             if serving.count > 1 { violated("one owner: \(serving.map(\.name)) serve shard \(shard)") }
         }
     }
 
     private func checkBounds() {
         for worker in workers where worker.isUp {
-            let machine = worker.machine
+            let machine = worker.machine.refresh
             // One more of each at another shard, while it moves.
             let liveQueriesMax = 2 * Workload.wishes.count * Workload.shardCount
             check(machine.runsInFlightCount <= machine.settings.runsMax, "runs in flight", worker)
@@ -30,7 +31,8 @@ extension World {
             check(machine.dueCount <= liveQueriesMax + RefreshMachine.leftoversMax, "due live queries", worker)
             check(machine.timerCount <= 3 * liveQueriesMax + RefreshMachine.leftoversMax, "timers", worker)
             check(machine.historyCountMax <= machine.settings.historyMax, "history", worker)
-            check(worker.outgoingBytes <= SimulatedWorker.outgoingBytesMax, "bytes to gateways", worker)
+            check(worker.machine.outgoingBytes <= World.outgoingBytesMax, "bytes to gateways", worker)
+            check(worker.machine.callsUnderWay <= World.callsMax, "calls under way", worker)
         }
         for gateway in gateways where gateway.isUp {
             check(gateway.interest.liveQueryCount <= 2 * Workload.wishes.count, "live queries", gateway)
@@ -67,8 +69,8 @@ extension World {
             let gateway = connection.gateway
             let shard = gateway.shard(of: connection.query)
             let isRegistered = workers.contains { worker in
-                worker.leases.isServing(shard, nowMs: worker.nowMs)
-                    && worker.machine.liveQueryReports(limit: .max).contains {
+                worker.machine.leases.isServing(shard, nowMs: worker.nowMs)
+                    && worker.machine.refresh.liveQueryReports(limit: .max).contains {
                         $0.key == connection.query.key && $0.shard == shard && $0.gateways.contains(gateway.me)
                     }
             }
@@ -85,7 +87,7 @@ extension World {
             }
         }
         if !postgres.outbox.isEmpty { violated("convergence: \(postgres.outbox.count) rows are left in the outbox") }
-        let owned = workers.flatMap(\.machine.ownedShards)
+        let owned = workers.flatMap(\.machine.refresh.ownedShards)
         if Set(owned).count != Workload.shardCount || owned.count != Workload.shardCount {
             violated("one owner: shards have not exactly one: \(owned)")
         }
@@ -103,8 +105,8 @@ extension World {
             }
         }
         for worker in workers {
-            let machine = worker.machine
-            if machine.liveQueryCount + machine.runsInFlightCount > 0 || worker.outgoingBytes > 0 {
+            let machine = worker.machine.refresh
+            if machine.liveQueryCount + machine.runsInFlightCount > 0 || worker.machine.outgoingBytes > 0 {
                 let whose = Set(machine.liveQueryReports(limit: 100).flatMap(\.gateways)).sorted()
                 violated("left over: live queries at \(worker.name) for \(whose)")
             }

@@ -1,5 +1,5 @@
 /// A deliberate mistake in the simulated shells or services, to prove that the checkers notice it. The machines of the
-/// product stay as they are.
+/// product stay as they are; what a worker does wrong is done to its machine's settings, facts or effects.
 package enum Sabotage: String, Sendable, CaseIterable {
     /// Gateways take whatever arrives for newer than what they have.
     case gatewayFenceSkipped
@@ -9,6 +9,8 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case epochsByTheClock
     /// Workers serve under whatever epoch Redis grants.
     case epochsNotRecorded
+    /// Workers do not notice that another database answers.
+    case databaseChangesUnnoticed
     /// Redis lets anybody renew, checkpoint and trim.
     case leaseFenceSkipped
     /// Workers serve on when their lease may be somebody else's.

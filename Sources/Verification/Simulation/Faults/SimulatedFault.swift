@@ -7,7 +7,7 @@ enum SimulatedFault: CaseIterable {
     case apiNodeDies, apiNodeStops, apiNodeDrains
     case cutFromRedis, cutFromPostgres
     case redisRestarts, redisLosesAll, redisIsFlushed, redisFailsOver, redisForgetsLast
-    case postgresFailsOver, postgresIsSlow
+    case postgresFailsOver, postgresForgetsLast, postgresIsSlow
     case connectionIsLost, clientStalls, clientLeaves
     case splitsChange, rollOut
 }
@@ -47,9 +47,8 @@ extension World {
         case .redisIsFlushed: redis.flush()
         case .redisFailsOver: redisAway(for: 1_000...4_000) { $0.redis.failOver(skewMs: $0.clockError()) }
         case .redisForgetsLast: forgetLast(unreadBy: worker)
-        case .postgresFailsOver:
-            postgres.goDown()
-            timeline.after(timeline.pick(50...3_000)) { [self] in postgres.comeUp() }
+        case .postgresFailsOver: failPostgresOver()
+        case .postgresForgetsLast: forgetLastCommits(of: worker)
         case .postgresIsSlow:
             isDatabaseSlow = true
             timeline.after(timeline.pick(500...4_000)) { [self] in isDatabaseSlow = false }
@@ -113,6 +112,32 @@ extension World {
         }
     }
 
+    private func failPostgresOver() {
+        guard postgres.isUp else { return }
+        postgres.goDown()
+        timeline.after(timeline.pick(50...3_000)) { [self] in
+            guard !postgres.isUp else { return }
+            postgres.comeUp(losesCommits ? .stalePromotion : timeline.chance(50) ? .promotion : .restart)
+        }
+    }
+
+    /// Mutations commit and their results reach clients, then a standby takes over that never had them. Perhaps the owner of
+    /// some shards is gone before it could notice: nothing but the timeline tells the next one that what gateways hold
+    /// is of another life.
+    private func forgetLastCommits(of worker: SimulatedWorker) {
+        guard postgres.isUp, losesCommits else { return failPostgresOver() }
+        postgres.cutStandby()
+        for _ in 0..<timeline.pick(1...4) {
+            let (entity, node) = (pick(SimulatedPostgres.entities), pick(apiNodes))
+            node.later(timeline.pick(20...300)) { [self] in node.mutate(entity) { [self] in acknowledged($0) } }
+        }
+        timeline.after(timeline.pick(400...1_500)) { [self] in
+            guard isTrouble else { return postgres.healStandby() }
+            if timeline.chance(60) { killAndRestart(worker) }
+            failPostgresOver()
+        }
+    }
+
     /// Of a server's clock: mostly small.
     private func clockError() -> Int64 {
         timeline.chance(20) ? timeline.pick(-30_000...30_000) : timeline.pick(-300...300)
@@ -132,6 +157,13 @@ extension World {
             timeline.after(atMs + timeline.pick(0...1_200)) { [self] in
                 pick(apiNodes).mutate(entity) { [self] in acknowledged($0) }
             }
+        }
+    }
+
+    func replicatePostgresAgain() {
+        timeline.after(timeline.pick(50...2_000)) { [self] in
+            postgres.replicate()
+            replicatePostgresAgain()
         }
     }
 
@@ -157,7 +189,7 @@ extension World {
         note("peace")
         isTrouble = false
         isDatabaseSlow = false
-        if !postgres.isUp { postgres.comeUp() }
+        if !postgres.isUp { postgres.comeUp(losesCommits ? .stalePromotion : .restart) }
         if !redis.isUp { redis.restart(losingData: false) }
         for process in processes {
             process.heal()

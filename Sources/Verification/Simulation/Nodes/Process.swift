@@ -25,6 +25,11 @@ class Process {
     /// Answers that came from another Redis server than the one before, since the start.
     private(set) var serverChanges = 0
     private var postgresCutUntilMs: Int64 = 0
+    /// Of Postgres, as last met; nil before.
+    private(set) var databaseTimeline: String?
+    /// How often another one was met, since the start.
+    private(set) var databaseChanges = 0
+    private var generationMet = -1
 
     /// After which a request to Redis is given up.
     private static let commandTimeoutMs: Int64 = 2_000
@@ -54,6 +59,7 @@ class Process {
         release = world.release
         pausedUntilMs = 0
         (serverID, serverChanges) = ("", 0)
+        (databaseTimeline, databaseChanges, generationMet) = (nil, 0, -1)
         startedMs = timeline.nowMs
         offsetMs = timeline.pick(-60_000...60_000)
         driftPerThousand = timeline.pick(-5...5)
@@ -155,6 +161,20 @@ class Process {
         case unknown
     }
 
+    /// A pool makes its connections again before anybody needs them.
+    final func connectToPostgres() {
+        if !isCutFromPostgres { met(world.postgres.timeline, generation: world.postgres.generation) }
+    }
+
+    /// A connection tells the timeline when it is made.
+    private func met(_ timeline: String, generation: Int) {
+        guard generation > generationMet else { return }
+        generationMet = generation
+        let isOther = databaseTimeline.map { $0 != timeline } ?? false
+        databaseTimeline = timeline
+        if isOther, world.sabotage != .databaseChangesUnnoticed { databaseChanges += 1 }
+    }
+
     /// One statement, or one transaction in one flight, on a connection of its own: no order between them.
     final func statement<Answer>(
         _ execute: @escaping (SimulatedPostgres) -> Answer, then: @escaping (Statement<Answer>) -> Void
@@ -167,8 +187,10 @@ class Process {
         timeline.after(world.databaseDelay()) { [self] in
             if isCutFromPostgres || generation != world.postgres.generation { return end(.failed) }
             let answer = execute(world.postgres)
+            let met = world.postgres.timeline
             timeline.after(world.databaseDelay()) { [self] in
                 let isLost = isCutFromPostgres || generation != world.postgres.generation
+                if !isLost, isUp, self.incarnation == incarnation { self.met(met, generation: generation) }
                 end(isLost || world.isTrouble && timeline.chance(1) ? .unknown : .done(answer))
             }
         }

@@ -9,6 +9,9 @@ import Sharding
 package final class World {
     static let eventsLengthMax = 60
     static let inboxLengthMax = 30
+    static let outgoingBytesMax = 20_000
+    /// Calls of a worker to its servers: for each shard, as many as begin in the time of the slowest.
+    static let callsMax = 16 * Workload.shardCount
     static let controlLengthMax = 80
     static let sessionBytesMax = 400
     static let idleTimeoutMs: Int64 = 4_000
@@ -50,7 +53,11 @@ package final class World {
     let startMs: Int64
     let workload: Workload
     let redis: SimulatedRedis
-    let postgres = SimulatedPostgres()
+    let postgres: SimulatedPostgres
+    /// Whether a standby of Postgres lags behind under this seed, so that a failover loses commits and recorded epochs. The
+    /// database's clock is right then: it is what remains when Redis loses its data, too. Under other seeds the recorded
+    /// epochs have to do alone.
+    let losesCommits: Bool
     private(set) lazy var checks = Checks { [unowned self] in violated($0) }
     var isTrouble = true
     var isDatabaseSlow = false
@@ -85,6 +92,9 @@ package final class World {
         publishLagMaxMs = [0, 5, 5, 2_500][Int(timeline.pick(0...3))]
         refreshSettings = Self.refreshSettings(historyMax: [1, 3, 12][Int(timeline.pick(0...2))])
         replicaLagMaxMs = [300, 1_000, 5_000][Int(timeline.pick(0...2))]
+        losesCommits = timeline.chance(40)
+        let isClockRight = losesCommits || timeline.chance(30)
+        postgres = SimulatedPostgres { [timeline] in isClockRight ? timeline.nowMs : 0 }
         noticesServers = timeline.chance(50) && sabotage != .historyTrustedAfterLoss
         weights = SimulatedFault.allCases.map { [timeline] _ in [0, 1, 1, 2, 6][Int(timeline.pick(0...4))] }
         workload = try Workload()
@@ -144,6 +154,7 @@ package final class World {
         for process in processes { process.start() }
         for client in clients { timeline.after(timeline.pick(0...4_000)) { client.connect() } }
         replicateAgain()
+        if losesCommits { replicatePostgresAgain() }
         for _ in 0..<Self.rounds where violations.isEmpty {
             isTrouble = true
             mutateAgain(untilMs: timeline.nowMs + Self.troubleMs - timeline.pick(0...Self.quietMaxMs))

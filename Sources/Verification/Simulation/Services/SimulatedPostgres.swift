@@ -3,8 +3,9 @@ import LiveModel
 
 /// Postgres in the simulation: entities with a version, queries over them, and the outbox.
 ///
-/// A result is a text that names the live query and the versions read: `op|variables|auth|e0=3,e1=7`. A failover ends every
-/// connection and loses no commit, as with a synchronous standby.
+/// A result is a text that names the live query and the versions read: `op|variables|auth|life=0,e0=3,e1=7`. Every failover
+/// ends all connections and begins a new timeline. One to a standby that lags behind loses commits, outbox rows and
+/// recorded epochs, and begins a new life: versions of a later life are newer, however small they are.
 final class SimulatedPostgres {
     struct OutboxRow {
         let id: String
@@ -33,6 +34,26 @@ final class SimulatedPostgres {
     private(set) var generation = 0
     private var sweeps: [Sweep] = []
     private var epochs: [ShardID: UInt64] = [:]
+    /// How often commits were lost.
+    private(set) var life = 0
+    private var promotions = 0
+    /// Names what follows the last promotion of a standby.
+    var timeline: String { "\(promotions)" }
+    private var standby: Standby?
+    private var isStandbyCut = false
+    private let clock: () -> Int64
+
+    /// What a standby has of the primary's data.
+    private struct Standby {
+        let versions: [String: Int]
+        let outbox: [String: OutboxRow]
+        let epochs: [ShardID: UInt64]
+    }
+
+    /// What epochs are drawn from besides those that are recorded; 0: a clock that is of no use.
+    var clockMs: UInt64 { UInt64(clock()) }
+
+    init(clock: @escaping () -> Int64) { self.clock = clock }
 
     static func group(of entity: String) -> String {
         switch entity {
@@ -51,7 +72,26 @@ final class SimulatedPostgres {
         sweeps = []
     }
 
-    func comeUp() { isUp = true }
+    enum Return { case restart, promotion, stalePromotion }
+
+    func comeUp(_ way: Return) {
+        isUp = true
+        isStandbyCut = false
+        if way != .restart { promotions += 1 }
+        guard way == .stalePromotion, let standby else { return }
+        life += 1
+        (versions, outbox, epochs) = (standby.versions, standby.outbox, standby.epochs)
+        for id in outbox.keys { outbox[id]?.lockedBy = nil }
+        self.standby = nil
+    }
+
+    func replicate() {
+        if isUp, !isStandbyCut { standby = Standby(versions: versions, outbox: outbox, epochs: epochs) }
+    }
+
+    /// Nothing more comes to the standby until it is promoted.
+    func cutStandby() { isStandbyCut = true }
+    func healStandby() { isStandbyCut = false }
 
     // MARK: Statements
 
@@ -95,7 +135,7 @@ final class SimulatedPostgres {
             case "Mine": [query.projectedAuth?.uid ?? ""]
             default: Self.entities
             }
-        let text = read.map { "\($0)=\(versions[$0] ?? 0)" }.joined(separator: ",")
+        let text = (["life=\(life)"] + read.map { "\($0)=\(versions[$0] ?? 0)" }).joined(separator: ",")
         return Array((Self.identity(of: query) + text).utf8)
     }
 

@@ -9,6 +9,8 @@ final class SimulatedRedis {
     let keys: Keys
     private let timeline: Timeline
     private let sabotage: Sabotage?
+    /// By the keys of their leases.
+    private let shards: [String: ShardID]
     private var store = MemoryStore(entriesMax: 100_000)
     /// The store as it had come to the replica.
     private var replica: MemoryStore
@@ -25,7 +27,10 @@ final class SimulatedRedis {
     init(timeline: Timeline, sabotage: Sabotage?) throws {
         self.timeline = timeline
         self.sabotage = sabotage
-        keys = try Keys(namespace: "simulation")
+        let keys = try Keys(namespace: "simulation")
+        self.keys = keys
+        shards = Dictionary(
+            uniqueKeysWithValues: (0..<Workload.shardCount).map { (keys.lease(shard: $0), ShardID($0)) })
         replica = store
     }
 
@@ -93,40 +98,36 @@ final class SimulatedRedis {
 
     // MARK: Leases
 
-    func acquire(_ shard: ShardID, owner: NodeID, ttlMs: Int64, epoch: UInt64) -> LeaseAnswer {
-        let key = keys.lease(shard: shard.number)
+    func acquire(_ key: String, owner: NodeID, ttlMs: Int64, basis: String, epoch: UInt64) -> LeaseAnswer {
         let epoch = sabotage == .epochsByTheClock ? max((store.newestEpoch(key) ?? 0) + 1, nowMs) : epoch
-        return store.acquire(key, owner: owner.name, ttlMs: Int(ttlMs), epoch: epoch, nowMs: nowMs)
+        return store.acquire(key, owner: owner.name, ttlMs: Int(ttlMs), basis: basis, epoch: epoch, nowMs: nowMs)
     }
 
-    func renew(_ shard: ShardID, owner: NodeID, epoch: UInt64, ttlMs: Int64) -> Bool {
+    func renew(_ key: String, owner: NodeID, epoch: UInt64, ttlMs: Int64) -> Bool {
         if sabotage == .leaseFenceSkipped { return true }
-        return store.renew(
-            keys.lease(shard: shard.number), owner: owner.name, epoch: epoch, ttlMs: Int(ttlMs), nowMs: nowMs)
+        return store.renew(key, owner: owner.name, epoch: epoch, ttlMs: Int(ttlMs), nowMs: nowMs)
     }
 
-    func release(_ shard: ShardID, owner: NodeID, epoch: UInt64) {
-        _ = store.release(keys.lease(shard: shard.number), owner: owner.name, epoch: epoch, nowMs: nowMs)
+    func release(_ key: String, owner: NodeID, epoch: UInt64) -> Bool {
+        store.release(key, owner: owner.name, epoch: epoch, nowMs: nowMs)
     }
 
-    private func holds(_ shard: ShardID, _ epoch: UInt64) -> Bool {
-        guard sabotage == .leaseFenceSkipped || store.holds(keys.lease(shard: shard.number), epoch: epoch, nowMs: nowMs)
-        else { return false }
-        didUnderLease(shard, epoch)
+    private func holds(_ key: String, _ epoch: UInt64) -> Bool {
+        guard sabotage == .leaseFenceSkipped || store.holds(key, epoch: epoch, nowMs: nowMs) else { return false }
+        if let shard = shards[key] { didUnderLease(shard, epoch) }
         return true
     }
 
-    func checkpoint(_ shard: ShardID, epoch: UInt64, id: StreamID) -> Bool {
-        guard holds(shard, epoch) else { return false }
-        store.checkpoint(keys.events(shard: shard.number), group: Keys.workersGroup, id: id, nowMs: nowMs)
+    func checkpoint(_ stream: String, id: StreamID, lease key: String, epoch: UInt64) -> Bool {
+        guard holds(key, epoch) else { return false }
+        store.checkpoint(stream, group: Keys.workersGroup, id: id, nowMs: nowMs)
         return true
     }
 
-    func trim(_ shard: ShardID, epoch: UInt64, minimumID: StreamID) {
-        guard holds(shard, epoch) else { return }
-        for stream in [keys.events(shard: shard.number), keys.control(shard: shard.number)] {
-            _ = store.trim(stream, minimumID: minimumID, nowMs: nowMs)
-        }
+    func trim(_ stream: String, minimumID: StreamID, lease key: String, epoch: UInt64) -> Bool {
+        guard holds(key, epoch) else { return false }
+        _ = store.trim(stream, minimumID: minimumID, nowMs: nowMs)
+        return true
     }
 
     // MARK: ClusterOverrides
@@ -139,13 +140,24 @@ final class SimulatedRedis {
 
     // MARK: Nodes
 
-    func announce(_ node: NodeRecordPayload, ttlMs: Int64) {
+    /// - Returns: whether it was not there before, or not any more.
+    @discardableResult
+    func announce(_ node: NodeRecordPayload, ttlMs: Int64) -> Bool {
         store.announceNode(node.id.name, payload: node.payload, ttlMs: Int(ttlMs), nowMs: nowMs)
+    }
+
+    /// Wakes every worker, as `Broker.tellNews`.
+    func tellNews(of node: NodeID) {
+        append(keys.news, [("node", Array(node.name.utf8))], lengthMax: StreamAppend.lengthMaxFloor)
     }
 
     func withdraw(_ id: NodeID) { store.withdrawNode(id.name) }
 
     func nodes(livingAtMost ttlMs: Int? = nil) -> [NodeRecordPayload] {
-        store.listNodes(livingAtMost: ttlMs, nowMs: nowMs).compactMap { NodeRecordPayload(payload: $0.payload) }
+        nodeRecords(livingAtMost: ttlMs).compactMap { NodeRecordPayload(payload: $0.payload) }
+    }
+
+    func nodeRecords(livingAtMost ttlMs: Int? = nil) -> [NodeRecord] {
+        store.listNodes(livingAtMost: ttlMs, nowMs: nowMs)
     }
 }

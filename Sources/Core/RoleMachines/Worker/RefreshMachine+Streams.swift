@@ -1,14 +1,13 @@
-package import Broker
-package import Streams
-package import LiveModel
-package import Refresh
+import LiveModel
+import Refresh
+import Streams
 
-/// What a worker does with what it read of a shard's streams. Pure, so that the simulation runs it, too.
+/// What a worker does with what it reads from a shard's streams.
 extension RefreshMachine {
     /// The lease was granted and the tail of the event stream read: the shard is served from now on, and every gateway is
     /// asked for its interest. Follow the events after `history.lastID` and the control stream after what was its end
     /// *before* this call: what gateways announced before, they announce again.
-    package mutating func shardOpened(
+    mutating func shardOpened(
         _ shard: ShardID, epoch: UInt64, history: EventHistory, trustedEpoch: UInt64,
         gateways: some Sequence<NodeID>, nowMs: Int64
     ) -> [RefreshAction] {
@@ -20,7 +19,7 @@ extension RefreshMachine {
 
     /// A read of the shard's event stream.
     /// - Parameter decoder: of all streams that were read together.
-    package mutating func eventsRead(
+    mutating func eventsRead(
         _ shard: ShardID, signal: StreamSignal?, entries: [StreamEntry], decoder: inout EventDecoder, nowMs: Int64
     ) -> [RefreshAction] {
         var actions: [RefreshAction] = []
@@ -32,7 +31,7 @@ extension RefreshMachine {
     }
 
     /// - Parameter entries: what `page` asked for, newest first; nil when the broker could not be asked.
-    package mutating func replayRead(_ page: ReplayPage, _ entries: [StreamEntry]?, nowMs: Int64) -> [RefreshAction] {
+    mutating func pageRead(_ page: ReplayPage, _ entries: [StreamEntry]?, nowMs: Int64) -> [RefreshAction] {
         var decoder = EventDecoder()
         return replayRead(page, entries.map { $0.map { EventEntry($0, &decoder) } }, nowMs: nowMs)
     }
@@ -40,7 +39,7 @@ extension RefreshMachine {
     /// A read of the shard's control stream.
     /// - Parameter unreadable: told of entries that are no control message; they are skipped, and summaries find what
     ///   they meant.
-    package mutating func controlRead(
+    mutating func controlRead(
         _ shard: ShardID, signal: StreamSignal?, entries: [StreamEntry], gateways: some Sequence<NodeID>, nowMs: Int64,
         unreadable: (StreamID) -> Void = { _ in }
     ) -> [RefreshAction] {
@@ -57,14 +56,14 @@ extension RefreshMachine {
 
     /// A fresh node list was read.
     /// - Returns: the gateways that are gone, and what asks those that are new or back for their interest.
-    package mutating func gatewaysRead(_ listed: Set<NodeID>) -> (gone: [NodeID], actions: [RefreshAction]) {
+    mutating func gatewaysRead(_ listed: Set<NodeID>) -> (gone: [NodeID], actions: [RefreshAction]) {
         let (gone, new) = gatewaysListed(listed)
         return (gone, new.isEmpty ? [] : ownedShards.flatMap { askAll(new, $0) })
     }
 
     /// Another server answers. What the former one acknowledged may be lost: committed rows, events, and results on their
     /// way to gateways. So everything runs again, and the gateways say what they have.
-    package mutating func serverChanged(gateways: some Sequence<NodeID>, nowMs: Int64) -> [RefreshAction] {
+    mutating func serverChanged(gateways: some Sequence<NodeID>, nowMs: Int64) -> [RefreshAction] {
         var actions: [RefreshAction] = []
         for shard in ownedShards {
             actions += eventsLost(shard, lastEventID: lastEventID(of: shard) ?? .zero, nowMs: nowMs)

@@ -1,7 +1,6 @@
-package import Broker
-package import Streams
 package import LiveModel
 package import Refresh
+package import Streams
 
 /// The tail of a shard's event stream, read page by page from its end when the shard is taken.
 package struct EventHistory: Sendable {
@@ -44,17 +43,6 @@ package struct EventHistory: Sendable {
             byteCount += read.byteCount
         }
         if newestFirst.count == countMax { before = nil }
-    }
-
-    static func load(
-        from broker: any Broker, stream: String, countMax: Int, bytesMax: Int
-    ) async throws(BrokerError) -> EventHistory {
-        let lastID = try await broker.info(of: stream)?.lastID ?? .zero
-        var history = EventHistory(lastID: lastID, countMax: countMax, bytesMax: bytesMax)
-        while let before = history.before {
-            history.add(try await broker.newest(stream, before: before, limit: pageMax))
-        }
-        return history
     }
 }
 

@@ -1,10 +1,9 @@
-import Broker
-import Streams
-import FanoutWorker
 import JSON
 import LiveModel
 import Refresh
+import RoleMachines
 import SeededRandom
+import Streams
 import Testing
 
 /// The tail of a stream, read page by page from its end.

@@ -1,0 +1,104 @@
+import LiveModel
+import Streams
+
+/// Finds an epoch for a shard's lease that is above all others and recorded as such: floor → ask → record → confirm.
+///
+/// The broker grants leases but may lose its data, so an epoch counts only once the database has recorded it above all
+/// that were recorded before. And what a former owner read counts only on the same timeline of the database: it may have
+/// died without knowing of a failover. So the timeline is named when the lease is asked for, and a grant counts only if
+/// the database is still on that timeline when it records the epoch.
+struct EpochNegotiation: Sendable {
+    /// A second try when the broker knows a newer epoch, or another worker recorded one meanwhile. For a third there is
+    /// the next tick.
+    static let triesMax = 2
+
+    private enum Step: Sendable {
+        case readingFloor
+        case asking
+        case recording(LeaseGrant)
+        case readingFloorAgain(above: UInt64)
+    }
+
+    let shard: ShardID
+    /// When the shard was asked for.
+    let askedMs: Int64
+    private var step = Step.readingFloor
+    private var floor: UInt64 = 0
+    private var basis = ""
+    private var tries = 0
+    /// When the lease was last asked for; it lives from then.
+    private(set) var sentMs: Int64
+
+    init(shard: ShardID, askedMs: Int64) {
+        self.shard = shard
+        self.askedMs = askedMs
+        sentMs = askedMs
+    }
+
+    enum Action: Sendable {
+        case database(WorkerMachine.DatabaseCall)
+        case askLease(basis: String, epoch: UInt64)
+        /// Granted and recorded, or held by another worker.
+        case end(LeaseAnswer)
+        /// Neither. What was granted and not recorded is not given back: this worker may hold the shard by another
+        /// request. The problem, if any, is for operators.
+        case giveUp(problem: String?)
+    }
+
+    func begin() -> Action { .database(.readEpochs(shard)) }
+
+    /// - Parameters:
+    ///   - timeline: of the database, as known with this answer.
+    ///   - isAsking: whether this request for the shard still counts.
+    mutating func databaseAnswered(
+        _ reply: WorkerMachine.DatabaseReply, timeline: String, isAsking: Bool, nowMs: Int64
+    ) -> Action {
+        switch (step, reply) {
+        case (_, .failed(let problem)): return .giveUp(problem: problem)
+        case (.readingFloor, .epochs(_, let floor)):
+            self.floor = floor
+            return ask(timeline, isAsking: isAsking, nowMs: nowMs)
+        case (.recording(let grant), .recorded(let isRecorded)):
+            if isRecorded, timeline == basis { return .end(.granted(grant)) }
+            guard tries < Self.triesMax else { return .giveUp(problem: Self.raced) }
+            step = .readingFloorAgain(above: grant.epoch)
+            return .database(.readEpochs(shard))
+        case (.readingFloorAgain(let granted), .epochs(_, let floor)):
+            self.floor = max(granted, floor)
+            return ask(timeline, isAsking: isAsking, nowMs: nowMs)
+        case (.readingFloor, _), (.asking, _), (.recording, _), (.readingFloorAgain, _):
+            preconditionFailure("\(reply) does not answer \(step) of \(shard)")
+        }
+    }
+
+    mutating func brokerAnswered(
+        _ reply: WorkerMachine.BrokerReply, isAsking: Bool, nowMs: Int64
+    ) -> Action {
+        guard case .asking = step else { preconditionFailure("\(reply) does not answer \(step) of \(shard)") }
+        switch reply {
+        case .failed: return .giveUp(problem: nil)
+        case .lease(.held(let forMs)): return .end(.held(forMs: forMs))
+        case .lease(.outdated(let newest)):
+            guard tries < Self.triesMax else { return .giveUp(problem: Self.raced) }
+            floor = max(floor, newest)
+            return ask(basis, isAsking: isAsking, nowMs: nowMs)
+        case .lease(.granted(let grant)):
+            step = .recording(grant)
+            return .database(.recordEpoch(grant.epoch, shard))
+        case .lastID, .entries, .nodes, .done:
+            preconditionFailure("\(reply) does not answer \(step) of \(shard)")
+        }
+    }
+
+    /// The database may have taken long: several requests for one shard would fence each other off.
+    private mutating func ask(_ timeline: String, isAsking: Bool, nowMs: Int64) -> Action {
+        guard isAsking else { return .giveUp(problem: nil) }
+        tries += 1
+        step = .asking
+        basis = timeline
+        sentMs = nowMs
+        return .askLease(basis: timeline, epoch: floor + 1)
+    }
+
+    static let raced = "others asked at the same time"
+}

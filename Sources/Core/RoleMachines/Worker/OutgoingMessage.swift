@@ -1,0 +1,17 @@
+package import LiveModel
+package import Streams
+
+/// A message to a gateway, on its way to the broker.
+package struct OutgoingMessage: Sendable {
+    package let gateway: NodeID
+    package let message: InboxMessage
+    package let append: StreamAppend
+
+    package init(to gateway: NodeID, _ message: InboxMessage, append: StreamAppend) {
+        self.gateway = gateway
+        self.message = message
+        self.append = append
+    }
+
+    var bytes: Int { append.fields.reduce(0) { $0 + $1.value.count } }
+}

@@ -1,0 +1,77 @@
+package import LiveModel
+import Refresh
+import Sharding
+package import Streams
+
+/// Answers to the calls under way. One that nobody waits for any more changes nothing.
+extension WorkerMachine {
+    package mutating func brokerAnswered(_ id: CallID, _ reply: BrokerReply, nowMs: Int64) -> [Effect] {
+        guard let pending = calls.removeValue(forKey: id) else { return [] }
+        switch (pending, reply) {
+        case (.negotiation(var negotiation), _):
+            let isAsking = leases.isAsking(negotiation.shard, askedMs: negotiation.askedMs)
+            let action = negotiation.brokerAnswered(reply, isAsking: isAsking, nowMs: nowMs)
+            go(on: negotiation, action, nowMs: nowMs)
+        case (.start(var start), _):
+            guard isCurrent(start) else { break }
+            let action = start.brokerAnswered(reply)
+            go(on: start, action, nowMs: nowMs)
+        case (.renewal(let shard, let epoch, let sentMs), .done(let isHeld)):
+            renewalAnswered(shard, epoch, isHeld: isHeld, sentMs: sentMs, nowMs: nowMs)
+        case (.renewal(let shard, let epoch, let sentMs), .failed):
+            renewalAnswered(shard, epoch, isHeld: nil, sentMs: sentMs, nowMs: nowMs)
+        case (.finalCheckpoint(let shard, let epoch), .done), (.finalCheckpoint(let shard, let epoch), .failed):
+            release(shard, epoch)
+        case (.release(let shard, let epoch), .done), (.release(let shard, let epoch), .failed):
+            released(shard, epoch)
+        case (.checkpoint(let shard, let epoch, let id), .done(let isDone)):
+            if isDone, refresh.epoch(of: shard) == epoch { checkpointed[shard] = id }
+            nextUpkeep()
+        case (.checkpoint, .failed), (.trim, .done), (.trim, .failed): nextUpkeep()
+        case (.replay(let page), .entries(let entries)):
+            perform(refresh.pageRead(page, entries, nowMs: nowMs), nowMs: nowMs)
+        case (.replay(let page), .failed): perform(refresh.pageRead(page, nil, nowMs: nowMs), nowMs: nowMs)
+        case (.wakeWorkers, .done), (.wakeWorkers, .failed): break
+        case (.renewal, _), (.finalCheckpoint, _), (.release, _), (.checkpoint, _), (.trim, _), (.replay, _),
+            (.wakeWorkers, _):
+            preconditionFailure("\(reply) does not answer \(pending)")
+        }
+        return takeEffects()
+    }
+
+    /// - Parameter timeline: of the database, as known with this answer; nil when it does not tell.
+    package mutating func databaseAnswered(
+        _ id: CallID, _ reply: DatabaseReply, timeline: String?, nowMs: Int64
+    ) -> [Effect] {
+        guard let pending = calls.removeValue(forKey: id) else { return [] }
+        switch pending {
+        case .negotiation(var negotiation):
+            let isAsking = leases.isAsking(negotiation.shard, askedMs: negotiation.askedMs)
+            let action = negotiation.databaseAnswered(
+                reply, timeline: timeline ?? "", isAsking: isAsking, nowMs: nowMs)
+            go(on: negotiation, action, nowMs: nowMs)
+        case .start(var start):
+            guard isCurrent(start) else { break }
+            let action = start.databaseAnswered(reply)
+            go(on: start, action, nowMs: nowMs)
+        case .renewal, .finalCheckpoint, .release, .checkpoint, .trim, .replay, .wakeWorkers:
+            preconditionFailure("\(reply) does not answer \(pending)")
+        }
+        return takeEffects()
+    }
+
+    package mutating func catalogsLoaded(_ id: CallID, nowMs: Int64) -> [Effect] {
+        guard let pending = calls.removeValue(forKey: id) else { return [] }
+        guard case .start(var start) = pending else { preconditionFailure("catalogs do not answer \(pending)") }
+        guard isCurrent(start) else { return takeEffects() }
+        let action = start.catalogsLoaded()
+        go(on: start, action, nowMs: nowMs)
+        return takeEffects()
+    }
+
+    /// The batch under way was appended, or not, or nobody knows.
+    package mutating func batchAppended(problem: String?, nowMs: Int64) -> [Effect] {
+        endBatch(problem: problem, nowMs: nowMs)
+        return takeEffects()
+    }
+}

@@ -1,0 +1,57 @@
+import LiveModel
+import Refresh
+import Streams
+
+/// Runs, replays and messages to gateways.
+extension WorkerMachine {
+    mutating func perform(_ actions: [RefreshAction], nowMs: Int64) {
+        var mayAppend = false
+        for action in actions {
+            switch action {
+            case .run(let batch): effects.append(.run(batch))
+            case .send(let gateway, let message): if send(message, to: gateway, nowMs: nowMs) { mayAppend = true }
+            case .replay(let page):
+                ask(
+                    .newest(
+                        stream: keys.events(shard: page.shard.number), before: page.before, limit: page.limit),
+                    for: .replay(page))
+            }
+        }
+        if mayAppend { beginBatch() }
+    }
+
+    /// - Returns: whether no batch is under way.
+    private mutating func send(_ message: InboxMessage, to gateway: NodeID, nowMs: Int64) -> Bool {
+        let outgoingMessage = OutgoingMessage(
+            to: gateway, message,
+            append: StreamAppend(
+                stream: keys.inbox(gateway: gateway.name), fields: message.fields.map { (name: $0.0, value: $0.1) },
+                lengthMax: settings.inboxLengthMax, expireMs: settings.inboxExpireMs))
+        switch outgoing.offer(outgoingMessage, bytes: outgoingMessage.bytes) {
+        case .begin: return true
+        case .queued: return false
+        case .full:
+            perform(refresh.sendFailed(gateway, [message.key].compactMap { $0 }, nowMs: nowMs), nowMs: nowMs)
+            return false
+        }
+    }
+
+    private mutating func beginBatch() {
+        let batch = outgoing.nextFlight()
+        batchUnderWay = batch.map { ($0.gateway, $0.message.key) }
+        if !batch.isEmpty { effects.append(.append(batch)) }
+    }
+
+    mutating func endBatch(problem: String?, nowMs: Int64) {
+        let batch = batchUnderWay
+        precondition(!batch.isEmpty, "the end of a batch, and none is under way")
+        if let problem {
+            log(.warning, "results not sent", ["count": "\(batch.count)", "error": problem])
+            let byGateway = Dictionary(grouping: batch, by: \.gateway)
+            for (gateway, items) in byGateway.sorted(by: { $0.key < $1.key }) {
+                perform(refresh.sendFailed(gateway, items.compactMap(\.key), nowMs: nowMs), nowMs: nowMs)
+            }
+        }
+        beginBatch()
+    }
+}

@@ -1,0 +1,151 @@
+import LiveModel
+import Refresh
+import Sharding
+import Streams
+
+/// Which shards this worker serves, from the request for a lease to its end.
+extension WorkerMachine {
+    /// Performs what `leases` decided; called after everything that changes them.
+    ///
+    /// A shard is no longer served from the moment `leases` gives it up: from then on it does not watch over the lease, and
+    /// a result that came in between would be used whenever it was read.
+    mutating func perform(_ actions: [LeaseMachine.Action], nowMs: Int64) {
+        for action in actions {
+            switch action {
+            case .acquire(let shard):
+                let negotiation = EpochNegotiation(shard: shard, askedMs: nowMs)
+                go(on: negotiation, negotiation.begin(), nowMs: nowMs)
+            case .renew(let shard, let epoch):
+                ask(
+                    .renewLease(
+                        key: keys.lease(shard: shard.number), owner: node, epoch: epoch, ttlMs: settings.lease.ttlMs),
+                    for: .renewal(shard, epoch: epoch, sentMs: nowMs))
+            case .start(let shard, let epoch):
+                let start = ShardStart(
+                    shard, epoch: epoch, keys: keys, historyMax: settings.refresh.historyMax,
+                    historyBytesMax: settings.refresh.historyBytesMax)
+                go(on: start, start.begin(), nowMs: nowMs)
+            case .stop(let shard, let epoch):
+                stopServing(shard, epoch)
+                log(.warning, "shard lost", ["shard": "\(shard)", "epoch": "\(epoch)"])
+            case .release(let shard, let epoch): handOver(shard, epoch)
+            }
+        }
+        leaseDeadlineMs = isDraining ? nil : leases.nextDeadlineMs
+    }
+
+    mutating func renewalAnswered(_ shard: ShardID, _ epoch: UInt64, isHeld: Bool?, sentMs: Int64, nowMs: Int64) {
+        perform(
+            leases.renewalAnswered(shard, epoch: epoch, isHeld: isHeld, sentMs: sentMs, nowMs: nowMs), nowMs: nowMs)
+    }
+
+    // MARK: Epochs
+
+    mutating func go(on negotiation: EpochNegotiation, _ action: EpochNegotiation.Action, nowMs: Int64) {
+        let shard = negotiation.shard
+        var answer: LeaseAnswer?
+        switch action {
+        case .database(let call): return ask(call, for: .negotiation(negotiation))
+        case .askLease(let basis, let epoch):
+            return ask(
+                .askLease(
+                    key: keys.lease(shard: shard.number), owner: node, ttlMs: settings.lease.ttlMs, basis: basis,
+                    epoch: epoch),
+                for: .negotiation(negotiation))
+        case .end(let ended):
+            answer = ended
+            if ended.grant != nil { epochProblem = "" }
+        case .giveUp(let problem):
+            if let problem, problem != epochProblem {
+                log(.warning, "no epoch for a shard's lease", ["shard": "\(shard)", "error": problem])
+                epochProblem = problem
+            }
+        }
+        let grant = answer?.grant
+        // A late grant may be older than the one that is held.
+        if let grant, grant.epoch > grants[shard]?.epoch ?? 0 { grants[shard] = grant }
+        perform(
+            leases.leaseAnswered(
+                shard, epoch: grant?.epoch, heldForMs: answer?.heldForMs.map(Int64.init),
+                knownForMs: grant?.knownForMs ?? 0, askedMs: negotiation.askedMs, sentMs: negotiation.sentMs,
+                nowMs: nowMs),
+            nowMs: nowMs)
+    }
+
+    // MARK: Start
+
+    /// Whether the lease is still held for which this start began; if not, it ends here.
+    func isCurrent(_ start: ShardStart) -> Bool { leases.epoch(of: start.shard) == start.epoch }
+
+    mutating func go(on start: ShardStart, _ action: ShardStart.Action, nowMs: Int64) {
+        switch action {
+        case .loadCatalogs: effects.append(.loadCatalogs(newCall(for: .start(start))))
+        case .database(let call): ask(call, for: .start(start))
+        case .broker(let call): ask(call, for: .start(start))
+        case .open(let history, let controlEnd, let nodes):
+            open(start.shard, start.epoch, history, controlEnd, nodes, nowMs: nowMs)
+        case .fail(let problem):
+            log(.warning, "shard could not be started", ["shard": "\(start.shard)", "error": problem])
+            stopServing(start.shard, start.epoch)
+            perform(leases.startFailed(start.shard, epoch: start.epoch, nowMs: nowMs), nowMs: nowMs)
+        }
+    }
+
+    private mutating func open(
+        _ shard: ShardID, _ epoch: UInt64, _ history: EventHistory, _ controlEnd: StreamID, _ nodes: [NodeRecord],
+        nowMs: Int64
+    ) {
+        let listed = nodes.compactMap { NodeRecordPayload(payload: $0.payload) }
+            .filter { $0.roles.contains("gateway") }.map(\.id)
+        // A gateway that came between that list and now was announced as new while this shard was not served yet.
+        let gateways = gateways.union(listed)
+        let grant = grants[shard].flatMap { $0.epoch == epoch ? $0 : nil }
+        let asks = refresh.shardOpened(
+            shard, epoch: epoch, history: history, trustedEpoch: grant?.trustedEpoch ?? epoch,
+            gateways: gateways.sorted(), nowMs: nowMs)
+        let (events, control) = (keys.events(shard: shard.number), keys.control(shard: shard.number))
+        streams[events] = (shard, .events)
+        streams[control] = (shard, .control)
+        leases.started(shard)
+        effects.append(.follow(stream: events, after: history.lastID, server: grant?.server))
+        effects.append(.follow(stream: control, after: controlEnd, server: grant?.server))
+        perform(asks, nowMs: nowMs)
+        log(.info, "shard taken", ["shard": "\(shard)", "epoch": "\(epoch)"])
+    }
+
+    // MARK: End
+
+    /// Late news of a former epoch must not stop what was taken since.
+    private mutating func stopServing(_ shard: ShardID, _ epoch: UInt64) {
+        if let current = refresh.epoch(of: shard), current != epoch { return }
+        for stream in [keys.events(shard: shard.number), keys.control(shard: shard.number)]
+        where streams.removeValue(forKey: stream) != nil {
+            effects.append(.unfollow(stream: stream))
+        }
+        if grants[shard]?.epoch == epoch { grants[shard] = nil }
+        checkpointed[shard] = nil
+        refresh.shardLost(shard)
+    }
+
+    /// Serving ends at once, then what is applied is recorded for the next owner, then the lease goes back.
+    private mutating func handOver(_ shard: ShardID, _ epoch: UInt64) {
+        let id = refresh.epoch(of: shard) == epoch ? unrecorded(of: shard) : nil
+        stopServing(shard, epoch)
+        releasesUnderWay += 1
+        guard let id else { return release(shard, epoch) }
+        ask(checkpointCall(shard, epoch, id), for: .finalCheckpoint(shard, epoch: epoch))
+    }
+
+    mutating func release(_ shard: ShardID, _ epoch: UInt64) {
+        ask(
+            .releaseLease(key: keys.lease(shard: shard.number), owner: node, epoch: epoch),
+            for: .release(shard, epoch: epoch))
+    }
+
+    mutating func released(_ shard: ShardID, _ epoch: UInt64) {
+        log(.info, "shard released", ["shard": "\(shard)", "epoch": "\(epoch)"])
+        releasesUnderWay -= 1
+        // Its next owner need not wait for a heartbeat.
+        if releasesUnderWay == 0 { ask(.wakeWorkers(of: node), for: .wakeWorkers) }
+    }
+}

@@ -1,0 +1,59 @@
+import LiveModel
+import Refresh
+import Streams
+
+/// How far the streams of owned shards are applied, recorded for operators and the next owner, and what is trimmed off
+/// them: one call at a time, so that renewals of leases never wait behind it.
+extension WorkerMachine {
+    enum UpkeepStep: Sendable {
+        case checkpoint(ShardID)
+        case trim(ShardID, stream: String, minimumID: StreamID)
+    }
+
+    /// One round, unless one is under way.
+    mutating func beginUpkeep(nowMs: Int64) {
+        guard !isUpkeepUnderWay else { return }
+        isUpkeepUnderWay = true
+        var steps = refresh.ownedShards.map { UpkeepStep.checkpoint($0) }
+        if nowMs >= lastTrimMs + settings.trimMs, nowMs > settings.eventsAgeMaxMs {
+            lastTrimMs = nowMs
+            let oldest = StreamID(ms: UInt64(nowMs - settings.eventsAgeMaxMs), sequence: 0)
+            for shard in refresh.ownedShards {
+                for stream in [keys.events(shard: shard.number), keys.control(shard: shard.number)] {
+                    steps.append(.trim(shard, stream: stream, minimumID: oldest))
+                }
+            }
+        }
+        upkeep = steps.reversed()
+        nextUpkeep()
+    }
+
+    /// Shards that were given up since the round began are passed over.
+    mutating func nextUpkeep() {
+        while let step = upkeep.popLast() {
+            switch step {
+            case .checkpoint(let shard):
+                guard let id = unrecorded(of: shard), let epoch = refresh.epoch(of: shard) else { continue }
+                return ask(checkpointCall(shard, epoch, id), for: .checkpoint(shard, epoch: epoch, id))
+            case .trim(let shard, let stream, let minimumID):
+                guard let epoch = refresh.epoch(of: shard) else { continue }
+                return ask(
+                    .trim(
+                        stream: stream, minimumID: minimumID, lease: keys.lease(shard: shard.number), epoch: epoch),
+                    for: .trim)
+            }
+        }
+        isUpkeepUnderWay = false
+    }
+
+    /// Up to where events are applied, if that is not recorded yet.
+    func unrecorded(of shard: ShardID) -> StreamID? {
+        guard let id = refresh.lastEventID(of: shard), id != .zero, checkpointed[shard] != id else { return nil }
+        return id
+    }
+
+    func checkpointCall(_ shard: ShardID, _ epoch: UInt64, _ id: StreamID) -> BrokerCall {
+        .checkpoint(
+            stream: keys.events(shard: shard.number), id: id, lease: keys.lease(shard: shard.number), epoch: epoch)
+    }
+}

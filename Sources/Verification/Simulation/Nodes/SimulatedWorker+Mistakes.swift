@@ -1,0 +1,81 @@
+import LiveModel
+import Refresh
+import RoleMachines
+import Sharding
+import Streams
+
+/// Deliberate mistakes (`Sabotage`): what the machine that ships is set to, what it hears and what becomes of its effects.
+extension SimulatedWorker {
+    func makeMistakes(in settings: inout WorkerMachine.Settings) {
+        switch world.sabotage {
+        case .formerOwnersForgotten: settings.lease.holdOffMs = 0
+        case .serveAfterExpiry: settings.lease.marginMs = -60_000
+        default: break
+        }
+    }
+
+    /// - Returns: nil when they are handed over later.
+    func mistaken(_ batches: [StreamBatch]) -> [StreamBatch]? {
+        switch world.sabotage {
+        case .historyTrustedAfterLoss:
+            return batches.map { StreamBatch(stream: $0.stream, entries: $0.entries) }
+        case .noDirtyMark where !running.isEmpty:
+            return batches.map { batch in
+                let isEvents = batch.stream.hasSuffix(":events")
+                return StreamBatch(
+                    stream: batch.stream, signal: batch.signal, entries: isEvents ? [] : batch.entries)
+            }
+        case .queryBeforeRegister:
+            let announced = batches.flatMap(\.entries).compactMap { entry -> LiveQuery? in
+                let message = try? ControlMessage(fields: entry.fields.map { ($0.name, $0.value) })
+                if case .announce(_, let query, _, _) = message { return query } else { return nil }
+            }
+            if announced.isEmpty { return batches }
+            for query in announced { readEarly[query.key] = world.postgres.result(of: query) }
+            later(timeline.pick(5...60)) { [self] in streamsRead(batches) }
+            return nil
+        default: return batches
+        }
+    }
+
+    func mistaken(_ reply: WorkerMachine.BrokerReply) -> WorkerMachine.BrokerReply {
+        switch (world.sabotage, reply) {
+        case (.historyTrustedAfterLoss, .lease(.granted(var grant))):
+            grant.trustedEpoch = 0
+            return .lease(.granted(grant))
+        case (.replayHole, .entries(var page)) where page.count > 1:
+            page[1] = StreamEntry(id: page[1].id, fields: page[0].fields)
+            return .entries(page)
+        default: return reply
+        }
+    }
+
+    func mistaken(
+        _ reply: WorkerMachine.DatabaseReply, to call: WorkerMachine.DatabaseCall
+    ) -> WorkerMachine.DatabaseReply {
+        switch (world.sabotage, reply, call) {
+        case (.epochsByTheClock, .recorded, _), (.epochsNotRecorded, .recorded, _): .recorded(true)
+        case (.epochsByTheClock, .epochs(let recorded, let floor), .readEpochs(let shard)),
+            (.epochsNotRecorded, .epochs(let recorded, let floor), .readEpochs(let shard)):
+            .epochs(recorded: machine.leases.epoch(of: shard) ?? recorded, floor: floor)
+        default: reply
+        }
+    }
+
+    func mistaken(_ outcomes: [RunOutcome]) -> [RunOutcome] {
+        world.sabotage == .swappedOutcomes ? outcomes.reversed() : outcomes
+    }
+
+    func mistaken(_ messages: [OutgoingMessage]) -> [OutgoingMessage] {
+        guard world.sabotage == .settledAhead else { return messages }
+        return messages.map { sent in
+            guard case .settled(let shard, let epoch, let through, let except, let held) = sent.message else {
+                return sent
+            }
+            let later = StreamID(ms: through.ms + 3_000, sequence: 0)
+            return OutgoingMessage(
+                to: sent.gateway,
+                .settled(shard: shard, epoch: epoch, through: later, except: except, held: held), append: sent.append)
+        }
+    }
+}

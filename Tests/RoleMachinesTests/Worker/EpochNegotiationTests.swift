@@ -1,0 +1,146 @@
+import LiveModel
+import RoleMachines
+import Streams
+import Testing
+
+/// The way to an epoch that is granted by the broker and recorded by the database.
+@Suite struct EpochNegotiationTests {
+    @Test func anEpochIsAboveAllAndRecorded() throws {
+        var bench = try WorkerBench()
+        bench.list()
+        #expect(bench.calls == ["readEpochs 0"])
+        bench.answer(.epochs(recorded: 5, floor: 80))
+        #expect(bench.calls == ["askLease 81 on 1"])
+        bench.answer(.lease(.granted(WorkerBench.grant(81))))
+        #expect(bench.calls == ["recordEpoch 81 of 0"])
+        bench.answer(.recorded(true))
+        #expect(bench.calls == ["loadCatalogs"])
+    }
+
+    @Test func theBrokerKnowsANewerEpoch() throws {
+        var bench = try WorkerBench()
+        bench.list()
+        bench.succeed()
+        bench.answer(.lease(.outdated(newest: 9)))
+        #expect(bench.calls == ["askLease 10 on 1"])
+        bench.succeed()
+        #expect(bench.calls == ["recordEpoch 10 of 0"])
+    }
+
+    @Test func anotherWorkerRecordedANewerEpoch() throws {
+        var bench = try WorkerBench()
+        bench.list()
+        bench.succeed()
+        bench.succeed()
+        bench.answer(.recorded(false))
+        #expect(bench.calls == ["readEpochs 0"])
+        bench.answer(.epochs(recorded: 8, floor: 8))
+        #expect(bench.calls == ["askLease 9 on 1"])
+    }
+
+    @Test func anEpochGrantedIsNotAskedForAgain() throws {
+        var bench = try WorkerBench()
+        bench.list()
+        bench.succeed()
+        bench.succeed()
+        bench.answer(.recorded(false))
+        // The row that was in the way is lost.
+        bench.answer(.epochs(recorded: 2, floor: 2))
+        #expect(bench.calls == ["askLease 7 on 1"])
+    }
+
+    @Test func aGrantOnAnotherTimelineDoesNotCount() throws {
+        var bench = try WorkerBench()
+        bench.list()
+        bench.succeed()
+        #expect(bench.calls == ["askLease 6 on 1"])
+        bench.succeed()
+        bench.timeline = "2"
+        bench.succeed()
+        #expect(bench.calls == ["readEpochs 0"])
+        bench.succeed()
+        #expect(bench.calls == ["askLease 7 on 2"])
+        bench.succeed()
+        bench.succeed()
+        #expect(bench.calls == ["loadCatalogs"])
+    }
+
+    @Test func twoTriesThenTheNextTick() throws {
+        var bench = try WorkerBench()
+        bench.list()
+        bench.succeed()
+        bench.answer(.lease(.outdated(newest: 9)))
+        bench.answer(.lease(.outdated(newest: 12)))
+        #expect(bench.calls.isEmpty && bench.log == ["no epoch for a shard's lease"])
+        bench.tick()
+        #expect(bench.calls == ["readEpochs 0"])
+        bench.succeed()
+        bench.succeed()
+        bench.answer(.recorded(false))
+        bench.succeed()
+        bench.succeed()
+        bench.answer(.recorded(false))
+        #expect(bench.calls.isEmpty && bench.log.count == 1, "one problem is logged once")
+    }
+
+    @Test(arguments: 0..<3) func aStepThatFailsEndsTheTry(step: Int) throws {
+        var bench = try WorkerBench()
+        bench.list()
+        for _ in 0..<step { bench.succeed() }
+        bench.fail()
+        #expect(bench.calls.isEmpty, "what was granted and not recorded is not given back")
+        // The broker's problems are told elsewhere.
+        #expect(bench.log == (step == 1 ? [] : ["no epoch for a shard's lease"]))
+        bench.tick()
+        #expect(bench.calls == ["readEpochs 0"])
+    }
+
+    @Test func aLeaseThatIsHeldIsAskedForWhenItIsFree() throws {
+        var bench = try WorkerBench()
+        bench.list()
+        bench.succeed()
+        bench.answer(.lease(.held(forMs: 700)))
+        #expect(bench.calls.isEmpty && bench.machine.nextDeadlineMs == bench.nowMs + 701)
+        bench.reachDeadline()
+        #expect(bench.calls == ["readEpochs 0"])
+    }
+
+    @Test func aRequestThatTookTooLongGivesWayToTheNext() throws {
+        var bench = try WorkerBench()
+        bench.list()
+        let late = bench.postpone()
+        bench.tick(afterMs: 5_000)
+        bench.tick()
+        #expect(bench.calls == ["readEpochs 0"])
+        let current = bench.postpone()
+        bench.answerLate(late)
+        #expect(bench.calls.isEmpty, "two requests for one shard would fence each other off")
+        bench.answerLate(current)
+        #expect(bench.calls == ["askLease 6 on 1"])
+    }
+
+    @Test(arguments: 0..<3) func aDrainWaitsForWhatMayBeGranted(step: Int) throws {
+        var bench = try WorkerBench()
+        bench.list()
+        for _ in 0..<step { bench.succeed() }
+        bench.drain()
+        #expect(bench.drainsEnded == 0)
+        if step == 0 {
+            bench.succeed()
+        } else {
+            while bench.calls != ["releaseLease 6"] { bench.succeed() }
+            bench.succeed()
+            bench.succeed()
+        }
+        #expect(bench.calls.isEmpty && bench.drainsEnded == 1 && bench.followed.isEmpty)
+    }
+
+    @Test func aDrainOfAWorkerWithoutShardsEndsAtOnce() throws {
+        var bench = try WorkerBench()
+        bench.drain()
+        #expect(bench.drainsEnded == 1)
+        bench.list()
+        bench.tick(afterMs: 500)
+        #expect(bench.calls.isEmpty && bench.drainsEnded == 1 && bench.machine.nextDeadlineMs == nil)
+    }
+}
