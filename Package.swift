@@ -85,18 +85,19 @@ let package = Package(
         module(.verification, "SeededRandom"),
         module(.core, "LiveModel", ["CEL", "JSON", crypto]),
         module(.core, "Catalog", ["CEL", "GraphQLLanguage", "JSON", "LiveModel"]),
-        module(.core, "Refresh", ["CEL", "JSON", "LiveModel", deque, heap]),
+        module(.core, "Pacing"),
+        module(.core, "Refresh", ["CEL", "JSON", "LiveModel", "Pacing", deque, heap]),
         module(.core, "Embeddings", ["Catalog", "JSON", "LiveModel", deque]),
         module(.tools, "Explanation", ["Catalog", "JSON", "LiveModel", "Refresh"]),
         module(.core, "Streams", ["LiveModel"]),
-        module(.core, "Sharding", ["LiveModel"]),
-        module(.core, "Sessions", ["JSON", "JSONPatch", "LiveModel", heap]),
+        module(.core, "Sharding", ["LiveModel", "Pacing"]),
+        module(.core, "Sessions", ["JSON", "JSONPatch", "LiveModel", "Pacing", heap]),
 
         // Shells
         module(.tools, "ProjectFolder", ["Catalog", "GraphQLLanguage", yams]),
         module(.servers, "Threads", ["CLinux"]),
-        module(.tools, "LocalServers", ["CLibpq", "Threads"]),
-        module(.servers, "Postgres", ["CLibpq", "Threads", deque, logging]),
+        module(.tools, "LocalServers", ["CLibpq", "Pacing", "Threads"]),
+        module(.servers, "Postgres", ["CLibpq", "Pacing", "Threads", deque, logging]),
         module(
             .servers, "Broker",
             [
@@ -161,7 +162,8 @@ let package = Package(
             [
                 "APINode", "Broker", "Streams", "Catalog", "Cluster", "PublicAPI", "Execution", "FanoutWorker",
                 "Gateway",
-                "HTTPServer", "JSON", "LiveModel", "Observability", "Refresh", "Sharding", crypto, nio, nioHTTP,
+                "HTTPServer", "JSON", "LiveModel", "Observability", "Pacing", "Refresh", "Sharding", crypto, nio,
+                nioHTTP,
                 logging,
             ]),
         module(
@@ -177,7 +179,7 @@ let package = Package(
         module(
             .tools, "FreshetClient",
             [
-                "JSON", "LiveModel", nio, nioPosix, nioHTTP, nioWebSocket,
+                "JSON", "LiveModel", "Pacing", nio, nioPosix, nioHTTP, nioWebSocket,
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
         module(
@@ -233,6 +235,7 @@ let package = Package(
         tests("GraphQLLanguageTests", ["GraphQLLanguage", "JSON", "SeededRandom"]),
         tests("JSONTests", ["JSON", "SeededRandom"]),
         tests("JSONPatchTests", ["JSON", "JSONPatch", "SeededRandom", "TestSupport"]),
+        tests("PacingTests", ["Pacing"]),
         tests("LiveModelTests", ["CEL", "JSON", "LiveModel"]),
         tests("CatalogTests", ["CEL", "Catalog", "GraphQLLanguage", "JSON", "LiveModel", "ProjectFolder"]),
         tests(

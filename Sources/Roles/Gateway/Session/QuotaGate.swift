@@ -4,8 +4,8 @@ import Metrics
 package import Sessions
 import Synchronization
 
-/// What users and addresses have on this node, and how many requests are being answered by it: for sessions of all event
-/// loops and requests of all tasks.
+/// What users and addresses have on this node, and how many requests are being answered by it: for sessions of all
+/// event loops and requests of all tasks.
 package final class QuotaGate: Sendable {
     /// See `QuotaLimits.countsAddresses`.
     package let countsAddresses: Bool
@@ -26,12 +26,12 @@ package final class QuotaGate: Sendable {
     /// - Throws: `.limitExceeded`.
     package func take(_ thing: QuotaResource, for parties: [QuotaSubject]) throws(RequestError) {
         guard limits.counts(thing), !parties.isEmpty else { return }
-        try ledger.withLock { ledger throws(RequestError) in try ledger.take(thing, for: parties) }
+        try ledger.withLock { ledger throws(RequestError) in try ledger.acquire(thing, for: parties) }
     }
 
     package func give(_ thing: QuotaResource, for parties: [QuotaSubject]) {
         guard limits.counts(thing), !parties.isEmpty else { return }
-        ledger.withLock { $0.give(thing, for: parties) }
+        ledger.withLock { $0.release(thing, for: parties) }
     }
 
     /// One more request is to be answered; asked before anything is done for it. `leaveRequest` gives it back.
@@ -79,11 +79,11 @@ package final class QuotaGate: Sendable {
     /// - Throws: `.limitExceeded`.
     package func takeStream(for parties: [QuotaSubject]) throws(RequestError) {
         try ledger.withLock { ledger throws(RequestError) in
-            try ledger.take(.session, for: parties)
+            try ledger.acquire(.session, for: parties)
             do throws(RequestError) {
-                try ledger.take(.subscription, for: parties)
+                try ledger.acquire(.subscription, for: parties)
             } catch {
-                ledger.give(.session, for: parties)
+                ledger.release(.session, for: parties)
                 throw error
             }
         }
@@ -91,8 +91,8 @@ package final class QuotaGate: Sendable {
 
     package func giveStream(for parties: [QuotaSubject]) {
         ledger.withLock { ledger in
-            ledger.give(.session, for: parties)
-            ledger.give(.subscription, for: parties)
+            ledger.release(.session, for: parties)
+            ledger.release(.subscription, for: parties)
         }
     }
 }

@@ -2,6 +2,7 @@ import CLibpq
 import DequeModule
 import Glibc
 import Logging
+import Pacing
 import Threads
 import Synchronization
 
@@ -141,8 +142,10 @@ extension ConnectionDriver {
     /// None before the first attempt, then doubling, each jittered between half and whole.
     private func backoffMs() -> Int {
         guard connectAttempts > 0 else { return 0 }
-        let doubled = max(1, configuration.reconnectBackoffMinMs) << min(connectAttempts - 1, 16)
-        let wholeMs = min(doubled, max(1, configuration.reconnectBackoffMaxMs))
+        let backoff = Backoff(
+            minMs: Int64(max(1, configuration.reconnectBackoffMinMs)),
+            maxMs: Int64(max(1, configuration.reconnectBackoffMaxMs)))
+        let wholeMs = Int(backoff.delayMs(after: connectAttempts - 1))
         return Int.random(in: (wholeMs / 2)...wholeMs)
     }
 

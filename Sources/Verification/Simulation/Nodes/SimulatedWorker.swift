@@ -131,7 +131,7 @@ final class SimulatedWorker: Process {
         let body = world.postgres.result(of: query)
         later(timeline.pick(5...60)) { [self] in
             let known = KnownResult(digest: Digest(of: body), position: nil)
-            let announced = ControlMessage.announce(gateway: gateway, query: query, known: known, ask: ask)
+            let announced = ControlMessage.announce(gateway: gateway, query: query, known: known, announcement: ask)
             for action in machine.controlArrived(shard, announced, nowMs: nowMs) {
                 guard case .run(let batch) = action else {
                     perform([action])
