@@ -98,19 +98,21 @@ let package = Package(
         module(
             .core, "Catalog",
             ["GraphQLLanguage", "JSON", "LiveModel", "Operations", "QuerySQL", "SchemaModel", "SchemaSDL"]),
-        module(.core, "Refresh", ["CEL", "JSON", "LiveModel", deque, heap]),
+        // Token buckets and back-off
+        module(.core, "Pacing"),
+        module(.core, "Refresh", ["CEL", "JSON", "LiveModel", "Pacing", deque, heap]),
         module(.core, "Embeddings", ["Operations", "JSON", "LiveModel", deque]),
         module(.tools, "Explanation", ["Catalog", "Operations", "QuerySQL", "JSON", "LiveModel", "Refresh"]),
         module(.core, "Streams", ["LiveModel"]),
-        module(.core, "Sharding", ["LiveModel"]),
-        module(.core, "Sessions", ["JSON", "JSONPatch", "LiveModel", heap]),
+        module(.core, "Sharding", ["LiveModel", "Pacing"]),
+        module(.core, "Sessions", ["JSON", "JSONPatch", "LiveModel", "Pacing", heap]),
         module(.core, "RoleMachines", ["LiveModel", "Refresh", "Sharding", "Streams"]),
 
         // Shells
         module(.tools, "ProjectFolder", ["SchemaModel", "GraphQLLanguage", yams]),
         module(.servers, "Threads", ["CLinux"]),
-        module(.tools, "LocalServers", ["CLibpq", "Threads"]),
-        module(.servers, "Postgres", ["CLibpq", "Threads", deque, logging]),
+        module(.tools, "LocalServers", ["CLibpq", "Pacing", "Threads"]),
+        module(.servers, "Postgres", ["CLibpq", "Pacing", "Threads", deque, logging]),
         module(
             .servers, "Broker",
             [
@@ -189,7 +191,8 @@ let package = Package(
                 "APINode", "Broker", "Streams", "Catalog", "Operations", "Cluster", "PublicAPI", "Execution",
                 "FanoutWorker",
                 "Gateway",
-                "HTTPServer", "JSON", "LiveModel", "Observability", "Refresh", "Sharding", crypto, nio, nioHTTP,
+                "HTTPServer", "JSON", "LiveModel", "Observability", "Pacing", "Refresh", "Sharding", crypto, nio,
+                nioHTTP,
                 logging,
             ]),
         module(
@@ -205,7 +208,7 @@ let package = Package(
         module(
             .tools, "FreshetClient",
             [
-                "JSON", "LiveModel", nio, nioPosix, nioHTTP, nioWebSocket,
+                "JSON", "LiveModel", "Pacing", nio, nioPosix, nioHTTP, nioWebSocket,
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
         module(
@@ -265,6 +268,7 @@ let package = Package(
         tests("GraphQLLanguageTests", ["GraphQLLanguage", "JSON", "SeededRandom", "TestSupport"]),
         tests("JSONTests", ["JSON", "SeededRandom", "TestSupport"]),
         tests("JSONPatchTests", ["JSON", "JSONPatch", "SeededRandom", "TestSupport"]),
+        tests("PacingTests", ["Pacing"]),
         tests("LiveModelTests", ["CEL", "JSON", "LiveModel"]),
         tests(
             "CatalogTests",

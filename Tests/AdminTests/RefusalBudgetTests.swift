@@ -5,7 +5,7 @@ import Testing
 @Suite struct RefusalBudgetTests {
     @Test("a flood gets its first lines, then one now and then that counts the others")
     func flood() {
-        var budget = RefusalBudget(nowMs: 0)
+        var budget = RefusalBudget()
         var lines: [Int] = []
         // A thousand a second for a minute.
         for at in Int64(0)..<60_000 {
@@ -21,7 +21,7 @@ import Testing
 
     @Test("few get a line each, and quiet brings all of them back")
     func few() {
-        var budget = RefusalBudget(nowMs: 1_000)
+        var budget = RefusalBudget()
         for number in Int64(0)..<500 { #expect(budget.refused(nowMs: number * RefusalBudget.refillMs) == 0) }
         for _ in 0..<1_000 { _ = budget.refused(nowMs: 1_500_000) }
         let after = 1_500_000 + RefusalBudget.refillMs * Int64(RefusalBudget.linesMax)

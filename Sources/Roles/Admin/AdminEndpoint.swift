@@ -41,7 +41,7 @@ package final class AdminEndpoint: HTTPHandler {
         nowMs: @escaping @Sendable () -> Int64, logger: Logger
     ) {
         self.nowMs = nowMs
-        refusals = Mutex((RefusalBudget(nowMs: nowMs()), RefusalBudget(nowMs: nowMs())))
+        refusals = Mutex((RefusalBudget(), RefusalBudget()))
         self.operations = operations
         self.inspector = inspector
         self.operator = `operator`

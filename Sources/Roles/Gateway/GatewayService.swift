@@ -53,7 +53,8 @@ package final class GatewayService: Sendable {
         let firstAsk = UInt64(clamping: clock.nowMs()) << 10
         self.state = Mutex(
             State(
-                machine: InterestMachine(gateway: node, settings: settings, firstAsk: firstAsk, placeOf: placeOf),
+                machine: InterestMachine(
+                    gateway: node, settings: settings, firstAnnouncement: firstAsk, placeOf: placeOf),
                 outgoing: BatchQueue(
                     bytesMax: Self.messagesPerLiveQueryMax * settings.liveQueriesMax, flightBytesMax: .max)))
         self.reader = broker.makeReader(name: "gateway-\(node)")
@@ -142,7 +143,7 @@ package final class GatewayService: Sendable {
         let outcome: Result<InterestMachine.Start, RequestError> = change { machine in
             do throws(RequestError) {
                 let start = try machine.subscribed(
-                    hub: hub, query, known: known, wantsTicks: wantsTicks, nowMs: nowMs)
+                    hub: hub, query, known: known, reportsTimerRuns: wantsTicks, nowMs: nowMs)
                 return (.success(start), start.actions)
             } catch {
                 return (.failure(error), [])

@@ -1,3 +1,5 @@
+import Pacing
+
 /// How long a client waits before it connects again: exponential back-off, and never before the time that the server
 /// asked for. All of it with jitter, since the others lost their connection in the same moment.
 package enum ReconnectDelay {
@@ -11,7 +13,7 @@ package enum ReconnectDelay {
     package static func ms(
         failures: Int, minMs: Int64, maxMs: Int64, retryAfterMs: Int64?, using random: inout some RandomNumberGenerator
     ) -> Int64 {
-        let ceilingMs = min(maxMs, minMs << Int64(min(max(failures, 0), 16)))
+        let ceilingMs = Backoff(minMs: minMs, maxMs: maxMs).delayMs(after: failures)
         let backoffMs = Int64.random(in: ceilingMs / 2...max(ceilingMs / 2, ceilingMs), using: &random)
         guard let retryAfterMs, retryAfterMs > 0 else { return backoffMs }
         return max(backoffMs, min(retryAfterMs, retryAfterMaxMs) + Int64.random(in: 0..<1_000, using: &random))

@@ -1,9 +1,10 @@
+import Pacing
+
 /// When something that ended by itself is started again: quickly at first, then with growing pauses, and not for ever.
 /// Pure: told of ends and of the time.
 struct RestartSchedule: Sendable {
-    /// Before the first start anew.
-    static let pauseMinMs = 200
-    static let pauseMaxMs = 5_000
+    /// Before each further start.
+    static let pauses = Backoff(minMs: 200, maxMs: 5_000)
     /// Ends in a row, failed starts included, of which none came after `steadyMs` of running.
     static let endsMax = 10
     /// After so long an end counts as the first one again.
@@ -20,6 +21,6 @@ struct RestartSchedule: Sendable {
         startedMs = nil
         endsInARow += 1
         guard endsInARow <= Self.endsMax else { return nil }
-        return min(Self.pauseMaxMs, Self.pauseMinMs << min(endsInARow - 1, 16))
+        return Int(Self.pauses.delayMs(after: endsInARow - 1))
     }
 }

@@ -60,9 +60,10 @@ import Testing
         .announce(
             gateway: NodeID("g"), query: Fixture.query(auth: ["uid": "u"]),
             known: KnownResult(digest: Fixture.digest, position: Fixture.position),
-            ask: AnnouncementID(number: 1_732_000_000_000 << 10, isFresh: true)),
+            announcement: AnnouncementID(number: 1_732_000_000_000 << 10, requiresFreshRun: true)),
         .announce(
-            gateway: NodeID("g"), query: Fixture.query(), known: nil, ask: AnnouncementID(number: 1, wantsTicks: true)),
+            gateway: NodeID("g"), query: Fixture.query(), known: nil,
+            announcement: AnnouncementID(number: 1, reportsTimerRuns: true)),
         .withdraw(gateway: NodeID("g"), key: Fixture.query().key), .leave(gateway: NodeID("")),
         .summary(gateway: NodeID("g"), count: 3, fingerprint: .max),
         .summary(gateway: NodeID("g"), count: 0, fingerprint: 0, settled: StreamID(ms: 5, sequence: 6)),
@@ -97,7 +98,7 @@ import Testing
                 position: Fixture.position, digest: Fixture.digest, answer: OperationAnswer(body: [0xff, 0, 10]),
                 traceID: "t", committedAtMs: 4)
         ),
-        .ticked(
+        .unchangedTick(
             shard: ShardID(3), key: Fixture.query().key, digest: Fixture.digest, position: Fixture.position, answers: 4),
         .result(
             shard: ShardID(3), key: Fixture.query().key,

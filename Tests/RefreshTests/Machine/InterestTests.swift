@@ -32,7 +32,7 @@ import Testing
         bench.machine.shardAcquired(other, epoch: 3, lastEventID: bench.lastID, history: [], nowMs: bench.nowMs)
         #expect(!bench.machine.hasLiveQueries(other))
         let message = ControlMessage.announce(
-            gateway: NodeID("g2"), query: Fixture.query(), known: nil, ask: AnnouncementID())
+            gateway: NodeID("g2"), query: Fixture.query(), known: nil, announcement: AnnouncementID())
         let first = Asked(bench.machine.controlArrived(other, message, nowMs: bench.nowMs))
         #expect(first.runs.map(\.items.count) == [1] && bench.machine.hasLiveQueries(other))
         _ = bench.finish(first.runs[0], Fixture.result(1))

@@ -1,8 +1,7 @@
 import JSON
 import LiveModel
+import Refresh
 import Testing
-
-@testable import Refresh
 
 /// Announcements that only a later run answers, live queries at two shards, and runs at a pace.
 @Suite struct PaceTests {
@@ -16,7 +15,8 @@ import Testing
     @Test func aFreshAnnouncementRunsAlthoughTheOwnerHasTheSame() throws {
         var bench = Bench.settled(try onM())
         #expect(bench.announce(from: "g2", known: known(1)).summary == ["g2:unchanged"])
-        let asked = bench.announce(from: "g3", known: known(1), ask: AnnouncementID(number: 4, isFresh: true))
+        let asked = bench.announce(
+            from: "g3", known: known(1), announcement: AnnouncementID(number: 4, requiresFreshRun: true))
         #expect(asked.sent.isEmpty)
         let runs = asked.runs + bench.advance(20).runs
         #expect(runs.count == 1)
@@ -29,9 +29,11 @@ import Testing
         var bench = Bench.settled(try onM())
         _ = bench.advance(1_000)
         let run = bench.event().runs[0]
-        #expect(bench.announce(from: "g2", known: known(5), ask: AnnouncementID(number: 8, isFresh: true)).isNothing)
+        #expect(
+            bench.announce(from: "g2", known: known(5), announcement: AnnouncementID(number: 8, requiresFreshRun: true))
+                .isNothing)
         // A plain announcement of the same gateway, repeated, takes nothing back.
-        #expect(bench.announce(from: "g2", known: known(5), ask: AnnouncementID(number: 9)).isNothing)
+        #expect(bench.announce(from: "g2", known: known(5), announcement: AnnouncementID(number: 9)).isNothing)
         let finished = bench.finish(run, Fixture.result(2))
         #expect(finished.summary == [#"g:result {"v":2}"#], "g2 may hold something newer")
         let again = finished.runs + bench.advance(20).runs
@@ -48,7 +50,9 @@ import Testing
         let position = Position(epoch: 5, run: 1, id: Fixture.id(95))
         let held = KnownResult(digest: Fixture.digest(1), position: position)
         #expect(bench.announce(known: held).summary == ["g:unchanged"])
-        #expect(bench.announce(query(1), known: held, ask: AnnouncementID(number: 1, isFresh: true)).runs.count == 1)
+        #expect(
+            bench.announce(query(1), known: held, announcement: AnnouncementID(number: 1, requiresFreshRun: true)).runs
+                .count == 1)
     }
 
     // MARK: Two shards
@@ -64,7 +68,7 @@ import Testing
         let asked = tell(
             .announce(
                 gateway: NodeID("old"), query: Fixture.query(), known: known(1),
-                ask: AnnouncementID(number: 2, isFresh: true)))
+                announcement: AnnouncementID(number: 2, requiresFreshRun: true)))
         #expect(asked.runs.count == 1 && bench.machine.liveQueryCount == 2)
         let answer = bench.finish(asked.runs[0], .unchanged)
         #expect(answer.positions.map(\.epoch) == [3])
@@ -157,15 +161,5 @@ import Testing
         #expect(bench.machine.liveQueryCount == 0 && bench.machine.pacedCount == 0)
         let status = bench.machine.shardStatuses[0]
         #expect(status.due == 0 && status.running == 0 && status.waiting == 0 && status.paced == 0)
-    }
-
-    @Test func tokensGatherUpToTheBurst() {
-        var pace = Pace(perSecond: 10, burst: 5)
-        #expect(pace.available(nowMs: 1_000) == 5)
-        pace.take(5)
-        #expect(pace.available(nowMs: 1_000) == 0 && pace.nextMs == 1_100)
-        #expect(pace.available(nowMs: 1_099) == 0)
-        #expect(pace.available(nowMs: 1_100) == 1)
-        #expect(pace.available(nowMs: 60_000) == 5)
     }
 }

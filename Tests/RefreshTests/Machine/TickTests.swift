@@ -6,9 +6,9 @@ import Testing
 @Suite struct TickTests {
     private static let everyMs: Int64 = 10_000
 
-    private func bench(wantsTicks: Bool) -> Bench {
+    private func bench(reportsTimerRuns: Bool) -> Bench {
         var bench = Bench(["Q": Fixture.rules(everyMs: Self.everyMs)])
-        let first = bench.announce(ask: AnnouncementID(number: 1, wantsTicks: wantsTicks))
+        let first = bench.announce(announcement: AnnouncementID(number: 1, reportsTimerRuns: reportsTimerRuns))
         #expect(bench.finish(first.runs[0], Fixture.result(1)).summary == [#"g:result {"v":1}"#])
         return bench
     }
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func anUnchangedTickIsTold() throws {
-        var bench = bench(wantsTicks: true)
+        var bench = bench(reportsTimerRuns: true)
         for _ in 0..<3 {
             let runs = tick(&bench)
             let answer = bench.finish(try #require(runs.first), .unchanged)
@@ -27,16 +27,16 @@ import Testing
     }
 
     @Test func nobodyElseHearsOfIt() throws {
-        var bench = bench(wantsTicks: false)
+        var bench = bench(reportsTimerRuns: false)
         bench.nowMs += 1_000
-        let second = bench.announce(from: "h", ask: AnnouncementID(number: 1, wantsTicks: true))
+        let second = bench.announce(from: "h", announcement: AnnouncementID(number: 1, reportsTimerRuns: true))
         _ = bench.finish(try #require(second.runs.first), Fixture.result(1))
         let runs = tick(&bench)
         #expect(bench.finish(try #require(runs.first), .unchanged).summary == ["h:ticked"])
     }
 
     @Test func aChangeIsAResultAndNothingBesides() throws {
-        var bench = bench(wantsTicks: true)
+        var bench = bench(reportsTimerRuns: true)
         let runs = tick(&bench)
         #expect(bench.finish(try #require(runs.first), Fixture.result(2)).summary == [#"g:result {"v":2}"#])
     }
@@ -45,7 +45,7 @@ import Testing
         var bench = Bench([
             "Q": Fixture.rules([try Fixture.trigger(nil)], everyMs: 1_000_000)
         ])
-        let first = bench.announce(ask: AnnouncementID(number: 1, wantsTicks: true))
+        let first = bench.announce(announcement: AnnouncementID(number: 1, reportsTimerRuns: true))
         _ = bench.finish(first.runs[0], Fixture.result(1))
         bench.nowMs += 5_000
         let caused = bench.event()

@@ -31,9 +31,9 @@ struct Bench {
 
     mutating func announce(
         _ query: LiveQuery = Fixture.query(), from gateway: String = "g", known: KnownResult? = nil,
-        ask: AnnouncementID = AnnouncementID()
+        announcement: AnnouncementID = AnnouncementID()
     ) -> Asked {
-        tell(.announce(gateway: NodeID(gateway), query: query, known: known, ask: ask))
+        tell(.announce(gateway: NodeID(gateway), query: query, known: known, announcement: announcement))
     }
 
     mutating func tell(_ message: ControlMessage) -> Asked {
@@ -92,7 +92,7 @@ struct Asked {
             switch message {
             case .result(_, _, let result, _): "\(to):result \(String(decoding: result.answer.body, as: UTF8.self))"
             case .unchanged: "\(to):unchanged"
-            case .ticked: "\(to):ticked"
+            case .unchangedTick: "\(to):ticked"
             case .failed(_, _, _, let error, _): "\(to):failed \(error.code.rawValue)"
             case .announceAll(_, let epoch): "\(to):announceAll \(epoch)"
             case .settled(_, _, let through, let except, _): "\(to):settled \(through) except \(except.count)"
@@ -104,7 +104,7 @@ struct Asked {
         sent.compactMap { _, message in
             switch message {
             case .result(_, _, let result, _): result.position
-            case .unchanged(_, _, _, let position, _, _), .ticked(_, _, _, let position, _),
+            case .unchanged(_, _, _, let position, _, _), .unchangedTick(_, _, _, let position, _),
                 .failed(_, _, let position, _, _):
                 position
             case .announceAll, .settled: nil

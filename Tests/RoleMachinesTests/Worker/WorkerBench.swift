@@ -75,7 +75,7 @@ struct WorkerBench {
 
     mutating func announce(_ query: LiveQuery = query, shard: Int = 0, at ms: UInt64 = 1) {
         let message = ControlMessage.announce(
-            gateway: NodeID("g"), query: query, known: nil, ask: AnnouncementID())
+            gateway: NodeID("g"), query: query, known: nil, announcement: AnnouncementID())
         let entry = StreamEntry(
             id: StreamID(ms: ms, sequence: 0), fields: message.fields.map { (name: $0.0, value: $0.1) })
         read([StreamBatch(stream: keys.control(shard: shard), entries: [entry])])

@@ -13,9 +13,9 @@ import Testing
         return QuotaLedger(limits)
     }
 
-    private func isTaken(_ ledger: inout QuotaLedger, _ thing: QuotaResource, _ parties: [QuotaSubject]) -> Bool {
+    private func isTaken(_ ledger: inout QuotaLedger, _ resource: QuotaResource, _ subjects: [QuotaSubject]) -> Bool {
         do throws(RequestError) {
-            try ledger.take(thing, for: parties)
+            try ledger.acquire(resource, for: subjects)
             return true
         } catch {
             #expect(error.code == .limitExceeded)
@@ -25,15 +25,15 @@ import Testing
 
     @Test func eachUserHasTheSameAndWhatIsGivenBackIsFree() {
         var ledger = ledger { $0.sessions.perUser = 2 }
-        for party in [ann, bob] {
-            #expect(isTaken(&ledger, .session, [party]))
-            #expect(isTaken(&ledger, .session, [party]))
-            #expect(!isTaken(&ledger, .session, [party]))
+        for subject in [ann, bob] {
+            #expect(isTaken(&ledger, .session, [subject]))
+            #expect(isTaken(&ledger, .session, [subject]))
+            #expect(!isTaken(&ledger, .session, [subject]))
         }
-        #expect(isTaken(&ledger, .subscription, [ann]), "another thing has another limit, here none")
-        ledger.give(.session, for: [ann])
+        #expect(isTaken(&ledger, .subscription, [ann]), "another resource has another limit, here none")
+        ledger.release(.session, for: [ann])
         #expect(isTaken(&ledger, .session, [ann]))
-        #expect(ledger.partyCount == 2)
+        #expect(ledger.subjectCount == 2)
     }
 
     @Test func allPartiesOrNone() {
@@ -55,12 +55,12 @@ import Testing
             $0.sessions.perUser = 1
         }
         for number in 0..<1_000 {
-            let parties = [QuotaSubject.user("u\(number)"), .address("a\(number)")]
-            #expect(isTaken(&ledger, .request, parties))
-            ledger.give(.request, for: parties)
+            let subjects = [QuotaSubject.user("u\(number)"), .address("a\(number)")]
+            #expect(isTaken(&ledger, .request, subjects))
+            ledger.release(.request, for: subjects)
         }
-        ledger.give(.request, for: [ann])
-        #expect(ledger.partyCount == 0)
+        ledger.release(.request, for: [ann])
+        #expect(ledger.subjectCount == 0)
     }
 
     // MARK: Addresses behind proxies

@@ -23,10 +23,10 @@ import Testing
     }
 
     private func announced(_ actions: [InterestMachine.Action]) throws -> (
-        shard: Int, known: KnownResult?, ask: AnnouncementID
+        shard: Int, known: KnownResult?, announcement: AnnouncementID
     ) {
         for (shard, message) in told(actions) {
-            if case .announce(_, _, let known, let ask) = message { return (shard, known, ask) }
+            if case .announce(_, _, let known, let announcement) = message { return (shard, known, announcement) }
         }
         throw Missing()
     }
@@ -44,63 +44,66 @@ import Testing
     }
 
     /// Holding result 1 of run 50 under epoch 9 of shard 0.
-    private func moved() throws -> (machine: InterestMachine, ask: UInt64) {
+    private func moved() throws -> (machine: InterestMachine, announcement: UInt64) {
         var machine = machine()
         let first = try announced(try machine.subscribed(hub: 0, Fixture.query(), known: nil, nowMs: 0).actions)
-        _ = machine.inboxArrived(result(1, 50, shard: 0, epoch: 9, answers: first.ask.number), nowMs: 1)
+        _ = machine.inboxArrived(result(1, 50, shard: 0, epoch: 9, answers: first.announcement.number), nowMs: 1)
         place.set(3, version: 77)
         let actions = machine.placesChanged(nowMs: 2)
-        let (shard, known, ask) = try announced(actions)
-        #expect(shard == 3 && ask.isFresh && ask.number > first.ask.number)
+        let (shard, known, announcement) = try announced(actions)
+        #expect(shard == 3 && announcement.requiresFreshRun && announcement.number > first.announcement.number)
         #expect(known == Fixture.known(1), "the digest travels, the position means nothing there")
         guard case .withdraw(_, let key)? = told(actions).first(where: { $0.shard == 0 })?.message else {
             throw Missing()
         }
         #expect(key == Fixture.query().key && machine.movedCount == 1)
-        return (machine, ask.number)
+        return (machine, announcement.number)
     }
 
     @Test func theNewShardsFirstResultCountsWhateverItsEpochAndTheOldOnesAreDropped() throws {
-        var (machine, ask) = try moved()
-        #expect(machine.inboxArrived(result(2, 60, shard: 0, epoch: 9, answers: ask - 1), nowMs: 3).isEmpty)
-        let fresh = delivered(machine.inboxArrived(result(3, 1, shard: 3, epoch: 2, answers: ask), nowMs: 4))
+        var (machine, announcement) = try moved()
+        #expect(machine.inboxArrived(result(2, 60, shard: 0, epoch: 9, answers: announcement - 1), nowMs: 3).isEmpty)
+        let fresh = delivered(machine.inboxArrived(result(3, 1, shard: 3, epoch: 2, answers: announcement), nowMs: 4))
         #expect(fresh.count == 1 && fresh.first?.position.placement == 77)
-        #expect(delivered(machine.inboxArrived(result(4, 2, shard: 3, epoch: 2, answers: ask), nowMs: 5)).count == 1)
-        #expect(machine.inboxArrived(result(5, 1, shard: 3, epoch: 2, answers: ask), nowMs: 6).isEmpty, "fenced")
+        #expect(
+            delivered(machine.inboxArrived(result(4, 2, shard: 3, epoch: 2, answers: announcement), nowMs: 5)).count
+                == 1)
+        #expect(
+            machine.inboxArrived(result(5, 1, shard: 3, epoch: 2, answers: announcement), nowMs: 6).isEmpty, "fenced")
         #expect(machine.awaitingCount == 0)
     }
 
     @Test func backAtTheOldShardWhatItSentBeforeIsDropped() throws {
-        var (machine, ask) = try moved()
+        var (machine, announcement) = try moved()
         place.set(0, version: 0)
         let back = try announced(machine.placesChanged(nowMs: 3))
-        #expect(back.shard == 0 && back.ask.isFresh && back.ask.number > ask)
-        #expect(machine.inboxArrived(result(2, 60, shard: 0, epoch: 9, answers: ask - 1), nowMs: 4).isEmpty)
-        let fresh = machine.inboxArrived(result(3, 61, shard: 0, epoch: 9, answers: back.ask.number), nowMs: 5)
+        #expect(back.shard == 0 && back.announcement.requiresFreshRun && back.announcement.number > announcement)
+        #expect(machine.inboxArrived(result(2, 60, shard: 0, epoch: 9, answers: announcement - 1), nowMs: 4).isEmpty)
+        let fresh = machine.inboxArrived(result(3, 61, shard: 0, epoch: 9, answers: back.announcement.number), nowMs: 5)
         #expect(delivered(fresh).count == 1)
     }
 
     @Test func anUnchangedAnswerHandsTheResultToThoseWithoutIt() throws {
-        var (machine, ask) = try moved()
+        var (machine, announcement) = try moved()
         let answer = machine.inboxArrived(
             .unchanged(
                 shard: ShardID(3), key: Fixture.query().key, digest: Fixture.digest(1),
-                position: Fixture.position(1, epoch: 2), epoch: 2, answers: ask), nowMs: 3)
+                position: Fixture.position(1, epoch: 2), epoch: 2, answers: announcement), nowMs: 3)
         #expect(delivered(answer).first?.position == Fixture.position(1, epoch: 2).at(placement: 77))
         #expect(machine.awaitingCount == 0)
     }
 
     @Test func theWishForALaterRunIsRepeatedUntilOneAnswers() throws {
-        var (machine, ask) = try moved()
+        var (machine, announcement) = try moved()
         let again = try announced(machine.timeReached(nowMs: 10_000))
-        #expect(again.ask.isFresh && again.ask.number > ask)
+        #expect(again.announcement.requiresFreshRun && again.announcement.number > announcement)
         // A new owner asks for all: still a run of its own.
         let all = try announced(machine.inboxArrived(.announceAll(shard: ShardID(3), epoch: 5), nowMs: 10_001))
-        #expect(all.ask.isFresh)
-        _ = machine.inboxArrived(result(3, 1, shard: 3, epoch: 5, answers: ask), nowMs: 10_002)
+        #expect(all.announcement.requiresFreshRun)
+        _ = machine.inboxArrived(result(3, 1, shard: 3, epoch: 5, answers: announcement), nowMs: 10_002)
         #expect(machine.awaitingCount == 0)
         let later = try announced(machine.inboxArrived(.announceAll(shard: ShardID(3), epoch: 6), nowMs: 10_003))
-        #expect(!later.ask.isFresh && later.known?.position == Fixture.position(1, epoch: 5))
+        #expect(!later.announcement.requiresFreshRun && later.known?.position == Fixture.position(1, epoch: 5))
     }
 
     @Test func interestIsCountedWhereItIs() throws {
@@ -114,13 +117,15 @@ import Testing
     @Test func aTagOfAnotherPlaceIsNeverAnsweredFromWhatIsHere() throws {
         var machine = machine()
         let first = try announced(try machine.subscribed(hub: 0, Fixture.query(), known: nil, nowMs: 0).actions)
-        _ = machine.inboxArrived(result(1, 50, shard: 0, epoch: 9, answers: first.ask.number), nowMs: 1)
+        _ = machine.inboxArrived(result(1, 50, shard: 0, epoch: 9, answers: first.announcement.number), nowMs: 1)
         // Seen at another place, with a smaller and with a greater position: nobody can tell which is newer.
         for run in [UInt64(1), 99] {
             let seen = Fixture.known(2, Fixture.position(run, epoch: 9).at(placement: 77))
             let start = try machine.subscribed(hub: 1, Fixture.query(), known: seen, nowMs: 2)
-            let ask = try announced(start.actions).ask
-            #expect(start.immediate == nil && ask.isFresh && start.fromAsk == ask.number)
+            let announcement = try announced(start.actions).announcement
+            #expect(
+                start.immediate == nil && announcement.requiresFreshRun && start.fromAnnouncement == announcement.number
+            )
         }
         // Without anything seen, what is here is handed over at once, also meanwhile.
         #expect(try machine.subscribed(hub: 1, Fixture.query(), known: nil, nowMs: 3).immediate != nil)
@@ -128,28 +133,31 @@ import Testing
         var other = self.machine()
         let seen = Fixture.known(2, Fixture.position(1, epoch: 9).at(placement: 77))
         let started = try announced(try other.subscribed(hub: 0, Fixture.query(), known: seen, nowMs: 2).actions)
-        #expect(started.ask.isFresh && started.known == Fixture.known(2))
+        #expect(started.announcement.requiresFreshRun && started.known == Fixture.known(2))
     }
 
     /// What is held comes from the former place, and so does what the client saw at a gateway that was ahead.
     @Test func whoSawMoreAtTheFormerPlaceWaitsForARunThatStartsAfterwards() throws {
-        var (machine, ask) = try moved()
+        var (machine, announcement) = try moved()
         let ahead = Fixture.known(2, Fixture.position(51, epoch: 9))
         let start = try machine.subscribed(hub: 1, Fixture.query(), known: ahead, nowMs: 3)
-        let later = try announced(start.actions).ask
-        #expect(start.immediate == nil && later.isFresh && later.number > ask && start.fromAsk == later.number)
+        let later = try announced(start.actions).announcement
+        #expect(
+            start.immediate == nil && later.requiresFreshRun && later.number > announcement
+                && start.fromAnnouncement == later.number)
         // Who saw less gets what is held; whatever the new place sends was read after that.
         let behind = Fixture.known(0, Fixture.position(49, epoch: 9))
         let second = try machine.subscribed(hub: 1, Fixture.query(), known: behind, nowMs: 4)
-        #expect(second.immediate != nil && second.fromAsk == 0)
+        #expect(second.immediate != nil && second.fromAnnouncement == 0)
     }
 
     @Test func asksOfALaterProcessComeAfterThoseOfAnEarlier() throws {
-        var machine = InterestMachine(gateway: NodeID("g"), settings: .init(), firstAsk: 1_000) { _ in
+        var machine = InterestMachine(gateway: NodeID("g"), settings: .init(), firstAnnouncement: 1_000) { _ in
             ShardRoute(Fixture.shard)
         }
-        let ask = try announced(try machine.subscribed(hub: 0, Fixture.query(), known: nil, nowMs: 0).actions).ask
-        #expect(ask.number == 1_001)
+        let announcement = try announced(try machine.subscribed(hub: 0, Fixture.query(), known: nil, nowMs: 0).actions)
+            .announcement
+        #expect(announcement.number == 1_001)
         #expect(machine.inboxArrived(result(1, 1, shard: 0, answers: 1_000), nowMs: 1).isEmpty, "a former process's")
         #expect(delivered(machine.inboxArrived(result(1, 2, shard: 0, answers: 1_001), nowMs: 2)).count == 1)
     }
@@ -158,7 +166,7 @@ import Testing
         var table = SubscriptionTable<String>()
         let key = Fixture.query().key
         let seen = Fixture.known(1, Fixture.position(90, epoch: 9))
-        _ = table.insert("moved", id: "1", key: key, known: seen, fromAsk: 5)
+        _ = table.insert("moved", id: "1", key: key, known: seen, fromAnnouncement: 5)
         _ = table.insert("plain", id: "1", key: key, known: nil)
         func take(_ number: Int, _ run: UInt64, answers: UInt64) -> [String] {
             var result = Fixture.live(number, run)

@@ -16,8 +16,9 @@ import Testing
     private func texts(_ actions: [InterestMachine.Action]) -> [String] {
         actions.map { action in
             switch action {
-            case .tell(_, .announce(_, _, let known, let ask)):
-                (known.map { "announce \(name($0.digest))" } ?? "announce") + (ask.isFresh ? " anew" : "")
+            case .tell(_, .announce(_, _, let known, let announcement)):
+                (known.map { "announce \(name($0.digest))" } ?? "announce")
+                    + (announcement.requiresFreshRun ? " anew" : "")
             case .tell(_, .withdraw): "withdraw"
             case .tell(_, .leave): "leave"
             case .tell(_, .summary(_, let count, _, _)): "summary \(count)"
@@ -30,7 +31,7 @@ import Testing
         switch delivery {
         case .result(let result): "result \(String(decoding: result.answer.body, as: UTF8.self))"
         case .unchanged(let digest, _): "unchanged \(name(digest))"
-        case .again(let result): "again \(String(decoding: result.answer.body, as: UTF8.self))"
+        case .unchangedTick(let result): "again \(String(decoding: result.answer.body, as: UTF8.self))"
         case .failed(let error): "failed \(error.code.rawValue)"
         }
     }

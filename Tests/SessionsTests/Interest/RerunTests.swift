@@ -11,8 +11,8 @@ import Testing
         InterestMachine(gateway: NodeID("g"), settings: .init()) { _ in ShardRoute(Fixture.shard) }
     }
 
-    private func asks(_ actions: [InterestMachine.Action]) -> [AnnouncementID] {
-        actions.compactMap { if case .tell(_, .announce(_, _, _, let ask)) = $0 { ask } else { nil } }
+    private func announcements(_ actions: [InterestMachine.Action]) -> [AnnouncementID] {
+        actions.compactMap { if case .tell(_, .announce(_, _, _, let announcement)) = $0 { announcement } else { nil } }
     }
 
     private func unchanged(_ run: UInt64, answers: UInt64) -> InboxMessage {
@@ -22,7 +22,7 @@ import Testing
     }
 
     private func ticked(_ run: UInt64) -> InboxMessage {
-        .ticked(
+        .unchangedTick(
             shard: Fixture.shard, key: key, digest: Fixture.digest(1), position: Fixture.position(run), answers: .max)
     }
 
@@ -33,13 +33,13 @@ import Testing
         _ = try machine.subscribed(hub: 0, Fixture.query(), known: nil, nowMs: 0)
         _ = machine.inboxArrived(Fixture.result(1, 1), nowMs: 1)
         let rerun = machine.rerun(key, nowMs: 2)
-        let (ask, actions) = try #require(rerun)
-        #expect(asks(actions) == [AnnouncementID(number: ask, isFresh: true)])
+        let (announcement, actions) = try #require(rerun)
+        #expect(announcements(actions) == [AnnouncementID(number: announcement, requiresFreshRun: true)])
         #expect(machine.awaitingCount == 1)
         // What answers an earlier announcement does not count.
-        _ = machine.inboxArrived(unchanged(2, answers: ask - 1), nowMs: 3)
+        _ = machine.inboxArrived(unchanged(2, answers: announcement - 1), nowMs: 3)
         #expect(machine.awaitingCount == 1)
-        _ = machine.inboxArrived(unchanged(3, answers: ask), nowMs: 4)
+        _ = machine.inboxArrived(unchanged(3, answers: announcement), nowMs: 4)
         #expect(machine.awaitingCount == 0)
     }
 
@@ -70,24 +70,26 @@ import Testing
 
     @Test func ticksGoToThoseWhoWantThem() throws {
         var table = SubscriptionTable<String>()
-        _ = table.insert("hears", id: "1", key: key, known: nil, wantsTicks: true)
+        _ = table.insert("hears", id: "1", key: key, known: nil, reportsTimerRuns: true)
         _ = table.insert("not", id: "1", key: key, known: nil)
         _ = table.take(.result(Fixture.live(1, 1)), key: key)
-        #expect(table.take(.again(Fixture.live(1, 2)), key: key).map(\.subscription.session) == ["hears"])
-        #expect(table.take(.again(Fixture.live(1, 1)), key: key).isEmpty, "older than what was shown")
+        #expect(table.take(.unchangedTick(Fixture.live(1, 2)), key: key).map(\.subscription.session) == ["hears"])
+        #expect(table.take(.unchangedTick(Fixture.live(1, 1)), key: key).isEmpty, "older than what was shown")
     }
 
     @Test func theOwnerIsToldWhoWantsTicksOnceSomebodyDoes() throws {
         var machine = machine()
         let plain = try machine.subscribed(hub: 0, Fixture.query(), known: nil, nowMs: 0)
-        #expect(asks(plain.actions).map(\.wantsTicks) == [false])
+        #expect(announcements(plain.actions).map(\.reportsTimerRuns) == [false])
         _ = machine.inboxArrived(Fixture.result(1, 1), nowMs: 1)
-        let first = try machine.subscribed(hub: 0, Fixture.query(), known: nil, wantsTicks: true, nowMs: 2)
-        #expect(first.immediate != nil && asks(first.actions).map(\.wantsTicks) == [true])
-        let second = try machine.subscribed(hub: 1, Fixture.query(), known: nil, wantsTicks: true, nowMs: 3)
-        #expect(asks(second.actions).isEmpty)
+        let first = try machine.subscribed(hub: 0, Fixture.query(), known: nil, reportsTimerRuns: true, nowMs: 2)
+        #expect(first.immediate != nil && announcements(first.actions).map(\.reportsTimerRuns) == [true])
+        let second = try machine.subscribed(hub: 1, Fixture.query(), known: nil, reportsTimerRuns: true, nowMs: 3)
+        #expect(announcements(second.actions).isEmpty)
         let actions = machine.inboxArrived(ticked(2), nowMs: 4)
-        guard case .deliver(let hubs, _, .again(let result), _)? = actions.first else { return #expect(Bool(false)) }
+        guard case .deliver(let hubs, _, .unchangedTick(let result), _)? = actions.first else {
+            return #expect(Bool(false))
+        }
         #expect(hubs == [0, 1] && result.position == Fixture.position(2))
         let late = machine.inboxArrived(ticked(1), nowMs: 5)
         #expect(late.isEmpty)

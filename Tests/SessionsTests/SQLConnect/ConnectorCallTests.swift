@@ -30,7 +30,7 @@ import Testing
             here.refusal(of: ConnectorName(location: location, service: service, connector: connector))?.message
         }
         #expect(refusal("us-central1", "movies", "a") == nil)
-        #expect(refusal("us-central1", "films", "a") == #"no service "films" here, but "movies""#)
+        #expect(refusal("us-central1", "films", "a") == #"there is no service "films" here, only "movies""#)
         #expect(
             refusal("eu", "movies", "a") == #"service "movies" is in location "us-central1", not in "eu""#)
         #expect(

@@ -1,21 +1,21 @@
-/// Every code a client can meet, with what each protocol makes of it. `docs/reference/errors.md` carries the same table,
+/// Every error code that a client can receive, with its form in each protocol. `config/errors.md` has the same table,
 /// and a test compares the two.
 package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
-    /// The request is not of the protocol's form: bad JSON, a missing field, a wrong type.
+    /// The request is malformed: bad JSON, a missing field, a wrong type.
     case badRequest = "BAD_REQUEST"
     /// No connector or operation of that name.
     case operationNotFound = "OPERATION_NOT_FOUND"
-    /// A variable is missing, unknown or not of its type.
+    /// A variable is missing, unknown or of the wrong type.
     case invalidVariable = "INVALID_VARIABLE"
     /// No token, or one that does not verify or has expired.
     case unauthenticated = "UNAUTHENTICATED"
-    /// `@auth` says no.
+    /// `@auth` denies access.
     case permissionDenied = "PERMISSION_DENIED"
-    /// A constraint of the database was broken: unique, foreign key, not null, check.
+    /// A database constraint was violated: unique, foreign key, not null, check.
     case constraintViolation = "CONSTRAINT_VIOLATION"
     /// The database refused the statement for another reason.
     case databaseError = "DATABASE_ERROR"
-    /// A custom resolver or the embedding server answered with an error, or with something that is no answer.
+    /// A custom resolver or the embedding server answered with an error, or with an invalid answer.
     case resolverFailed = "RESOLVER_FAILED"
     /// The statement, a custom resolver or the embedding server ran longer than its time-out.
     case timeout = "TIMEOUT"
@@ -25,20 +25,21 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     case payloadTooLarge = "PAYLOAD_TOO_LARGE"
     /// The node is busy or its database or broker cannot be reached; try again.
     case unavailable = "UNAVAILABLE"
-    /// The mutation may or may not have committed, or a custom resolver may have acted: the connection broke in between.
+    /// The mutation may or may not have committed, or a custom resolver may have acted: the connection broke in
+    /// between.
     case outcomeUnknown = "OUTCOME_UNKNOWN"
     /// No such path.
     case notFound = "NOT_FOUND"
     /// The path exists, the method does not.
     case methodNotAllowed = "METHOD_NOT_ALLOWED"
-    /// Nothing the client accepts can be produced.
+    /// The client accepts none of the available formats.
     case notAcceptable = "NOT_ACCEPTABLE"
-    /// The body is of a type this path does not read.
+    /// This path does not accept a body of that media type.
     case unsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE"
-    /// A fault of the server. Details are in its log, under the trace id.
+    /// An internal error. Details are in the server's log, under the trace id.
     case internalError = "INTERNAL"
 
-    /// Status of an HTTP answer that is this error.
+    /// The HTTP status of an answer that is this error.
     package var httpStatus: Int {
         switch self {
         case .badRequest, .invalidVariable: 400
@@ -67,15 +68,15 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// An error as it is told to a client. `message` never holds another user's data or the server's insides.
+/// An error as a client receives it. `message` never contains other users' data or internals of the server.
 package struct RequestError: Error, Hashable, Sendable {
     package var code: ErrorCode
     package var message: String
-    /// Response path, when the error belongs to one field: response keys and indices.
+    /// The response path (keys and indices) if the error belongs to one field.
     package var path: [PathElement]
     /// When to try again; nil unless `code.isRetryable`.
     package var retryAfterMs: Int?
-    /// For the server's own log, never told to a client: what the database said, without its words about rows.
+    /// For the server's own log, never sent to a client: what the database reported, without its words about rows.
     package var cause: String?
 
     package enum PathElement: Hashable, Sendable {

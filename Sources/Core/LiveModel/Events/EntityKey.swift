@@ -1,6 +1,6 @@
 package import JSON
 
-/// One row by its primary key: what implicit refreshes are about.
+/// One row by its primary key: the subject of implicit refreshes.
 ///
 /// Values are in canonical form (a UUID is 32 lower-case hexadecimal digits, an integer a JSON integer), in the order
 /// of the table's key, so equal rows have equal keys. Source: refresh conformance, reading 3.

@@ -1,9 +1,9 @@
-/// Reads events out of the streams that one read brought. An event that concerns several shards stands in each of their
-/// streams with the same bytes, and is read once.
+/// Decodes the events of the streams that were read together. An event that concerns several shards is in each of their
+/// streams with the same bytes, and is decoded once.
 ///
-/// Keep it for one read only: it remembers all of it.
+/// Use one for a single read: it remembers all of its events.
 package struct EventDecoder: Sendable {
-    /// By the first bytes, which hold the event's id; all are compared.
+    /// By the first bytes, which hold the event's id; a hit compares all bytes.
     private struct Encoded: Hashable {
         let bytes: [UInt8]
 
@@ -16,7 +16,7 @@ package struct EventDecoder: Sendable {
 
     package init() {}
 
-    /// - Returns: nil when the bytes are not an event.
+    /// - Returns: nil if the bytes are not an event.
     package mutating func event(_ encoded: [UInt8]) -> MutationEvent? {
         let encoded = Encoded(bytes: encoded)
         if let event = known[encoded] { return event }

@@ -9,7 +9,7 @@ extension JSONValue {
     /// The canonical text: the same value always gives the same bytes.
     package var canonicalBytes: [UInt8] { JSONWriter.canonical(self) }
 
-    /// Without blanks, members in their order.
+    /// Without white space, members in their order.
     package var compactBytes: [UInt8] { JSONWriter.compact(self) }
 
     /// Compact text.

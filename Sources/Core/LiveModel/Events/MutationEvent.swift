@@ -2,21 +2,21 @@ package import JSON
 
 /// The fact that a mutation committed.
 ///
-/// Delivered to every shard that owns a query which this mutation could refresh, at least once: a duplicate is
-/// harmless, because a refresh only reads.
+/// Delivered at least once to every shard that owns a query which this mutation could refresh. A duplicate is harmless,
+/// because a refresh only reads.
 package struct MutationEvent: Sendable, Hashable {
-    /// Unique per execution; outbox row and stream entries carry the same.
+    /// Unique per execution; the same in the outbox row and in every stream entry.
     package var id: String
     package var operation: OperationReference
     /// Coerced variables, as the conditions see them.
     package var variables: JSONObject
     /// The writer's `auth`, reduced to what conditions on this mutation read; null when signed out.
     package var auth: JSONValue
-    /// Rows written by primary key.
+    /// The rows that it wrote by primary key.
     package var keysWritten: [EntityKey]
     /// Carried from the mutation's request to every delivery.
     package var traceID: String
-    /// Milliseconds since 1970 at commit, by the API node's clock; for latency only, never for order.
+    /// Milliseconds since 1970 at commit, by the API node's clock; used for latency only, never for order.
     package var committedAtMs: Int64
 
     package init(
@@ -64,7 +64,7 @@ extension MutationEvent {
         return writer.bytes
     }
 
-    /// - Throws: `MessageError` when the bytes are not an event of this format.
+    /// - Throws: `MessageError` if the bytes are not an event of this format.
     package init(encoded: [UInt8]) throws(MessageError) {
         let object = try MessageError.object(encoded, of: "event")
         let keys = try object.array("keys").map { pair throws(MessageError) in

@@ -1,7 +1,7 @@
 package import CEL
 package import JSON
 
-/// Who a request speaks for. Signed out is `nil` wherever an `Auth?` stands.
+/// The identity a request acts for. An `Auth?` of nil means signed out.
 package struct Auth: Hashable, Sendable {
     /// Firebase's `auth.uid`: the token's `user_id` or `sub`.
     package let uid: String
@@ -16,15 +16,15 @@ package struct Auth: Hashable, Sendable {
 
 /// The part of `auth` that an operation or its rules may read.
 ///
-/// Subscribers whose claims differ only in what nobody reads share one live query. Computed from the attributes of
-/// every CEL program of the operation, at compile time.
+/// Subscribers whose claims differ only in what is not read share one live query. Computed at compile time from the
+/// attributes of every CEL program of the operation.
 package struct AuthReads: Hashable, Sendable {
-    /// True when anything at all is read, be it only whether somebody is signed in.
+    /// Whether anything is read at all, even only whether the user is signed in.
     package private(set) var presence = false
     package private(set) var uid = false
     /// Claim names read under `auth.token`, sorted.
     package private(set) var claims: [String] = []
-    /// True when the token is read as a whole or with a computed name.
+    /// Whether the token is read as a whole or with a computed name.
     package private(set) var wholeToken = false
 
     package static let nothing = AuthReads()
@@ -58,7 +58,7 @@ package struct AuthReads: Hashable, Sendable {
         claims = Set(claims).union(other.claims).sorted()
     }
 
-    /// `auth` reduced to what is read: `nil` when nothing is, else `null` (signed out) or `{uid?, token?}`.
+    /// `auth` reduced to what is read: `nil` if nothing is, else `null` (signed out) or `{uid?, token?}`.
     package func project(_ auth: Auth?) -> JSONValue? {
         guard presence else { return nil }
         guard let auth else { return .null }

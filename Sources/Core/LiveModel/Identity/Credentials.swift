@@ -1,8 +1,8 @@
-/// What a client shows to be let in, not yet judged.
+/// The credentials that a client presents, not yet verified.
 package struct Credentials: Hashable, Sendable {
-    /// A token that names a user; empty counts as none.
+    /// A token that names a user; an empty one counts as none.
     package var bearer: String?
-    /// Names an app and no user: lets in to public operations.
+    /// An API key, which names an app but no user: it gives access to public operations.
     package var apiKey: String?
 
     package static let none = Credentials()
@@ -15,7 +15,7 @@ package struct Credentials: Hashable, Sendable {
     package static func bearer(_ bearer: String) -> Credentials { Credentials(bearer: bearer) }
     package static func apiKey(_ apiKey: String) -> Credentials { Credentials(apiKey: apiKey) }
 
-    /// These, and from `others` what is missing.
+    /// These credentials, completed from `others`.
     package func completed(by others: Credentials) -> Credentials {
         Credentials(bearer: bearer ?? others.bearer, apiKey: apiKey ?? others.apiKey)
     }

@@ -1,6 +1,6 @@
 import Crypto
 
-/// A SHA-256 digest. Clients can choose what is hashed, so a fast hash will not do.
+/// A SHA-256 digest. Clients can choose what is hashed, so a non-cryptographic hash would not be safe.
 package struct Digest: Hashable, Sendable, CustomStringConvertible {
     /// Exactly 32 bytes, as four words.
     private let words: (UInt64, UInt64, UInt64, UInt64)
@@ -19,7 +19,7 @@ package struct Digest: Hashable, Sendable, CustomStringConvertible {
         self.words = (words[0], words[1], words[2], words[3])
     }
 
-    /// From 64 hexadecimal digits of either case; nil for anything else.
+    /// Reads 64 hexadecimal digits of either case; nil for anything else.
     package init?(hex: some StringProtocol) {
         var text = String(hex)
         guard let digest = text.withUTF8({ Digest(hexBytes: UnsafeRawBufferPointer($0)) }) else { return nil }
@@ -42,15 +42,15 @@ package struct Digest: Hashable, Sendable, CustomStringConvertible {
             | eightDigits(bytes.loadUnaligned(fromByteOffset: start + 8, as: UInt64.self), &isHex)
     }
 
-    /// All eight at once, one in each byte; results of a batch have many digests.
+    /// Decodes eight digits at once, one in each byte: results of a batch have many digests.
     private static func eightDigits(_ characters: UInt64, _ isHex: inout Bool) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let text = UInt64(bigEndian: characters)
         let lower = text | 0x20 * ones
         let letters = lower >> 6 & ones
         let nibbles = (lower & (0x0f * ones)) + 9 * letters
-        // The first half of each byte is 3 or 6; a digit's value is below 10, a letter's from there on and below 16; and
-        // no digit had its 0x20 from us.
+        // The high half of each byte is 3 or 6. A digit's value is below 10 and a letter's from 10 to 15, and no digit
+        // got its 0x20 bit from the lower-casing.
         let isFit =
             lower & (0xf0 * ones) == 0x30 * ones + 0x30 * letters
             && (nibbles + 6 * ones) >> 4 & ones == letters && nibbles & (0xf0 * ones) == 0
@@ -69,7 +69,7 @@ package struct Digest: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The same at the end of ASCII bytes, for hot paths.
+    /// Appends the same as ASCII bytes, for hot paths.
     package func appendHex(to bytes: inout [UInt8]) {
         for index in 0..<64 { bytes.append(hexDigit(index)) }
     }
@@ -86,7 +86,7 @@ package struct Digest: Hashable, Sendable, CustomStringConvertible {
         return nibble < 10 ? 48 + nibble : 87 + nibble
     }
 
-    /// The first eight bytes: a well-mixed number for placement and phases.
+    /// The first eight bytes: a well-mixed number for placement and interval phases.
     package var prefix: UInt64 { words.0 }
 
     package var description: String { hex }

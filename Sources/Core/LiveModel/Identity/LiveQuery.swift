@@ -13,15 +13,15 @@ package struct LiveQueryKey: Hashable, Sendable, CustomStringConvertible {
 
 /// Operation + canonical variables + only those claims that the operation or its rules read.
 ///
-/// All subscribers with the same live query share one re-run and one result; so whatever may change a result must be
-/// part of the key, or a result would reach somebody whom it was not computed for.
+/// All subscribers of the same live query share one run and one result. So whatever may change a result must be part of
+/// the key, or a result would reach a subscriber for whom it was not computed.
 package struct LiveQuery: Sendable, Hashable {
     package let operation: OperationReference
     /// Digest of the stored operation's text and schema: a redeployed operation is another live query.
     package let version: Digest
     /// Coerced: defaults applied, scalars in canonical form.
     package let variables: JSONObject
-    /// What `AuthReads.project` gave: nil when nothing of auth is read.
+    /// The result of `AuthReads.project`: nil if nothing of auth is read.
     package let auth: JSONValue?
     package let key: LiveQueryKey
 
@@ -37,7 +37,7 @@ package struct LiveQuery: Sendable, Hashable {
         self.key = LiveQueryKey(digest: Digest(of: JSONValue.array(identity).canonicalBytes))
     }
 
-    /// The claims as an `Auth`, for running the query. Only what is read is there.
+    /// The claims as an `Auth`, for running the query; it holds only what is read.
     package var projectedAuth: Auth? {
         guard case .object(let object)? = auth else { return nil }
         return Auth(uid: object["uid"]?.stringValue ?? "", token: object["token"]?.objectValue ?? JSONObject())

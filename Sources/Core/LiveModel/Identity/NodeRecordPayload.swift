@@ -1,6 +1,6 @@
 package import JSON
 
-/// What a node tells the others about itself.
+/// The record that a node publishes about itself.
 package struct NodeRecordPayload: Sendable, Hashable {
     package var id: NodeID
     package var roles: [String]
@@ -11,15 +11,15 @@ package struct NodeRecordPayload: Sendable, Hashable {
     package var version: String
     package var startedAtMs: Int64
     package var isDraining: Bool
-    /// Sessions of a gateway, live queries of a worker.
+    /// The sessions of a gateway, or the live queries of a worker.
     package var load: Int
-    /// Those that a worker owns.
+    /// The shards that a worker owns.
     package var shards: [ShardStatus]
-    /// Of the project that new requests and sessions get there; empty if not told.
+    /// The version of the project that serves new requests and sessions there; empty if unknown.
     package var project: String
-    /// The last deployment that is loaded there, with all before it, and by which every mutation under way is published.
+    /// The last deployment that is loaded there, with all before it, and that applies to every mutation in progress.
     package var deployment: Int64
-    /// Why a later one is not; empty if there is none.
+    /// Why a later deployment is not loaded; empty if there is none.
     package var deploymentProblem: String
 
     package init(

@@ -1,17 +1,17 @@
 import JSON
 
-/// Whom or what a revocation names.
+/// The user, token or API key that a revocation names.
 package enum RevocationSubject: Hashable, Sendable, CustomStringConvertible {
     /// `auth.uid`.
     case uid(String)
     /// The claim `jti`, or `origin_jti`, which Cognito keeps through refreshes.
     case tokenID(String)
-    /// An API key by its name.
+    /// The name of an API key.
     case apiKey(String)
 
     package static let bytesMax = 256
 
-    /// `uid:ann`, as it stands in Redis and in the audit log.
+    /// `uid:ann`, the form in Redis and in the audit log.
     package var description: String {
         switch self {
         case .uid(let uid): "uid:\(uid)"
@@ -20,7 +20,7 @@ package enum RevocationSubject: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Nil: another kind, empty or longer than `bytesMax`.
+    /// Nil for another kind, or a value that is empty or longer than `bytesMax`.
     package init?(kind: some StringProtocol, value: some StringProtocol) {
         guard !value.isEmpty, value.utf8.count <= Self.bytesMax else { return nil }
         switch kind {
@@ -38,14 +38,14 @@ package enum RevocationSubject: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// An operator's word that a user, a token or an API key is not let in any more.
+/// An operator's decision that a user, a token or an API key is no longer accepted.
 package struct Revocation: Hashable, Sendable {
     package let subject: RevocationSubject
-    /// Milliseconds since 1970, as are all times here.
+    /// Milliseconds since 1970, like all times here.
     package let atMs: Int64
-    /// Nil: until it is taken back.
+    /// Nil: until it is lifted.
     package let untilMs: Int64?
-    /// Tokens issued later than `atMs` count again: who signs in anew is let in. By the claim `iat`.
+    /// Tokens issued after `atMs` (claim `iat`) are accepted: a user who signs in again has access.
     package let sparesLaterTokens: Bool
 
     package init(_ subject: RevocationSubject, atMs: Int64, untilMs: Int64? = nil, sparesLaterTokens: Bool = false) {
@@ -55,12 +55,12 @@ package struct Revocation: Hashable, Sendable {
         self.sparesLaterTokens = sparesLaterTokens
     }
 
-    /// `1700000000000 - all`, as it is stored: since when, until when, which tokens.
+    /// `1700000000000 - all`, the stored form: since when, until when, which tokens.
     package var text: String {
         "\(atMs) \(untilMs.map(String.init) ?? "-") \(sparesLaterTokens ? "earlier" : "all")"
     }
 
-    /// Nil: written by another version, or by hand.
+    /// Nil for a text of another form: written by another version, or by hand.
     package init?(_ subject: RevocationSubject, text: String) {
         let parts = text.split(separator: " ")
         guard parts.count == 3, let atMs = Int64(parts[0]) else { return nil }
@@ -71,16 +71,16 @@ package struct Revocation: Hashable, Sendable {
 
     package func counts(nowMs: Int64) -> Bool { untilMs.map { nowMs < $0 } ?? true }
 
-    /// - Parameter issuedAtMs: of the token; without one it counts as issued before.
+    /// - Parameter issuedAtMs: the token's `iat`; a token without one counts as issued before.
     func covers(issuedAtMs: Int64?, nowMs: Int64) -> Bool {
         guard counts(nowMs: nowMs) else { return false }
         guard sparesLaterTokens, let issuedAtMs else { return true }
-        // `iat` has whole seconds: a token of the same second may be the one that was meant.
+        // `iat` has whole seconds, so a token of the same second may be one that was meant.
         return issuedAtMs / 1_000 <= atMs / 1_000
     }
 }
 
-/// All revocations of a cluster, as one node knows them. Bound: `countMax` of whoever adds to the list.
+/// All revocations of a cluster, as one node knows them. Bound: `countMax`, enforced when one is added.
 package struct Revocations: Sendable, Hashable {
     package private(set) var entries: [RevocationSubject: Revocation] = [:]
 
@@ -92,10 +92,10 @@ package struct Revocations: Sendable, Hashable {
 
     package var isEmpty: Bool { entries.isEmpty }
 
-    /// Nil: let in.
+    /// Nil if access is not revoked.
     /// - Parameters:
-    ///   - auth: nil for who is signed out.
-    ///   - apiKey: its name.
+    ///   - auth: nil if signed out.
+    ///   - apiKey: the name of the API key.
     package func revocation(of auth: Auth?, apiKey: String?, nowMs: Int64) -> Revocation? {
         guard !entries.isEmpty else { return nil }
         if let apiKey, let found = entries[.apiKey(apiKey)], found.counts(nowMs: nowMs) { return found }

@@ -1,18 +1,18 @@
 package import JSON
 
-/// What a worker tells of a shard it owns, with every heartbeat. Times are milliseconds since 1970; 0 means never.
+/// A worker's report of a shard it owns, sent with every heartbeat. Times are milliseconds since 1970; 0 means never.
 package struct ShardStatus: Sendable, Hashable {
     package var shard: ShardID
     package var epoch: UInt64
     package var ownedSinceMs: Int64
     package var liveQueries: Int
-    /// Live queries whose turn has come, …
+    /// Live queries in the due queue.
     package var due: Int
-    /// … whose run is in flight, …
+    /// Live queries whose run is in flight.
     package var running: Int
-    /// … who run again without an event and wait for the pace, …
+    /// Live queries in the queue of paced runs, which no event caused.
     package var paced: Int
-    /// … and who wait for a gap or a back-off.
+    /// Live queries that wait for a gap, a back-off or a replay.
     package var waiting: Int
     /// Events up to here are applied.
     package var lastEventID: StreamID
@@ -47,7 +47,7 @@ package struct ShardStatus: Sendable, Hashable {
         return .array(counts.map(JSONValue.int) + [.string(lastEventID.description)])
     }
 
-    /// Nil for another form: it comes from another version.
+    /// Nil for another form, which comes from another version.
     package init?(json: JSONValue) {
         guard case .array(let parts) = json, parts.count == 15, let id = parts[14].stringValue.flatMap({ StreamID($0) })
         else { return nil }
@@ -66,17 +66,17 @@ package struct ShardStatus: Sendable, Hashable {
     }
 }
 
-/// What taking a shard over, or losing events of it, cost.
+/// The cost of taking a shard over, or of losing events of it.
 package struct TakeOverCounts: Sendable, Hashable {
-    /// Events of the stream's tail that announced positions were judged by.
+    /// Older events of the stream by which announced positions were judged.
     package var replayed: UInt64 = 0
-    /// Announcements that said what the gateway holds.
+    /// Announcements that named a result that the gateway holds.
     package var announced: UInt64 = 0
-    /// Those of them answered without a run: nothing relevant happened since their position.
+    /// Those of them that were answered without a run, because nothing relevant happened since.
     package var kept: UInt64 = 0
-    /// Runs that no event and no new subscriber caused: they go at a pace.
+    /// Paced runs, which neither an event nor a new subscriber caused.
     package var rerun: UInt64 = 0
-    /// Times that events were or may have been lost, so that everything ran again.
+    /// How often events were or may have been lost, so that everything ran again.
     package var losses: UInt64 = 0
 
     package init() {}

@@ -1,10 +1,10 @@
-/// The list as it stands in Redis, and what a node that knew it before makes of it.
+/// The list of revocations in Redis, and how a node reconciles it with what it knew before.
 ///
-/// Redis may lose its data, and a user who was shut out must not come back by that. The list carries a mark that is made
-/// once with it: a node that finds another mark, or none, knows that the list is a new one and writes back what it knows
-/// and the list lacks. A node that was merely cut off finds its mark and believes the list, which also tells what was
-/// taken back meanwhile. What a node writes back that somebody took back while it was cut off, and Redis lost its data
-/// besides, is revoked again: the safe side.
+/// Redis may lose its data, and a revoked user must not regain access by that. The list carries a mark that is created
+/// once with it: a node that finds another mark, or none, knows that the list is a new one, and writes back what it
+/// knows and the list lacks. A node that was only partitioned finds its mark and accepts the list, including
+/// revocations that were lifted meanwhile. If Redis lost its data while a node was partitioned, that node may restore a
+/// revocation that had been lifted meanwhile. That errs on the safe side.
 package struct StoredRevocations: Sendable {
     package static let markField = "mark"
 
@@ -17,7 +17,7 @@ package struct StoredRevocations: Sendable {
         self.revocations = revocations
     }
 
-    /// - Parameter fields: of the hash; what cannot be read is left out.
+    /// - Parameter fields: the fields of the hash; what cannot be read is left out.
     package init(fields: [String: String]) {
         mark = fields[Self.markField]
         revocations = Revocations(
@@ -26,10 +26,10 @@ package struct StoredRevocations: Sendable {
             })
     }
 
-    /// What to write into a list just read, so that nothing known is lost; empty when the list may be believed as it is.
+    /// What to write into a list just read, so that nothing known is lost; empty if the list can be accepted as it is.
     /// - Parameters:
-    ///   - known: by this node until now.
-    ///   - newMark: for a list that has none.
+    ///   - known: what this node knew until now.
+    ///   - newMark: the mark for a list that has none.
     package func missing(
         from known: StoredRevocations, newMark: String, nowMs: Int64
     ) -> [(field: String, value: String?)] {
@@ -39,14 +39,14 @@ package struct StoredRevocations: Sendable {
             if revocations.entries[subject] == nil { changes.append((subject.description, revocation.text)) }
         }
         changes.sort { $0.field < $1.field }
-        // A list without a mark and without anything to write stays as it is: there may never be a revocation.
+        // A list without a mark stays so while there is nothing to write: there may never be a revocation.
         if mark == nil, !changes.isEmpty || !revocations.isEmpty {
             changes.append((Self.markField, known.mark ?? newMark))
         }
         return changes
     }
 
-    /// Entries whose time is over.
+    /// Entries that have expired.
     package func expired(nowMs: Int64) -> [RevocationSubject] {
         revocations.entries.values.filter { !$0.counts(nowMs: nowMs) }.map(\.subject)
             .sorted { $0.description < $1.description }

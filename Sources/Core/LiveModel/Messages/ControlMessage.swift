@@ -3,31 +3,34 @@ package import JSON
 /// Gateway → the owner of a shard, through the shard's control stream.
 package enum ControlMessage: Sendable, Hashable {
     /// The gateway has subscribers of this live query. Idempotent.
-    case announce(gateway: NodeID, query: LiveQuery, known: KnownResult?, ask: AnnouncementID = AnnouncementID())
+    case announce(
+        gateway: NodeID, query: LiveQuery, known: KnownResult?,
+        announcement: AnnouncementID = AnnouncementID())
     /// Its last subscriber left.
     case withdraw(gateway: NodeID, key: LiveQueryKey)
     /// The gateway leaves: all its interest in this shard ends.
     case leave(gateway: NodeID)
-    /// Anti-entropy: how many live queries of this shard the gateway has, and the XOR of their keys' first eight
-    /// bytes. An owner that counts otherwise asks for everything again; else it may tell how far all that is fresh, unless
-    /// the gateway knows (`settled`: the last `InboxMessage.settled` it believed, zero: none) or, nil, does not listen.
+    /// Anti-entropy: the number of live queries that the gateway has in this shard, and the XOR of their keys' first
+    /// eight bytes. An owner with other numbers requests all announcements again; otherwise it may say up to where all
+    /// of them are fresh. `settled` is the last `InboxMessage.settled` that the gateway applied (zero: none; nil: it
+    /// does not use them).
     case summary(gateway: NodeID, count: Int, fingerprint: UInt64, settled: StreamID? = nil)
 }
 
-/// How an announcement wants to be answered.
+/// The number of an announcement, and what kind of answer it requires.
 package struct AnnouncementID: Sendable, Hashable {
-    /// Of this gateway's announcements, ever increasing; what answers it or comes later carries it.
+    /// Ever increasing per gateway; whatever answers this announcement, or comes later, carries it.
     package var number: UInt64
-    /// Only a run that starts after this announcement will do: what the gateway or a client holds comes from another
-    /// shard or from nowhere known, so neither what the owner has nor a run in flight need be newer.
-    package var isFresh: Bool
-    /// The gateway has sessions that want to hear of each run of an `every` rule, also when the result is the same.
-    package var wantsTicks: Bool
+    /// Only a run that starts after this announcement answers it: what the gateway or a client holds comes from another
+    /// shard or an unknown source, so neither the result that the owner has nor a run in flight need be newer.
+    package var requiresFreshRun: Bool
+    /// The gateway has sessions that hear of every run of an `every` rule, even if the result is the same.
+    package var reportsTimerRuns: Bool
 
-    package init(number: UInt64 = 0, isFresh: Bool = false, wantsTicks: Bool = false) {
+    package init(number: UInt64 = 0, requiresFreshRun: Bool = false, reportsTimerRuns: Bool = false) {
         self.number = number
-        self.isFresh = isFresh
-        self.wantsTicks = wantsTicks
+        self.requiresFreshRun = requiresFreshRun
+        self.reportsTimerRuns = reportsTimerRuns
     }
 }
 
@@ -36,7 +39,7 @@ extension ControlMessage {
     package var fields: [(String, [UInt8])] {
         let object: JSONObject =
             switch self {
-            case .announce(let gateway, let query, let known, let ask):
+            case .announce(let gateway, let query, let known, let announcement):
                 [
                     "type": "announce", "gateway": .string(gateway.name),
                     "connector": .string(query.operation.connector), "operation": .string(query.operation.operation),
@@ -45,8 +48,8 @@ extension ControlMessage {
                     "auth": .array(query.auth.map { [$0] } ?? []),
                     "digest": .string(known?.digest.hex ?? ""),
                     "position": .string(known?.position?.description ?? ""),
-                    "ask": .int(Int64(clamping: ask.number)), "fresh": .bool(ask.isFresh),
-                    "ticks": .bool(ask.wantsTicks),
+                    "ask": .int(Int64(clamping: announcement.number)), "fresh": .bool(announcement.requiresFreshRun),
+                    "ticks": .bool(announcement.reportsTimerRuns),
                 ]
             case .withdraw(let gateway, let key):
                 ["type": "withdraw", "gateway": .string(gateway.name), "key": .string(key.digest.hex)]
@@ -62,7 +65,7 @@ extension ControlMessage {
         return [("m", JSONValue.object(object).compactBytes)]
     }
 
-    /// - Throws: `MessageError` when the fields are not a control message of this format.
+    /// - Throws: `MessageError` if the fields are not a control message of this format.
     package init(fields: [(String, [UInt8])]) throws(MessageError) {
         guard let bytes = fields.first(where: { $0.0 == "m" })?.1 else { throw MessageError(field: "m") }
         let object = try MessageError.object(bytes, of: "control")
@@ -77,10 +80,10 @@ extension ControlMessage {
             let known = Digest(hex: try object.string("digest")).map {
                 KnownResult(digest: $0, position: Position(object["position"]?.stringValue ?? ""))
             }
-            let ask = AnnouncementID(
-                number: UInt64(clamping: try object.int("ask")), isFresh: object["fresh"]?.boolValue ?? false,
-                wantsTicks: object["ticks"]?.boolValue ?? false)
-            self = .announce(gateway: gateway, query: query, known: known, ask: ask)
+            let announcement = AnnouncementID(
+                number: UInt64(clamping: try object.int("ask")), requiresFreshRun: object["fresh"]?.boolValue ?? false,
+                reportsTimerRuns: object["ticks"]?.boolValue ?? false)
+            self = .announce(gateway: gateway, query: query, known: known, announcement: announcement)
         case "withdraw":
             guard let digest = Digest(hex: try object.string("key")) else { throw MessageError(field: "key") }
             self = .withdraw(gateway: gateway, key: LiveQueryKey(digest: digest))

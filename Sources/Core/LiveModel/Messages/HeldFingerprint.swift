@@ -1,11 +1,11 @@
-/// Which live queries somebody holds with which result, in 64 bits; the order does not count.
+/// A 64-bit fingerprint of a set of (live query, result held); independent of order.
 package struct HeldFingerprint: Hashable, Sendable {
     package private(set) var value: UInt64 = 0
 
     package init(value: UInt64 = 0) { self.value = value }
 
     package mutating func insert(_ key: LiveQueryKey, _ digest: Digest) {
-        // Mixed, so that two live queries which swapped their results do not look the same.
+        // Mixed, so that two live queries that swapped their results do not look the same.
         value &+= Self.mix(Self.mix(key.digest.prefix) ^ digest.prefix)
     }
 

@@ -2,45 +2,47 @@ package import JSON
 
 /// Owner of a shard → gateway, through the gateway's inbox stream.
 ///
-/// `answers` is the number of the gateway's latest announcement (`AnnouncementID.number`) that the owner had taken in.
+/// `answers` is the number of the gateway's latest announcement (`AnnouncementID.number`) that the owner had processed.
 package enum InboxMessage: Sendable, Hashable {
     /// A new result.
     case result(shard: ShardID, key: LiveQueryKey, result: LiveResult, answers: UInt64 = 0)
-    /// What the gateway said it holds is still the result. `position` ranks as the run that read it, perhaps under a
-    /// former owner, and its `id` says up to where that is known fresh now; `epoch` is the sender's.
+    /// The result that the gateway announced is still current. `position` has the rank of the run that read it, perhaps
+    /// under a former owner, and its `id` says up to where it is known to be fresh now; `epoch` is the sender's.
     case unchanged(
         shard: ShardID, key: LiveQueryKey, digest: Digest, position: Position, epoch: UInt64, answers: UInt64 = 0)
-    /// A timer's run gave what the gateway holds once more; for gateways that want to hear of it (`AnnouncementID.wantsTicks`).
-    case ticked(shard: ShardID, key: LiveQueryKey, digest: Digest, position: Position, answers: UInt64 = 0)
+    /// A timer run found the result that the gateway holds; sent to gateways that want to hear of it
+    /// (`AnnouncementID.reportsTimerRuns`).
+    case unchangedTick(shard: ShardID, key: LiveQueryKey, digest: Digest, position: Position, answers: UInt64 = 0)
     /// The run failed. The live query stays registered; a later refresh may succeed.
     case failed(shard: ShardID, key: LiveQueryKey, position: Position, error: RequestError, answers: UInt64 = 0)
-    /// A worker took the shard under this epoch: announce everything that belongs to it.
+    /// A worker took the shard under this epoch: announce all live queries of the shard.
     case announceAll(shard: ShardID, epoch: UInt64)
-    /// No event of the shard up to `through` touches what the gateway holds there, `except` for these. True of exactly
-    /// the live queries and results that `held` stands for; a gateway that holds others (a message was lost, or is on its
-    /// way) must not believe it.
+    /// No event of the shard up to `through` touches what the gateway holds there, `except` for these. This is true of
+    /// exactly the live queries and results that `held` stands for; a gateway that holds others (a message was lost, or
+    /// is on its way) must ignore it.
     case settled(shard: ShardID, epoch: UInt64, through: StreamID, except: [LiveQueryKey], held: HeldFingerprint)
 }
 
 extension InboxMessage {
-    /// The live query it is about; nil when it is about a shard.
+    /// The live query it concerns; nil if it concerns a shard.
     package var key: LiveQueryKey? {
         switch self {
-        case .result(_, let key, _, _), .unchanged(_, let key, _, _, _, _), .ticked(_, let key, _, _, _),
+        case .result(_, let key, _, _), .unchanged(_, let key, _, _, _, _), .unchangedTick(_, let key, _, _, _),
             .failed(_, let key, _, _, _):
             key
         case .announceAll, .settled: nil
         }
     }
 
-    /// Fields of a stream entry: `m` a JSON object, `b` the result's body as it is, `e` its entities if it has any.
+    /// The fields of a stream entry: `m`, a JSON object; `b`, the result's body as it is; `e`, its entities if it has
+    /// any.
     package var fields: [(String, [UInt8])] {
         switch self {
         case .result(let shard, let key, let result, let answers):
             Self.result(shard, key, result, answers)
         case .unchanged(let shard, let key, let digest, let position, let epoch, let answers):
             [Self.same("unchanged", shard, key, digest, position, epoch, answers)]
-        case .ticked(let shard, let key, let digest, let position, let answers):
+        case .unchangedTick(let shard, let key, let digest, let position, let answers):
             [Self.same("ticked", shard, key, digest, position, position.epoch, answers)]
         case .failed(let shard, let key, let position, let error, let answers):
             [
@@ -94,7 +96,7 @@ extension InboxMessage {
         ("m", JSONValue.object(object).compactBytes)
     }
 
-    /// - Throws: `MessageError` when the fields are not an inbox message of this format.
+    /// - Throws: `MessageError` if the fields are not an inbox message of this format.
     package init(fields: [(String, [UInt8])]) throws(MessageError) {
         guard let bytes = fields.first(where: { $0.0 == "m" })?.1 else { throw MessageError(field: "m") }
         let object = try MessageError.object(bytes, of: "inbox")
@@ -127,7 +129,7 @@ extension InboxMessage {
             guard let epoch = UInt64(try object.string("epoch")) else { throw MessageError(field: "epoch") }
             self =
                 type == "ticked"
-                ? .ticked(shard: shard, key: key, digest: digest, position: position, answers: answers)
+                ? .unchangedTick(shard: shard, key: key, digest: digest, position: position, answers: answers)
                 : .unchanged(
                     shard: shard, key: key, digest: digest, position: position, epoch: epoch, answers: answers)
         case "failed":
@@ -166,7 +168,7 @@ extension InboxMessage {
     }
 }
 
-/// Errors as nodes tell them to each other; what is for the log alone does not travel.
+/// The form of errors between nodes; what is for the log alone does not travel.
 extension RequestError {
     fileprivate var messageObject: JSONValue {
         .object(["code": .string(code.rawValue), "message": .string(message), "path": messagePath])

@@ -1,6 +1,6 @@
 package import JSON
 
-/// A message of another node that is not of this format. The entry is skipped and counted, never fatal.
+/// A message of another node that does not have this format. The entry is skipped and counted, never fatal.
 package struct MessageError: Error, Hashable, Sendable, CustomStringConvertible {
     package let field: String
 
@@ -18,7 +18,7 @@ package struct MessageError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 }
 
-/// Typed reading of message fields.
+/// Typed access to message fields.
 extension JSONObject {
     func string(_ field: String) throws(MessageError) -> String {
         guard let value = self[field]?.stringValue else { throw MessageError(field: field) }

@@ -1,13 +1,13 @@
 /// One version of a live query's result.
 package struct LiveResult: Sendable, Hashable {
-    /// Fresh up to here.
+    /// The run that read it, and up to where it is known to be fresh.
     package var position: Position
-    /// Of the result as Postgres built it, ids of entities included; of what is shown of it where that is less.
+    /// The digest of the result as Postgres built it, entity ids included; if less of it is shown, the digest of that.
     package var digest: Digest
     package var answer: OperationAnswer
-    /// Of the event that caused the run; empty for a first run or a timer.
+    /// The trace of the event that caused the run; empty for a first run or a timer.
     package var traceID: String
-    /// Commit time of that event; 0 when there was none.
+    /// Commit time of that event; 0 if there was none.
     package var committedAtMs: Int64
 
     package init(
@@ -21,11 +21,11 @@ package struct LiveResult: Sendable, Hashable {
     }
 }
 
-/// What a gateway or a client already holds: travels with a registration so that resuming costs no query when
-/// nothing relevant happened since.
+/// The result that a gateway or a client already holds. It travels with a registration, so that resuming costs no query
+/// if nothing relevant happened since.
 package struct KnownResult: Sendable, Hashable {
     package var digest: Digest
-    /// Nil when only the content is known (a result of a one-shot read).
+    /// Nil if only the content is known (the result of a one-shot read).
     package var position: Position?
 
     package init(digest: Digest, position: Position?) {

@@ -1,8 +1,8 @@
 package import JSON
 
-/// The text around a result's body. The body itself is spliced in, never re-encoded.
+/// The text around a result's body. The body is spliced in, never re-encoded.
 package enum ResultEnvelope {
-    /// `{"data":`, with which each envelope that has data begins.
+    /// `{"data":`, the beginning of each envelope that has data.
     package static let dataKey = Array(#"{"data":"#.utf8)
 
     /// `{"data":BODY}`

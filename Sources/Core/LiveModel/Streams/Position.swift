@@ -1,17 +1,17 @@
-/// Which run of a live query gave a result, and up to where that result is known to be fresh.
+/// The run of a live query that gave a result, and up to where that result is known to be fresh.
 ///
-/// Runs of one live query never overlap, and an owner uses nothing that it read after its lease, so (epoch, run) orders
-/// results as they were read. A result that a new owner finds still fresh keeps its rank: it was read before the owner
-/// came, and a newer one of the former owner must stay newer. Only `id` moves on.
+/// Runs of one live query never overlap, and an owner uses nothing that it read after its lease ended, so (epoch, run)
+/// orders results as they were read. A result that a new owner finds still fresh keeps its rank: it was read before the
+/// owner came, and a newer one of the former owner must stay newer. Only `id` moves on.
 ///
-/// `id`: every event of the shard's stream with an id not above it had committed before the query ran.
-/// `run` counts the shard's runs under one epoch, so two results of the same freshness still have an order. Positions of
-/// one live query compare by (epoch, run): this order fences old owners and keeps a session from going backwards.
+/// `id`: every event of the shard's stream with an id up to it had committed before the query ran.
+/// `run` counts the shard's runs under one epoch, so two results of the same freshness still have an order. Positions
+/// of one live query compare by (epoch, run): this order fences former owners and keeps a session from going backwards.
 ///
-/// Shards count on their own, so positions that one live query has from different placements have no order, and an id
-/// means nothing in another shard's stream: ask `isOrdered` before comparing where placements may differ.
+/// Each shard counts on its own. So positions that one live query has from different placements have no order, and an
+/// id means nothing in another shard's stream: check `isOrdered` before comparing if placements may differ.
 package struct Position: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// `ShardRoute.version` under which the gateway was registered that got the result; 0 at the owner.
+    /// The `ShardRoute.version` under which the gateway that received the result was registered; 0 at the owner.
     package var placement: UInt64
     /// Epoch of the shard's lease under which the query ran.
     package let epoch: UInt64
@@ -30,7 +30,7 @@ package struct Position: Hashable, Sendable, Comparable, CustomStringConvertible
         (left.placement, left.epoch, left.run) < (right.placement, right.epoch, right.run)
     }
 
-    /// Whether comparing with `other`, a position of the same live query, means anything.
+    /// Whether a comparison with `other`, a position of the same live query, is meaningful.
     package func isOrdered(with other: Self) -> Bool { placement == other.placement }
 
     /// The same at another placement.

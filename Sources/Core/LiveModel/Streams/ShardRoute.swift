@@ -1,7 +1,7 @@
-/// Where a live query belongs, and since which change of its operation's splits.
+/// The shard that a live query belongs to, and the change of its operation's splits since when it does.
 ///
-/// Version 0: the operation's first shard, which hears of every event that concerns the operation whatever its splits
-/// are, so that its positions stay good across changes. Any other shard hears of them only while the splits cover it:
+/// Version 0 is the operation's first shard, which receives every event that concerns the operation whatever its
+/// splits, so its positions stay valid across changes. Any other shard receives them only while the splits cover it:
 /// there the version is that of the change, and positions of another version say nothing.
 package struct ShardRoute: Hashable, Sendable {
     package let shard: ShardID

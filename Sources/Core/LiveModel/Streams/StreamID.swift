@@ -1,11 +1,11 @@
 /// The id of one entry in a broker stream: milliseconds and a sequence number within them, written `ms-seq`.
 ///
-/// Ids of one stream only ever increase; `zero` stands before every entry. The text form is that of Redis streams
+/// Ids of one stream only ever increase; `zero` is before every entry. The text form is that of Redis streams
 /// (https://redis.io/docs/latest/develop/data-types/streams/#entry-ids).
 package struct StreamID: Hashable, Comparable, Sendable {
     /// Milliseconds since 1970 by the broker's clock when the entry was added (never less than the previous entry's).
     package var ms: UInt64
-    /// Tells apart entries of the same millisecond.
+    /// Distinguishes entries of the same millisecond.
     package var sequence: UInt64
 
     package init(ms: UInt64, sequence: UInt64) {

@@ -3,14 +3,14 @@ import LiveModel
 
 /// Live queries whose turn has come, by operation, so that those of one operation share a statement.
 ///
-/// Operations take turns, or a hot one would starve the rest. A slot stands in it at most once; its owner sweeps out
-/// those that are gone, so it is bounded by the number of live queries.
+/// Operations take turns, or a hot one would starve the rest. A slot is in it at most once per turn, and `RunSchedule`
+/// sweeps out those of live queries that ended, so it is bounded by the number of live queries.
 struct DueQueue: Sendable {
-    /// Live queries that one statement can serve: same stored operation, same version.
+    /// Live queries that one statement can serve: of the same stored operation in the same version.
     struct Group: Hashable, Sendable {
         let operation: OperationReference
         let version: Digest
-        /// What failed at another server goes apart: those that do well there do not wait for it.
+        /// Live queries whose last run failed at another server run apart, so that the others do not wait for them.
         var hasFailed = false
     }
 
@@ -34,7 +34,7 @@ struct DueQueue: Sendable {
         count = waiting.values.reduce(0) { $0 + $1.count }
     }
 
-    /// The next operation's turn: up to `limit` slots, first come first served. Nil when nothing waits.
+    /// The next operation's turn: up to `limit` slots, first come first served. Nil if nothing waits.
     mutating func next(limit: Int) -> (group: Group, slots: [Int32])? {
         guard let group = turns.popFirst(), var slots = waiting.removeValue(forKey: group) else { return nil }
         let taken = Array(slots.prefix(limit))

@@ -1,11 +1,11 @@
 package import LiveModel
 
-/// When a `@refresh(every:)` live query is due.
+/// The times at which a `@refresh(every:)` live query is due.
 ///
-/// Each interval has a grid of `slotsPerInterval` points; a live query's key picks one, so phases are spread over the
-/// whole interval, and those on one point are due together and share statements.
+/// Each interval has a grid of `slotsPerInterval` points. A live query's key picks one, so phases are spread over the
+/// whole interval, and live queries on the same point are due together and share statements.
 package enum IntervalGrid {
-    /// Points per interval: a re-run of many live queries comes in this many portions.
+    /// Points per interval: a re-run of many live queries is spread over this many portions.
     package static let slotsPerInterval: Int64 = 256
 
     /// The first due time after `nowMs`.

@@ -1,4 +1,5 @@
 import LiveModel
+import Pacing
 
 /// When the live queries of all shards run: their slots, the queues of due ones, the pace of runs without a cause, and
 /// the timers.
@@ -13,7 +14,7 @@ struct RunSchedule: Sendable {
     private var slots = SlotTable()
     /// By `RunPool.Name`.
     private var pools: [RunPool]
-    private var pace: Pace
+    private var pace: TokenBucket
     private var timers = TimerHeap()
     /// When shards begin to replay older events. At most one for each.
     private var replayStartsMs: [ShardID: Int64] = [:]
@@ -28,7 +29,7 @@ struct RunSchedule: Sendable {
             case .remote: RunPool(runsMax: settings.remoteRunsMax)
             }
         }
-        pace = Pace(
+        pace = TokenBucket(
             perSecond: settings.pacedRunsPerSecond, burst: min(settings.batchMax, settings.pacedRunsPerSecond))
     }
 

@@ -1,14 +1,14 @@
 import HeapModule
 
-/// Deadlines of live queries, earliest first. An entry is not removed when it loses its meaning; whoever takes it out
-/// asks the live query whether it still holds. At most three valid entries stand for one live query.
+/// The deadlines of live queries, earliest first. An entry stays when it is superseded; the live query decides whether
+/// it still holds when it comes up. At most three entries of a live query are valid.
 struct TimerHeap: Sendable {
     enum Kind: Sendable {
         /// The minimum gap since the last run, or a back-off, is over.
         case gap
-        /// `@refresh(every:)`
+        /// The `@refresh(every:)` rule is due.
         case interval
-        /// Another try after a failure that looked final.
+        /// A failure that looked final is retried.
         case retry
     }
 

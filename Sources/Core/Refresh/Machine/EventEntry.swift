@@ -3,9 +3,9 @@ package import LiveModel
 /// An entry of a shard's event stream.
 package struct EventEntry: Sendable {
     package let id: StreamID
-    /// Nil when it could not be read: nobody knows what it meant.
+    /// Nil if it could not be read, so that what it concerned is unknown.
     package let event: MutationEvent?
-    /// As the stream has it.
+    /// Its size in the stream.
     package let byteCount: Int
 
     package init(id: StreamID, event: MutationEvent?, byteCount: Int = 0) {

@@ -10,7 +10,7 @@ package enum RefreshAction: Sendable {
     case replay(ReplayPage)
 }
 
-/// Entries of a shard's event stream to be read: the newest ones before an id.
+/// A request to read entries of a shard's event stream: the newest ones before an id.
 package struct ReplayPage: Sendable, Hashable {
     package let shard: ShardID
     package let before: StreamID
@@ -24,13 +24,13 @@ package struct RunBatch: Sendable {
     package struct Item: Sendable {
         package let slot: Int32
         package let query: LiveQuery
-        /// Whose position it is.
+        /// The shard that `position` belongs to.
         package let shard: ShardID
-        /// When the result has this digest, its body need not travel.
+        /// If the result has this digest, its body need not travel.
         package let knownDigest: Digest?
-        /// Of the result to come.
+        /// The position of the result to come.
         package let position: Position
-        /// Of the event that caused the run; empty for a first run or a timer.
+        /// The trace of the event that caused the run; empty for a first run or a timer.
         package let traceID: String
     }
 
@@ -45,7 +45,7 @@ package struct RunBatch: Sendable {
 
 /// How the run of one live query ended.
 package enum RunOutcome: Sendable {
-    /// The result has the digest that was known.
+    /// The result has `Item.knownDigest`.
     case unchanged
     case result(digest: Digest, OperationAnswer)
     case failed(RequestError)

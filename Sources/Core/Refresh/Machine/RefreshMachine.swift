@@ -14,7 +14,7 @@ package struct RefreshMachine: Sendable {
     private let rules: RulesProvider
     private var shards: [ShardID: ShardQueries] = [:]
     private var schedule: RunSchedule
-    /// Of shards that were lost.
+    /// The counts of shards that were lost.
     private var formerTakeOver = TakeOverCounts()
     private var conditionErrors: [Trigger.ID: UInt64] = [:]
     /// The gateways of the last node list.
@@ -31,7 +31,7 @@ package struct RefreshMachine: Sendable {
 
     // MARK: Ownership
 
-    /// The lease of `shard` was taken under `epoch`. Next, every gateway is asked to announce its interest.
+    /// The lease of `shard` was taken under `epoch`. Next, request announcements from every gateway.
     /// - Parameters:
     ///   - lastEventID: the last id that the shard's event stream ever gave out.
     ///   - history: the last entries of that stream, oldest first, without a hole up to `lastEventID`, all readable.
@@ -86,7 +86,7 @@ package struct RefreshMachine: Sendable {
         return wasOwned == nil ? [] : dispatch(nowMs: nowMs)
     }
 
-    /// A page that `RefreshAction.replay` asked for was read.
+    /// A page requested by `RefreshAction.replay` was read.
     /// - Parameter entries: newest first; nil when they could not be read.
     package mutating func replayRead(_ page: ReplayPage, _ entries: [EventEntry]?, nowMs: Int64) -> [RefreshAction] {
         guard let actions = inShard(page.shard, { $0.replayRead(page, entries, &$1, nowMs: nowMs) }) ?? nil else {

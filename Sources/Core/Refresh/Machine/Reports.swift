@@ -1,6 +1,6 @@
 package import LiveModel
 
-/// One owned shard, for the admin endpoint. Times are the machine's `nowMs`; 0 means never.
+/// One owned shard, as the admin endpoint shows it. Times are the machine's `nowMs`; 0 means never.
 package struct ShardReport: Sendable {
     package let shard: ShardID
     package let epoch: UInt64
@@ -10,12 +10,11 @@ package struct ShardReport: Sendable {
     package let matches: UInt64
     package let runs: UInt64
     package let liveQueries: Int
-    /// Gateways with interest, summed over the live queries.
+    /// Gateways with interest, added up over the live queries.
     package let subscribers: Int
     package let lastEventMs: Int64
     package let lastRefreshMs: Int64
-    /// Live queries whose turn has come, whose run is in flight, who wait for the pace, and who wait for a gap or a
-    /// back-off.
+    /// Live queries in the due queue, in flight, in the paced queue, and waiting for a gap, a back-off or a replay.
     package let due: Int
     package let running: Int
     package let paced: Int
@@ -25,7 +24,7 @@ package struct ShardReport: Sendable {
     package let takeOver: TakeOverCounts
 }
 
-/// One live query, for the admin endpoint.
+/// One live query, as the admin endpoint shows it.
 package struct LiveQueryReport: Sendable {
     package let key: LiveQueryKey
     package let operation: OperationReference

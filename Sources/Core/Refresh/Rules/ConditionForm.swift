@@ -1,14 +1,14 @@
 package import CEL
 
-/// How the rule index takes a condition apart, for people to read: see `ConditionPlan`.
+/// A readable form of how the rule index takes a condition apart: see `ConditionPlan`.
 package struct ConditionForm: Sendable {
-    /// `request.X == mutation.Y`: together the key of one hash look-up for each event.
+    /// `request.X == mutation.Y`: together the key of one hash lookup per event.
     package let hashKey: [String]
-    /// Decided once for each event.
+    /// Decided once per event.
     package let eventSide: [String]
-    /// Decided once for each live query, when it enters the index.
+    /// Decided once per live query, when it enters the index.
     package let subscriberSide: [String]
-    /// Evaluated for each live query that the look-up finds; without a hash key for each one of the operation.
+    /// Evaluated for each live query that the lookup finds; without a hash key, for each live query of the operation.
     package let remainder: [String]
 
     package init(_ program: Program) {

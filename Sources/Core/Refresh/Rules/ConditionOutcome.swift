@@ -1,16 +1,16 @@
 import CEL
 import LiveModel
 
-/// What a condition, or one part of it, says of one event and one live query.
+/// The outcome of a condition, or of one part of it, for one event and one live query.
 ///
-/// CEL's `&&`: false decides, else an error wins over true. A condition that is not false refreshes
+/// Combined like CEL's `&&`: false decides, else an error wins over true. A condition that is not false refreshes
 /// ("doubt refreshes"), so a rule matches exactly when none of its parts is false.
 enum ConditionOutcome: Sendable {
     case no, error, yes
 
     init(_ program: Program, _ activation: ConditionActivation) {
         guard let value = try? program.evaluate(activation), case .bool(let holds) = value else {
-            // Not a bool is an error, too: refresh conformance, reading 7.
+            // A value that is not a bool counts as an error: refresh conformance, reading 7.
             self = .error
             return
         }

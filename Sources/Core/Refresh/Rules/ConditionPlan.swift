@@ -67,13 +67,13 @@ struct ConditionPlan: Sendable {
     }
 }
 
-/// What the joins of a condition hash to, on either side.
+/// The hash key of a condition's joins, on either side.
 enum JoinKey: Hashable, Sendable {
     case one(EqualityKey)
     case several([EqualityKey])
 
-    /// Nil when a side has no hashable value: an absent attribute, NaN, a list. Such a live query or event is decided
-    /// by evaluating the whole condition.
+    /// Nil if a value cannot be hashed: an absent attribute, NaN, a list. Such a live query or event is decided by
+    /// evaluating the whole condition.
     init?(_ readers: some Collection<AttributeReader>, _ activation: ConditionActivation) {
         var keys: [EqualityKey] = []
         keys.reserveCapacity(readers.count)

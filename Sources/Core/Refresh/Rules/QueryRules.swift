@@ -3,15 +3,15 @@ package import LiveModel
 
 /// What refreshes one live query: the compiled rules of its operation, applied to its variables and claims.
 package struct QueryRules: Sendable {
-    /// `@refresh(onMutationExecuted:)`, in the order they are written.
+    /// `@refresh(onMutationExecuted:)`, in source order.
     package var triggers: [Trigger]
     /// Rows that the query looks up by primary key: the implicit rule.
     package var lookupKeys: [EntityKey]
-    /// `@refresh(every:)`: the shortest; nil without one.
+    /// The shortest `@refresh(every:)`; nil without one.
     package var everyMs: Int64?
     /// CEL's `request`: `{variables, auth}`.
     package var request: Value
-    /// A run waits for custom resolvers or the embedding server.
+    /// Whether a run waits for custom resolvers or the embedding server.
     package var asksOtherServers: Bool
 
     package init(

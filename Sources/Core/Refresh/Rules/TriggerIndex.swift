@@ -1,18 +1,18 @@
 import CEL
 import LiveModel
 
-/// The live queries of one trigger, found by what an event's variables and claims say.
+/// The live queries of one trigger, found by an event's variables and claims.
 ///
-/// Members stand in one of three places: `everybody` (no condition), `joined` (by the hash of the join values) or
+/// A member is in one of three collections: `everybody` (no condition), `joined` (by the hash of its join values) or
 /// `unhashed` (a join value that cannot be hashed, or a condition without a join). An event looks into `joined` once
 /// and evaluates only the residue there; `unhashed` members are evaluated one by one.
 struct TriggerIndex: Sendable {
     private struct Member: Sendable {
-        /// Kept only where a condition must be evaluated per member.
+        /// Kept only if a condition must be evaluated per member.
         var request: Value?
         /// The subscriber side of the condition, decided on entry. Never `.no`: such members do not enter.
         var subscriberSide: ConditionOutcome
-        /// Nil when the member stands in `unhashed`.
+        /// Nil for a member of `unhashed`.
         var joinKey: JoinKey?
     }
 
@@ -58,7 +58,7 @@ struct TriggerIndex: Sendable {
         }
     }
 
-    /// - Parameter request: gives the `request` value of a member whose value is not kept here.
+    /// - Parameter request: the `request` value of a member that does not keep its own.
     func match(
         mutation: Value, request: (Int32) -> Value, found: (Int32) -> Void, errors: inout Int
     ) {

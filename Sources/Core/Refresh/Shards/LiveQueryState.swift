@@ -1,4 +1,5 @@
 import LiveModel
+import Pacing
 
 /// One registered live query: its subscribers, what they hold, and where it stands between two runs.
 ///
@@ -78,9 +79,10 @@ struct LiveQueryState: Sendable {
 
     /// Answers the announcement that a subscriber just renewed.
     mutating func renew(
-        _ gateway: NodeID, _ known: KnownResult?, isFresh: Bool, _ positions: ShardPositions
+        _ gateway: NodeID, _ known: KnownResult?, requiresFreshRun: Bool, _ positions: ShardPositions
     ) -> Renewal {
-        guard !isFresh, let known, known.digest == digest, let position, let subscriber = subscribers[gateway] else {
+        guard !requiresFreshRun, let known, known.digest == digest, let position, let subscriber = subscribers[gateway]
+        else {
             return .byRun
         }
         switch phase {
@@ -119,7 +121,7 @@ struct LiveQueryState: Sendable {
     /// A message did not reach the gateway's inbox, so what it holds is unknown: it gets the result again.
     mutating func sendFailed(_ gateway: NodeID, _ settings: RefreshSettings, nowMs: Int64) {
         guard subscribers.forgetHeld(gateway) else { return }
-        if case .idle = phase { phase = .waiting(untilMs: nowMs + retryDelayMs(settings)) }
+        if case .idle = phase { phase = .waiting(untilMs: nowMs + settings.retryBackoff.delayMs(after: failures)) }
         failures += 1
     }
 
@@ -204,7 +206,7 @@ extension LiveQueryState {
     struct Run {
         let query: LiveQuery
         let knownDigest: Digest?
-        /// Of the event that caused it; empty for a first run or a timer.
+        /// The trace of the event that caused it; empty for a first run or a timer.
         let traceID: String
     }
 
@@ -277,7 +279,7 @@ extension LiveQueryState {
         if let runningCause { cause = runningCause }
         digest = nil
         subscribers.fail(item, error, &actions)
-        let delayMs = retryDelayMs(settings)
+        let delayMs = settings.retryBackoff.delayMs(after: failures)
         failures += 1
         guard !error.code.isRetryable else {
             phase = .waiting(untilMs: nowMs + delayMs)
@@ -287,9 +289,5 @@ extension LiveQueryState {
         // subscribers do not wait for that.
         retryDueMs = nowMs + settings.failedRetryMs
         return retryDueMs
-    }
-
-    private func retryDelayMs(_ settings: RefreshSettings) -> Int64 {
-        min(settings.retryMaxMs, settings.retryMinMs << Int64(min(failures, 16)))
     }
 }

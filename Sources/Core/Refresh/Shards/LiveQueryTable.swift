@@ -12,7 +12,7 @@ struct LiveQueryTable: Sendable {
     private var phases = PhaseCounts()
     /// Live queries that gateways announced and this worker could not take. Bound: what gateways may have themselves.
     private var refused: [NodeID: Set<LiveQueryKey>] = [:]
-    /// Of subscribers and of the refused: a gateway counts both in its summaries.
+    /// The interest of subscribers and of refused gateways: a gateway counts both in its summaries.
     private var interest = InterestFingerprints()
 
     var count: Int { queries.count }

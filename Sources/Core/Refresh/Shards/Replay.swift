@@ -28,7 +28,7 @@ struct Replay: Sendable {
     var waitingCount: Int { waiting.count }
     var isReading: Bool { pageNumber != nil }
 
-    /// Whether this is the page asked for last. Another one is of a round that ended, or of an owner that was replaced.
+    /// Whether this is the page that was requested last. Any other is of a round that ended, or of a former ownership.
     func awaits(_ page: ReplayPage) -> Bool { pageNumber == page.number }
 
     /// - Parameter floor: the events after this one have judged it already.

@@ -141,7 +141,7 @@ struct ScheduledQueries: Sendable {
 
     // MARK: Replay
 
-    /// Older events than those remembered are to judge what its subscribers hold.
+    /// Older events than those remembered decide whether what its subscribers hold is still the result.
     /// - Parameter floor: the remembered events begin here.
     mutating func awaitReplay(_ slot: Int32, floor: StreamID, _ schedule: inout RunSchedule, nowMs: Int64) {
         let position = update(slot, &schedule) { query in
@@ -207,7 +207,7 @@ struct ScheduledQueries: Sendable {
         return actions + (isEnd ? endReplay(&schedule, nowMs: nowMs) : nextPage(&schedule, nowMs: nowMs))
     }
 
-    /// Whether this is the page asked for last.
+    /// Whether this is the page that was requested last.
     func awaits(_ page: ReplayPage) -> Bool { replay.awaits(page) }
 
     private mutating func nextPage(_ schedule: inout RunSchedule, nowMs: Int64) -> [RefreshAction] {

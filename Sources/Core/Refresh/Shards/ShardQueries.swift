@@ -75,7 +75,8 @@ struct ShardQueries: Sendable {
         queries.forgetRefusal(of: query.key, to: gateway)
         let subscriber = Subscribers.Subscriber(
             digest: known?.digest, announcement: announcement.number,
-            afterRun: announcement.isFresh ? positions.runs : 0, reportsTimerRuns: announcement.wantsTicks)
+            afterRun: announcement.requiresFreshRun ? positions.runs : 0,
+            reportsTimerRuns: announcement.reportsTimerRuns)
         if let slot = queries.table.slot(of: query.key) {
             queries.subscribe(gateway, to: slot, subscriber)
             return renewed(slot, by: gateway, known, announcement, &schedule, nowMs: nowMs)
@@ -83,7 +84,7 @@ struct ShardQueries: Sendable {
         let queryRules: QueryRules
         do throws(RequestError) {
             guard schedule.liveQueryCount < schedule.settings.liveQueriesMax else {
-                throw RequestError(.limitExceeded, "this worker has its maximum of live queries")
+                throw RequestError(.limitExceeded, "too many live queries on this worker")
             }
             queryRules = try rules(query)
         } catch {
@@ -94,7 +95,7 @@ struct ShardQueries: Sendable {
         }
         let slot = queries.register(query, queryRules, &schedule, nowMs: nowMs)
         queries.subscribe(gateway, to: slot, subscriber)
-        if let known, !announcement.isFresh {
+        if let known, !announcement.requiresFreshRun {
             let freshness = positions.freshness(of: known, rules: queryRules)
             switch freshness {
             case .fresh(let position):
@@ -118,7 +119,7 @@ struct ShardQueries: Sendable {
     ) -> AnnouncementAnswer {
         let (positions, gapMs) = (positions, schedule.settings.coalesceGapMs)
         let renewal = queries.update(slot, &schedule) { query in
-            let renewal = query.renew(gateway, known, isFresh: announcement.isFresh, positions)
+            let renewal = query.renew(gateway, known, requiresFreshRun: announcement.requiresFreshRun, positions)
             if case .byRun = renewal { query.triggerUnlessPending(isPaced: known != nil, gapMs: gapMs, nowMs: nowMs) }
             return renewal
         }
@@ -201,7 +202,7 @@ struct ShardQueries: Sendable {
             traceID: run.traceID)
     }
 
-    /// A run ended. It changes nothing if its live query ended, or was dropped and registered anew, while it was in
+    /// A run ended. It changes nothing if its live query ended, or ended and was registered again, while it was in
     /// flight.
     /// - Parameter actions: receives the messages to subscribers.
     mutating func finished(

@@ -9,9 +9,9 @@ struct Subscribers: Sendable {
         var awaitsAnswer = true
         /// The number of that announcement.
         let announcement: UInt64
-        /// The gateway accepts only runs numbered higher than this (see `AnnouncementID.isFresh`).
+        /// The gateway accepts only runs numbered higher than this (see `AnnouncementID.requiresFreshRun`).
         var afterRun: UInt64 = 0
-        /// Hears also of timer runs that change nothing (`AnnouncementID.wantsTicks`).
+        /// Hears also of timer runs that change nothing (`AnnouncementID.reportsTimerRuns`).
         var reportsTimerRuns = false
     }
 
@@ -98,7 +98,7 @@ struct Subscribers: Sendable {
                         shard: shard, key: key, digest: result.digest, position: position, epoch: position.epoch,
                         answers: subscriber.announcement)
                 } else if isTimerRun, subscriber.reportsTimerRuns {
-                    message = .ticked(
+                    message = .unchangedTick(
                         shard: shard, key: key, digest: result.digest, position: position,
                         answers: subscriber.announcement)
                 } else {

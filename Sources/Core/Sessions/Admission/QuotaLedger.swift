@@ -1,14 +1,14 @@
 package import LiveModel
 
-/// Who shares a limit with others.
+/// The holder of a quota: everything that one user, or one address, does on a node counts towards it.
 package enum QuotaSubject: Hashable, Sendable {
     /// By `auth.uid`.
     case user(String)
-    /// Of the network, without the port.
+    /// The client's network address, without the port.
     case address(String)
 }
 
-/// What is counted of each party on one node.
+/// What a quota limits, per subject on one node.
 package enum QuotaResource: Hashable, Sendable, CaseIterable {
     /// An open connection of a session protocol, an open stream, a waiting long-poll.
     case session
@@ -17,7 +17,7 @@ package enum QuotaResource: Hashable, Sendable, CaseIterable {
     case request
 }
 
-/// How much of each one party may have at a time; 0: any number.
+/// How much of each resource one subject may hold at a time; 0: any number.
 package struct QuotaLimits: Sendable, Hashable {
     package struct Limit: Sendable, Hashable {
         package var perUser: Int
@@ -37,34 +37,34 @@ package struct QuotaLimits: Sendable, Hashable {
 
     package init() {}
 
-    /// Whether anything is counted by address; when not, nobody needs to find out a request's.
+    /// Whether anything is counted by address. If not, the addresses of requests need not be found out.
     package var countsAddresses: Bool { QuotaResource.allCases.contains { self[$0].perAddress > 0 } }
 
-    /// Whether `thing` is counted at all.
-    package func counts(_ thing: QuotaResource) -> Bool { !self[thing].isNone }
+    /// Whether `resource` is counted at all.
+    package func counts(_ resource: QuotaResource) -> Bool { !self[resource].isNone }
 
-    subscript(thing: QuotaResource) -> Limit {
-        switch thing {
+    subscript(resource: QuotaResource) -> Limit {
+        switch resource {
         case .session: sessions
         case .subscription: subscriptions
         case .request: requests
         }
     }
 
-    func maximum(_ thing: QuotaResource, of party: QuotaSubject) -> Int {
-        switch party {
-        case .user: self[thing].perUser
-        case .address: self[thing].perAddress
+    func maximum(_ resource: QuotaResource, of subject: QuotaSubject) -> Int {
+        switch subject {
+        case .user: self[resource].perUser
+        case .address: self[resource].perAddress
         }
     }
 }
 
-/// What every user and every address has on a node at the moment. Bound: nobody is in it who has nothing, so as many as
-/// there are sessions, subscriptions and requests.
+/// What each user and each address holds on a node now. Bound: subjects that hold nothing are absent, so there are at
+/// most as many entries as sessions, subscriptions and requests.
 package struct QuotaLedger: Sendable {
     private struct Key: Hashable {
-        let thing: QuotaResource
-        let party: QuotaSubject
+        let resource: QuotaResource
+        let subject: QuotaSubject
     }
 
     package let limits: QuotaLimits
@@ -74,42 +74,44 @@ package struct QuotaLedger: Sendable {
         self.limits = limits
     }
 
-    /// How many subjects hold anything.
-    package var partyCount: Int { counts.count }
+    /// Pairs of a subject and a resource that it holds.
+    package var subjectCount: Int { counts.count }
 
-    package func count(_ thing: QuotaResource, of party: QuotaSubject) -> Int {
-        counts[Key(thing: thing, party: party)] ?? 0
+    package func count(_ resource: QuotaResource, of subject: QuotaSubject) -> Int {
+        counts[Key(resource: resource, subject: subject)] ?? 0
     }
 
-    /// One more for all of them, or for none.
+    /// One more for all of the subjects, or for none.
     /// - Throws: `.limitExceeded`.
-    package mutating func take(_ thing: QuotaResource, for parties: [QuotaSubject]) throws(RequestError) {
-        for party in parties {
-            let maximum = limits.maximum(thing, of: party)
-            guard maximum == 0 || count(thing, of: party) < maximum else { throw Self.refusal(thing, party, maximum) }
+    package mutating func acquire(_ resource: QuotaResource, for subjects: [QuotaSubject]) throws(RequestError) {
+        for subject in subjects {
+            let maximum = limits.maximum(resource, of: subject)
+            guard maximum == 0 || count(resource, of: subject) < maximum else {
+                throw Self.refusal(resource, subject, maximum)
+            }
         }
-        for party in parties where limits.maximum(thing, of: party) > 0 {
-            counts[Key(thing: thing, party: party), default: 0] += 1
+        for subject in subjects where limits.maximum(resource, of: subject) > 0 {
+            counts[Key(resource: resource, subject: subject), default: 0] += 1
         }
     }
 
-    /// What was taken before.
-    package mutating func give(_ thing: QuotaResource, for parties: [QuotaSubject]) {
-        for party in parties {
-            let key = Key(thing: thing, party: party)
+    /// One less, of what was acquired before.
+    package mutating func release(_ resource: QuotaResource, for subjects: [QuotaSubject]) {
+        for subject in subjects {
+            let key = Key(resource: resource, subject: subject)
             guard let count = counts[key] else { continue }
             counts[key] = count > 1 ? count - 1 : nil
         }
     }
 
-    private static func refusal(_ thing: QuotaResource, _ party: QuotaSubject, _ maximum: Int) -> RequestError {
-        let who = if case .user = party { "this user" } else { "this address" }
+    private static func refusal(_ resource: QuotaResource, _ subject: QuotaSubject, _ maximum: Int) -> RequestError {
+        let holder = if case .user = subject { "this user" } else { "this address" }
         let what =
-            switch thing {
+            switch resource {
             case .session: "sessions"
             case .subscription: "subscriptions"
             case .request: "requests in flight"
             }
-        return RequestError(.limitExceeded, "\(who) has its maximum of \(maximum) \(what) on this node")
+        return RequestError(.limitExceeded, "\(holder) has reached its maximum of \(maximum) \(what) on this node")
     }
 }

@@ -1,8 +1,8 @@
-/// Whose word counts about where a connection comes from.
+/// The proxies whose `X-Forwarded-For` is believed.
 ///
-/// Behind a proxy all clients have its address. A proxy that is trusted says in `X-Forwarded-For` from whom it has the
-/// request; what stands further left was said by somebody else and may be invented. So the list is read from the right, and
-/// the first address that is no trusted proxy is the client's.
+/// Behind a proxy, all clients have its address. A trusted proxy says in `X-Forwarded-For` from whom it received the
+/// request; entries further left come from others and may be forged. So the list is read from the right, and the first
+/// address that is not a trusted proxy is the client's.
 package struct TrustedProxies: Sendable, Hashable {
     private struct Network: Sendable, Hashable {
         let bytes: [UInt8]
@@ -13,7 +13,7 @@ package struct TrustedProxies: Sendable, Hashable {
 
     package init() { networks = [] }
 
-    /// - Parameter texts: addresses or networks, `10.0.0.0/8`, `fd00::/8`. Nil: one of them is neither.
+    /// - Parameter texts: addresses or networks, `10.0.0.0/8`, `fd00::/8`. Nil if one of them is neither.
     package init?(_ texts: [String]) {
         var networks: [Network] = []
         for text in texts {
@@ -43,7 +43,7 @@ package struct TrustedProxies: Sendable, Hashable {
     }
 
     /// - Parameters:
-    ///   - peer: of the connection.
+    ///   - peer: the other end of the connection.
     ///   - forwarded: the header `X-Forwarded-For`, several joined by commas.
     package func client(peer: String, forwarded: String?) -> String {
         guard let forwarded, trusts(peer) else { return peer }
@@ -58,7 +58,7 @@ package struct TrustedProxies: Sendable, Hashable {
     }
 }
 
-/// The bytes of an address: 4 or 16. Source: RFC 4291 §2.2.
+/// An address's bytes, 4 or 16. Source: RFC 4291 §2.2.
 enum IPAddressBytes {
     static func parse(_ text: some StringProtocol) -> [UInt8]? {
         if text.contains(":") { return six(String(text)) }
@@ -73,7 +73,7 @@ enum IPAddressBytes {
     }
 
     private static func six(_ text: String) -> [UInt8]? {
-        // Not a list of separators: "::" stands there once.
+        // Not split at each separator: "::" occurs once.
         let halves = text.split(separator: "::", omittingEmptySubsequences: false)
         guard halves.count <= 2 else { return nil }
         var groups: [[UInt8]] = []
@@ -94,7 +94,7 @@ enum IPAddressBytes {
         guard groups.count == 2 ? count <= 14 : count == 16 else { return nil }
         let whole =
             groups.count == 2 ? groups[0] + [UInt8](repeating: 0, count: 16 - count) + groups[1] : groups[0]
-        // An IPv4 peer on a socket for both (RFC 4291 §2.5.5.2).
+        // An IPv4 peer on a dual-stack socket (RFC 4291 §2.5.5.2).
         if whole.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF] { return Array(whole.suffix(4)) }
         return whole
     }

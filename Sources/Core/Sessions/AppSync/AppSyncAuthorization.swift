@@ -1,14 +1,15 @@
 import JSON
 import LiveModel
 
-/// Who an AppSync client says it is: an object of the headers that a request would have, `{"host", "Authorization"}` or
-/// `{"host", "x-api-key"}`. It comes with the handshake, and again with every start.
+/// The identity that an AppSync client claims: an object of the headers that a request would have, `{"host",
+/// "Authorization"}` or `{"host", "x-api-key"}`. It comes with the handshake, and again with every start.
 ///
-/// Sources: AWS AppSync developer guide, "Building a real-time WebSocket client"; gql's `appsync_auth.py`; amplify-swift.
+/// Sources: AWS AppSync developer guide, "Building a real-time WebSocket client"; gql's `appsync_auth.py`;
+/// amplify-swift.
 package enum AppSyncAuthorization: Sendable, Hashable {
     case signedOut
     case bearer(String)
-    /// Names an app and no user.
+    /// Names an app, not a user.
     case apiKey(String)
     /// Not base64 of a JSON object.
     case malformed
@@ -28,7 +29,7 @@ package enum AppSyncAuthorization: Sendable, Hashable {
         if self == .signedOut { self.init(Credentials(header: header)) }
     }
 
-    /// A token goes before a key.
+    /// A token takes precedence over a key.
     init(_ credentials: Credentials) {
         self =
             if let bearer = credentials.bearer, !bearer.isEmpty {
@@ -48,7 +49,7 @@ package enum AppSyncAuthorization: Sendable, Hashable {
         }
     }
 
-    /// From the query item `header`, decoded as a form: base64, in which `+` came out as a space where the client did not
+    /// From the query item `header`, decoded as a form: base64, in which `+` became a space if the client did not
     /// escape it; or from a subprotocol `header-…`, base64url without padding.
     package init(base64: some StringProtocol) {
         guard let bytes = Base64.decode(base64), let object = SessionMessage.object(bytes) else {
@@ -69,7 +70,7 @@ package enum AppSyncAuthorization: Sendable, Hashable {
 
 /// RFC 4648, both alphabets; padding is optional.
 enum Base64 {
-    /// Nil: a character outside the alphabets or a length that no bytes have.
+    /// Nil for a character outside the alphabets, or an impossible length.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var digits = Array(text.utf8)
         while digits.last == UInt8(ascii: "=") { digits.removeLast() }

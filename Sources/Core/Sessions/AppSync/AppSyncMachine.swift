@@ -3,8 +3,8 @@ package import LiveModel
 
 /// One session of AppSync's real-time WebSocket, which shares its subprotocol's name with `graphql-ws`.
 ///
-/// Every start carries its own authorization. One that differs from the session's is judged before the start, and then
-/// holds for the session; if it is refused only that start fails.
+/// Every start carries its own authorization. If it differs from that of the session, it is verified before the start,
+/// and then holds for the session; if it is rejected, only that start fails.
 package struct AppSyncMachine: SessionMachine {
     package static let subprotocol = "graphql-ws"
     package static let protocolName = "appsync"
@@ -12,14 +12,14 @@ package struct AppSyncMachine: SessionMachine {
     package static let sendsKeepAlives = true
     package static let takesNewTokens = true
 
-    /// Within which a client expects a `ka` or anything else; Amplify reconnects without one.
+    /// The time within which a client expects a `ka` or another message; Amplify reconnects otherwise.
     package static let connectionTimeoutMs: Int64 = 300_000
 
     private enum State: Sendable {
         case awaitingInit
         case authenticating
         case ready
-        /// A start brought another token, which is being judged for it.
+        /// A start brought another token, which is being verified.
         case judging(AppSyncAuthorization)
         case closed
     }
@@ -32,9 +32,9 @@ package struct AppSyncMachine: SessionMachine {
 
     private var state = State.awaitingInit
     private var operations: Set<String> = []
-    /// Starts that wait for a judgement, in order; they count as operations.
+    /// Starts that wait for verification, in order; they count as operations.
     private var waiting: WaitingMessages<Start>
-    /// Of the session; nil once it ran out.
+    /// The session's credentials; nil once they expired.
     private var current: AppSyncAuthorization?
     private let opening: SessionOpening
 
@@ -92,7 +92,7 @@ package struct AppSyncMachine: SessionMachine {
             return [Self.badRequest(id: nil, "\"id\" must be a non-empty string")]
         }
         guard !operations.contains(id), !waiting.contains(where: { $0.id == id }) else {
-            let error = ("DuplicatedOperationError", 409, "an operation with this id is under way")
+            let error = ("DuplicatedOperationError", 409, "an operation with this id is active already")
             return [.send(SessionMessage.text("error", id: id, payload: Self.payload([error])))]
         }
         let payload = message["payload"]?.objectValue
@@ -118,11 +118,11 @@ package struct AppSyncMachine: SessionMachine {
         var actions: [SessionAction] = []
         if operations.remove(id) != nil { actions.append(.stop(id: id)) }
         waiting.removeAll { $0.id == id }
-        // Clients wait for it, whatever became of the operation.
+        // Clients wait for it, whatever the outcome of the operation.
         return actions + [.send(SessionMessage.text("complete", id: id))]
     }
 
-    /// Starts what waits, up to one whose token is yet to be judged.
+    /// Begins the waiting starts, up to one whose token must be verified first.
     private mutating func next() -> [SessionAction] {
         guard case .ready = state else { return [] }
         var actions: [SessionAction] = []
@@ -138,7 +138,7 @@ package struct AppSyncMachine: SessionMachine {
         return actions
     }
 
-    /// A key names an app and no user: one beside a user's token changes nothing, and must not sign the user out.
+    /// A key names an app, not a user: a key next to a user's token changes nothing, and must not sign the user out.
     private func isToBeJudged(_ authorization: AppSyncAuthorization) -> Bool {
         switch (authorization, current) {
         case (.bearer, _): true
@@ -250,7 +250,7 @@ package struct AppSyncMachine: SessionMachine {
         ]
     }
 
-    /// The types that Amplify tells apart by name, and AppSync's names for the rest.
+    /// The types that Amplify distinguishes by name, and AppSync's names for the rest.
     private static func errorType(of code: ErrorCode) -> String {
         switch code {
         case .unauthenticated, .permissionDenied: "UnauthorizedException"

@@ -1,14 +1,14 @@
 package import LiveModel
 
-/// What one session has yet to write: at most one pending result per subscription, the newest wins.
+/// The results that one session has yet to write: at most one per subscription; the newest wins.
 ///
-/// While the socket keeps up nothing is stored here. A session that does not read holds its pending results by
-/// reference to the shared bytes, and is to be closed when they and its unwritten bytes pass `bytesMax`.
+/// While the socket keeps up, nothing is stored here. For a session that does not read, pending results are held by
+/// reference to the shared bytes; it is to be closed once they and its unwritten bytes exceed `bytesMax`.
 package struct DeliveryOutbox<Pending> {
     package enum Decision: Sendable, Hashable {
         /// Write it now.
         case write
-        /// Kept; a former result of this subscription, if any, is dropped.
+        /// Kept; an earlier pending result of this subscription is dropped.
         case hold
         /// The session is too slow: close it with a resumable code.
         case close
@@ -27,8 +27,8 @@ package struct DeliveryOutbox<Pending> {
     package var count: Int { pending.count }
 
     /// - Parameters:
-    ///   - bytes: size of `item`.
-    ///   - unwrittenBytes: accepted by the socket's owner and not yet taken by the kernel.
+    ///   - bytes: the size of `item`.
+    ///   - unwrittenBytes: bytes accepted by the socket's owner but not yet by the kernel.
     package mutating func offer(_ item: Pending, id: String, bytes: Int, unwrittenBytes: Int) -> Decision {
         if unwrittenBytes == 0, pending.isEmpty { return .write }
         let replaced = pending[id]?.bytes ?? 0
@@ -38,14 +38,14 @@ package struct DeliveryOutbox<Pending> {
         return .hold
     }
 
-    /// The subscription ended: its pending result goes.
+    /// The subscription ended: its pending result is dropped.
     package mutating func discard(id: String) {
         guard let dropped = pending.removeValue(forKey: id) else { return }
         pendingBytes -= dropped.bytes
         order.removeAll { $0 == id }
     }
 
-    /// The socket drained: what to write next, the subscription that waits longest first.
+    /// The socket drained: returns what to write next, from the subscription that has waited longest.
     package mutating func next() -> (id: String, item: Pending)? {
         guard !order.isEmpty else { return nil }
         let id = order.removeFirst()

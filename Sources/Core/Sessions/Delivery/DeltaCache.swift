@@ -1,11 +1,11 @@
 import JSONPatch
 package import LiveModel
 
-/// Results that clients hold who asked for deltas, and the patches between them, so that a patch is computed once for a
-/// result and one before it, whatever the number of sessions. Of one event loop.
+/// The results held by clients that requested deltas, and the patches between them, so that a patch from one result to
+/// the next is computed once, whatever the number of sessions. One per event loop.
 ///
-/// Two generations: when the young one is full it becomes the old one, and the old one goes; what is used stays. Whoever
-/// holds a result that is not here any more gets the next one whole.
+/// Two generations: a full young generation becomes the old one, and the former old one is dropped; entries in use
+/// survive. A client whose result is no longer here gets the next one whole.
 package struct DeltaCache: Sendable {
     private struct Step: Hashable {
         let from: Digest
@@ -33,14 +33,14 @@ package struct DeltaCache: Sendable {
 
     private static let entryOverhead = 128
 
-    /// Of both generations.
+    /// The limit for both generations together.
     package let bytesMax: Int
-    /// A longer result is sent whole: comparing takes time that the event loop owes to others.
+    /// Longer results are sent whole: comparing them would occupy the event loop for too long.
     package let resultBytesMax: Int
     private var young: [Key: Entry] = [:]
     private var old: [Key: Entry] = [:]
     private var youngBytes = 0
-    /// Patches computed, for tests and benches.
+    /// Patches computed; for tests and benchmarks.
     package private(set) var computedCount = 0
 
     package init(bytesMax: Int, resultBytesMax: Int) {
@@ -48,14 +48,14 @@ package struct DeltaCache: Sendable {
         self.resultBytesMax = resultBytesMax
     }
 
-    /// A client holds this from now on. Patches are of `data` alone, so they neither begin from nor end at a result with
-    /// errors.
+    /// Notes that a client holds this result from now on. Patches cover `data` alone, so they neither start from nor
+    /// lead to a result with errors.
     package mutating func remember(_ digest: Digest, _ answer: OperationAnswer) {
         guard answer.errors.isEmpty, answer.body.count <= resultBytesMax, find(.body(digest)) == nil else { return }
         insert(.body(digest), .body(answer.body))
     }
 
-    /// What turns `{"data": from}` into `{"data": to}`, as the text of a JSON Patch. Nil: send the whole result.
+    /// The JSON Patch that turns `{"data": from}` into `{"data": to}`, as text. Nil: send the whole result.
     package mutating func patch(from: Digest, to: Digest, _ answer: OperationAnswer) -> [UInt8]? {
         guard answer.errors.isEmpty, answer.body.count <= resultBytesMax else { return nil }
         if from == to { return Array("[]".utf8) }
@@ -93,10 +93,10 @@ package struct DeltaCache: Sendable {
     }
 }
 
-/// What a subscription's client was sent last, where it asked for deltas.
+/// The result last sent to a subscription's client, if it requested deltas.
 package enum DeltaState: Sendable, Hashable {
     case off
-    /// Nil: nothing that a patch could begin from.
+    /// Nil if no patch can start from it.
     case on(held: Digest?)
 
     package init(_ isWanted: Bool, held: Digest?) {

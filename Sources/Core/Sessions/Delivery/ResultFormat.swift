@@ -1,21 +1,22 @@
 import JSON
 package import LiveModel
 
-/// How a result of a live query is written in each protocol: a prefix that holds the operation's id, and the rest, which
-/// all sessions of the protocol share. So a result is encoded once per protocol, whatever the number of its sessions.
+/// The form of a live query's results in each protocol: a prefix with the operation's id, and the rest, which all
+/// sessions of the protocol share. So a result is encoded once per protocol, whatever the number of sessions.
 package enum ResultFormat: Sendable, Hashable {
     /// `graphql-transport-ws`: `{"id":…,"type":"next","payload":{"data":…}}`
     case next
     /// `graphql-ws` (subscriptions-transport-ws) and AppSync: `{"id":…,"type":"data","payload":{"data":…}}`
     case data
-    /// graphql-sse, a connection for all operations: an event `next` with the data `{"id":…,"payload":{"data":…}}`
+    /// graphql-sse with one connection for all operations: an event `next` with the data
+    /// `{"id":…,"payload":{"data":…}}`
     case event
     /// SQL Connect over WebSocket: `{"result":{"requestId":…,"data":…,"extensions":…}}`
     case sqlConnect
     /// SQL Connect over gRPC: a `StreamResponse`.
     case sqlConnectProtobuf
 
-    /// What stands before the body.
+    /// The text before the body.
     package func prefix(id: String) -> [UInt8] {
         switch self {
         case .next: Self.prefix(#"{"id":"#, id, #","type":"next","payload":{"data":"#)
@@ -33,8 +34,8 @@ package enum ResultFormat: Sendable, Hashable {
         return bytes
     }
 
-    /// What stands before a patch: `{"id":…,"type":"next","payload":{"extensions":{"delta":{"patch":[…]}}}}`. Nil: the
-    /// protocol knows whole results only.
+    /// The text before a patch: `{"id":…,"type":"next","payload":{"extensions":{"delta":{"patch":[…]}}}}`. Nil if the
+    /// protocol has only whole results.
     package func deltaPrefix(id: String) -> [UInt8]? {
         switch self {
         case .next: Self.prefix(#"{"id":"#, id, #","type":"next","payload":{"extensions":{"delta":{"patch":"#)
@@ -44,10 +45,10 @@ package enum ResultFormat: Sendable, Hashable {
 
     package var hasDeltas: Bool { self == .next }
 
-    /// A patch and what follows it.
+    /// The patch and the text after it.
     package static func deltaRest(_ patch: [UInt8]) -> [UInt8] { patch + Array("}}}}".utf8) }
 
-    /// The body and what follows it.
+    /// The body and the text after it.
     package func rest(of result: LiveResult) -> [UInt8] {
         switch self {
         case .next, .data: Self.members(result.answer) + Array("}}".utf8)
@@ -60,7 +61,7 @@ package enum ResultFormat: Sendable, Hashable {
         }
     }
 
-    /// The body, and `,"errors":[…]` where there are any: what stands in an envelope after `{"data":`.
+    /// The body, and `,"errors":[…]` if there are any: the part of an envelope after `{"data":`.
     private static func members(_ answer: OperationAnswer) -> [UInt8] {
         answer.errors.isEmpty ? answer.body : Array(answer.envelope.dropFirst(ResultEnvelope.dataKey.count).dropLast())
     }

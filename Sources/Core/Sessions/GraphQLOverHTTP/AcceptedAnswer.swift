@@ -1,4 +1,4 @@
-/// The media types of a single GraphQL answer. Source: GraphQL over HTTP §6.
+/// The media types of a single GraphQL response. Source: GraphQL over HTTP §6.
 package enum ResponseType: String, Sendable {
     case json = "application/json"
     case graphQLResponse = "application/graphql-response+json"
@@ -6,14 +6,14 @@ package enum ResponseType: String, Sendable {
 
 /// What a client of `/graphql` accepts, from its `Accept` header (RFC 9110 §12.5.1).
 package struct AcceptedAnswer: Sendable, Hashable {
-    /// Nil: no single answer.
+    /// Nil if no single response is accepted.
     package let single: ResponseType?
-    /// Nil: no stream.
+    /// Nil if no stream is accepted.
     package let stream: StreamFormat?
-    /// A query that does not say whether it is to be followed is.
+    /// A query that does not say whether it is to be followed, is followed.
     package let prefersStream: Bool
 
-    /// Higher weights first, of equal ones the first. Without a header a single answer in plain JSON.
+    /// Higher weights first, then in order of appearance. Without a header, a single response in plain JSON.
     package init(_ header: String?) {
         guard let header, header.contains(where: { $0 != " " && $0 != "\t" }) else {
             self.init(single: .json, stream: nil, prefersStream: false)
@@ -39,7 +39,7 @@ package struct AcceptedAnswer: Sendable, Hashable {
             switch (single, stream) {
             case (_, nil): false
             case (nil, _?): true
-            // Sent for subscriptions only, with types for errors beside it.
+            // Sent for subscriptions only, beside types for errors.
             case (_?, (.multipart, _)?): true
             case (let single?, let stream?):
                 stream.weight > single.weight || (stream.weight == single.weight && streamCameFirst)
@@ -61,7 +61,7 @@ package struct AcceptedAnswer: Sendable, Hashable {
         }
     }
 
-    /// Nobody gets a stream by a wildcard. `multipart/mixed` alone means another protocol, incremental delivery.
+    /// A wildcard never selects a stream. `multipart/mixed` alone means another protocol, incremental delivery.
     private static func stream(_ essence: String, _ parameters: ArraySlice<String>) -> StreamFormat? {
         switch essence {
         case "text/event-stream": .graphQLSSE

@@ -1,11 +1,11 @@
 import JSON
 package import LiveModel
 
-/// One client of graphql-sse's single connection mode: a reserved stream, opened by one request, that carries the
-/// results of operations which other requests start and end. Source: enisdenjo/graphql-sse PROTOCOL.md.
+/// One client in graphql-sse's single connection mode: a reserved stream, opened by one request, that carries the
+/// results of operations that other requests start and end. Source: enisdenjo/graphql-sse PROTOCOL.md.
 ///
-/// Texts that come before the stream is open are held, at most `bytesMax` of them; results of live queries are not among
-/// them, they wait in the delivery outbox.
+/// Texts that come before the stream is open are held, up to `bytesMax`. Results of live queries are not among them:
+/// they wait in the delivery outbox.
 package struct SharedStreamMachine: Sendable {
     package static let tokenHeader = "x-graphql-event-stream-token"
     package static let format = ResultFormat.event
@@ -28,7 +28,7 @@ package struct SharedStreamMachine: Sendable {
     package enum Text: Sendable, Hashable {
         case none
         case write([UInt8])
-        /// More than may be held: the reservation is to be dropped.
+        /// More than may be held: drop the reservation.
         case overflow
     }
 
@@ -75,7 +75,7 @@ package struct SharedStreamMachine: Sendable {
         return .started
     }
 
-    /// - Returns: whether it was under way.
+    /// - Returns: whether it was active.
     package mutating func stop(id: String) -> Bool { operations.remove(id) != nil }
 
     /// One result and no more.

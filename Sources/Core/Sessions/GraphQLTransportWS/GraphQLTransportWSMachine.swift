@@ -47,7 +47,7 @@ package struct GraphQLTransportWSMachine: SessionMachine {
             state = .authenticating
             return [.authenticate(Credentials(payload: payload).completed(by: opening.credentials))]
         case ("connection_init", _): return close(4429, "Too many initialisation requests")
-        // Apollo iOS 1.x says goodbye with the old protocol's message.
+        // Apollo iOS 1.x closes with the old protocol's message.
         case ("connection_terminate", _): return close(1000, "Normal Closure")
         case ("subscribe", .awaitingInit), ("subscribe", .authenticating): return close(4401, "Unauthorized")
         case ("subscribe", .ready): return subscribe(message)
@@ -121,8 +121,8 @@ package struct GraphQLTransportWSMachine: SessionMachine {
         return [.send(SessionMessage.text("next", id: id, payload: envelope))]
     }
 
-    /// Without an `error` for each operation: that would end them for good, while clients answer 4403 by connecting
-    /// anew, with the token they have by then, and subscribing again.
+    /// No `error` for each operation: that would end them for good, while clients react to 4403 by reconnecting with
+    /// their current token and subscribing again.
     package mutating func expired(ids: [String], _ error: RequestError) -> [SessionAction] {
         close(4403, error.closeReason)
     }

@@ -2,8 +2,8 @@ import JSON
 package import LiveModel
 
 /// One session of the older subprotocol `graphql-ws`. Source: apollographql/subscriptions-transport-ws PROTOCOL.md, and
-/// its server where the text is silent: starts wait for the introduction, a reused id replaces the operation before it,
-/// what is not understood is answered and the socket stays.
+/// its server where the text is silent: starts wait for the introduction, a reused id replaces the earlier operation,
+/// and an unknown message is answered without closing the socket.
 package struct GraphQLWSMachine: SessionMachine {
     package static let subprotocol = "graphql-ws"
     package static let protocolName = subprotocol
@@ -100,7 +100,7 @@ package struct GraphQLWSMachine: SessionMachine {
         state = .ready
         let starts = waiting.takeAll().map(\.message)
         operations.formUnion(starts.map(\.id))
-        // Clients time keep-alives from the first one on.
+        // Clients measure keep-alives from the first one on.
         return [.send(SessionMessage.text("connection_ack")), .send(SessionMessage.text("ka"))]
             + starts.map { .start(id: $0.id, $0.request, .byText) }
     }
@@ -134,7 +134,7 @@ package struct GraphQLWSMachine: SessionMachine {
         return [.send(SessionMessage.text("data", id: id, payload: envelope))]
     }
 
-    /// Without an `error` for each operation, which clients take as its end: they connect anew and start again.
+    /// No `error` for each operation, which clients take as its end: they reconnect and start again.
     package mutating func expired(ids: [String], _ error: RequestError) -> [SessionAction] {
         close(4403, error.closeReason)
     }

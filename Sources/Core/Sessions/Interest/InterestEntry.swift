@@ -1,6 +1,8 @@
 import LiveModel
+import Pacing
 
-/// One live query of a gateway: who subscribes to it here, what is held of it, and what its owner was last told.
+/// One live query of a gateway: its subscriptions here, the result that is held, and the last announcement to its
+/// owner.
 struct InterestEntry: Sendable {
     typealias Delivery = InterestMachine.Delivery
 
@@ -164,11 +166,10 @@ struct InterestEntry: Sendable {
     mutating func announce(
         _ number: UInt64, by gateway: NodeID, _ settings: InterestMachine.Settings, nowMs: Int64
     ) -> ControlMessage {
-        let delayMs = min(settings.announceRetryMaxMs, settings.announceRetryMs << Int64(min(retries, 16)))
-        repeatAtMs = nowMs + max(1, delayMs)
+        repeatAtMs = nowMs + max(1, settings.announceBackoff.delayMs(after: retries))
         let announcement = AnnouncementID(
-            number: number, isFresh: freshAnnouncement != nil, wantsTicks: reportsTimerRuns)
-        return .announce(gateway: gateway, query: query, known: knownToOwner, ask: announcement)
+            number: number, requiresFreshRun: freshAnnouncement != nil, reportsTimerRuns: reportsTimerRuns)
+        return .announce(gateway: gateway, query: query, known: knownToOwner, announcement: announcement)
     }
 
     /// What is held, without positions of another route: they mean nothing to this owner.
@@ -221,7 +222,7 @@ struct InterestEntry: Sendable {
         guard case .result(var result) = held, result.digest == digest, !isOlder(position) else { return .outdated }
         result.position = position
         held = .result(result)
-        return .deliver(.again(result))
+        return .deliver(.unchangedTick(result))
     }
 
     mutating func failed(_ error: RequestError, _ position: Position, answering number: UInt64) -> Arrival {

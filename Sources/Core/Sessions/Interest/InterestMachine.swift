@@ -1,4 +1,5 @@
 package import LiveModel
+import Pacing
 
 /// What a gateway knows of the live queries that its sessions subscribe to: the truth about interest.
 ///
@@ -20,6 +21,8 @@ package struct InterestMachine: Sendable {
         /// Live queries of this gateway; a further subscription is refused.
         package var liveQueriesMax = 200_000
 
+        var announceBackoff: Backoff { Backoff(minMs: announceRetryMs, maxMs: announceRetryMaxMs) }
+
         package init() {}
     }
 
@@ -29,14 +32,14 @@ package struct InterestMachine: Sendable {
         /// What the subscriber said it holds is the result; fresh up to the position.
         case unchanged(digest: Digest, position: Position)
         /// A timer's run gave the same result once more; for subscriptions that want to hear of that.
-        case again(LiveResult)
+        case unchangedTick(LiveResult)
         case failed(RequestError)
     }
 
     package enum Action: Sendable {
         /// Append to the control stream of the shard.
         case tell(ShardID, ControlMessage)
-        /// Hand to the sessions of these hubs that take what answers this announcement (`Start.fromAsk`).
+        /// Hand to the sessions of these hubs that take what answers this announcement (`Start.fromAnnouncement`).
         case deliver(hubs: [Int], key: LiveQueryKey, Delivery, answers: UInt64)
     }
 
@@ -46,7 +49,7 @@ package struct InterestMachine: Sendable {
         package var immediate: Delivery?
         /// The subscription takes only what answers this announcement or a later one: what its client saw has no order
         /// with anything that is on its way already.
-        package var fromAsk: UInt64 = 0
+        package var fromAnnouncement: UInt64 = 0
         package var actions: [Action] = []
     }
 
@@ -61,15 +64,15 @@ package struct InterestMachine: Sendable {
     package private(set) var movedCount = 0
 
     /// - Parameters:
-    ///   - firstAsk: greater than any announcement's number of a former process under this name.
+    ///   - firstAnnouncement: greater than any announcement's number of a former process under this name.
     ///   - placeOf: where a live query belongs now; after a change, call `placesChanged`.
     package init(
-        gateway: NodeID, settings: Settings, firstAsk: UInt64 = 0,
+        gateway: NodeID, settings: Settings, firstAnnouncement: UInt64 = 0,
         placeOf: @escaping @Sendable (LiveQuery) -> ShardRoute
     ) {
         self.gateway = gateway
         self.settings = settings
-        self.lastAnnouncement = firstAsk
+        self.lastAnnouncement = firstAnnouncement
         self.placeOf = placeOf
     }
 
@@ -86,24 +89,25 @@ package struct InterestMachine: Sendable {
     /// One more subscription of `query` on `hub`.
     /// - Parameters:
     ///   - known: what the client says it holds.
-    ///   - wantsTicks: it hears of each timer run, even if the result is the same.
+    ///   - reportsTimerRuns: it hears of each timer run, even if the result is the same.
     package mutating func subscribed(
-        hub: Int, _ query: LiveQuery, known: KnownResult?, wantsTicks: Bool = false, nowMs: Int64
+        hub: Int, _ query: LiveQuery, known: KnownResult?, reportsTimerRuns: Bool = false, nowMs: Int64
     ) throws(RequestError) -> Start {
         let (key, next) = (query.key, lastAnnouncement + 1)
         guard table[key] != nil else {
             guard table.count < settings.liveQueriesMax else {
-                throw RequestError(.limitExceeded, "this gateway has its maximum of live queries")
+                throw RequestError(.limitExceeded, "too many live queries on this gateway")
             }
             table.insert(
                 InterestEntry(
-                    query, placeOf(query), hub: hub, known: known, reportsTimerRuns: wantsTicks, nextAnnouncement: next)
+                    query, placeOf(query), hub: hub, known: known, reportsTimerRuns: reportsTimerRuns,
+                    nextAnnouncement: next)
             )
             return Start(actions: announce(key, nowMs: nowMs))
         }
         let (mustAnnounce, join) = table.update(key) { entry in
             // The owner must hear of the first subscription that wants timer runs.
-            let mustAnnounce = wantsTicks && entry.requestTimerRuns()
+            let mustAnnounce = reportsTimerRuns && entry.requestTimerRuns()
             return (mustAnnounce, entry.join(hub: hub, known: known, nextAnnouncement: next))
         }
         switch join {
@@ -111,13 +115,13 @@ package struct InterestMachine: Sendable {
             return Start(immediate: delivery, actions: mustAnnounce ? announce(key, nowMs: nowMs) : [])
         case .awaitsAnswer: return Start(actions: mustAnnounce ? announce(key, nowMs: nowMs) : [])
         case .announce: return Start(actions: announce(key, nowMs: nowMs))
-        case .announceUnordered: return Start(fromAsk: next, actions: announce(key, nowMs: nowMs))
+        case .announceUnordered: return Start(fromAnnouncement: next, actions: announce(key, nowMs: nowMs))
         }
     }
 
     /// The owner is to run the live query again, whatever is held of it.
     /// - Returns: the number of the announcement that says so; nil when nobody subscribes to it.
-    package mutating func rerun(_ key: LiveQueryKey, nowMs: Int64) -> (ask: UInt64, actions: [Action])? {
+    package mutating func rerun(_ key: LiveQueryKey, nowMs: Int64) -> (announcement: UInt64, actions: [Action])? {
         guard let entry = table[key], entry.hasSubscriptions else { return nil }
         let next = lastAnnouncement + 1
         table.update(key) { $0.requireRun(nextAnnouncement: next) }
@@ -181,7 +185,7 @@ package struct InterestMachine: Sendable {
             arrived(shard, epoch: epoch, key, number, nowMs: nowMs) {
                 $0.confirmed(digest, position, answering: number)
             }
-        case .ticked(let shard, let key, let digest, let position, let number):
+        case .unchangedTick(let shard, let key, let digest, let position, let number):
             arrived(shard, epoch: position.epoch, key, number, nowMs: nowMs) { $0.timerRunArrived(digest, position) }
         case .failed(let shard, let key, let position, let error, let number):
             arrived(shard, epoch: position.epoch, key, number, nowMs: nowMs) {
@@ -267,7 +271,7 @@ package struct InterestMachine: Sendable {
         }
     }
 
-    /// The gateway leaves: every shard that was told of interest is told so.
+    /// The gateway leaves, and says so to every shard that may remember it.
     package mutating func leave() -> [Action] {
         let shards = table.summarizedShards.map(\.shard)
         table.removeAll()

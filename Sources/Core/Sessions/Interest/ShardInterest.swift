@@ -9,7 +9,8 @@ struct ShardInterest: Sendable {
     private(set) var settledThrough = StreamID.zero
     /// The newest epoch met: what an older owner still sends is dropped.
     private var epoch: UInt64 = 0
-    /// The shard gets summaries, also of nothing: it was told something, or asked.
+    /// Whether the shard gets summaries, even if nothing of it is held: once it was announced to, or requested
+    /// announcements.
     private(set) var getsSummaries = false
 
     /// - Returns: false if another worker owned the shard since: it may still send what it read late, which would turn

@@ -2,27 +2,27 @@ package import LiveModel
 
 /// The subscriptions of one event loop, by live query.
 ///
-/// Generic over the session, which it never touches: it decides who gets a delivery, its caller hands it over. A
-/// session gets nothing twice and nothing older than what it has.
+/// Generic over the session, which it never touches: it decides who gets a delivery, and its caller hands it over. A
+/// session gets nothing twice, and nothing older than what it has.
 package struct SubscriptionTable<Session> {
     package struct Subscription {
         package let session: Session
         /// The protocol's id within the session.
         package let id: String
-        /// What the client holds, once something was delivered or it said so.
+        /// What the client holds: from the last delivery, or by its own word.
         var digest: Digest?
         var position: Position?
-        /// Takes what answers this announcement of the gateway or a later one: `InterestMachine.Start`.
-        var fromAsk: UInt64
-        /// Told of a timer's runs that change nothing.
-        var wantsTicks = false
+        /// Accepts only what answers this announcement or a later one: see `InterestMachine.Start`.
+        var fromAnnouncement: UInt64
+        /// Hears of timer runs that change nothing.
+        var reportsTimerRuns = false
         /// Something was delivered.
         var isServed = false
-        /// The client asked for a run: what answers this announcement or a later one is due though it be the same.
+        /// The client requested a run: what answers this announcement or a later one is due even if it is the same.
         var owedFrom: UInt64?
     }
 
-    /// Handle of a subscription in this table; never reused.
+    /// The handle of a subscription in this table; never reused.
     package struct Handle: Hashable, Sendable {
         package let key: LiveQueryKey
         let number: UInt64
@@ -35,18 +35,19 @@ package struct SubscriptionTable<Session> {
     package init() {}
 
     package mutating func insert(
-        _ session: Session, id: String, key: LiveQueryKey, known: KnownResult?, fromAsk: UInt64 = 0,
-        wantsTicks: Bool = false
+        _ session: Session, id: String, key: LiveQueryKey, known: KnownResult?, fromAnnouncement: UInt64 = 0,
+        reportsTimerRuns: Bool = false
     ) -> Handle {
         nextNumber += 1
         queries[key, default: [:]][nextNumber] = Subscription(
-            session: session, id: id, digest: known?.digest, position: known?.position, fromAsk: fromAsk,
-            wantsTicks: wantsTicks)
+            session: session, id: id, digest: known?.digest, position: known?.position,
+            fromAnnouncement: fromAnnouncement,
+            reportsTimerRuns: reportsTimerRuns)
         count += 1
         return Handle(key: key, number: nextNumber)
     }
 
-    /// - Returns: false when it was gone already.
+    /// - Returns: false if it was gone already.
     @discardableResult
     package mutating func remove(_ handle: Handle) -> Bool {
         guard queries[handle.key]?.removeValue(forKey: handle.number) != nil else { return false }
@@ -55,10 +56,10 @@ package struct SubscriptionTable<Session> {
         return true
     }
 
-    /// Marks the delivery as handed over where it is due, and returns those subscriptions.
+    /// Marks a delivery as handed over to each subscription for which it is due, and returns those.
     ///
-    /// Returned rather than called back, because a session may end its subscription, or another one's, when it gets
-    /// something; `contains` tells whether a subscription is still there.
+    /// They are returned rather than called back, because a session may end its own or another session's subscription
+    /// when it gets something; `contains` says whether a subscription is still there.
     package mutating func take(
         _ delivery: InterestMachine.Delivery, key: LiveQueryKey, answers: UInt64 = .max
     ) -> [(subscription: Subscription, handle: Handle)] {
@@ -68,7 +69,7 @@ package struct SubscriptionTable<Session> {
         var index = subscriptions.values.startIndex
         let end = subscriptions.values.endIndex
         while index != end {
-            if answers >= subscriptions.values[index].fromAsk,
+            if answers >= subscriptions.values[index].fromAnnouncement,
                 Self.take(delivery, &subscriptions.values[index], answers)
             {
                 due.append((subscriptions.values[index], Handle(key: key, number: subscriptions.keys[index])))
@@ -83,21 +84,22 @@ package struct SubscriptionTable<Session> {
         queries[handle.key]?[handle.number] != nil
     }
 
-    /// The same for one subscription, as the answer to its start.
+    /// The same for one subscription, with the answer to its start.
     /// - Returns: whether it is to be handed over.
     package mutating func deliver(_ delivery: InterestMachine.Delivery, to handle: Handle) -> Bool {
         guard queries[handle.key]?[handle.number] != nil else { return false }
         return Self.take(delivery, &queries[handle.key]![handle.number]!, 0)
     }
 
-    /// Whether something was delivered to it; a client that asks for a run before gets its answer by the first result.
+    /// Whether something was delivered to it. A client that requests a run before gets its answer with the first
+    /// result.
     package func isServed(_ handle: Handle) -> Bool {
         queries[handle.key]?[handle.number]?.isServed ?? false
     }
 
-    /// What answers the announcement `ask` or a later one is due.
-    package mutating func owe(_ handle: Handle, from ask: UInt64) {
-        queries[handle.key]?[handle.number]?.owedFrom = ask
+    /// What answers this announcement or a later one is due.
+    package mutating func owe(_ handle: Handle, from announcement: UInt64) {
+        queries[handle.key]?[handle.number]?.owedFrom = announcement
     }
 
     private static func take(
@@ -114,8 +116,9 @@ package struct SubscriptionTable<Session> {
         _ delivery: InterestMachine.Delivery, _ subscription: inout Subscription, isOwed: Bool
     ) -> Bool {
         switch delivery {
-        case .result(let result), .again(let result):
-            // What has no order with the client's position was run after the client came: `fromAsk`.
+        case .result(let result), .unchangedTick(let result):
+            // If the positions are not comparable, `fromAnnouncement` guarantees that this result was read after the
+            // client subscribed.
             if let position = subscription.position, position.isOrdered(with: result.position),
                 result.position < position
             {
@@ -123,7 +126,7 @@ package struct SubscriptionTable<Session> {
             }
             if subscription.digest == result.digest {
                 subscription.position = result.position
-                if case .again = delivery { return subscription.wantsTicks || isOwed }
+                if case .unchangedTick = delivery { return subscription.reportsTimerRuns || isOwed }
                 return isOwed
             }
             subscription.digest = result.digest
@@ -135,7 +138,7 @@ package struct SubscriptionTable<Session> {
             subscription.position = position
             return false
         case .failed:
-            // Whatever comes next is news again.
+            // Whatever comes next is new to the client.
             subscription.digest = nil
             return true
         }

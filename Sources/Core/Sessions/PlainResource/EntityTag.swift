@@ -1,17 +1,17 @@
 package import LiveModel
 
-/// The `ETag` of a query's result: the digest, and, where the result came from a shard, its position and the live query.
+/// The `ETag` of a query's result: its digest and, if the result came from a shard, its position and live query.
 ///
 ///     "5d41…"                                       one-shot read
 ///     "5d41…@1732.17.1732000-4@0f3a66b1c94e7d28"    live result
 ///
-/// A later poll on any gateway is judged by the digest for equality and by the position for freshness. The position
-/// counts for its own live query only: the same URL asked by another user, or with other variables, is another one, and
-/// "nothing happened since" would leave the former user's result standing. RFC 9110 §8.8.3.
+/// A later poll, on any gateway, is compared by digest for equality and by position for freshness. The position counts
+/// for its own live query only: the same URL requested by another user, or with other variables, is another one, and
+/// "nothing happened since" would leave the former user's result on the screen. RFC 9110 §8.8.3.
 package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     private let digest: Digest
     private let position: Position?
-    /// First eight bytes of the live query's key; nil exactly without a position.
+    /// The first eight bytes of the live query's key; nil if and only if there is no position.
     private let keyPrefix: UInt64?
 
     package init(_ known: KnownResult, of key: LiveQueryKey) {
@@ -20,20 +20,20 @@ package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
         keyPrefix = known.position == nil ? nil : key.digest.prefix
     }
 
-    /// What the holder of this tag knows of a live query.
+    /// The result of a live query that the holder of this tag has.
     package func known(of key: LiveQueryKey) -> KnownResult {
         KnownResult(digest: digest, position: keyPrefix == key.digest.prefix ? position : nil)
     }
 
-    /// With the quotes, as it stands in the header.
+    /// The header's form, with quotes.
     package var description: String {
         guard let position, let keyPrefix else { return "\"\(digest.hex)\"" }
         let hex = String(keyPrefix, radix: 16)
         return "\"\(digest.hex)@\(position)@\(String(repeating: "0", count: 16 - hex.utf8.count))\(hex)\""
     }
 
-    /// The first tag of an `If-None-Match` header that is one of ours; weak ones count. Others are no error: they just
-    /// match nothing.
+    /// The first tag of an `If-None-Match` header that has our form; weak ones count. Others are no error: they match
+    /// nothing.
     package init?(ifNoneMatch header: String) {
         for part in header.split(separator: ",") {
             var tag = part.drop { $0 == " " || $0 == "\t" }
@@ -48,7 +48,7 @@ package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
         return nil
     }
 
-    /// Without quotes: also what `Last-Event-ID` of an event stream carries.
+    /// The form without quotes, which `Last-Event-ID` of an event stream has, too.
     package init?(bare text: some StringProtocol) {
         let parts = text.split(separator: "@", maxSplits: 2, omittingEmptySubsequences: false)
         guard let first = parts.first, let digest = Digest(hex: first) else { return nil }

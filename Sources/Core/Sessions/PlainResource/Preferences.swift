@@ -1,7 +1,7 @@
-/// What a client asks of the plain resource in `Prefer` and `Accept`.
+/// A client's preferences for the plain resource, from `Prefer` and `Accept`.
 package enum Preferences {
     /// Whether an `Accept` header names exactly this media type, in lower case, and does not refuse it with `q=0` (RFC
-    /// 9110 §12.5.1). Ranges such as `*/*` do not count: nobody gets a stream without asking for it.
+    /// 9110 §12.5.1). Ranges such as `*/*` do not count: a stream is sent only on request.
     package static func accepts(_ type: String, in header: String) -> Bool {
         header.split(separator: ",").contains { range in
             let parts = range.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
@@ -11,8 +11,8 @@ package enum Preferences {
         }
     }
 
-    /// Whether an `Accept` header leaves room for one of the types: named, or in a range such as `application/*`. An
-    /// absent or empty one does.
+    /// Whether an `Accept` header allows one of the types: by name, or by a range such as `application/*`. An absent or
+    /// empty header does.
     package static func allows(_ types: [String], in header: String?) -> Bool {
         guard let header, header.contains(where: { $0 != " " }) else { return true }
         let ranges = types.flatMap { [$0, String($0.prefix { $0 != "/" }) + "/*"] } + ["*/*"]
@@ -21,14 +21,14 @@ package enum Preferences {
 
     /// `Prefer: wait=N` (RFC 7240 §4.3).
     ///
-    /// Whole seconds asked for, bounded by `maximum`; nil when the header asks for no wait or is malformed, which the
-    /// RFC wants ignored.
+    /// Whole seconds, at most `maximum`; nil if the header requests no wait or is malformed, which the RFC says to
+    /// ignore.
     package static func waitMs(_ header: String, maximumMs: Int64) -> Int64? {
         for preference in header.split(separator: ",") {
             let parts = preference.split(separator: "=", maxSplits: 1)
             guard parts.count == 2 else { continue }
             let name = parts[0].filter { $0 != " " && $0 != "\t" }.lowercased()
-            // Parameters after ";" are not for us.
+            // Parameters after ";" are ignored.
             let value = parts[1].prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" && $0 != "\"" }
             guard name == "wait", let seconds = Int64(value), seconds > 0 else { continue }
             return min(seconds > Int64.max / 1_000 ? maximumMs : seconds * 1_000, maximumMs)

@@ -1,7 +1,7 @@
 package import JSON
 package import LiveModel
 
-/// Where clients put their token.
+/// Reads the token from the places where clients put it.
 package enum BearerToken {
     /// From an `Authorization` header's value; nil for other schemes.
     package static func inHeader(_ value: String) -> String? {
@@ -37,8 +37,8 @@ extension Credentials {
     /// Names of headers and metadata that carry an API key: AppSync's, and Google's.
     package static let apiKeyHeaders = ["x-api-key", "x-goog-api-key"]
 
-    /// From headers or metadata by name, and a query item where there is one. The bare token of Firebase's SDKs goes
-    /// before `Authorization`.
+    /// From headers or metadata by name, and a query item if there is one. The bare token of Firebase's SDKs takes
+    /// precedence over `Authorization`.
     package init(header: (String) -> String?, query: (String) -> String? = { _ in nil }) {
         let bearer = header("x-firebase-auth-token") ?? header("authorization").flatMap(BearerToken.inHeader)
         let key = Self.apiKeyHeaders.lazy.compactMap(header).first ?? query("key")

@@ -1,13 +1,13 @@
 package import LiveModel
 
-/// A stored text by its digest, in place of its name. Sources: GraphQL over HTTP, appendix on persisted documents (the
+/// A stored text by its digest instead of its name. Sources: GraphQL over HTTP, appendix on persisted documents (the
 /// request's key `documentId`); Apollo's automatic persisted queries (`extensions.persistedQuery.sha256Hash`).
 package struct DocumentID: Sendable, Hashable {
     package let digest: Digest
-    /// Apollo's clients send the text when they are told, in so many words, that the digest is unknown.
+    /// Apollo's clients send the text if the error says in exactly these words that the digest is unknown.
     package let isPersistedQuery: Bool
 
-    /// `sha256:` and 64 hexadecimal digits, or these alone.
+    /// `sha256:` and 64 hexadecimal digits, or the digits alone.
     /// - Throws: `.badRequest`.
     init(documentID text: String) throws(RequestError) {
         let prefix = "sha256:"
@@ -28,7 +28,7 @@ package struct DocumentID: Sendable, Hashable {
         isPersistedQuery = true
     }
 
-    /// The answer to a digest that no stored text has.
+    /// The error for a digest that no stored text has.
     package var unknown: RequestError {
         RequestError(
             .operationNotFound, isPersistedQuery ? "PersistedQueryNotFound" : "no stored operation has this documentId")

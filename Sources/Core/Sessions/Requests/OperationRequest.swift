@@ -1,20 +1,20 @@
 package import JSON
 package import LiveModel
 
-/// A client's wish to run or follow a stored operation, whatever protocol it came by.
+/// A client's request to run or follow a stored operation, from any protocol.
 package struct OperationRequest: Sendable, Hashable {
-    /// Nil: the only connector of the service.
+    /// Nil for the service's only connector.
     package var connector: String?
-    /// Nil: the only operation of `document`.
+    /// Nil for the only operation of `document`.
     package var operationName: String?
-    /// Text that the client sent beside or in place of the name; empty counts as none.
+    /// The text that the client sent with or instead of the name; an empty one counts as none.
     package var document: String?
-    /// Counts where there is no text.
+    /// Used if there is no text.
     package var documentID: DocumentID?
     package var variables: JSONObject
-    /// What the client holds of it already.
+    /// The result that the client already holds.
     package var resume: EntityTag?
-    /// Results may come as JSON Patches against what the client holds.
+    /// Whether results may be sent as JSON Patches against what the client holds.
     package var wantsDelta = false
 
     package init(
@@ -29,10 +29,10 @@ package struct OperationRequest: Sendable, Hashable {
         self.variables = variables
     }
 
-    /// From a GraphQL request's parameters (GraphQL over HTTP §5.1): `{query?, operationName?, variables?,
-    /// extensions?, documentId?}`; other keys are ignored, null counts as absent. `extensions.connector` names the
-    /// connector, `extensions.resume` is the entity tag of the result that the client holds, `extensions.delta` with the
-    /// value `json-patch` asks for patches.
+    /// From a GraphQL request's parameters (GraphQL over HTTP §5.1): `{query?, operationName?, variables?, extensions?,
+    /// documentId?}`; other keys are ignored, null counts as absent. `extensions.connector` names the connector,
+    /// `extensions.resume` is the entity tag of the result that the client holds, `extensions.delta` with the value
+    /// `json-patch` asks for patches.
     /// - Throws: `.badRequest` naming the field that has the wrong type.
     package init(graphQL object: JSONObject) throws(RequestError) {
         self.operationName = try Self.field("operationName", of: object, "a string") { $0.stringValue }

@@ -1,7 +1,7 @@
 package import JSON
 package import LiveModel
 
-/// What administrators call: texts of their own, and stored operations as somebody else.
+/// An administrator's call: an ad-hoc text, or a stored operation run as another user.
 /// Source: docs/reference/sql-connect.md §7.
 ///
 ///     POST /v1/projects/P/locations/L/services/S:executeGraphql  and  :executeGraphqlRead
@@ -46,7 +46,7 @@ package struct AdministratorRequest: Sendable, Hashable {
     package var query: String?
     package var operationName: String?
     package var variables: JSONObject
-    /// As whom it runs: nil is signed out, or nobody in particular where nothing was said of it.
+    /// The user it runs as: nil is signed out, or no particular user if the call names none.
     package var auth: Auth?
     package var isImpersonated: Bool
 

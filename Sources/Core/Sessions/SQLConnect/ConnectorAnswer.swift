@@ -2,13 +2,13 @@ import JSON
 package import LiveModel
 
 extension OperationAnswer {
-    /// An operation that did not get as far as a result: bad variables, a check that does not hold.
+    /// The answer of an operation that failed before it had a result: bad variables, a check that does not hold.
     package init(failed errors: [RequestError]) {
         self.init(body: Array("null".utf8), errors: errors)
     }
 
     /// The members of an answer to SQL Connect clients: `"data":…,"errors":[…],"extensions":{"dataConnect":[…]}`, the
-    /// last two where there are any.
+    /// last two only if there are any.
     package var sqlConnectMembers: [UInt8] { Array(#""data":"#.utf8) + sqlConnectValue }
 
     /// The same after `"data":`.

@@ -1,8 +1,8 @@
 import LiveModel
 
-/// What SQL Connect clients call a connector: `projects/P/locations/L/services/S/connectors/C`.
-/// Source: docs/reference/sql-connect.md §1. The project is not looked at: it is no part of a service's configuration,
-/// and the audience of tokens tells projects apart.
+/// A connector's name for SQL Connect clients: `projects/P/locations/L/services/S/connectors/C`.
+/// Source: docs/reference/sql-connect.md §1. The project is not checked: it is not part of a service's configuration,
+/// and the audience of tokens distinguishes projects.
 package struct ConnectorName: Sendable, Hashable {
     package let location: String
     package let service: String
@@ -45,14 +45,14 @@ package struct ConnectorCall: Sendable, Hashable {
     }
 }
 
-/// Where a stream over WebSocket is opened. Clients before 12.18 of the web SDK use the second form.
+/// The path at which a stream over WebSocket is opened. Clients before 12.18 of the web SDK use the second form.
 /// Source: docs/reference/sql-connect.md §2.
 ///
 ///     /ws/google.firebase.dataconnect.v1.ConnectorStreamService.Connect/P/locations/L/services/S
 ///     /ws/google.firebase.dataconnect.v1.ConnectorStreamService/Connect/locations/L
 package struct ConnectorStreamPath: Sendable, Hashable {
     package let location: String
-    /// Nil where the first message alone names it.
+    /// Nil if only the first message names it.
     package let service: String?
 
     /// Nil for other paths.
@@ -71,7 +71,7 @@ package struct ConnectorStreamPath: Sendable, Hashable {
     }
 }
 
-/// The service of this node, as clients have to name it.
+/// The service of this node, as clients must name it.
 package struct ServiceIdentity: Sendable, Hashable {
     package let service: String
     package let location: String
@@ -83,7 +83,7 @@ package struct ServiceIdentity: Sendable, Hashable {
         self.connectors = connectors
     }
 
-    /// Nil for a name that is served here; otherwise what a developer has to change.
+    /// Nil for a name that is served here; otherwise an error that says what a developer must change.
     package func refusal(of name: ConnectorName) -> SQLConnectFailure? {
         if let refusal = refusal(location: name.location, service: name.service) { return refusal }
         guard connectors.contains(name.connector) else {
@@ -95,10 +95,10 @@ package struct ServiceIdentity: Sendable, Hashable {
         return nil
     }
 
-    /// - Parameter service: nil where the path does not name it.
+    /// - Parameter service: nil if the path does not name it.
     package func refusal(location: String, service: String?) -> SQLConnectFailure? {
         if let service, service != self.service {
-            return SQLConnectFailure(.notFound, "no service \"\(service)\" here, but \"\(self.service)\"")
+            return SQLConnectFailure(.notFound, "there is no service \"\(service)\" here, only \"\(self.service)\"")
         }
         guard location == self.location else {
             return SQLConnectFailure(

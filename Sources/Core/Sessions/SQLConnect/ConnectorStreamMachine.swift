@@ -3,15 +3,16 @@ package import LiveModel
 /// One stream of a SQL Connect client: `ConnectorStreamService.Connect` over WebSocket or gRPC.
 /// Source: docs/reference/sql-connect.md §2.
 ///
-/// There is no introduction: requests come at once. The first message binds the connector; any message may bring a token,
-/// which counts from that message on, so what comes while a token is judged waits for the verdict. Whatever is wrong with
-/// one operation is told under its id, and the stream lives on. A subscription whose token ran out is told so and rests
-/// until the client brings a new one, since web clients bring it with their next message and do not subscribe again.
+/// There is no introduction: requests come at once. The first message binds the connector. Any message may bring a
+/// token, which applies from that message on, so messages that arrive while a token is being verified wait for the
+/// result. Errors of one operation are reported under its id, and the stream lives on. A subscription whose token
+/// expires is reported as such and suspended until the client brings a new one, since web clients send it with their
+/// next message and do not subscribe again.
 package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine {
     package static var protocolName: String { Encoding.protocolName }
     package static var format: ResultFormat { Encoding.format }
     package static var takesNewTokens: Bool { true }
-    package static var wantsTicks: Bool { true }
+    package static var reportsTimerRuns: Bool { true }
 
     private enum Activity: Sendable {
         case subscription(OperationRequest)
@@ -19,26 +20,26 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     }
 
     private enum TokenState: Sendable {
-        /// Of this token, which is the last that came; nil: signed out.
+        /// With this token, the last one that came; nil: signed out.
         case accepted
         case judging
         case refused(RequestError)
     }
 
-    /// Messages that wait for a verdict on a token: more than a client sends in that time.
+    /// Messages that wait while a token is verified: more than a client sends in that time.
     private static var waitingMax: Int { 256 }
 
     private let service: ServiceIdentity
     private let operationsMax: Int
-    /// As last brought: a message may bring a part of them.
+    /// The latest of each: a message may bring only some of them.
     private var credentials: Credentials
     private var active: [String: Activity] = [:]
-    /// Subscriptions whose token ran out.
+    /// Subscriptions whose token expired.
     private var resting: [String: OperationRequest] = [:]
     private var restingError = RequestError.tokenExpired
     private var connector: Result<ConnectorName, SQLConnectFailure>?
     private var tokenState = TokenState.accepted
-    /// Judged last; nil: what comes next is to be judged, also if it is the same.
+    /// The credentials verified last; nil: the next ones are to be verified even if they are the same.
     private var judged: Credentials? = Credentials.none
     private var waiting: WaitingMessages<StreamRequest>
     private var hasBegun = false
@@ -81,7 +82,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         hasBegun = true
         if case .judging = tokenState {
             guard waiting.count < Self.waitingMax, waiting.append(request, bytes: bytes) else {
-                return close(1008, "Too many messages before the token is judged")
+                return close(1008, "Too many messages before the token is verified")
             }
             return []
         }
@@ -97,7 +98,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
                 var rest = request
                 rest.headers = [:]
                 guard rest.kind == nil || waiting.append(rest, bytes: bytes) else {
-                    return close(1008, "Too many messages before the token is judged")
+                    return close(1008, "Too many messages before the token is verified")
                 }
                 return judge()
             }
@@ -125,7 +126,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         ]
     }
 
-    /// The connector stays that of the first message that names one.
+    /// The first message that names a connector decides it for the stream.
     private mutating func bind(_ text: String) {
         guard !text.isEmpty, connector == nil else { return }
         guard let name = ConnectorName(text) else {
@@ -151,7 +152,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         var actions: [SessionAction] = []
         switch (active[id], mode) {
         case (nil, _): break
-        // A client that subscribes again under an id wants it anew.
+        // A client that subscribes again under an id wants a new subscription.
         case (.subscription, .follow): actions.append(.stop(id: id))
         case (.some, _): return [refusal(id, RequestError(.badRequest, "this \"requestId\" is in use"))]
         }
@@ -169,7 +170,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     private mutating func resume(_ id: String) -> [SessionAction] {
         switch active[id] {
         case .subscription: return [.rerun(id: id)]
-        // Its answer is the next message under this id anyway.
+        // The next message under this id is its answer anyway.
         case .once: return []
         case nil:
             if resting[id] != nil { return [refusal(id, restingError)] }
@@ -191,12 +192,12 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         return actions + takeWaiting()
     }
 
-    /// What runs goes on under the token that allowed it.
+    /// Running operations continue under the token that allowed them.
     package mutating func rejected(_ error: RequestError) -> [SessionAction] {
         guard !isClosed, case .judging = tokenState else { return [] }
         if Encoding.endsWhenUnauthenticated { return end(error) }
         tokenState = .refused(error)
-        // The keys may be there when it comes again.
+        // The keys may be available when it comes again.
         if error.code != .unauthenticated { judged = nil }
         return takeWaiting()
     }
@@ -207,7 +208,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         for (index, next) in messages.enumerated() {
             actions += take(next.message, bytes: next.bytes)
             if case .judging = tokenState {
-                // They had room before.
+                // They fitted before.
                 for later in messages[(index + 1)...] { _ = waiting.append(later.message, bytes: later.bytes) }
                 break
             }
@@ -237,7 +238,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         guard !isClosed else { return [] }
         if Encoding.endsWhenUnauthenticated { return end(error) }
         restingError = error
-        // The same token may be sent again, but it is not what is waited for.
+        // The same token may be sent again, but it is not the one awaited.
         tokenState = if case .judging = tokenState { .judging } else { .refused(error) }
         var actions: [SessionAction] = []
         for id in ids {

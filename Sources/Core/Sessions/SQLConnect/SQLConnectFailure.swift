@@ -1,7 +1,7 @@
 package import JSON
 package import LiveModel
 
-/// `google.rpc.Code`, by which SQL Connect clients judge errors.
+/// `google.rpc.Code`, by which SQL Connect clients classify errors.
 package enum RPCCode: Int, Sendable, Hashable {
     case ok = 0
     case cancelled = 1
@@ -37,7 +37,7 @@ package enum RPCCode: Int, Sendable, Hashable {
         }
     }
 
-    /// As it stands in JSON: `PERMISSION_DENIED`.
+    /// The form in JSON: `PERMISSION_DENIED`.
     package var name: String {
         switch self {
         case .ok: "OK"
@@ -72,7 +72,7 @@ package struct SQLConnectFailure: Error, Sendable, Hashable {
 
     package init(_ error: RequestError) {
         self.error = error
-        // Apps and the SDKs' own tests look for these words.
+        // Apps and the SDKs' own tests look for these phrases.
         switch error.code {
         case .unauthenticated: message = "unauthenticated: \(error.message)"
         case .permissionDenied:
@@ -88,8 +88,8 @@ package struct SQLConnectFailure: Error, Sendable, Hashable {
         return JSONWriter.compact(.object(object))
     }
 
-    /// Whether an error that a run ended with is the operation's own and stands in `errors` of an answer, rather than a
-    /// failure of the request.
+    /// Whether an error that ended a run belongs to the operation, and so into `errors` of an answer, rather than being
+    /// a failure of the request.
     package static func isOfExecution(_ code: ErrorCode) -> Bool {
         switch code {
         case .invalidVariable, .permissionDenied, .constraintViolation, .databaseError, .resolverFailed,
@@ -103,7 +103,7 @@ package struct SQLConnectFailure: Error, Sendable, Hashable {
 }
 
 extension RequestError {
-    /// `GraphqlError`: the SDKs' types assume that `message` and `path` are always there.
+    /// `GraphqlError`. The SDKs' types assume that `message` and `path` are always present.
     package var sqlConnectError: JSONValue {
         let path = path.map { element -> JSONValue in
             switch element {

@@ -1,11 +1,11 @@
 package import JSON
 package import LiveModel
 
-/// What a SQL Connect client sends on a stream, whatever its encoding. Source: docs/reference/sql-connect.md §2.1, §3.
+/// A message of a SQL Connect client on a stream, in any encoding. Source: docs/reference/sql-connect.md §2.1, §3.
 package struct StreamRequest: Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
         case subscribe(Execute)
-        /// Once, query or mutation.
+        /// Run a query or mutation once.
         case execute(Execute)
         /// Run the subscription of this id again.
         case resume
@@ -22,13 +22,13 @@ package struct StreamRequest: Sendable, Hashable {
         }
     }
 
-    /// `projects/P/locations/L/services/S/connectors/C`; in the first message, empty later.
+    /// `projects/P/locations/L/services/S/connectors/C` in the first message, empty later.
     package var name: String
-    /// Comes back byte for byte.
+    /// Returned byte for byte.
     package var requestID: String
-    /// The last of several headers of one name, in small letters.
+    /// By lower-case name; of several headers with the same name, the last.
     package var headers: [String: String]
-    /// Nil: only the name and the headers count.
+    /// Nil if only the name and the headers matter.
     package var kind: Kind?
 
     package init(name: String = "", requestID: String = "", headers: [String: String] = [:], kind: Kind? = nil) {
@@ -43,7 +43,7 @@ package struct StreamRequest: Sendable, Hashable {
     var apiKey: String? { Credentials.apiKeyHeaders.lazy.compactMap { headers[$0] }.first }
 }
 
-/// What a client gets on a stream.
+/// A message to a client on a stream.
 package struct StreamResponse: Sendable, Hashable {
     package var requestID: String
     package var answer: OperationAnswer
@@ -54,9 +54,9 @@ package struct StreamResponse: Sendable, Hashable {
     }
 }
 
-/// A message that is not of the stream's form.
+/// The error of a message that is malformed.
 package struct StreamFrameError: Error, Sendable, Hashable {
-    /// Whom to answer; nil when the message is not readable at all.
+    /// The request to answer; nil if the message is not readable at all.
     package let requestID: String?
     package let message: String
 
@@ -66,12 +66,12 @@ package struct StreamFrameError: Error, Sendable, Hashable {
     }
 }
 
-/// How the messages of a stream are written.
+/// The encoding of the messages of a stream.
 package protocol StreamEncoding: Sendable {
-    /// As operators see it.
+    /// The name that operators see.
     static var protocolName: String { get }
     static var format: ResultFormat { get }
-    /// Whether a token that is refused or ran out ends the stream, as gRPC clients want it, rather than each operation.
+    /// Whether a rejected or expired token ends the stream, as gRPC clients expect, rather than each operation.
     static var endsWhenUnauthenticated: Bool { get }
 
     static func decode(_ bytes: [UInt8]) throws(StreamFrameError) -> StreamRequest

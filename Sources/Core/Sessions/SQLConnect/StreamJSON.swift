@@ -1,7 +1,7 @@
 import JSON
 
-/// The stream over WebSocket: proto-JSON in text frames, answers inside of `result` as the emulator sends them.
-/// Source: docs/reference/sql-connect.md §2.
+/// The encoding of the stream over WebSocket: proto-JSON in text frames, with answers inside `result` as the emulator
+/// sends them. Source: docs/reference/sql-connect.md §2.
 package enum StreamJSON: StreamEncoding {
     package static let protocolName = "sql-connect"
     package static let format = ResultFormat.sqlConnect
@@ -36,7 +36,7 @@ package enum StreamJSON: StreamEncoding {
                 throw StreamFrameError(requestID: id, message: "\"\(name)\" must be an object")
             }
             guard request.kind == nil else {
-                throw StreamFrameError(requestID: id, message: "a message asks for one thing only")
+                throw StreamFrameError(requestID: id, message: "a message may request one thing only")
             }
             switch name {
             case "subscribe": request.kind = .subscribe(try execute(body, id))
@@ -59,7 +59,7 @@ package enum StreamJSON: StreamEncoding {
         }
     }
 
-    /// Proto-JSON readers take both forms of a name. Empty when absent or null; nil for another type.
+    /// Proto-JSON readers accept both forms of a name. Empty if absent or null; nil for another type.
     private static func text(_ object: JSONObject, _ names: String...) -> String? {
         for name in names {
             guard let value = object[name], !value.isNull else { continue }

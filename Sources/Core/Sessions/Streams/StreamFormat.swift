@@ -1,25 +1,25 @@
 package import LiveModel
 
-/// How one operation's results are written into an HTTP answer that stays open.
+/// The form of one operation's results in an HTTP response that stays open.
 package enum StreamFormat: Sendable, Hashable {
     /// The plain resource: events `next` with the result's entity tag as their id, so that `Last-Event-ID` resumes.
     case resource
-    /// graphql-sse, a connection for each operation. Source: enisdenjo/graphql-sse PROTOCOL.md.
+    /// graphql-sse with one connection per operation. Source: enisdenjo/graphql-sse PROTOCOL.md.
     case graphQLSSE
     /// Apollo's multipart subscriptions. Source: apollographql/router `protocols/multipart.rs`, and what its clients
-    /// read: unquoted `subscriptionSpec`, a line break before the first delimiter, each delimiter with the part before
-    /// it.
+    /// accept: unquoted `subscriptionSpec`, a line break before the first delimiter, each delimiter sent with the part
+    /// before it.
     case multipart
 
     package var contentType: String {
         switch self {
         case .resource, .graphQLSSE: "text/event-stream"
-        // gql wants the boundary without quotes, Apollo iOS the other parameter so; everybody reads both.
+        // gql needs the boundary unquoted, Apollo iOS the other parameter; all clients accept both.
         case .multipart: "multipart/mixed;boundary=graphql;subscriptionSpec=1.0"
         }
     }
 
-    /// Sent at once, so that the client knows that it is connected.
+    /// Sent at once, so that the client knows it is connected.
     package var opening: [UInt8] {
         switch self {
         case .resource, .graphQLSSE: ServerSentEvent.keepAlive
@@ -34,7 +34,7 @@ package enum StreamFormat: Sendable, Hashable {
         }
     }
 
-    /// A result of a live query: the same for all its subscribers.
+    /// A result of a live query; the same for all its subscribers.
     package func result(_ result: LiveResult, of key: LiveQueryKey) -> [UInt8] {
         switch self {
         case .resource:
@@ -46,8 +46,8 @@ package enum StreamFormat: Sendable, Hashable {
 
     package var hasDeltas: Bool { self != .multipart }
 
-    /// The same as a patch against the last one of this stream. The plain resource has an event `patch` for it, since its
-    /// data is no result; graphql-sse an extension. Nil: whole results only.
+    /// The same as a patch against the previous result of this stream: an event `patch` in the plain resource, whose
+    /// data is not a whole result, and an extension in graphql-sse. Nil: whole results only.
     package func delta(_ patch: [UInt8], to result: LiveResult, of key: LiveQueryKey) -> [UInt8]? {
         switch self {
         case .resource:
@@ -58,7 +58,7 @@ package enum StreamFormat: Sendable, Hashable {
         }
     }
 
-    /// A whole answer, `{"data":…}`.
+    /// A complete answer, `{"data":…}`.
     package func answer(_ envelope: [UInt8]) -> [UInt8] {
         switch self {
         case .resource, .graphQLSSE: ServerSentEvent.event("next", id: nil, data: envelope)
@@ -80,7 +80,7 @@ package enum StreamFormat: Sendable, Hashable {
         case .resource: refreshFailed(errors) + completed
         case .graphQLSSE: answer(ResultEnvelope.errors(errors)) + completed
         case .multipart:
-            // Errors at the top end the subscription, which errors inside a payload do not.
+            // Top-level errors end the subscription, errors inside a payload do not.
             Self.part(
                 Array(#"{"payload":null,"#.utf8) + ResultEnvelope.errors(errors).dropFirst()) + completed
         }
@@ -95,8 +95,8 @@ package enum StreamFormat: Sendable, Hashable {
         }
     }
 
-    /// The node goes away. Clients of event streams connect anew when the stream breaks off without `complete`; those of
-    /// multipart have to be told.
+    /// The node is shutting down. Clients of event streams reconnect if the stream breaks off without `complete`;
+    /// multipart clients must be told to.
     package var leaving: [UInt8] {
         switch self {
         case .resource, .graphQLSSE: []
@@ -104,7 +104,7 @@ package enum StreamFormat: Sendable, Hashable {
         }
     }
 
-    /// A part and the delimiter after it: clients hand out a part once they have read that.
+    /// A part and the delimiter after it: clients deliver a part once they have read that.
     private static func part(_ json: [UInt8]) -> [UInt8] {
         Array("\r\ncontent-type: application/json\r\n\r\n".utf8) + json + Array("\r\n--graphql".utf8)
     }

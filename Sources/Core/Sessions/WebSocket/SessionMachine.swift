@@ -1,21 +1,21 @@
 package import JSON
 package import LiveModel
 
-/// What a session's machine asks its shell to do.
+/// What a session's machine wants its shell to do.
 package enum SessionAction: Sendable, Hashable {
     /// One text message.
     case send([UInt8])
     case close(code: UInt16, reason: String)
-    /// Judge these; answered with `authenticated` or `rejected`. One at a time: the machine asks for no other before the
-    /// answer.
+    /// Verify these; answered with `authenticated` or `rejected`. The machine requests no further verification before
+    /// the answer.
     case authenticate(Credentials)
-    /// Begin an operation; answered with `started` and then deliveries or `finished`, or with `failed`.
+    /// Start an operation; answered with `started` and then deliveries or `finished`, or with `failed`.
     case start(id: String, OperationRequest, StartMode)
-    /// The client wants no more of it.
+    /// The client ended the operation.
     case stop(id: String)
-    /// Run what this operation follows anew; the result is delivered also when it is the same.
+    /// Run the live query of this operation again; the result is delivered even if it is the same.
     case rerun(id: String)
-    /// The connection ends with this as its status; by a close code where it has none.
+    /// End the connection with this status; with a close code if the protocol has no status.
     case end(RequestError)
 }
 
@@ -23,19 +23,19 @@ package enum SessionAction: Sendable, Hashable {
 package enum StartMode: Sendable, Hashable {
     /// A query is followed unless its text calls it `query`; a mutation is run once.
     case byText
-    /// A query that is followed; a mutation is an error.
+    /// Follow a query; a mutation is an error.
     case follow
-    /// Run once, query or mutation.
+    /// Run a query or mutation once.
     case once
 }
 
-/// What a client said while it connected.
+/// What a client sent while it connected.
 package struct SessionOpening: Sendable, Hashable {
-    /// In the headers or the query of the upgrade.
+    /// From the headers or the query of the upgrade.
     package var credentials: Credentials
-    /// Operations of the session at one time; one more is refused.
+    /// The maximum of concurrent operations of a session; one more is refused.
     package var operationsMax: Int
-    /// Messages that wait until the client's token is judged.
+    /// Bytes of messages that wait until the client's token is verified.
     package var waitingBytesMax: Int
 
     package init(credentials: Credentials = .none, operationsMax: Int, waitingBytesMax: Int = 1 << 20) {
@@ -48,27 +48,27 @@ package struct SessionOpening: Sendable, Hashable {
 /// One session of a client protocol over WebSocket: messages come in, actions come out. What is live, who may do what
 /// and when results arrive is decided elsewhere; one shell (`Gateway/Session`) performs the actions of all machines.
 ///
-/// Rules that the shell relies on, and that every machine is tested for: after `close` nothing comes out any more; for
-/// an operation that is not active nothing is sent; an id that was started is active until `finished`, `failed` or
+/// Rules that the shell relies on, and that every machine is tested for: after `close`, nothing comes out any more;
+/// nothing is sent for an operation that is not active; an id that was started is active until `finished`, `failed` or
 /// `stop`; results of live queries bypass the machine, in the form of `format`.
 package protocol SessionMachine: Sendable {
-    /// As operators see it.
+    /// The name that operators see.
     static var protocolName: String { get }
-    /// How results of live queries are written.
+    /// The form of results of live queries.
     static var format: ResultFormat { get }
-    /// New tokens may come in the middle of a session: live operations are then judged anew.
+    /// Whether clients may send new tokens during a session; live operations are then authorized again.
     static var takesNewTokens: Bool { get }
     /// Whether `keepAliveDue` has something to say.
     static var sendsKeepAlives: Bool { get }
-    /// Clients want to hear of each run of an `every` rule, also when the result is the same.
-    static var wantsTicks: Bool { get }
+    /// Whether clients hear of every run of an `every` rule, even if the result is the same.
+    static var reportsTimerRuns: Bool { get }
 
     var operationCount: Int { get }
     func isActive(_ id: String) -> Bool
 
     // MARK: From the client
 
-    /// The connection is open. Some protocols have no introduction and begin at once.
+    /// The connection is open. Some protocols have no introduction and start at once.
     mutating func opened() -> [SessionAction]
     mutating func received(text: [UInt8]) -> [SessionAction]
     mutating func received(binary: [UInt8]) -> [SessionAction]
@@ -77,7 +77,7 @@ package protocol SessionMachine: Sendable {
 
     mutating func authenticated() -> [SessionAction]
     mutating func rejected(_ error: RequestError) -> [SessionAction]
-    /// The time for the introduction is over. A slow judgement of one that came does not count.
+    /// The time for the introduction is over. Slow verification of one that arrived does not count.
     mutating func initTimedOut() -> [SessionAction]
     /// The operation runs or, if it is live, is registered; its results follow.
     mutating func started(id: String) -> [SessionAction]
@@ -87,29 +87,29 @@ package protocol SessionMachine: Sendable {
     mutating func failed(id: String, _ errors: [RequestError]) -> [SessionAction]
     /// Errors of one refresh; the operation lives on.
     mutating func refreshFailed(id: String, _ errors: [RequestError]) -> [SessionAction]
-    /// The session's token ran out or was revoked, as the error says: its live operations, `ids`, have been ended and are
-    /// to be told so, or the session ends.
+    /// The session's token expired or was revoked, as the error says. Its live operations, `ids`, have been ended and
+    /// are to be told so, or the session ends.
     mutating func expired(ids: [String], _ error: RequestError) -> [SessionAction]
-    /// Time for the protocol's own sign of life.
+    /// It is time for the protocol's keep-alive message.
     mutating func keepAliveDue() -> [SessionAction]
-    /// For reasons of the server's own: 1001 when it goes away, 1013 for a client that reads too slowly.
+    /// The server closes the session: 1001 when it shuts down, 1013 for a client that reads too slowly.
     mutating func close(_ code: UInt16, _ reason: String) -> [SessionAction]
 }
 
 extension SessionMachine {
     package static var takesNewTokens: Bool { false }
     package static var sendsKeepAlives: Bool { false }
-    package static var wantsTicks: Bool { false }
+    package static var reportsTimerRuns: Bool { false }
 
     package mutating func opened() -> [SessionAction] { [] }
     package mutating func started(id: String) -> [SessionAction] { [] }
     package mutating func keepAliveDue() -> [SessionAction] { [] }
 }
 
-/// Ids are kept per operation in several places; a longer one is refused like an empty one.
+/// Ids are stored per operation in several places; a longer one is refused like an empty one.
 package let operationIDBytesMax = 256
 
-/// What machines of JSON messages have in common.
+/// What machines with JSON messages have in common.
 enum SessionMessage {
     /// Nil: not a JSON object.
     static func object(_ text: [UInt8]) -> JSONObject? {
@@ -143,7 +143,7 @@ enum SessionMessage {
         return JSONWriter.compact(.object(object))
     }
 
-    /// The same with a payload that is text already.
+    /// The same with a payload that is JSON text already.
     static func text(_ type: String, id: String, payload: [UInt8]) -> [UInt8] {
         var bytes = Array(#"{"id":"#.utf8)
         JSONWriter.append(.string(id), to: &bytes)
@@ -168,9 +168,9 @@ extension RequestError {
     /// For a close frame.
     var closeReason: String { self == .tokenExpired ? "Token expired" : "Forbidden: \(message)" }
 
-    static let tooMuchWaits = RequestError(.limitExceeded, "too much waits for the token to be judged")
+    static let tooMuchWaits = RequestError(.limitExceeded, "too many messages are waiting for the token to be verified")
 
     package static func operationsMaximum(_ maximum: Int) -> RequestError {
-        RequestError(.limitExceeded, "this connection has its maximum of \(maximum) operations")
+        RequestError(.limitExceeded, "this connection has reached its maximum of \(maximum) operations")
     }
 }

@@ -1,5 +1,5 @@
-/// Messages of one client that wait until its token is judged, in order. Bound: `bytesMax`, as they came, or a single
-/// message of whatever size is allowed; how many they may be is the machine's to say.
+/// Messages of one client that wait, in order, until its token is verified. Bound: `bytesMax` as received, or a single
+/// message of any allowed size; the machine bounds their number.
 struct WaitingMessages<Message: Sendable>: Sendable {
     private let bytesMax: Int
     private var entries: [(message: Message, bytes: Int)] = []
@@ -11,14 +11,14 @@ struct WaitingMessages<Message: Sendable>: Sendable {
 
     func contains(where fits: (Message) -> Bool) -> Bool { entries.contains { fits($0.message) } }
 
-    /// - Returns: false when it has no room.
+    /// - Returns: false if there is no room.
     mutating func append(_ message: Message, bytes: Int) -> Bool {
         guard entries.isEmpty || entries.reduce(bytes, { $0 + $1.bytes }) <= bytesMax else { return false }
         entries.append((message, bytes))
         return true
     }
 
-    /// - Returns: those that were there.
+    /// - Returns: all messages, which are removed.
     @discardableResult
     mutating func removeAll(where fits: (Message) -> Bool) -> [Message] {
         let removed = entries.filter { fits($0.message) }

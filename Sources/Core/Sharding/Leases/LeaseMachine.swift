@@ -1,13 +1,14 @@
 package import LiveModel
+import Pacing
 
-/// Decides which shard leases a worker asks for, renews and gives up.
+/// Decides which shard leases a worker requests, renews and gives up.
 ///
-/// Safety does not rest on it: the epoch that the broker hands out fences whatever an old owner still sends. It keeps
-/// each shard with one worker, and it stops serving a shard *before* the lease can be taken by somebody else.
+/// Safety does not depend on it: the epoch that the broker hands out fences whatever a former owner still sends. It
+/// keeps each shard with one worker, and stops serving a shard *before* another worker can take the lease.
 ///
-/// When Redis forgot who owned a shard (data lost, or a replica that lagged behind took over), the former owner may serve
-/// on until its own clock ends its lease. Whoever is granted the lease then lets the shard rest for so long, unless it
-/// was that owner itself: results of a later epoch are newer in any case.
+/// If Redis forgot who owned a shard (it lost data, or a lagging replica took over), the former owner may serve until
+/// its own clock ends its lease. The worker that is granted the lease next therefore lets the shard rest for that long,
+/// unless it was the former owner itself: results of a later epoch are newer in any case.
 package struct LeaseMachine: Sendable {
     package struct Settings: Sendable {
         /// Life of a lease without renewal, by the broker's clock.
@@ -16,31 +17,33 @@ package struct LeaseMachine: Sendable {
         package var renewMs: Int64 = 1_000
         /// Serving stops this long before the lease could have run out: covers clock drift and a slow event loop.
         package var marginMs: Int64 = 500
-        /// How long a server process must know of a lease before a new owner serves; 0 where there is one worker only.
+        /// How long a server process must have known a lease before a new owner serves; 0 if there is only one worker.
         package var holdOffMs: Int64 = 5_000
-        /// Pause after a shard could not be served, doubling with each time in a row.
+        /// Pause after a shard could not be served, doubling with each consecutive failure.
         package var restartMinMs: Int64 = 200
         package var restartMaxMs: Int64 = 30_000
+
+        var restartBackoff: Backoff { Backoff(minMs: restartMinMs, maxMs: restartMaxMs) }
 
         package init() {}
     }
 
     package enum Action: Hashable, Sendable {
-        /// Ask the broker for the lease; answer with `leaseAnswered`.
+        /// Request the lease from the broker; answer with `leaseAnswered`.
         case acquire(ShardID)
         /// Renew it under this epoch; answer with `renewalAnswered`.
         case renew(ShardID, epoch: UInt64)
-        /// Stop serving, checkpoint, then give it back.
+        /// Stop serving, record a checkpoint, then release the lease.
         case release(ShardID, epoch: UInt64)
         /// Serve the shard under this epoch.
         case start(ShardID, epoch: UInt64)
-        /// Stop serving at once: the lease may be somebody else's.
+        /// Stop serving at once: the lease may be another worker's.
         case stop(ShardID, epoch: UInt64)
     }
 
     private enum State: Sendable {
-        /// `mineUntilMs`: served until it was asked for again, because the server does not know the lease, which would have
-        /// lived so long; nobody else can serve before.
+        /// `mineUntilMs`: this worker held the shard until the server lost its lease. It would have been valid until
+        /// then, so no other worker can be serving yet.
         case asked(sinceMs: Int64, mineUntilMs: Int64?)
         case held(Lease)
     }
@@ -50,7 +53,7 @@ package struct LeaseMachine: Sendable {
         /// When the last successful renewal was *sent*.
         var renewedMs: Int64
         var renewSentMs: Int64?
-        /// When serving begins; nil once it did.
+        /// When serving begins; nil once it has begun.
         var startsMs: Int64?
     }
 
@@ -58,9 +61,9 @@ package struct LeaseMachine: Sendable {
     private let me: NodeID
     private let shardCount: Int
     private var states: [ShardID: State] = [:]
-    /// When the leases that others hold run out, of wanted shards, as last heard.
+    /// When other workers' leases on wanted shards expire, as last heard.
     private var freeMs: [ShardID: Int64] = [:]
-    /// Shards that could not be served, how often in a row, and until when they are left alone.
+    /// Shards that could not be served: how often in a row, and until when they are left alone.
     private var failed: [ShardID: (times: Int, untilMs: Int64)] = [:]
     private var workers: [NodeID] = []
     private var pins: [ShardID: NodeID] = [:]
@@ -95,15 +98,15 @@ package struct LeaseMachine: Sendable {
         return tick(nowMs: nowMs)
     }
 
-    /// No more shards; those held are given up.
+    /// Takes no more shards and gives up those it holds.
     package mutating func drain(nowMs: Int64) -> [Action] {
         isDraining = true
         return tick(nowMs: nowMs)
     }
 
-    /// Shards whose lease may be somebody else's by now. To be asked before a result that was just read is used: what is
-    /// read under a lease is then read before anybody else could read under the next one, and results of a later epoch
-    /// are newer.
+    /// Stops shards whose lease may be another worker's by now. Called before a result that was just read is used:
+    /// whatever is read under a lease is then read before anybody could read under the next one, and results of a later
+    /// epoch are newer.
     package mutating func expired(nowMs: Int64) -> [Action] {
         var over: [(shard: ShardID, epoch: UInt64)] = []
         for (shard, state) in states {
@@ -115,7 +118,7 @@ package struct LeaseMachine: Sendable {
         }
     }
 
-    /// Whether the shard may be served: its lease cannot be anybody else's.
+    /// Whether the shard may be served: no other worker can hold its lease.
     package func isServing(_ shard: ShardID, nowMs: Int64) -> Bool {
         guard case .held(let lease) = states[shard], lease.startsMs == nil else { return false }
         return !isOver(lease, nowMs: nowMs)
@@ -125,13 +128,13 @@ package struct LeaseMachine: Sendable {
 
     private func endMs(_ lease: Lease) -> Int64 { lease.renewedMs + settings.ttlMs - settings.marginMs }
 
-    /// Whether the shard is still asked for since `askedMs` or earlier, and no answer has come.
+    /// Whether a request for the shard, made at `askedMs` or earlier, is still unanswered.
     package func isAsking(_ shard: ShardID, askedMs: Int64) -> Bool {
         if case .asked(let sinceMs, _) = states[shard] { sinceMs <= askedMs } else { false }
     }
 
-    /// When `tick` is wanted before its regular time: a lease that another worker held may have run out, or a shard has
-    /// rested long enough.
+    /// When `tick` is due before its regular time: another worker's lease may have expired, or a shard has rested long
+    /// enough.
     package var nextDeadlineMs: Int64? {
         var deadlineMs = [freeMs.values.min(), failed.values.lazy.map(\.untilMs).filter { $0 > lastTickMs }.min()]
             .compactMap { $0 }.min()
@@ -141,7 +144,7 @@ package struct LeaseMachine: Sendable {
         return deadlineMs
     }
 
-    /// Called at least every `renewMs`, at `nextDeadlineMs` and whenever something changed.
+    /// Called at least every `renewMs`, at `nextDeadlineMs`, and whenever something changed.
     package mutating func tick(nowMs: Int64) -> [Action] {
         var actions: [Action] = []
         let wanted =
@@ -184,10 +187,10 @@ package struct LeaseMachine: Sendable {
     }
 
     /// - Parameters:
-    ///   - epoch: nil when another worker holds the lease or the broker could not be asked.
-    ///   - heldForMs: how long another worker's lease lives on, when that is the reason.
-    ///   - knownForMs: how long the server process that granted it knows of this lease.
-    ///   - askedMs: at or after the call that asked for it; nil: `sentMs`.
+    ///   - epoch: nil if another worker holds the lease or the broker did not answer.
+    ///   - heldForMs: the remaining life of another worker's lease, if that is the reason.
+    ///   - knownForMs: how long the server process that granted the lease has known it.
+    ///   - askedMs: when the lease was first requested, or later; nil: `sentMs`.
     ///   - sentMs: when the request was sent to the broker; the lease lives from then, not from the answer.
     package mutating func leaseAnswered(
         _ shard: ShardID, epoch: UInt64?, heldForMs: Int64? = nil, knownForMs: Int64, askedMs: Int64? = nil,
@@ -196,21 +199,22 @@ package struct LeaseMachine: Sendable {
         guard case .asked(let sinceMs, let mineUntilMs) = states[shard], sinceMs <= askedMs ?? sentMs else {
             guard let epoch else { return [] }
             if case .held(let lease) = states[shard] { return granted(shard, again: epoch, lease, sentMs: sentMs) }
-            // The wish is gone, or this answers an earlier one; so goes the lease.
+            // No longer wanted, or the answer to an earlier request: the lease is released.
             return [.release(shard, epoch: epoch)]
         }
         guard let epoch else {
             states[shard] = nil
-            // Not a moment later than it is free; a millisecond more than it says, which may be rounded.
+            // As soon as it is free; one millisecond later than reported, since that may be rounded.
             if let heldForMs { freeMs[shard] = nowMs + heldForMs + 1 }
             return []
         }
-        // The request may have taken long, or this worker have stood still: meanwhile others could serve and be forgotten.
+        // The request may have taken long, or this worker may have been paused: meanwhile others could have served and
+        // been forgotten.
         let isMine = mineUntilMs.map { nowMs < $0 } ?? false
         let restsMs = isMine ? 0 : max(0, settings.holdOffMs - knownForMs)
         let lease = Lease(epoch: epoch, renewedMs: sentMs, startsMs: restsMs == 0 ? nil : nowMs + restsMs)
         if isOver(lease, nowMs: nowMs) {
-            // It took too long: by now it may be another's.
+            // It took too long: the lease may be another worker's by now.
             states[shard] = nil
             return [.release(shard, epoch: epoch)]
         }
@@ -218,11 +222,11 @@ package struct LeaseMachine: Sendable {
         return restsMs == 0 ? [.start(shard, epoch: epoch)] : []
     }
 
-    /// A late request for what is held by now was granted, too. The broker knows the newest epoch alone, and to give that
-    /// back would give away a shard that is served.
+    /// A late request for a lease that is held by now was granted as well. The broker knows only the newest epoch, so
+    /// releasing that one would release a shard that is served.
     private mutating func granted(_ shard: ShardID, again epoch: UInt64, _ lease: Lease, sentMs: Int64) -> [Action] {
         guard epoch > lease.epoch else { return [] }
-        // Whatever was renewed under the former epoch was renewed before this grant.
+        // All renewals under the former epoch were sent before this grant.
         states[shard] = .held(
             Lease(epoch: epoch, renewedMs: max(lease.renewedMs, sentMs), startsMs: lease.startsMs))
         return lease.startsMs == nil ? [.stop(shard, epoch: lease.epoch), .start(shard, epoch: epoch)] : []
@@ -231,17 +235,16 @@ package struct LeaseMachine: Sendable {
     /// The shard is served.
     package mutating func started(_ shard: ShardID) { failed[shard] = nil }
 
-    /// A shard whose lease is held could not be served: it goes back, and is left alone for a while.
+    /// A shard whose lease is held could not be served: it is released and left alone for a while.
     package mutating func startFailed(_ shard: ShardID, epoch: UInt64, nowMs: Int64) -> [Action] {
         guard case .held(let lease) = states[shard], lease.epoch == epoch else { return [] }
         states[shard] = nil
         let times = failed[shard]?.times ?? 0
-        let pauseMs = min(settings.restartMaxMs, settings.restartMinMs << Int64(min(times, 16)))
-        failed[shard] = (times + 1, nowMs + pauseMs)
+        failed[shard] = (times + 1, nowMs + settings.restartBackoff.delayMs(after: times))
         return [.release(shard, epoch: epoch)]
     }
 
-    /// - Parameter isHeld: nil when the broker could not be asked.
+    /// - Parameter isHeld: nil if the broker did not answer.
     package mutating func renewalAnswered(
         _ shard: ShardID, epoch: UInt64, isHeld: Bool?, sentMs: Int64, nowMs: Int64
     ) -> [Action] {
@@ -250,7 +253,8 @@ package struct LeaseMachine: Sendable {
         switch isHeld {
         case true: lease.renewedMs = max(lease.renewedMs, sentMs)
         case false:
-            // Another worker has it, or the server forgot. In the latter case nobody else can have served meanwhile.
+            // Another worker has it, or the server forgot it. In the latter case no other worker can have served
+            // meanwhile.
             let isMine = lease.startsMs == nil && !isOver(lease, nowMs: nowMs)
             states[shard] = isMine ? .asked(sinceMs: nowMs, mineUntilMs: endMs(lease)) : nil
             return [.stop(shard, epoch: epoch)] + (isMine ? [.acquire(shard)] : [])

@@ -1,22 +1,22 @@
 package import LiveModel
 
-/// What operators ordered of the whole cluster: splits of hot operations, shards moved to a node, nodes drained.
+/// Operators' overrides for the whole cluster: splits of hot operations, shards moved to a node, nodes drained.
 ///
-/// Stored in the broker as one small hash of `field: (version, value)`, with one generation that every change moves on.
-/// A node may act on orders that are a heartbeat old. That is safe, because
-/// - who moves a live query registers it anew and takes only what was run after that, and
-/// - who publishes an event asks, after the commit, whether the generation is still the one by which it found the
-///   shards; if it is, every gateway that learns of a later one registers after the commit and its run sees it.
+/// Stored in the broker as one small hash of `field: (version, value)`, with a generation that changes with every
+/// override. A node may act on overrides that are one heartbeat old. That is safe because
+/// - a gateway that moves a live query registers it again and accepts only runs that start after that, and
+/// - a publisher checks, after the commit, whether the generation is still the one it chose the shards by. If it is,
+///   every gateway that learns of a later one registers after the commit, and its run sees the change.
 package struct ClusterOverrides: Sendable, Hashable {
     package struct Split: Sendable, Hashable {
-        /// Shards that the operation's live queries are divided over.
+        /// Shards over which the operation's live queries are divided.
         package let splits: Int
-        /// Shards that hear of its events until `untilMs`: the most that were in use lately, for gateways that have
-        /// not heard of the change.
+        /// Shards that receive its events until `untilMs`: the most that were in use lately, for gateways that have not
+        /// yet learned of the change.
         package let formerSplits: Int
         /// Milliseconds since 1970.
         package let untilMs: Int64
-        /// Of the change; ever increasing.
+        /// The version of the change; ever increasing.
         package let version: UInt64
 
         package init(splits: Int, formerSplits: Int, untilMs: Int64, version: UInt64) {
@@ -42,24 +42,24 @@ package struct ClusterOverrides: Sendable, Hashable {
         package func isInForce(nowMs: Int64) -> Bool { untilMs.map { nowMs < $0 } ?? true }
     }
 
-    /// Unique to each state; compared for equality only. 0: nothing was ever ordered, or the broker lost its data.
+    /// Unique to each state; compared for equality only. 0 if there never was an override, or the broker lost its data.
     package var generation: UInt64 = 0
     package var splits: [OperationReference: Split] = [:]
     package var moves: [ShardID: Move] = [:]
-    /// Nodes that hold no shards and no sessions until the order is taken back.
+    /// Nodes that hold no shards and no sessions until the override is cleared.
     package var drained: Set<NodeID> = []
 
     package init() {}
 
-    /// Shards moved now, and to whom.
+    /// Shards that are moved now, with the node that they are moved to.
     package func pins(nowMs: Int64) -> [ShardID: NodeID] {
         moves.filter { $0.value.isInForce(nowMs: nowMs) }.mapValues(\.node)
     }
 
-    /// How long the shards of the former splits hear of events, too.
+    /// How long the shards of the former splits receive events, too.
     package static let formerSplitsMs: Int64 = 60_000
 
-    /// The order that makes it `count` splits.
+    /// The change that sets an operation to `count` splits.
     package func settingSplits(of operation: OperationReference, to count: Int, nowMs: Int64) -> OverrideChange {
         let former = splits[operation]?.heard(nowMs: nowMs) ?? 1
         return OverrideChange(
@@ -74,7 +74,7 @@ package struct ClusterOverrides: Sendable, Hashable {
         OverrideChange(field: "drain:\(node)", value: isDrained ? "yes" : nil)
     }
 
-    /// From what the broker stores. Fields of another form are left out: they come from a newer version.
+    /// Reads what the broker stores. Fields of another form are left out: they come from a newer version.
     package init(generation: UInt64, fields: [String: (version: UInt64, value: String)]) {
         self.generation = generation
         for (field, stored) in fields {
@@ -91,7 +91,7 @@ package struct ClusterOverrides: Sendable, Hashable {
                 splits[OperationReference(connector: names[0], operation: names[1])] = Split(
                     splits: count, formerSplits: former, untilMs: untilMs, version: stored.version)
             case "shard":
-                // A node's name may have spaces.
+                // A node's name may contain spaces.
                 let values = stored.value.split(separator: " ", maxSplits: 1).map(String.init)
                 guard let number = Int(parts[1]), values.count == 2, let untilMs = Int64(values[0]) else { continue }
                 moves[ShardID(number)] = Move(node: NodeID(values[1]), untilMs: untilMs > 0 ? untilMs : nil)
@@ -102,7 +102,7 @@ package struct ClusterOverrides: Sendable, Hashable {
     }
 }
 
-/// One field of the stored orders; no value: the order is taken back.
+/// One field of the stored overrides; without a value, the override is cleared.
 package struct OverrideChange: Sendable, Hashable {
     package let field: String
     package let value: String?

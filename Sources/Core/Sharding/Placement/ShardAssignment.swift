@@ -1,11 +1,11 @@
 package import LiveModel
 
-/// Which worker should own a shard: rendezvous hashing, a pure function of (live workers, shard).
+/// Assigns shards to workers by rendezvous hashing: a pure function of (live workers, shard).
 ///
 /// Every node computes the same answer from the same list; a worker that joins or leaves moves only the shards that it
 /// gains or loses.
 package enum ShardAssignment {
-    /// - Returns: nil without workers.
+    /// - Returns: nil if there are no workers.
     package static func owner(of shard: ShardID, among workers: some Sequence<NodeID>) -> NodeID? {
         var best: (weight: UInt64, worker: NodeID)?
         for worker in workers {
@@ -16,7 +16,7 @@ package enum ShardAssignment {
         return best?.worker
     }
 
-    /// The same with an operator's wish: `pinned` owns the shard while it is among the workers.
+    /// The same with an operator's override: `pinned` owns the shard while it is among the workers.
     package static func owner(
         of shard: ShardID, among workers: some Sequence<NodeID>, pinned: NodeID?
     ) -> NodeID? {
@@ -25,7 +25,7 @@ package enum ShardAssignment {
     }
 
     /// All shards that `worker` should own.
-    /// - Parameter pins: shards that an operator moved, and to whom; without effect where that worker is not there.
+    /// - Parameter pins: shards that an operator moved, with the worker; ignored for a worker that is not alive.
     package static func shards(
         of worker: NodeID, among workers: [NodeID], shardCount: Int, pins: [ShardID: NodeID] = [:]
     ) -> Set<ShardID> {
@@ -43,7 +43,7 @@ package enum ShardAssignment {
     }
 }
 
-/// FNV-1a with a finishing mix: the same in every process and on every machine, which Swift's `Hasher` is not.
+/// FNV-1a with a final mix: the same in every process and on every machine, unlike Swift's `Hasher`.
 struct StableHash {
     private var state: UInt64 = 0xcbf2_9ce4_8422_2325
 

@@ -1,12 +1,12 @@
 package import LiveModel
 
-/// The shard of an operation. A live query belongs to the shard of its operation name, so that those which share
-/// statements and rules are together; a hot operation's live queries are split over several shards by their keys.
+/// Routes live queries to shards. A live query belongs to the shard of its operation's name, so that live queries that
+/// share statements and rules are together; a hot operation's live queries are split over several shards by their keys.
 ///
-/// The first shard is that of the operation alone, whatever the splits; those of fewer splits are a prefix of those of
-/// more. No two splits of one operation share a shard.
+/// The first shard depends on the operation alone, whatever its splits. The shards of fewer splits are a prefix of
+/// those of more, and no two splits of one operation share a shard.
 package enum ShardRouting {
-    /// Shards that one operation can be split over.
+    /// The maximum number of shards that one operation can be split over.
     package static let splitsMax = 64
 
     /// The first shard.
@@ -14,14 +14,14 @@ package enum ShardRouting {
         ShardID(Int(hash(of: operation).value % UInt64(shardCount)))
     }
 
-    /// The shards of the operation's first `splits` splits, in their order; at most `shardCount`.
+    /// The shards of the operation's first `splits` splits, in order; at most `shardCount`.
     package static func shards(of operation: OperationReference, splits: Int, shardCount: Int) -> [ShardID] {
         let first = shard(of: operation, shardCount: shardCount).number
         let step = step(of: operation, shardCount: shardCount)
         return (0..<max(1, min(splits, shardCount))).map { ShardID((first + $0 * step) % shardCount) }
     }
 
-    /// Which of an operation's splits a live query belongs to. A change from n to m splits moves only what must move.
+    /// The split of an operation that a live query belongs to. A change from n to m splits moves only what must move.
     package static func split(of key: LiveQueryKey, splits: Int) -> Int {
         // Jump consistent hash (Lamping, Veach 2014, https://arxiv.org/abs/1406.2294).
         var state = key.digest.prefix
@@ -35,12 +35,12 @@ package enum ShardRouting {
         return Int(max(0, bucket))
     }
 
-    /// The shards whose workers must hear of a mutation, given the queries it could refresh. Ascending, each once.
+    /// The shards whose workers must receive a mutation, given the queries it could refresh. Ascending, each once.
     package static func shards(
         of queries: some Sequence<OperationReference>, shardCount: Int, orders: ClusterOverrides = ClusterOverrides(),
         nowMs: Int64 = 0
     ) -> [ShardID] {
-        // Mostly a few: an array is searched faster than a set is built.
+        // Usually few: searching an array is faster than building a set.
         var found: [ShardID] = []
         func add(_ shard: ShardID) { if !found.contains(shard) { found.append(shard) } }
         for query in queries {
@@ -54,7 +54,7 @@ package enum ShardRouting {
         return found.sorted()
     }
 
-    /// Where a live query belongs.
+    /// The shard that a live query belongs to.
     package static func place(of query: LiveQuery, shardCount: Int, orders: ClusterOverrides) -> ShardRoute {
         guard let order = orders.splits[query.operation], order.splits > 1 else {
             return ShardRoute(shard(of: query.operation, shardCount: shardCount))
@@ -64,7 +64,7 @@ package enum ShardRouting {
         return ShardRoute(shards[split], version: split == 0 ? 0 : order.version)
     }
 
-    /// A step from which the multiples reach every shard.
+    /// A step whose multiples reach every shard.
     private static func step(of operation: OperationReference, shardCount: Int) -> Int {
         guard shardCount > 2 else { return 1 }
         var hash = hash(of: operation)

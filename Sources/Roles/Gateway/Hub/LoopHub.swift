@@ -34,8 +34,8 @@ package final class LoopHub: @unchecked Sendable {
         eventLoop.assertInEventLoop()
         let start = try service.subscribed(hub: index, query, known: known, wantsTicks: wantsTicks)
         let handle = table.insert(
-            session, id: id, key: query.key, known: known, fromAsk: start.fromAsk,
-            wantsTicks: wantsTicks)
+            session, id: id, key: query.key, known: known, fromAnnouncement: start.fromAnnouncement,
+            reportsTimerRuns: wantsTicks)
         guard let immediate = start.immediate, table.deliver(immediate, to: handle) else { return (handle, nil) }
         return (handle, sessionDelivery(immediate, of: query.key))
     }
@@ -57,7 +57,7 @@ package final class LoopHub: @unchecked Sendable {
     /// Nil where a session has nothing to tell its client.
     private func sessionDelivery(_ delivery: InterestMachine.Delivery, of key: LiveQueryKey) -> SessionDelivery? {
         switch delivery {
-        case .result(let result), .again(let result): .result(recent.shared(result, of: key))
+        case .result(let result), .unchangedTick(let result): .result(recent.shared(result, of: key))
         case .failed(let error): .failed(error)
         case .unchanged: nil
         }

@@ -80,7 +80,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         self.machine = machine
         self.format = type(of: machine).format
         self.takesNewTokens = type(of: machine).takesNewTokens
-        self.wantsTicks = type(of: machine).wantsTicks
+        self.wantsTicks = type(of: machine).reportsTimerRuns
         self.rerunTimeoutMs = limits.rerunTimeoutMs
         self.outbox = DeliveryOutbox(bytesMax: limits.bytesMax)
         self.permit = permit

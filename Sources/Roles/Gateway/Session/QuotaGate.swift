@@ -26,12 +26,12 @@ package final class QuotaGate: Sendable {
     /// - Throws: `.limitExceeded`.
     package func acquire(_ resource: QuotaResource, for subjects: [QuotaSubject]) throws(RequestError) {
         guard limits.counts(resource), !subjects.isEmpty else { return }
-        try ledger.withLock { ledger throws(RequestError) in try ledger.take(resource, for: subjects) }
+        try ledger.withLock { ledger throws(RequestError) in try ledger.acquire(resource, for: subjects) }
     }
 
     package func release(_ resource: QuotaResource, for subjects: [QuotaSubject]) {
         guard limits.counts(resource), !subjects.isEmpty else { return }
-        ledger.withLock { $0.give(resource, for: subjects) }
+        ledger.withLock { $0.release(resource, for: subjects) }
     }
 
     /// Counts one more request in flight, before anything is done for it. `leaveRequest` ends it.
@@ -75,9 +75,9 @@ package final class QuotaGate: Sendable {
         try ledger.withLock { ledger throws(RequestError) in
             for (index, resource) in resources.enumerated() {
                 do throws(RequestError) {
-                    try ledger.take(resource, for: subjects)
+                    try ledger.acquire(resource, for: subjects)
                 } catch {
-                    for taken in resources[..<index] { ledger.give(taken, for: subjects) }
+                    for taken in resources[..<index] { ledger.release(taken, for: subjects) }
                     throw error
                 }
             }
@@ -88,7 +88,7 @@ package final class QuotaGate: Sendable {
         let resources = resources.filter(limits.counts)
         guard !resources.isEmpty, !subjects.isEmpty else { return }
         ledger.withLock { ledger in
-            for resource in resources { ledger.give(resource, for: subjects) }
+            for resource in resources { ledger.release(resource, for: subjects) }
         }
     }
 }

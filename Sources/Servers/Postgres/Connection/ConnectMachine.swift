@@ -1,3 +1,4 @@
+import Pacing
 /// Decides when and to which host a connection is made, how far it has come, and how long to pause after a failure.
 /// A pure value; `PipelineMachine` takes over once the connection is set up.
 struct ConnectMachine<Random: RandomNumberGenerator> {
@@ -191,8 +192,8 @@ struct ConnectMachine<Random: RandomNumberGenerator> {
 
     private mutating func backoffMs() -> Int {
         guard failures > 0 else { return 0 }
-        let doubled = max(1, limits.backoffMinMs) << min(failures - 1, 16)
-        let wholeMs = min(doubled, max(1, limits.backoffMaxMs))
+        let backoff = Backoff(minMs: Int64(max(1, limits.backoffMinMs)), maxMs: Int64(max(1, limits.backoffMaxMs)))
+        let wholeMs = Int(backoff.delayMs(after: failures - 1))
         return Int.random(in: (wholeMs / 2)...wholeMs, using: &random)
     }
 }

@@ -52,7 +52,7 @@ final class Connection {
         case .failed:
             outbox.discard(id: "1")
             transmit { client, connection in client.failed(through: connection) }
-        case .result(let result), .again(let result):
+        case .result(let result), .unchangedTick(let result):
             if gateway.world.sabotage == .oldestPendingWins, !outbox.isEmpty { return }
             switch outbox.offer(result, id: "1", bytes: result.answer.body.count, unwrittenBytes: unwrittenBytes) {
             case .write: write(result)

@@ -38,7 +38,7 @@ final class SimulatedGateway: Process {
         let isBlind = world.sabotage == .positionsTravel
         self.orders = orders
         interest = InterestMachine(
-            gateway: me, settings: World.interestSettings, firstAsk: UInt64(incarnation) << 32
+            gateway: me, settings: World.interestSettings, firstAnnouncement: UInt64(incarnation) << 32
         ) {
             let place = Workload.place(of: $0, by: orders.value.withLock { $0 })
             return isBlind ? ShardRoute(place.shard) : place
@@ -118,13 +118,13 @@ final class SimulatedGateway: Process {
         let (hub, query) = (connection.hub, connection.query)
         guard
             let answer = try? interest.subscribed(
-                hub: hub, query, known: known, wantsTicks: connection.wantsTicks, nowMs: nowMs)
+                hub: hub, query, known: known, reportsTimerRuns: connection.wantsTicks, nowMs: nowMs)
         else {
             return close(connection)
         }
         let handle = tables[hub].insert(
-            connection, id: "1", key: query.key, known: known, fromAsk: answer.fromAsk,
-            wantsTicks: connection.wantsTicks)
+            connection, id: "1", key: query.key, known: known, fromAnnouncement: answer.fromAnnouncement,
+            reportsTimerRuns: connection.wantsTicks)
         connection.handle = handle
         if let immediate = answer.immediate, tables[hub].deliver(immediate, to: handle) {
             connection.deliver(immediate)
@@ -221,7 +221,7 @@ extension InboxMessage {
             "result \(key.short) \(result.digest.hex.prefix(4)) \(result.position) \(String(decoding: result.answer.body, as: UTF8.self))"
         case .unchanged(_, let key, let digest, let position, let epoch, _):
             "unchanged \(key.short) \(digest.hex.prefix(4)) \(position) by \(epoch)"
-        case .ticked(_, let key, let digest, let position, _):
+        case .unchangedTick(_, let key, let digest, let position, _):
             "ticked \(key.short) \(digest.hex.prefix(4)) \(position)"
         case .failed(_, let key, let position, let error, _): "failed \(key.short) \(position) \(error.message)"
         case .announceAll(let shard, let epoch): "announceAll \(shard) \(epoch)"
@@ -236,7 +236,7 @@ extension InterestMachine.Action {
         switch self {
         case .tell: "tell"
         case .deliver(let hubs, let key, .result(let result), _): "\(hubs) \(key.short) result \(result.position)"
-        case .deliver(let hubs, let key, .again(let result), _): "\(hubs) \(key.short) again \(result.position)"
+        case .deliver(let hubs, let key, .unchangedTick(let result), _): "\(hubs) \(key.short) again \(result.position)"
         case .deliver(let hubs, let key, .unchanged, _): "\(hubs) \(key.short) unchanged"
         case .deliver(let hubs, let key, .failed, _): "\(hubs) \(key.short) failed"
         }
@@ -270,7 +270,7 @@ extension InboxMessage {
         case .unchanged(let shard, _, _, _, let epoch, _), .announceAll(let shard, let epoch),
             .settled(let shard, let epoch, _, _, _):
             (shard, epoch)
-        case .ticked(let shard, _, _, let position, _), .failed(let shard, _, let position, _, _):
+        case .unchangedTick(let shard, _, _, let position, _), .failed(let shard, _, let position, _, _):
             (shard, position.epoch)
         }
     }
@@ -284,8 +284,8 @@ extension InboxMessage {
         case .unchanged(let shard, let key, let digest, let position, _, let answers):
             return .unchanged(
                 shard: shard, key: key, digest: digest, position: forge(position), epoch: epoch, answers: answers)
-        case .ticked(let shard, let key, let digest, let position, let answers):
-            return .ticked(shard: shard, key: key, digest: digest, position: forge(position), answers: answers)
+        case .unchangedTick(let shard, let key, let digest, let position, let answers):
+            return .unchangedTick(shard: shard, key: key, digest: digest, position: forge(position), answers: answers)
         case .failed(let shard, let key, let position, let error, let answers):
             return .failed(shard: shard, key: key, position: forge(position), error: error, answers: answers)
         case .announceAll(let shard, _): return .announceAll(shard: shard, epoch: epoch)

@@ -1,12 +1,12 @@
-/// Bytes that are not a message of protocol buffers.
+/// The error of bytes that are not a Protocol Buffers message.
 package struct ProtobufError: Error, Sendable, Hashable {
     package let message: String
 }
 
-/// Reads the fields of one message, one after the other. Source: protobuf.dev, Encoding.
+/// Reads the fields of one message in order. Source: protobuf.dev, Encoding.
 ///
-/// A dozen small messages and `Struct` are all that SQL Connect needs, and `Struct` is wanted as JSON anyway: so the
-/// wire format is read here without generated types between.
+/// SQL Connect needs a dozen small messages and `Struct`, and `Struct` is needed as JSON anyway. So the wire format is
+/// read directly, without generated types in between.
 struct ProtobufReader {
     enum Payload {
         case varint(UInt64)
@@ -105,7 +105,7 @@ struct ProtobufWriter {
         field(number, Array(string.utf8))
     }
 
-    /// A message, or a string that is bytes already.
+    /// A message, or a string that is UTF-8 bytes already.
     mutating func field(_ number: Int, _ value: [UInt8]) {
         tag(number, 2)
         varint(UInt64(value.count))

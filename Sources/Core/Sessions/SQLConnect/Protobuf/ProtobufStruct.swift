@@ -3,10 +3,11 @@ import JSON
 /// `google.protobuf.Struct`, `Value` and `ListValue` as JSON values. Source: google/protobuf/struct.proto.
 ///
 ///     Struct    { map<string, Value> fields = 1 }
-///     Value     { null_value = 1, number_value = 2, string_value = 3, bool_value = 4, struct_value = 5, list_value = 6 }
+///     Value     { null_value = 1, number_value = 2, string_value = 3, bool_value = 4,
+///                 struct_value = 5, list_value = 6 }
 ///     ListValue { repeated Value values = 1 }
 enum ProtobufStruct {
-    /// Of objects and lists inside each other.
+    /// The maximum nesting of objects and lists.
     static let depthMax = 64
 
     // MARK: Reading
@@ -63,7 +64,7 @@ enum ProtobufStruct {
         return values
     }
 
-    /// All numbers are doubles here; whole ones are integers in JSON.
+    /// All numbers are doubles here; integral ones become integers in JSON.
     private static func number(_ double: Double) throws(ProtobufError) -> JSONValue {
         guard double.isFinite else { throw ProtobufError(message: "a number is not finite") }
         if let whole = Int64(exactly: double), !(double == 0 && double.sign == .minus) { return .int(whole) }
@@ -83,7 +84,7 @@ enum ProtobufStruct {
         return writer.bytes
     }
 
-    /// Of a `ListValue`.
+    /// The fields of a `ListValue`.
     static func bytes(of list: [JSONValue]) -> [UInt8] {
         var writer = ProtobufWriter()
         for value in list { writer.field(1, bytes(of: value)) }

@@ -2,7 +2,7 @@ import JSON
 package import LiveModel
 
 /// The messages of `google.firebase.dataconnect.v1`. Source: docs/reference/sql-connect.md §3, which gives the numbers;
-/// `Tests/IntegrationTests/Python/connector_service.proto` is the same as text.
+/// `Tests/IntegrationTests/Python/connector_service.proto` defines the same messages.
 package enum StreamProtobuf: StreamEncoding {
     package static let protocolName = "sql-connect-grpc"
     package static let format = ResultFormat.sqlConnectProtobuf
@@ -86,7 +86,7 @@ package enum StreamProtobuf: StreamEncoding {
 
     // MARK: ExecuteQuery, ExecuteMutation
 
-    /// `ExecuteQueryRequest` and `ExecuteMutationRequest`, which are the same.
+    /// `ExecuteQueryRequest` and `ExecuteMutationRequest`, which have the same fields.
     package static func unaryRequest(
         _ bytes: [UInt8]
     ) throws(ProtobufError) -> (name: String, wanted: StreamRequest.Execute) {
@@ -116,10 +116,10 @@ package enum StreamProtobuf: StreamEncoding {
 }
 
 extension OperationAnswer {
-    /// Results are the database's own texts, and bounded where they are read.
+    /// A generous limit: results are the database's own texts, and bounded where they are read.
     private static var limits: JSONLimits { JSONLimits(depthMax: 512, bytesMax: .max) }
 
-    /// The fields of an answer. `data` that is null is left out.
+    /// The fields of an answer. Null `data` is left out.
     fileprivate func protobuf(data: Int, errors errorsField: Int, extensions: Int) -> [UInt8] {
         var writer = ProtobufWriter()
         var errors = errors
