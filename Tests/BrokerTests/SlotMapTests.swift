@@ -61,16 +61,16 @@ struct SlotMapTests {
     func refusedReader() throws {
         let configuration = RedisConfiguration(endpoint: asked)
         let map = try ClusterMap(configuration, seeds: [asked], name: "test", logger: Logger(label: "test"))
-        let place = SlotEndpoint(slot: 7, configuration: configuration, map: map)
+        let resolver = SlotEndpoint(slot: 7, configuration: configuration, map: map)
         let (source, target) = (Endpoint.tcp(host: "a", port: 1), Endpoint.tcp(host: "b", port: 2))
         map.moved(7, to: source)
-        let version = place.version
+        let version = resolver.version
         for message in ["ASK 7 b:2", "TRYAGAIN Multiple keys", "no answer", "MOVED 7"] {
-            place.refused(message, by: source)
-            #expect(place.isCurrent(source) && place.version == version, "\(message)")
+            resolver.refused(message, by: source)
+            #expect(resolver.isCurrent(source) && resolver.version == version, "\(message)")
         }
-        place.refused(RedisFailure(message: "MOVED 7 b:2").brokerError.detail, by: source)
-        #expect(place.isCurrent(target) && place.version > version)
+        resolver.refused(RedisFailure(message: "MOVED 7 b:2").brokerError.detail, by: source)
+        #expect(resolver.isCurrent(target) && resolver.version > version)
     }
 
     @Test("redirections")

@@ -33,14 +33,15 @@ package final class RedisBroker: Broker {
         let name = RedisBroker.clientName(name)
         switch configuration.topology {
         case .single:
-            let place = FixedEndpoint(configuration: configuration, endpoint: configuration.endpoint, purpose: .primary)
-            routes = try SingleRoutes(configuration, place: place, name: name, logger: logger)
+            let resolver = FixedEndpoint(
+                configuration: configuration, endpoint: configuration.endpoint, purpose: .primary)
+            routes = try SingleRoutes(configuration, resolver: resolver, name: name, logger: logger)
         case .sentinel(let addresses, let master, _, _):
             let watch = try SentinelWatch(
                 configuration, addresses: addresses, master: master, name: name, logger: logger)
             try watch.start()
             routes = try SingleRoutes(
-                configuration, place: SentinelEndpoint(configuration: configuration, watch: watch), name: name,
+                configuration, resolver: SentinelEndpoint(configuration: configuration, watch: watch), name: name,
                 logger: logger, onClose: { await watch.close() })
         case .cluster(let addresses):
             guard configuration.database == 0 else {

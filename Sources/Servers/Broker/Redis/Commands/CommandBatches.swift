@@ -12,24 +12,24 @@ import Logging
 struct CommandBatches {
     private let inbox: CommandInbox
     private let configuration: RedisConfiguration
-    private let place: any RedisEndpointResolver
+    private let resolver: any RedisEndpointResolver
     private let name: String
     private let logger: Logger
     private var connection: RedisConnection?
     private var serverID = ""
-    private var placeVersion = 0
+    private var resolverVersion = 0
     private var backoff: Backoff
     private var nextAttemptNs: UInt64 = 0
     /// Bounded with the inbox: a request counts there until it is answered.
     private var waiting: [CommandRequest] = []
 
     init(
-        _ inbox: CommandInbox, _ configuration: RedisConfiguration, place: any RedisEndpointResolver, name: String,
+        _ inbox: CommandInbox, _ configuration: RedisConfiguration, resolver: any RedisEndpointResolver, name: String,
         logger: Logger
     ) {
         self.inbox = inbox
         self.configuration = configuration
-        self.place = place
+        self.resolver = resolver
         self.name = name
         self.logger = logger
         backoff = Backoff(minMs: configuration.reconnectMinMs, maxMs: configuration.reconnectMaxMs)
@@ -43,8 +43,8 @@ struct CommandBatches {
             noticeMove()
             if let connection {
                 if waiting.isEmpty {
-                    let (departed, isReadable) = inbox.lend(connection) { [place, placeVersion] in
-                        place.version == placeVersion
+                    let (departed, isReadable) = inbox.lend(connection) { [resolver, resolverVersion] in
+                        resolver.version == resolverVersion
                     }
                     if let departed {
                         land([departed.request], connection, departed.failure)
@@ -72,18 +72,18 @@ struct CommandBatches {
         inbox.tellEnded()
     }
 
-    /// The place may be another server by now: go there, without the wait that the former one earned.
+    /// Connects to the new server when it is another one by now, without the back-off that the former one earned.
     private mutating func noticeMove() {
-        guard place.version != placeVersion else { return }
-        placeVersion = place.version
-        if let connection, !place.isCurrent(connection.endpoint) { lose("no longer the primary") }
+        guard resolver.version != resolverVersion else { return }
+        resolverVersion = resolver.version
+        if let connection, !resolver.isCurrent(connection.endpoint) { lose("no longer the primary") }
         backoff.reset()
         if connection == nil { nextAttemptNs = 0 }
     }
 
     private mutating func connect() {
         do throws(RedisConnection.Failure) {
-            let made = try place.connect(name: name)
+            let made = try resolver.connect(name: name)
             connection = made
             let isReconnect = !serverID.isEmpty
             let isOther = isReconnect && serverID != made.serverID
@@ -101,7 +101,7 @@ struct CommandBatches {
                 "redis connected",
                 metadata: ["address": "\(made.endpoint)", "tls": "\(isTLS)", "otherServer": "\(isOther)"])
         } catch {
-            place.failed()
+            resolver.failed()
             let isNew = inbox.state.lastConnectError != error.reason
             inbox.update { state in
                 state.lastConnectError = error.reason
@@ -114,7 +114,7 @@ struct CommandBatches {
 
     private mutating func lose(_ reason: String) {
         connection = nil
-        place.failed()
+        resolver.failed()
         nextAttemptNs = addMs(backoff.nextMs(), to: monotonicNs())
         inbox.update { state in
             state.connected = false

@@ -7,14 +7,14 @@ final class CommandPipeline: Sendable {
     private let timeoutMs: Int
 
     init(
-        _ configuration: RedisConfiguration, place: any RedisEndpointResolver, name: String, logger: Logger
+        _ configuration: RedisConfiguration, resolver: any RedisEndpointResolver, name: String, logger: Logger
     ) throws(BrokerError) {
         let inbox = try CommandInbox(configuration)
         self.inbox = inbox
         timeoutMs = configuration.commandTimeoutMs
-        place.watch(inbox.wake)
+        resolver.watch(inbox.wake)
         try startRedisThread(named: "redis-commands") {
-            var flights = CommandBatches(inbox, configuration, place: place, name: name, logger: logger)
+            var flights = CommandBatches(inbox, configuration, resolver: resolver, name: name, logger: logger)
             flights.run()
         }
     }

@@ -60,23 +60,6 @@ func addMs(_ ms: Int, to timeNs: UInt64) -> UInt64 {
     timeNs &+ UInt64(clamping: ms) * 1_000_000
 }
 
-/// Waits between attempts: doubling from `minMs` to `maxMs`, each shortened at random by up to half, so that many
-/// clients of one server do not come back at the same instant.
-struct Backoff {
-    let minMs: Int
-    let maxMs: Int
-    private var ceilingMs: Int
-
-    init(minMs: Int, maxMs: Int) {
-        self.minMs = max(1, minMs)
-        self.maxMs = max(self.minMs, maxMs)
-        ceilingMs = self.minMs
-    }
-
-    mutating func reset() { ceilingMs = minMs }
-
-    mutating func nextMs(_ random: (ClosedRange<Int>) -> Int = { Int.random(in: $0) }) -> Int {
-        defer { ceilingMs = min(maxMs, ceilingMs * 2) }
-        return random((ceilingMs + 1) / 2...ceilingMs)
-    }
+extension Backoff {
+    mutating func nextMs() -> Int { nextMs { Int.random(in: $0) } }
 }

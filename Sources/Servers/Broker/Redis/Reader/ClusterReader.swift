@@ -71,7 +71,7 @@ final class ClusterReader: OwnedReader {
             if state.children[slot] == nil {
                 do throws(BrokerError) {
                     let reader = try RedisStreamReader(
-                        configuration, place: SlotEndpoint(slot: slot, configuration: configuration, map: map),
+                        configuration, resolver: SlotEndpoint(slot: slot, configuration: configuration, map: map),
                         name: name, helper: ClusterHelper(map: map), logger: logger)
                     state.children[slot] = Child(reader: reader)
                     made = reader

@@ -6,18 +6,13 @@ import Streams
 /// is refused while they are on both sides, and a blocking one would sleep through the move of its stream. So each is read
 /// on its own, where it is, without blocking.
 struct MovingSlot {
-    /// Between two rounds that found nothing.
-    static let pauseMs = 20
-    /// How long before reading is tried in the ordinary way.
-    static let roundsMs = 10_000
-
-    private let place: any RedisEndpointResolver
+    private let resolver: any RedisEndpointResolver
     private let name: String
     private var source: RedisConnection?
     private var target: RedisConnection?
 
-    init(_ place: any RedisEndpointResolver, name: String) {
-        self.place = place
+    init(_ resolver: any RedisEndpointResolver, name: String) {
+        self.resolver = resolver
         self.name = name
     }
 
@@ -30,17 +25,17 @@ struct MovingSlot {
     /// - Parameter read: one command, of one stream.
     /// - Returns: at most one batch; a failure says that the move is over, or why nobody can tell.
     mutating func answer(_ read: CommandBuffer) throws(RedisConnection.Failure) -> Result<[StreamBatch], BrokerError> {
-        if source == nil { source = try place.connect(name: name) }
+        if source == nil { source = try resolver.connect(name: name) }
         guard let source else { return .success([]) }
         try source.write(read.bytes)
         let answer = try source.reply(StreamBatch.decodeAll)
         guard case .failure(let error) = answer,
             case .ask(let endpoint) = Redirection(RedisFailure(message: error.detail), asked: source.endpoint)
         else {
-            if case .failure(let error) = answer { place.refused(error.detail, by: source.endpoint) }
+            if case .failure(let error) = answer { resolver.refused(error.detail, by: source.endpoint) }
             return answer
         }
-        if target?.endpoint != endpoint { target = try place.connect(to: endpoint, name: name) }
+        if target?.endpoint != endpoint { target = try resolver.connect(to: endpoint, name: name) }
         guard let there = target else { return .success([]) }
         try there.write(CommandBuffer("ASKING").followed(by: read).bytes)
         _ = try there.reply()

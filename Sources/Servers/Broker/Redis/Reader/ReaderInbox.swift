@@ -8,14 +8,7 @@ final class ReaderInbox: Sendable {
     /// Each batch with the number of the change (`follow`) that it belongs to.
     typealias Delivered = [(batch: StreamBatch, change: Int)]
     typealias Answer = Result<Delivered, BrokerError>
-    /// Where to follow a stream from.
-    struct Start {
-        let cursor: StreamID
-        /// The server that the cursor comes from, when that is known.
-        let server: String?
-    }
-    /// Nil: follow no longer. By stream.
-    typealias Changes = [String: Start?]
+    typealias Start = ReadPlan.Start
 
     private struct Waiting {
         let ticket: ReadTicket
@@ -24,7 +17,7 @@ final class ReaderInbox: Sendable {
     }
 
     private struct Shared {
-        var changes: Changes = [:]
+        var changes: ReadPlan.Changes = [:]
         var changesMade = 0
         /// The number of the last change of each followed stream.
         var changeOfStream: [String: Int] = [:]
@@ -101,7 +94,7 @@ final class ReaderInbox: Sendable {
         wake.raise()
     }
 
-    func take() -> (changes: Changes, maxEntries: Int?, isClosed: Bool) {
+    func take() -> (changes: ReadPlan.Changes, maxEntries: Int?, isClosed: Bool) {
         wake.lower()
         return shared.withLock { shared in
             defer { shared.changes = [:] }
@@ -109,12 +102,12 @@ final class ReaderInbox: Sendable {
         }
     }
 
-    /// Whether to look at the inbox although nothing was read; with changes, a read that blocks must be interrupted.
-    func interruption() -> (isNeeded: Bool, hasChanges: Bool, isClosed: Bool) {
+    /// Why the flag is up while the thread waits for an answer.
+    func interruption() -> ReadPlan.Interruption {
         wake.lower()
         return shared.withLock { shared in
-            let hasChanges = !shared.changes.isEmpty
-            return (shared.isClosed || shared.waiting == nil || hasChanges, hasChanges, shared.isClosed)
+            ReadPlan.Interruption(
+                isClosed: shared.isClosed, hasChanges: !shared.changes.isEmpty, isReading: shared.waiting != nil)
         }
     }
 

@@ -7,14 +7,15 @@ final class RedisStreamReader: OwnedReader {
     private let inbox: ReaderInbox
 
     init(
-        _ configuration: RedisConfiguration, place: any RedisEndpointResolver, name: String, helper: any ReaderHelper,
+        _ configuration: RedisConfiguration, resolver: any RedisEndpointResolver, name: String,
+        helper: any ReaderHelper,
         logger: Logger
     ) throws(BrokerError) {
         let inbox = try ReaderInbox()
         self.inbox = inbox
-        place.watch(inbox.wake)
+        resolver.watch(inbox.wake)
         try startRedisThread(named: "redis-reader") {
-            var loop = ReaderLoop(inbox, configuration, place: place, name: name, helper: helper, logger: logger)
+            var loop = ReaderLoop(inbox, configuration, resolver: resolver, name: name, helper: helper, logger: logger)
             loop.run()
         }
     }

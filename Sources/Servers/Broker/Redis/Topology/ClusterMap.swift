@@ -93,10 +93,10 @@ final class ClusterMap: Sendable {
                 return found
             }
             if shared.isClosed { throw BrokerError(.closed) }
-            let place = FixedEndpoint(configuration: configuration, endpoint: endpoint, purpose: .clusterPrimary) {
+            let resolver = FixedEndpoint(configuration: configuration, endpoint: endpoint, purpose: .clusterPrimary) {
                 [weak self] in self?.hint()
             }
-            let made = try CommandPipeline(configuration, place: place, name: name, logger: logger)
+            let made = try CommandPipeline(configuration, resolver: resolver, name: name, logger: logger)
             shared.pipelines[endpoint] = (made, monotonicNs())
             return made
         }

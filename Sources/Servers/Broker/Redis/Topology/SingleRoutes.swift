@@ -5,22 +5,22 @@ import Logging
 /// One server has every key, whichever it is just now.
 final class SingleRoutes: CommandRoutes {
     private let configuration: RedisConfiguration
-    private let place: any RedisEndpointResolver
+    private let resolver: any RedisEndpointResolver
     private let pipeline: CommandPipeline
     private let name: String
     private let logger: Logger
     private let onClose: @Sendable () async -> Void
 
     init(
-        _ configuration: RedisConfiguration, place: any RedisEndpointResolver, name: String, logger: Logger,
+        _ configuration: RedisConfiguration, resolver: any RedisEndpointResolver, name: String, logger: Logger,
         onClose: @escaping @Sendable () async -> Void = {}
     ) throws(BrokerError) {
         self.configuration = configuration
-        self.place = place
+        self.resolver = resolver
         self.name = name
         self.logger = logger
         self.onClose = onClose
-        pipeline = try CommandPipeline(configuration, place: place, name: name, logger: logger)
+        pipeline = try CommandPipeline(configuration, resolver: resolver, name: name, logger: logger)
     }
 
     func call(_ commands: CommandBuffer, key: String, isRepeatable: Bool) async throws(BrokerError) -> [RedisValue] {
@@ -51,7 +51,7 @@ final class SingleRoutes: CommandRoutes {
 
     func makeReader(name: String) throws(BrokerError) -> any OwnedReader {
         try RedisStreamReader(
-            configuration, place: place, name: "\(self.name):\(name)", helper: PipelineHelper(pipeline: pipeline),
+            configuration, resolver: resolver, name: "\(self.name):\(name)", helper: PipelineHelper(pipeline: pipeline),
             logger: logger)
     }
 
@@ -59,7 +59,7 @@ final class SingleRoutes: CommandRoutes {
         var state = pipeline.state
         state.servers = [
             BrokerServer(
-                address: place.description, connected: state.connected, id: state.serverID,
+                address: resolver.description, connected: state.connected, id: state.serverID,
                 lastConnectError: state.lastConnectError)
         ]
         return state

@@ -6,19 +6,19 @@ import Testing
 import Streams
 
 /// A reader with its two reads against a model of the server, in random order.
-@Suite("Reading lanes")
-struct ReadingLanesTests {
-    private typealias Lane = ReadingLanes.Lane
+@Suite("Read lanes")
+struct ReadLanesTests {
+    private typealias Lane = ReadLanes.Lane
 
     private struct Model {
         struct Followed {
-            var start: ReadingLanes.Start
-            var isLively = false
+            var start: ReadLanes.Start
+            var isHot = false
         }
 
         /// Entries by stream, ascending.
         var server: [String: [StreamID]] = [:]
-        var lanes = ReadingLanes()
+        var lanes = ReadLanes()
         var followed: [String: Followed] = [:]
         /// What was handed out of each stream since it was followed last.
         var seen: [String: [StreamID]] = [:]
@@ -27,8 +27,8 @@ struct ReadingLanesTests {
         var nextID: UInt64 = 1
         var asked: [Int: [String]] = [:]
 
-        var streams: [String: ReadingLanes.Stream] {
-            followed.mapValues { .init(start: $0.start, isLively: $0.isLively) }
+        var streams: [ReadLanes.Stream] {
+            followed.map { .init(name: $0, start: $1.start, isHot: $1.isHot) }
         }
 
         var isDone: Bool {
@@ -48,9 +48,9 @@ struct ReadingLanesTests {
         }
 
         mutating func sendAll() {
-            for (lane, names) in lanes.next(streams) {
-                lanes.sent(lane, Dictionary(uniqueKeysWithValues: names.map { ($0, followed[$0]!.start) }))
-                asked[lane.rawValue] = names
+            for (lane, streams) in lanes.next(streams) {
+                lanes.sent(lane, streams)
+                asked[lane.rawValue] = streams.map(\.name)
             }
         }
 
@@ -58,13 +58,13 @@ struct ReadingLanesTests {
         mutating func answer(_ lane: Lane, countMax: Int) {
             let asked = lanes.answered(lane)
             for (stream, start) in asked {
-                guard let now = followed[stream], ReadingLanes.isOfUse(start, now.start) else { continue }
+                guard let now = followed[stream], ReadLanes.isOfUse(start, now.start) else { continue }
                 let answer = (server[stream] ?? []).filter { $0 > start.cursor }.prefix(countMax)
                 let new = answer.filter { $0 > now.start.cursor }
                 guard let last = new.last else { continue }
                 seen[stream]?.append(contentsOf: new)
                 followed[stream]?.start = .init(follow: now.start.follow, cursor: last)
-                followed[stream]?.isLively = true
+                followed[stream]?.isHot = true
             }
         }
     }
@@ -85,20 +85,20 @@ struct ReadingLanesTests {
                     let cursor = (model.server[name] ?? []).randomElement(using: &random) ?? .zero
                     model.follow(name, after: cursor)
                 case 5: model.followed[name] = nil
-                case 6: model.followed[name]?.isLively = false
+                case 6: model.followed[name]?.isHot = false
                 case 7:
                     model.lanes.lost()
                 default:
-                    let lane: Lane = Bool.random(using: &random) ? .lively : .quiet
+                    let lane: Lane = Bool.random(using: &random) ? .hot : .cold
                     if !model.lanes.isFree(lane) {
                         model.answer(lane, countMax: Int.random(in: 1...3, using: &random))
                     }
                 }
                 model.sendAll()
-                // What is left out is read when the quiet read has been interrupted.
+                // What is left out is read when the cold read has been interrupted.
                 if model.lanes.isAnyLeftOut(model.streams) {
-                    #expect(!model.lanes.isFree(.quiet), "seed \(seed)")
-                    model.answer(.quiet, countMax: 0)
+                    #expect(!model.lanes.isFree(.cold), "seed \(seed)")
+                    model.answer(.cold, countMax: 0)
                     model.sendAll()
                 }
                 #expect(!model.lanes.isAnyLeftOut(model.streams), "seed \(seed)")
@@ -114,29 +114,29 @@ struct ReadingLanesTests {
         }
     }
 
-    @Test("streams that had something lately are read apart when there are many")
+    @Test("hot streams are read apart when there are many")
     func apart() {
         var model = Model()
         for number in 0..<40 { model.follow("s\(number)", after: .zero) }
         model.sendAll()
-        #expect(model.asked[Lane.quiet.rawValue]?.count == 40)
-        #expect(model.lanes.isFree(.lively))
+        #expect(model.asked[Lane.cold.rawValue]?.count == 40)
+        #expect(model.lanes.isFree(.hot))
         for number in 0..<3 { model.append("s\(number)") }
-        model.answer(.quiet, countMax: 10)
+        model.answer(.cold, countMax: 10)
         model.sendAll()
-        #expect(model.asked[Lane.lively.rawValue]?.sorted() == ["s0", "s1", "s2"])
-        #expect(model.asked[Lane.quiet.rawValue]?.count == 37)
-        // One that falls silent stays until the quiet read is sent anew.
-        model.followed["s0"]?.isLively = false
-        model.answer(.lively, countMax: 10)
-        model.followed["s0"]?.isLively = false
+        #expect(model.asked[Lane.hot.rawValue]?.sorted() == ["s0", "s1", "s2"])
+        #expect(model.asked[Lane.cold.rawValue]?.count == 37)
+        // One that falls silent stays until the cold read is sent anew.
+        model.followed["s0"]?.isHot = false
+        model.answer(.hot, countMax: 10)
+        model.followed["s0"]?.isHot = false
         model.sendAll()
-        #expect(model.asked[Lane.lively.rawValue]?.count == 3)
-        model.answer(.quiet, countMax: 10)
-        model.answer(.lively, countMax: 10)
+        #expect(model.asked[Lane.hot.rawValue]?.count == 3)
+        model.answer(.cold, countMax: 10)
+        model.answer(.hot, countMax: 10)
         model.sendAll()
-        #expect(model.asked[Lane.lively.rawValue]?.sorted() == ["s1", "s2"])
-        #expect(model.asked[Lane.quiet.rawValue]?.count == 38)
+        #expect(model.asked[Lane.hot.rawValue]?.sorted() == ["s1", "s2"])
+        #expect(model.asked[Lane.cold.rawValue]?.count == 38)
     }
 
     @Test("few streams are read by one read")
@@ -145,9 +145,9 @@ struct ReadingLanesTests {
         for number in 0..<16 { model.follow("s\(number)", after: .zero) }
         model.sendAll()
         for number in 0..<3 { model.append("s\(number)") }
-        model.answer(.quiet, countMax: 10)
+        model.answer(.cold, countMax: 10)
         model.sendAll()
-        #expect(model.lanes.isFree(.lively))
-        #expect(model.asked[Lane.quiet.rawValue]?.count == 16)
+        #expect(model.lanes.isFree(.hot))
+        #expect(model.asked[Lane.cold.rawValue]?.count == 16)
     }
 }

@@ -1,0 +1,131 @@
+package import LiveModel
+
+// What a `ReadPlan` is given, what its actions carry, and what is reported back to it.
+
+extension ReadPlan {
+    package typealias Lane = ReadLanes.Lane
+
+    package struct Settings: Sendable {
+        /// How long the server blocks a read.
+        let blockMs: Int
+        /// A read without an answer for this long means that its connection is dead.
+        let silenceMaxMs: Int
+        let reconnectMinMs: Int
+        /// Also how long a reader makes do with one connection after the second could not be made.
+        let reconnectMaxMs: Int
+
+        package init(blockMs: Int, silenceMaxMs: Int, reconnectMinMs: Int, reconnectMaxMs: Int) {
+            self.blockMs = max(1, blockMs)
+            self.silenceMaxMs = silenceMaxMs
+            self.reconnectMinMs = reconnectMinMs
+            self.reconnectMaxMs = reconnectMaxMs
+        }
+    }
+
+    /// Where to follow a stream from.
+    package struct Start: Hashable, Sendable {
+        package let cursor: StreamID
+        /// The server that the cursor comes from, when that is known.
+        package let server: String?
+
+        package init(cursor: StreamID, server: String? = nil) {
+            self.cursor = cursor
+            self.server = server
+        }
+    }
+
+    /// By stream; nil: follow it no longer.
+    package typealias Changes = [String: Start?]
+
+    /// A stream and the last entry that the reader has.
+    package struct Position: Hashable, Sendable {
+        package let stream: String
+        package let cursor: StreamID
+
+        package init(stream: String, cursor: StreamID) {
+            self.stream = stream
+            self.cursor = cursor
+        }
+    }
+
+    /// A blocking read, and a plain one sent along unless `plain` is empty. Counts bound the entries of each stream.
+    package struct Read: Equatable, Sendable {
+        package var blocking: [Position]
+        package var blockingCount: Int
+        package var blockMs: Int
+        package var plain: [Position]
+        package var plainCount: Int
+
+        package init(
+            blocking: [Position], blockingCount: Int, blockMs: Int, plain: [Position] = [], plainCount: Int
+        ) {
+            self.blocking = blocking
+            self.blockingCount = blockingCount
+            self.blockMs = blockMs
+            self.plain = plain
+            self.plainCount = plainCount
+        }
+    }
+
+    /// Why all connections are dropped.
+    package enum Loss: Hashable, Sendable {
+        /// None could be made.
+        case unreachable
+        case lost(String)
+        /// The server refused a read in these words, which may name another server.
+        case refused(String)
+
+        package var reason: String? {
+            switch self {
+            case .unreachable: nil
+            case .lost(let reason), .refused(let reason): reason
+            }
+        }
+    }
+
+    /// Why a server did not answer a read or a comparison.
+    package enum Refusal: Error, Hashable, Sendable {
+        /// Some of the streams are on another node already.
+        case slotIsMoving(BrokerError)
+        case failed(BrokerError)
+    }
+
+    /// A stream as the server has it.
+    package struct Comparison: Hashable, Sendable {
+        /// Nil: there is no such stream.
+        package let info: StreamInfo?
+        /// The entry at the reader's cursor exists.
+        package let cursorExists: Bool
+
+        package init(info: StreamInfo?, cursorExists: Bool) {
+            self.info = info
+            self.cursorExists = cursorExists
+        }
+    }
+
+    package enum Watched: Hashable, Sendable {
+        /// Answers have arrived, or connections ended.
+        case readable(hot: Bool, cold: Bool)
+        case interrupted(Interruption)
+        /// The time came.
+        case elapsed
+    }
+
+    /// Why the consumer's side interrupted a wait.
+    package struct Interruption: Hashable, Sendable {
+        package var isClosed: Bool
+        /// Streams were followed or unfollowed.
+        package var hasChanges: Bool
+        /// The consumer waits for a read.
+        package var isReading: Bool
+        /// The streams are on another server by now.
+        package var isMoved: Bool
+
+        package init(isClosed: Bool = false, hasChanges: Bool = false, isReading: Bool = true, isMoved: Bool = false) {
+            self.isClosed = isClosed
+            self.hasChanges = hasChanges
+            self.isReading = isReading
+            self.isMoved = isMoved
+        }
+    }
+}
