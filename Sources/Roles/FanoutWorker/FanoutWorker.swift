@@ -103,7 +103,7 @@ package actor FanoutWorker {
         self.clock = clock
         self.logger = logger
         self.reader = broker.makeReader(name: "worker-\(node)")
-        self.outgoing = BatchQueue(bytesMax: settings.outgoingBytesMax, flightBytesMax: settings.flightBytesMax)
+        self.outgoing = BatchQueue(bytesMax: settings.outgoingBytesMax, batchBytesMax: settings.flightBytesMax)
         self.leases = LeaseMachine(me: node, shardCount: shardCount, settings: settings.lease)
         self.machine = RefreshMachine(settings: settings.refresh) { query throws(RequestError) in
             try catalogs.set.queryRules(of: query)
@@ -208,7 +208,7 @@ package actor FanoutWorker {
     }
 
     private func fly() {
-        let flight = outgoing.nextFlight()
+        let flight = outgoing.nextBatch()
         if flight.isEmpty { return }
         if flight.count <= Self.shortFlightMax { return send(flight) }
         // It takes long to write down.

@@ -55,7 +55,7 @@ package final class GatewayService: Sendable {
             State(
                 machine: InterestMachine(gateway: node, settings: settings, firstAsk: firstAsk, placeOf: placeOf),
                 outgoing: BatchQueue(
-                    bytesMax: Self.messagesPerLiveQueryMax * settings.liveQueriesMax, flightBytesMax: .max)))
+                    bytesMax: Self.messagesPerLiveQueryMax * settings.liveQueriesMax, batchBytesMax: .max)))
         self.reader = broker.makeReader(name: "gateway-\(node)")
         let hubs = group.makeIterator().enumerated().map { index, eventLoop in
             LoopHub(index: index, eventLoop: eventLoop, service: self, deltas: deltas)
@@ -235,7 +235,7 @@ package final class GatewayService: Sendable {
     /// machine repeats announcements, and summaries find the rest.
     private func flush() async {
         while true {
-            let flight = state.withLock { $0.outgoing.nextFlight() }
+            let flight = state.withLock { $0.outgoing.nextBatch() }
             if flight.isEmpty { return }
             do {
                 _ = try await broker.append(

@@ -20,7 +20,7 @@ final class SimulatedWorker: Process {
     var gateways: Set<NodeID> = []
     lazy var follower = StreamFollower(self) { [unowned self] in arrived($0) }
     var shardOfStream: [String: (shard: ShardID, isEvents: Bool)] = [:]
-    private var outgoing = BatchQueue<Outgoing>(bytesMax: 0, flightBytesMax: 0)
+    private var outgoing = BatchQueue<Outgoing>(bytesMax: 0, batchBytesMax: 0)
     private var timerAtMs: Int64?
     var leaseTimerMs: Int64?
     var isDraining = false
@@ -48,7 +48,7 @@ final class SimulatedWorker: Process {
         if world.sabotage == .serveAfterExpiry { leaseSettings.marginMs = -60_000 }
         leases = LeaseMachine(me: me, shardCount: Workload.shardCount, settings: leaseSettings)
         follower = StreamFollower(self) { [unowned self] in arrived($0) }
-        outgoing = BatchQueue(bytesMax: Self.outgoingBytesMax, flightBytesMax: 4_000)
+        outgoing = BatchQueue(bytesMax: Self.outgoingBytesMax, batchBytesMax: 4_000)
         (gateways, shardOfStream, running, released, grants) = ([], [:], [], [:], [:])
         (timerAtMs, leaseTimerMs, isDraining, lastTrimMs, serverChangesKnown) = (nil, nil, false, 0, 0)
         heartbeat()
@@ -210,7 +210,7 @@ final class SimulatedWorker: Process {
     }
 
     private func flush() {
-        let flight = outgoing.nextFlight()
+        let flight = outgoing.nextBatch()
         if flight.isEmpty { return }
         // A connection that ends in between leaves the first ones appended.
         let appended = world.isTrouble && timeline.chance(3) ? flight.dropLast() : flight[...]
