@@ -568,7 +568,8 @@ struct ReadPlanTests {
         var actions = performer.run()
         #expect(performer.delivered == [batch("b", 1...1)])
         #expect(actions.contains(.connect(.cold)))
-        actions = performer.answer(.cold, results: [.failure(asked)])
+        // "b" is hot, so a plain read went along.
+        actions = performer.answer(.cold, results: [.failure(asked), .failure(asked)])
         #expect(actions.last == .sleep(untilNs: performer.nowNs + 20_000_000))
         performer.nowMs += 20
         guard case .readMoving = performer.run().last else {

@@ -1,30 +1,30 @@
-/// Why a broker call failed. The description carries the code and the server's error word, never payloads or keys.
+/// Why a broker call failed. The description holds the code and the server's error word, never payloads or keys.
 package struct BrokerError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: String, Sendable {
-        /// A bound was reached (commands or bytes waiting); nothing was sent. Try again later.
+        /// A limit on waiting commands or bytes was reached. Nothing was sent; try again later.
         case overloaded
-        /// The broker could not be reached before the deadline; nothing was executed, or only what is safe to repeat.
+        /// The broker could not be reached before the deadline. Nothing was executed, or only what is safe to repeat.
         case unavailable
-        /// The command was sent and the connection failed before the answer: it may or may not have been executed.
+        /// The connection failed after the command was sent: it may or may not have been executed.
         case outcomeUnknown
         /// `close()` was called.
         case closed
         /// The waiting task was cancelled.
         case cancelled
-        /// Two calls of `next` on one reader at a time.
+        /// `next` was called while another `next` of the same reader was waiting.
         case concurrentRead
-        /// Redis has no memory left for writes (`-OOM`); not executed.
+        /// Redis has no memory left for writes (`-OOM`). Not executed.
         case outOfMemory
-        /// The server refused the command (wrong type, no permission, …); `detail` is its error word; not executed.
+        /// The server rejected the command (wrong type, no permission, …). Not executed; `detail` is its error word.
         case rejected
-        /// Settings that cannot work: an unreadable address, TLS, a namespace with braces, a server that is too old.
+        /// The settings cannot work: a malformed address, TLS, a namespace with braces, a server that is too old.
         case misconfigured
-        /// The server answered something this client does not understand.
+        /// The server sent a reply that this client does not understand.
         case protocolViolation
     }
 
     package let code: Code
-    /// What an operator needs beyond the code: the server's error word or the reason of the last failed connection.
+    /// For operators: the server's error word, or why the last connection failed.
     package let detail: String
 
     package init(_ code: Code, _ detail: String = "") {
@@ -36,7 +36,7 @@ package struct BrokerError: Error, Hashable, Sendable, CustomStringConvertible {
         detail.isEmpty ? "broker: \(code.rawValue)" : "broker: \(code.rawValue) (\(detail))"
     }
 
-    /// Whether the same call can succeed later without anybody changing settings.
+    /// Whether the same call can succeed later without a change of settings.
     package var isTransient: Bool {
         switch code {
         case .overloaded, .unavailable, .outcomeUnknown, .outOfMemory: true

@@ -1,4 +1,4 @@
-/// The part of a key that decides its slot: what stands in the first non-empty `{}`, else the whole key
+/// The part of a key that determines its slot: the content of the first non-empty `{}`, else the whole key
 /// (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags).
 package func hashTag(of key: String) -> Substring.UTF8View {
     let bytes = key.utf8

@@ -1,11 +1,11 @@
-/// Every key name this system uses in Redis, for one namespace. Nothing else may spell a key.
+/// Every Redis key of one namespace. No other code spells a key.
 ///
-/// Keys of one shard share the hash tag `{ns:shard:N}`, so that a script may touch the lease and the streams of a
-/// shard together even where keys are spread over servers by slot.
+/// All keys of a shard share the hash tag `{ns:shard:N}`, so one script can use the shard's lease and streams together
+/// even in a cluster.
 package struct Keys: Hashable, Sendable {
     package let namespace: String
 
-    /// The consumer group that shows how far the workers of a shard have come (`XINFO GROUPS`).
+    /// The consumer group that shows the progress of a shard's workers (`XINFO GROUPS`).
     package static let workersGroup = "workers"
     package static let namespaceLengthMax = 64
 
@@ -25,9 +25,9 @@ package struct Keys: Hashable, Sendable {
         self.namespace = namespace
     }
 
-    /// Stream of mutation events of a shard.
+    /// Stream of a shard's mutation events.
     package func events(shard: Int) -> String { "{\(namespace):shard:\(shard)}:events" }
-    /// Stream of interest that gateways announce to and withdraw from a shard.
+    /// Stream of the interest that gateways announce to and withdraw from a shard.
     package func control(shard: Int) -> String { "{\(namespace):shard:\(shard)}:control" }
     /// Hash with owner, epoch and expiry of a shard's lease.
     package func lease(shard: Int) -> String { "{\(namespace):shard:\(shard)}:lease" }
@@ -39,9 +39,9 @@ package struct Keys: Hashable, Sendable {
     package var nodes: String { "\(namespace):nodes" }
     /// Hash with shard count, format version and incarnation.
     package var meta: String { "\(namespace):meta" }
-    /// Hash of what operators ordered: splits, moved shards, drained nodes; and its generation.
+    /// Hash of cluster overrides (splits, moved shards, drained nodes) and their generation.
     package var orders: String { "\(namespace):orders" }
-    /// Hash of who is not let in any more; written like the orders.
+    /// Hash of revoked users, tokens and API keys, in the format of the overrides.
     package var revocations: String { "\(namespace):revocations" }
 
     package func key(of book: OverrideTable) -> String {

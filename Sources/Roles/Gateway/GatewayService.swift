@@ -56,7 +56,7 @@ package final class GatewayService: Sendable {
                 machine: InterestMachine(
                     gateway: node, settings: settings, firstAnnouncement: firstAsk, placeOf: placeOf),
                 outgoing: BatchQueue(
-                    bytesMax: Self.messagesPerLiveQueryMax * settings.liveQueriesMax, flightBytesMax: .max)))
+                    bytesMax: Self.messagesPerLiveQueryMax * settings.liveQueriesMax, batchBytesMax: .max)))
         self.reader = broker.makeReader(name: "gateway-\(node)")
         let hubs = group.makeIterator().enumerated().map { index, eventLoop in
             LoopHub(index: index, eventLoop: eventLoop, service: self, deltas: deltas)
@@ -236,7 +236,7 @@ package final class GatewayService: Sendable {
     /// machine repeats announcements, and summaries find the rest.
     private func flush() async {
         while true {
-            let flight = state.withLock { $0.outgoing.nextFlight() }
+            let flight = state.withLock { $0.outgoing.nextBatch() }
             if flight.isEmpty { return }
             do {
                 _ = try await broker.append(

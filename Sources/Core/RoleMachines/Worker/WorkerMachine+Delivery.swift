@@ -37,7 +37,7 @@ extension WorkerMachine {
     }
 
     private mutating func beginBatch() {
-        let batch = outgoing.nextFlight()
+        let batch = outgoing.nextBatch()
         batchUnderWay = batch.map { ($0.gateway, $0.message.key) }
         if !batch.isEmpty { effects.append(.append(batch)) }
     }

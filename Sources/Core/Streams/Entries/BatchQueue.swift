@@ -1,56 +1,56 @@
-/// What waits to be sent to the broker by one sender: in order, one flight at a time, what comes meanwhile goes with the
-/// next one. Pure: its owner sends the flights.
+/// Items of one sender on their way to the broker: in order, one batch at a time; items offered meanwhile go with the
+/// next batch. Pure: its owner sends the batches.
 ///
-/// Bound: `bytesMax`, the flight under way included.
+/// Bound: `bytesMax`, the batch being sent included.
 package struct BatchQueue<Item> {
     package enum Offer: Sendable, Hashable {
-        /// No flight is under way: begin with `nextFlight`.
+        /// No batch is being sent: send one (`nextBatch`).
         case begin
-        /// A flight is under way; its end takes this along.
+        /// A batch is being sent; the item goes with a later one.
         case queued
-        /// Not taken.
+        /// Not accepted.
         case full
     }
 
     package let bytesMax: Int
-    package let flightBytesMax: Int
+    package let batchBytesMax: Int
     private var waiting: [Item] = []
     private var waitingBytes: [Int] = []
-    private var flightBytes = 0
-    private var isFlying = false
-    /// Of all items here, those of the flight under way included.
+    private var batchBytes = 0
+    private var isSending = false
+    /// The bytes of all items, those being sent included.
     package private(set) var bytes = 0
 
-    package init(bytesMax: Int, flightBytesMax: Int) {
+    package init(bytesMax: Int, batchBytesMax: Int) {
         self.bytesMax = bytesMax
-        self.flightBytesMax = flightBytesMax
+        self.batchBytesMax = batchBytesMax
     }
 
     package var count: Int { waiting.count }
-    package var isIdle: Bool { !isFlying && waiting.isEmpty }
+    package var isIdle: Bool { !isSending && waiting.isEmpty }
 
     package mutating func offer(_ item: Item, bytes itemBytes: Int) -> Offer {
         guard bytes + itemBytes <= bytesMax else { return .full }
         waiting.append(item)
         waitingBytes.append(itemBytes)
         bytes += itemBytes
-        if isFlying { return .queued }
-        isFlying = true
+        if isSending { return .queued }
+        isSending = true
         return .begin
     }
 
-    /// The flight before, if any, is over. Empty: nothing waits, and the next offer begins anew.
-    package mutating func nextFlight() -> [Item] {
-        bytes -= flightBytes
-        flightBytes = 0
+    /// The next batch to send; the one before, if any, is done. Empty: nothing waits, and the next offer begins again.
+    package mutating func nextBatch() -> [Item] {
+        bytes -= batchBytes
+        batchBytes = 0
         var count = 0
-        while count < waiting.count, count == 0 || flightBytes + waitingBytes[count] <= flightBytesMax {
-            flightBytes += waitingBytes[count]
+        while count < waiting.count, count == 0 || batchBytes + waitingBytes[count] <= batchBytesMax {
+            batchBytes += waitingBytes[count]
             count += 1
         }
-        isFlying = count > 0
+        isSending = count > 0
         waitingBytes.removeFirst(count)
-        // Mostly all of it goes.
+        // The usual case: everything fits.
         if count == waiting.count {
             defer { waiting = [] }
             return waiting

@@ -2,34 +2,38 @@ package import LiveModel
 
 /// Decides whether entries after a reader's cursor were lost.
 ///
-/// Streams lose entries in three ways: trimming removes the oldest (by length or age, `entriesAdded - length` counts
-/// them); deletion removes single ones (`maxDeletedID`; Redis does not move it on trimming); or the whole stream is
-/// replaced, by a server that lost its data or by `DEL`. New ids come from the clock, so a replaced stream soon has
-/// greater ids than the cursor and looks like progress. The cursor's own entry tells: trimming goes from the front, so
-/// while that entry exists, everything after it does. When it does not, `rank` (how many entries had been added up to
-/// the cursor) says whether exactly the entries up to the cursor are gone, more, or impossibly few. Without a rank
-/// the answer is doubt, which costs a refresh but never a stale result.
+/// Streams lose entries in three ways. Trimming removes the oldest, by length or age; `entriesAdded - length` counts
+/// them. Deletion removes single entries; `maxDeletedID` shows it, which trimming does not change. And the whole stream
+/// is replaced when a server loses its data, or by `DEL`. New ids come from the clock, so a replaced stream soon has
+/// greater ids than the cursor and looks like progress.
+///
+/// The cursor's own entry settles most cases: trimming starts at the front, so while that entry exists, everything
+/// after it does. Once it is gone, `rank` (how many entries had been added up to the cursor) shows whether exactly the
+/// entries up to the cursor are gone, or more, or impossibly few. Without a rank the check signals a loss in doubt,
+/// which costs a refresh but never a stale result.
 package struct GapCheck: Sendable {
     /// The reader has everything up to here.
     package private(set) var cursor: StreamID
     /// Entries added to the stream up to and including the cursor, when known.
     package var rank: UInt64?
-    /// Single deletions up to here have been told.
-    private var toldDeleted = StreamID.zero
+    /// Deletions of single entries were signalled up to here.
+    private var signalledDeletedID = StreamID.zero
 
     package init(cursor: StreamID) {
         self.cursor = cursor
         rank = cursor == .zero ? 0 : nil
     }
 
-    /// The cursor moves over entries that were handed out.
+    /// Moves the cursor over entries that were handed out.
     package mutating func advance(to id: StreamID, by count: Int) {
         cursor = id
         rank = rank.map { $0 + UInt64(count) }
     }
 
-    /// Compares with the stream as it is now (`info` nil: it does not exist; `cursorExists`: an entry with the
-    /// cursor's id does) and moves on so that the same loss is told once.
+    /// Compares the cursor with the stream as it is now, and moves on so that each loss is signalled once.
+    /// - Parameters:
+    ///   - info: nil: the stream does not exist.
+    ///   - cursorExists: the stream has an entry with the cursor's id.
     package mutating func check(_ info: StreamInfo?, cursorExists: Bool) -> StreamSignal? {
         guard let info else {
             guard cursor != .zero else { return nil }
@@ -38,26 +42,28 @@ package struct GapCheck: Sendable {
         }
         let removed = info.entriesAdded - min(info.entriesAdded, UInt64(info.length))
         if info.lastID < cursor { return regress(info, removed) }
-        if info.maxDeletedID > toldDeleted, info.maxDeletedID > cursor || info.maxDeletedID == cursor && !cursorExists {
-            toldDeleted = info.maxDeletedID
+        if info.maxDeletedID > signalledDeletedID,
+            info.maxDeletedID > cursor || info.maxDeletedID == cursor && !cursorExists
+        {
+            signalledDeletedID = info.maxDeletedID
             rank = cursorExists ? nil : removed
             return .trimmed(firstID: info.firstID)
         }
         if cursorExists { return nil }
-        if cursor == info.lastID {  // its entry is gone, and there is none after it
+        if cursor == info.lastID {  // its entry is gone, and none follows it
             rank = info.entriesAdded
             return nil
         }
         if let rank, removed == rank { return nil }
         if removed < rank ?? 1 { return regress(info, removed) }
-        rank = removed  // as if the cursor stood right before the oldest entry left
+        rank = removed  // as if the cursor were right before the oldest remaining entry
         return .trimmed(firstID: info.firstID)
     }
 
     private mutating func regress(_ info: StreamInfo, _ removed: UInt64) -> StreamSignal {
         cursor = .zero
         rank = removed
-        toldDeleted = info.maxDeletedID
+        signalledDeletedID = info.maxDeletedID
         return .regressed(lastID: info.lastID)
     }
 }

@@ -2,15 +2,15 @@ package import LiveModel
 
 /// One entry to append to a stream.
 package struct StreamAppend: Sendable {
-    /// A `lengthMax` below this is raised to it, so that gap detection may skip reads smaller than this (`GapCheck`).
+    /// The minimum of `lengthMax`. Gap detection relies on it: reads of fewer entries need no comparison (`ReadPlan`).
     package static let lengthMaxFloor = 64
 
     package var stream: String
-    /// In order; names may repeat; values are any bytes. At least one.
+    /// At least one, in order; names may repeat, values are any bytes.
     package var fields: [(name: String, value: [UInt8])]
-    /// Older entries may go once the stream has more than this many; at least this many stay. Nil: no bound here.
+    /// The oldest entries may be removed while the stream has more than this many. Nil: no limit.
     package var lengthMax: Int?
-    /// The whole stream disappears this long after its last append. Nil: it stays.
+    /// The whole stream expires this long after its last append. Nil: never.
     package var expireMs: Int?
 
     package init(
@@ -42,15 +42,15 @@ package struct StreamEntry: Sendable, Equatable {
     }
 }
 
-/// What is known of a stream without reading it.
+/// A stream's counters, known without reading it.
 package struct StreamInfo: Sendable, Hashable {
     /// Entries held now.
     package var length: Int
     /// The oldest entry held; nil when there is none.
     package var firstID: StreamID?
-    /// The last id ever given out, also when that entry is gone.
+    /// The last id ever assigned, even if its entry is gone.
     package var lastID: StreamID
-    /// The greatest id that was deleted one by one (trimming does not count).
+    /// The greatest id among entries deleted singly; trimming does not change it.
     package var maxDeletedID: StreamID
     /// Entries added since the stream was created; `entriesAdded - length` were removed.
     package var entriesAdded: UInt64

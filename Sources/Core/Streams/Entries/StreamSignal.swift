@@ -1,24 +1,24 @@
 package import LiveModel
 
-/// Something happened to a followed stream that entries alone cannot tell. All three mean doubt: entries after the
-/// cursor may be missing, so whoever derives state from the stream re-derives it.
+/// An event of a followed stream that its entries do not show. Each means that entries after the cursor may be missing,
+/// so state derived from the stream must be derived again.
 package enum StreamSignal: Sendable, Hashable {
-    /// Entries after the cursor were removed before they were read. `firstID` is the oldest left, nil when none is.
-    /// Reading goes on from there.
+    /// Entries after the cursor were removed before they were read. Reading continues from `firstID`, the oldest entry
+    /// left (nil: none is).
     case trimmed(firstID: StreamID?)
-    /// The stream is not the one the cursor belongs to (server restarted empty or from an older copy, stream deleted):
-    /// its last id is now `lastID`. Reading goes on from the beginning of what it holds.
+    /// The stream is not the one that the cursor belongs to: the server restarted empty or from an older copy, or the
+    /// stream was deleted. Its last id is now `lastID`; reading continues from its first entry.
     case regressed(lastID: StreamID)
-    /// Another server process answers (restart, failover, the stream moved to another server). The cursor is intact; appends that the former process
-    /// acknowledged but had not made durable may be lost.
+    /// Another server process answers, after a restart, a failover, or a move of the stream. The cursor is intact, but
+    /// appends that the former process acknowledged without making them durable may be lost.
     case serverChanged
 }
 
-/// What one read brought for one stream: the signal, if any, comes before the entries.
+/// What one read returned for one stream. The signal, if any, precedes the entries.
 package struct StreamBatch: Sendable, Equatable {
     package var stream: String
     package var signal: StreamSignal?
-    /// In order of id, each after the cursor; the cursor moves behind the last one when the batch is returned.
+    /// In order of id, all after the cursor, which moves to the last one when the batch is returned.
     package var entries: [StreamEntry]
 
     package init(stream: String, signal: StreamSignal? = nil, entries: [StreamEntry]) {

@@ -1,20 +1,19 @@
-/// A lease was obtained.
+/// A lease that was acquired.
 package struct LeaseGrant: Sendable, Hashable {
     package var epoch: UInt64
-    /// The first epoch that the server's present process granted in its present role. What was read under an earlier
-    /// one may lack entries that the server before it acknowledged and lost (a restart, a failover to a replica that
-    /// was behind).
-    /// The same of epochs before the first one granted on the present basis (`Broker.askLease`).
+    /// The first epoch that the current server process granted in its current role, or the first one granted on the
+    /// current basis (`Broker.askLease`) if that is later. Results from earlier epochs may lack entries that a former
+    /// server acknowledged and lost, by a restart or a failover to a replica that was behind.
     package var trustedEpoch: UInt64
-    /// The server that granted it (`BrokerState.serverID`).
+    /// The server that granted the lease (`BrokerState.serverID`).
     package var server: String
-    /// How long ago that server first granted this lease; 0: just now. An owner whom only a former server knew, or
-    /// deleted data, may not know yet that it is none.
+    /// How long ago that server first granted this lease; 0: just now. An earlier owner that only a former server (or
+    /// deleted data) knew of may not have noticed yet that it lost the lease.
     package var knownForMs: Int64
 
     /// - Parameters:
-    ///   - serverEpoch: the first that this server granted.
-    ///   - basisEpoch: the first that was granted on the present basis.
+    ///   - serverEpoch: the first epoch that this server granted.
+    ///   - basisEpoch: the first epoch granted on the current basis.
     package init(epoch: UInt64, serverEpoch: UInt64, basisEpoch: UInt64, server: String, knownForMs: Int64) {
         self.epoch = epoch
         self.trustedEpoch = max(serverEpoch, basisEpoch)
@@ -23,12 +22,12 @@ package struct LeaseGrant: Sendable, Hashable {
     }
 }
 
-/// What who asks for a lease is told.
+/// The answer to a request for a lease.
 package enum LeaseAnswer: Sendable, Hashable {
     case granted(LeaseGrant)
-    /// Another owner holds it for so long, unless that one renews it or gives it back.
+    /// Another owner holds the lease; it expires after this long unless it is renewed or released first.
     case held(forMs: Int)
-    /// An epoch was granted that is not below the one asked for; ask with one above it.
+    /// The requested epoch is not above the newest one granted. Try again with a greater one.
     case outdated(newest: UInt64)
 
     package var grant: LeaseGrant? {
@@ -40,7 +39,7 @@ package enum LeaseAnswer: Sendable, Hashable {
     }
 }
 
-/// Who holds a lease now.
+/// A lease's current holder.
 package struct LeaseState: Sendable, Hashable {
     package var owner: String
     package var epoch: UInt64

@@ -2,14 +2,14 @@ package import LiveModel
 
 /// One stream of the in-memory broker, with the counters that a Redis stream keeps.
 package struct MemoryStream: Sendable {
-    /// Entries before `head` are gone; they are cut off when they are half of the storage.
+    /// Entries before `head` are removed; the storage is compacted when they are half of it.
     private var storage: [StreamEntry] = []
     private var head = 0
     private var lastID = StreamID.zero
     private var added: UInt64 = 0
-    /// Nil: the stream stays.
+    /// Nil: the stream does not expire.
     package var expiresAtMs: UInt64?
-    /// The id each consumer group has come to.
+    /// The last id delivered to each consumer group.
     package var groups: [String: StreamID] = [:]
 
     package init() {}

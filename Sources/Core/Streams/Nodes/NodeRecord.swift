@@ -11,11 +11,11 @@ package struct NodeRecord: Sendable, Hashable {
     }
 }
 
-/// What every node of a namespace must agree on.
+/// The facts that every node of a namespace must agree on.
 package struct ClusterMeta: Sendable, Hashable {
     package var shardCount: Int
     package var formatVersion: Int
-    /// Names this life of the broker's data; a new one means that everything before is lost.
+    /// Identifies the broker's data set; a new value means that all earlier data is lost.
     package var incarnation: String
 
     package init(shardCount: Int, formatVersion: Int, incarnation: String) {
@@ -25,19 +25,19 @@ package struct ClusterMeta: Sendable, Hashable {
     }
 }
 
-/// What operators order stands in a book of its own for each kind, with its own generation.
+/// A table of operators' decisions. Each has its own generation.
 package enum OverrideTable: Sendable, Hashable, CaseIterable {
     /// Splits, moved shards, drained nodes.
     case cluster
-    /// Users, tokens and API keys that are not let in any more.
+    /// Revoked users, tokens and API keys.
     case revocations
 }
 
-/// What operators ordered of the cluster, field by field. What it means: `Sharding.ClusterOverrides`.
+/// The fields of an override table as stored. `Sharding.ClusterOverrides` interprets those of the cluster.
 package struct StoredOverrides: Sendable {
-    /// Moved on by every change; 0 when nothing was ever ordered.
+    /// Incremented by every change; 0 before the first.
     package var generation: UInt64
-    /// The generation that set it, and the value.
+    /// The generation that set each field, and its value.
     package var fields: [String: (version: UInt64, value: String)]
 
     package init(generation: UInt64 = 0, fields: [String: (version: UInt64, value: String)] = [:]) {

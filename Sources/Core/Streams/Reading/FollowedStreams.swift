@@ -20,7 +20,7 @@ struct FollowedStreams {
             lastEntriesNs != 0 && nowNs < lastEntriesNs.addingMs(ReadPlan.hotMs)
         }
 
-        /// It may have been trimmed while nobody read it.
+        /// The stream may have been trimmed while it was not read.
         func isSuspect(at nowNs: UInt64) -> Bool { nowNs > coveredNs.addingMs(ReadPlan.awayMs) }
 
         /// Moves the cursor over entries that are handed out.
@@ -72,7 +72,7 @@ struct FollowedStreams {
         }
     }
 
-    /// Nobody reads any more, so any stream may be trimmed unseen.
+    /// Reading stopped, so any stream may be trimmed unread.
     mutating func uncover() {
         for name in streams.keys { streams[name]?.coveredNs = 0 }
     }

@@ -37,7 +37,7 @@ struct ReadConnections {
 
     mutating func connected(_ lane: Lane, server: String) { connections[lane].server = server }
 
-    /// - Returns: the lanes whose connections are to be closed: nobody would notice their end.
+    /// - Returns: the lanes whose connections must be closed, because their end would go unnoticed.
     mutating func closeUnused() -> [Lane] {
         let unused = Lane.allCases.filter { lanes.isFree($0) && isConnected($0) }
         for lane in unused { connections[lane].server = nil }
@@ -68,7 +68,7 @@ struct ReadConnections {
 
     /// The connections were watched; those that are readable have an answer, or have ended.
     mutating func watched(hot: Bool, cold: Bool, sinceNs: UInt64, nowNs: UInt64) {
-        // The answer may have arrived while nobody watched.
+        // The answer may have arrived between two watches.
         let wasAway = watchedNs != 0 && sinceNs > watchedNs.addingMs(ReadPlan.awayMs)
         for lane in Lane.allCases where lane == .hot ? hot : cold {
             connections[lane].isAnswered = true
@@ -87,7 +87,8 @@ struct ReadConnections {
     }
 
     /// The answer was taken.
-    /// - Returns: what the read knew of its streams, until when the answer covers them, and the most entries it has of each.
+    /// - Returns: what the read knew of its streams, until when the answer covers them, and the most entries it has of
+    ///   each.
     mutating func answered(_ lane: Lane) -> (asked: [String: ReadLanes.Start], heardNs: UInt64, count: Int) {
         (lanes.answered(lane), connections[lane].heardNs, connections[lane].count)
     }

@@ -3,7 +3,7 @@ package import LiveModel
 /// Which streams each of a reader's two blocking reads names.
 ///
 /// A blocking read costs the server time for each stream it names: once when the read is sent and once more when an
-/// entry ends it, before anybody gets that entry. A worker follows two streams of each of its shards, and few of them
+/// entry ends it, before the entry is returned. A worker follows two streams of each of its shards, and few of them
 /// are busy. So streams that had entries recently (hot) are read over a connection of their own, apart from the others
 /// (cold). A stream changes lanes only when reads are sent, never by interrupting one.
 ///
@@ -14,7 +14,7 @@ package struct ReadLanes {
         case hot, cold
     }
 
-    /// What a read knows of a stream that it names.
+    /// A stream's state when a read that names it was sent.
     package struct Start: Hashable, Sendable {
         /// Numbers the times that a stream was followed or replaced.
         package let follow: Int
@@ -49,7 +49,7 @@ package struct ReadLanes {
 
     package func isFree(_ lane: Lane) -> Bool { inFlight[lane] == nil }
 
-    /// What the free lanes read now; a lane without streams is left out.
+    /// The reads to send on the free lanes; a lane without streams is left out.
     package func next(_ streams: [Stream]) -> [(lane: Lane, streams: [Stream])] {
         let isToBeSplit = streams.count > Self.splitMin
         let readsHot = isFree(.hot) && (isToBeSplit || isSplit)
@@ -85,7 +85,7 @@ package struct ReadLanes {
         isSplit = !isFree(.hot)
     }
 
-    /// - Returns: what the answered read knew of its streams.
+    /// - Returns: the streams that the answered read named.
     package mutating func answered(_ lane: Lane) -> [String: Start] {
         defer { inFlight[lane] = nil }
         return inFlight[lane] ?? [:]

@@ -1,27 +1,28 @@
 import LiveModel
 
 /// Decides what a reader of many streams does: which connection reads which streams, when a stream is compared with its
-/// cursor, what of an answer is handed out, when a blocking read is interrupted, when silence means that a connection is
-/// dead, and when to reconnect. Pure: `next` returns an action, its performer reports what came of it.
+/// cursor, what of an answer is handed out, when a blocking read is interrupted, when silence means that a connection
+/// is dead, and when to reconnect. Pure: `next` returns an action, its performer reports what came of it.
 ///
-/// Reads block at the server until there is something to return, on one connection for streams that had entries recently
-/// and on another for the rest (`ReadLanes`). When the followed streams change, `CLIENT UNBLOCK` interrupts the cold read.
-/// It is repeated until the read returns, because the first one may arrive before the server has begun to block.
+/// Reads block at the server until there is something to return, on one connection for streams that had entries
+/// recently and on another for the rest (`ReadLanes`). When the followed streams change, `CLIENT UNBLOCK` interrupts
+/// the cold read. It is repeated until the read returns, because the first one may arrive before the server has begun
+/// to block.
 ///
-/// A read that did block returns only the stream that ended the blocking, although an event often goes to several at once.
-/// So while there is little to read, a plain read of the hot streams is sent along: one wake-up for all.
+/// A read that did block returns only the stream that ended the blocking, although an event often goes to several at
+/// once. So while there is little to read, a plain read of the hot streams is sent along: one wake-up for all.
 ///
 /// A stream is compared with its cursor (`GapCheck`) when it is newly followed, after a reconnect, when the reader was
-/// away from the server for longer than `awayMs`, and when a read returns `StreamAppend.lengthMaxFloor` entries of it, or
-/// as many as it may. A stream keeps at least that many, so a shorter read without a pause cannot have lost any to
+/// away from the server for longer than `awayMs`, and when a read returns `StreamAppend.lengthMaxFloor` entries of it,
+/// or as many as it may. A stream keeps at least that many, so a shorter read without a pause cannot have lost any to
 /// trimming by length; and trimming by age does not reach entries that young.
 ///
 /// While a cluster moves the streams' slot to another node, each stream is read on its own wherever it is. What is lost
 /// meanwhile is found when ordinary reading resumes, because new connections compare.
 ///
 /// Bound: one batch of each stream, with at most as many entries as the consumer asked for; nothing is read ahead. One
-/// long file, because every phase belongs to one round of reading; which lane reads what is decided in `ReadLanes`, what
-/// of an answer is new in `FollowedStreams`.
+/// long file, because every phase belongs to one round of reading; which lane reads what is decided in `ReadLanes`,
+/// what of an answer is new in `FollowedStreams`.
 package struct ReadPlan {
     /// Trimming by age does not reach entries younger than this.
     static let awayMs = 200
@@ -48,7 +49,7 @@ package struct ReadPlan {
         func afterFirst() -> Sending { Sending(streams: streams, reads: reads.dropFirst()) }
     }
 
-    /// What `next` decides about, or which report it waits for.
+    /// The next decision, or the report that must come first.
     private enum Phase {
         case requests
         case sleep(untilNs: UInt64?)
@@ -82,7 +83,8 @@ package struct ReadPlan {
     private let settings: Settings
     private let random: (ClosedRange<Int>) -> Int
     private var phase = Phase.requests
-    /// Actions without a report, which go first. Bounded: all are taken before the next report, and none adds over three.
+    /// Actions without a report, which go first. Bounded: all are taken before the next report, and none adds over
+    /// three.
     private var pending: [Action] = []
     private var streams = FollowedStreams()
     private var maxEntries = 1
@@ -112,7 +114,7 @@ package struct ReadPlan {
     package enum Action: Equatable, Sendable {
         /// Take the consumer's requests and report `requested`.
         case takeRequests
-        /// Until the time comes (nil: no limit) or the consumer's side interrupts.
+        /// Sleep until the time comes (nil: no limit) or the consumer's side interrupts.
         case sleep(untilNs: UInt64?)
         /// Report `connected` or `connectFailed`.
         case connect(Lane)
@@ -139,7 +141,8 @@ package struct ReadPlan {
         case countReconnect
     }
 
-    /// The next action. An action that names a report is followed by that report, or by `failed` if its connection failed.
+    /// The next action. An action that names a report is followed by that report, or by `failed` if its connection
+    /// failed.
     package mutating func next(nowNs: UInt64) -> Action {
         while true {
             if !pending.isEmpty { return pending.removeFirst() }
@@ -365,7 +368,7 @@ package struct ReadPlan {
         pending.append(.compare(lane, long.map { streams.position(of: readings[$0].batch.stream) }))
     }
 
-    /// Of a stream that both parts returned, the second has at least as much.
+    /// The second part has at least as many entries of each stream that both parts return.
     private static func merged(
         _ first: Result<[StreamBatch], Refusal>, _ second: Result<[StreamBatch], Refusal>?
     ) -> Result<[StreamBatch], Refusal> {
@@ -382,7 +385,7 @@ package struct ReadPlan {
         case .slotIsMoving(let error):
             lose(.lost("its slot is moving: \(error.detail)"), nowNs)
             movingUntilNs = nowNs.addingMs(Self.movingMaxMs)
-            // At once, unless the moving slot has just been refused, too.
+            // The rounds begin at once, unless the last one ended with a refusal.
             if !wasMovingRefused { nextAttemptNs = 0 }
             wasMovingRefused = false
         case .failed(let error) where error.code == .unavailable: lose(.refused(error.detail), nowNs)
@@ -392,7 +395,7 @@ package struct ReadPlan {
         }
     }
 
-    /// - Parameter answer: an error: the move is over, or nobody can tell.
+    /// - Parameter answer: an error may mean that the move is over.
     package mutating func movingReplied(_ answer: Result<[StreamBatch], BrokerError>, nowNs: UInt64) {
         guard case .moving(var left, var readings) = phase else { contradiction("movingReplied") }
         left.removeLast()

@@ -22,7 +22,7 @@ extension ReadPlan {
         }
     }
 
-    /// Where to follow a stream from.
+    /// The entry after which to follow a stream.
     package struct Start: Hashable, Sendable {
         package let cursor: StreamID
         /// The server that the cursor comes from, when that is known.
@@ -34,7 +34,7 @@ extension ReadPlan {
         }
     }
 
-    /// By stream; nil: follow it no longer.
+    /// By stream; nil: unfollow it.
     package typealias Changes = [String: Start?]
 
     /// A stream and the last entry that the reader has.

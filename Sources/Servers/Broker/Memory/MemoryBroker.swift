@@ -2,16 +2,17 @@ package import Streams
 package import LiveModel
 import Synchronization
 
-/// `Broker` in this process, for tests; the simulation uses its store (`MemoryStore`). Deterministic: all state is under
-/// one lock, time comes from `now` alone, and waiting readers go on in the order in which they were made.
-/// Faults can be played: `restart(losingData:)`, `setAvailable(_:)`, `failNextAppend(executed:)`.
+/// An in-process `Broker` for tests; the simulation uses its store (`MemoryStore`). Deterministic: one lock guards all
+/// state, time comes only from `now`, and waiting readers continue in the order in which they were made. It can
+/// simulate faults: `restart(losingData:)`, `setAvailable(_:)`, `failNextAppend(executed:)`.
 package final class MemoryBroker: Broker {
     package let keys: Keys
     private let now: @Sendable () -> UInt64
     private let store: MemoryStoreBox
 
-    /// `now`: the broker's clock, milliseconds since 1970, never decreasing. It must not call the broker.
-    /// `entriesMax`: how many entries a stream keeps at most, whatever its appends say.
+    /// - Parameters:
+    ///   - entriesMax: the most entries that a stream keeps, whatever its appends say.
+    ///   - now: the broker's clock, milliseconds since 1970, never decreasing. It must not call the broker.
     package init(keys: Keys, entriesMax: Int = 100_000, now: @escaping @Sendable () -> UInt64) {
         self.keys = keys
         self.now = now
@@ -66,13 +67,13 @@ package final class MemoryBroker: Broker {
 
     // MARK: Faults
 
-    /// The server process is replaced by another one, with its data or empty.
+    /// Replaces the server process by another one, with its data or empty.
     package func restart(losingData: Bool) {
         store.withLock { $0.restart(losingData: losingData) }
         wakeReaders(of: nil)
     }
 
-    /// While not available, calls fail with `.unavailable` and readers wait.
+    /// While the broker is unavailable, calls fail with `.unavailable` and readers wait.
     package func setAvailable(_ isAvailable: Bool) {
         store.withLock { store in
             if isAvailable, !store.isAvailable { store.reconnects += 1 }
@@ -81,7 +82,7 @@ package final class MemoryBroker: Broker {
         wakeReaders(of: nil)
     }
 
-    /// The next `append` fails with `.outcomeUnknown`, after or without being executed.
+    /// Makes the next `append` fail with `.outcomeUnknown`, executed or not.
     package func failNextAppend(executed: Bool) {
         store.withLock { $0.nextAppendFault = executed }
     }

@@ -1,8 +1,8 @@
 package import Streams
 package import LiveModel
 
-/// Everything the in-memory broker holds; used under one lock, or by a simulation that is single-threaded. `nowMs` is
-/// the server's clock at the call.
+/// The state of the in-memory broker, used under one lock or by a single-threaded simulation. `nowMs` is the server's
+/// clock at the call.
 package struct MemoryStore {
     typealias Answer = Result<[StreamBatch], BrokerError>
 
@@ -10,14 +10,14 @@ package struct MemoryStore {
         var owner: String?
         var epoch: UInt64
         var untilMs: UInt64
-        /// The life that the last grant or renewal gave.
+        /// The time to live of the last grant or renewal.
         var ttlMs: Int
         var server: String
-        /// The first that this server granted, and when.
+        /// The first epoch that this server granted, and when.
         var serverEpoch: UInt64
         var sinceMs: UInt64
         var basis: String
-        /// The first that was granted on this basis.
+        /// The first epoch granted on this basis.
         var basisEpoch: UInt64
 
         func isHeld(nowMs: UInt64) -> Bool { owner != nil && untilMs > nowMs }
@@ -62,7 +62,7 @@ package struct MemoryStore {
     var isAvailable = true
     var restarts = 0
     var reconnects = 0
-    /// The next `append` ends with `.outcomeUnknown`, executed (true) or not.
+    /// The next `append` fails with `.outcomeUnknown`, executed (true) or not. Nil: no fault.
     var nextAppendFault: Bool?
 
     package init(entriesMax: Int) { self.entriesMax = entriesMax }
@@ -117,7 +117,7 @@ package struct MemoryStore {
         if let lease, lease.isHeld(nowMs: nowMs), lease.owner != owner {
             var leftMs = Int(clamping: lease.untilMs - nowMs)
             if leftMs > lease.ttlMs {
-                // By a clock that was ahead of this one.
+                // The clock was ahead when it was granted.
                 leftMs = lease.ttlMs
                 leases[key]?.untilMs = nowMs + UInt64(clamping: leftMs)
             }
@@ -139,7 +139,7 @@ package struct MemoryStore {
                 knownForMs: Int64(nowMs) - Int64(sinceMs)))
     }
 
-    /// Of the lease's last grant.
+    /// The epoch of the lease's last grant.
     package func newestEpoch(_ key: String) -> UInt64? { leases[key]?.epoch }
 
     package mutating func renew(_ key: String, owner: String, epoch: UInt64, ttlMs: Int, nowMs: UInt64) -> Bool {
@@ -160,7 +160,8 @@ package struct MemoryStore {
         return LeaseState(owner: owner, epoch: lease.epoch, remainingMs: Int(clamping: lease.untilMs - nowMs))
     }
 
-    /// False also when another server process granted it: that one may have granted it to somebody else since.
+    /// Whether the lease is held under this epoch (and owner). False if another server process granted it: that process
+    /// may have granted it to another owner since.
     package func holds(_ key: String, owner: String? = nil, epoch: UInt64, nowMs: UInt64) -> Bool {
         guard let lease = leases[key], lease.isHeld(nowMs: nowMs), lease.epoch == epoch, lease.server == serverID
         else { return false }
@@ -169,7 +170,7 @@ package struct MemoryStore {
 
     // MARK: Nodes and orders
 
-    /// - Returns: whether it was not there before, or not any more.
+    /// - Returns: whether the node is new, or had expired.
     @discardableResult
     package mutating func announceNode(_ id: String, payload: [UInt8], ttlMs: Int, nowMs: UInt64) -> Bool {
         let isNew = nodes[id].map { $0.untilMs <= nowMs } ?? true
@@ -204,7 +205,7 @@ package struct MemoryStore {
 
     // MARK: Readers
 
-    /// A reader by number, for `read`.
+    /// - Returns: the new reader's number, for `read`.
     package mutating func makeReader() -> Int {
         readersMade += 1
         readers[readersMade] = Reader()
@@ -227,7 +228,7 @@ package struct MemoryStore {
         readers[number]?.followed.removeAll { $0.stream == stream }
     }
 
-    /// What a reader gets now: signals and entries of the streams it follows.
+    /// The signals and entries that a reader receives now from the streams it follows.
     package mutating func read(_ number: Int, maxEntries: Int, nowMs: UInt64) -> [StreamBatch] {
         guard isAvailable, let count = readers[number]?.followed.count else { return [] }
         var batches: [StreamBatch] = []
@@ -248,7 +249,7 @@ package struct MemoryStore {
         return batches
     }
 
-    /// The waiting readers that can go on, with what they get. `stream` nil: look at all of them.
+    /// The waiting readers that can continue, with their batches. `streams` nil: all readers are checked.
     mutating func wake(_ streams: Set<String>?, nowMs: UInt64) -> [(Waiting, [StreamBatch])] {
         var woken: [(Waiting, [StreamBatch])] = []
         for number in readers.keys.sorted() {
@@ -271,7 +272,7 @@ package struct MemoryStore {
         become(self)
     }
 
-    /// Everything is deleted; the server process stays.
+    /// Deletes everything; the server process stays.
     package mutating func flush() {
         streams = [:]
         leases = [:]
@@ -280,7 +281,7 @@ package struct MemoryStore {
         books = [:]
     }
 
-    /// A replica takes over with what had come to it; `replica` is this store as it was then.
+    /// Lets a replica take over; `replica` is this store as it was when last replicated.
     package mutating func failOver(to replica: MemoryStore) {
         become(replica)
     }

@@ -2,7 +2,7 @@ import Streams
 import LiveModel
 import Synchronization
 
-/// The store and its lock, shared by the broker and its readers. Never held while anything is resumed.
+/// The store and its lock, shared by the broker and its readers. No continuation is resumed under the lock.
 final class MemoryStoreBox: Sendable {
     private let store: Mutex<MemoryStore>
 
@@ -15,7 +15,7 @@ final class MemoryStoreBox: Sendable {
     }
 }
 
-/// A reader of the in-memory broker; its state lives in the store under its number.
+/// A reader of the in-memory broker. The store holds its state under its number.
 final class MemoryStreamReader: StreamReader {
     private let store: MemoryStoreBox
     private let number: Int
@@ -63,7 +63,7 @@ final class MemoryStreamReader: StreamReader {
             return nil
         }
         if let answer {
-            // Not here: a consumer that asks for the next read at once would come deeper and deeper.
+            // In a task, because a consumer that calls `next` again at once would recurse without bound.
             Task { completion(answer) }
         } else if ticket.isCancelled {
             fail(BrokerError(.cancelled), ticket: ticket)

@@ -4,14 +4,16 @@ package import LiveModel
 package import Logging
 import Synchronization
 
-/// `Broker` on Redis, version 7.0 or newer, through hiredis: one server, the master that sentinels name, or a Redis
-/// Cluster (`RedisConfiguration.Topology`).
+/// The `Broker` on Redis 7.0 or newer, through hiredis: one server, the master of a sentinel group, or a Redis Cluster
+/// (`RedisConfiguration.Topology`).
 ///
-/// One connection and thread for the commands of each server, one thread with one or two connections more for each
-/// reader (`ReadingLanes`); over a cluster, a reader has one for each hash tag (shard) that it follows, because Redis
-/// blocks on keys of one slot only. Beyond the everyday commands it needs permission for `EVALSHA`, `EVAL`, `XINFO`, `INFO` (without it every connection is taken for
-/// another server's), `CLIENT UNBLOCK` (without it, a change of followed streams waits for `readBlockMs`), over a
-/// cluster `CLUSTER INFO` and `CLUSTER SLOTS`.
+/// The commands of each server share one connection and thread. Each reader has a thread of its own with one or two
+/// connections (`ReadLanes`); in a cluster one thread for each hash tag (shard) that it follows, because Redis blocks
+/// on keys of one slot only.
+///
+/// Besides the everyday commands it needs permission for `EVALSHA`, `EVAL`, `XINFO`, `INFO` (without it every
+/// connection counts as another server's), `CLIENT UNBLOCK` (without it a change of followed streams takes up to
+/// `readBlockMs`), and in a cluster `CLUSTER INFO` and `CLUSTER SLOTS`.
 package final class RedisBroker: Broker {
     package let keys: Keys
     private let routes: any CommandRoutes
@@ -22,13 +24,13 @@ package final class RedisBroker: Broker {
     }
 
     /// Connects in the background; calls wait for the connection until their deadline. `name` shows in the server's
-    /// client list. Throws when the configuration cannot work (`.misconfigured`), or when the process has no thread or
-    /// file descriptor left.
+    /// client list. Throws if the configuration cannot work (`.misconfigured`), or if the process has no thread or file
+    /// descriptor left.
     package init(
         _ configuration: RedisConfiguration, keys: Keys, name: String, logger: Logger
     ) throws(BrokerError) {
         self.keys = keys
-        // hiredis writes without MSG_NOSIGNAL, and on any thread: a server that has gone must not end the process.
+        // hiredis writes without MSG_NOSIGNAL, on any thread: a lost server must not end the process.
         signal(SIGPIPE, SIG_IGN)
         let name = RedisBroker.clientName(name)
         switch configuration.topology {
@@ -135,7 +137,7 @@ package final class RedisBroker: Broker {
         _ key: String, owner: String, ttlMs: Int, basis: String, epoch: UInt64
     ) async throws(BrokerError) -> LeaseAnswer {
         try requireLeaseArguments(owner: owner, ttlMs: ttlMs)
-        // Repeating is harmless: what was granted is granted again.
+        // Safe to repeat: a grant is repeated unchanged.
         let value = try await run(Scripts.acquireLease, [key], [owner, String(ttlMs), basis, String(epoch)])
         if case .integer(let ms) = value { return .held(forMs: Int(ms)) }
         if let parts = value.array, parts.count == 1, let newest = parts[0].text.flatMap({ UInt64($0) }) {
@@ -272,7 +274,7 @@ package final class RedisBroker: Broker {
     package func changeOrders(
         _ changes: [(field: String, value: String?)], in book: OverrideTable
     ) async throws(BrokerError) -> UInt64 {
-        // Repeating is harmless: it sets the same under a higher generation.
+        // Safe to repeat: the same values get a higher generation.
         let value = try await run(
             Scripts.changeOrders, [keys.key(of: book)], changes.flatMap { [$0.field, $0.value ?? ""] })
         guard let generation = value.text.flatMap({ UInt64($0) }) else {

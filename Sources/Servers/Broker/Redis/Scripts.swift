@@ -1,11 +1,13 @@
 import Streams
-/// Every Lua script. Each touches keys of one hash tag only, and takes the time from the server, so that expiry does
-/// not depend on the clock of whoever asks.
+/// Every Lua script. Each uses keys of one hash tag only and takes the time from the server, so that expiry does not
+/// depend on the caller's clock.
 ///
-/// A lease is a hash with `owner`, `epoch` and `until` (server time in milliseconds), and with the `server` that
-/// granted it last and `trusted`, the first epoch which that server granted, `since` when (`server ms`), `ttl` (the life
-/// that the last grant or renewal gave), `basis`, what the last owner's results rested on, and `based`, the first epoch on
-/// that; it never expires as a key, because the epoch must outlive every owner. A node is a field of one hash: `until:payload`.
+/// A lease is a hash that never expires, because the epoch must outlive every owner. Its fields:
+/// - `owner`, `epoch`, `until` (server time in milliseconds), `ttl` (of the last grant or renewal);
+/// - `server`, which granted it last; `trusted`, the first epoch that this server granted; `since`, when (`server ms`);
+/// - `basis`, what the last owner's results depended on; `based`, the first epoch granted on that basis.
+///
+/// A node is a field of one hash: `until:payload`.
 enum Scripts {
     private static let now = """
         local time = redis.call('TIME')
@@ -13,7 +15,7 @@ enum Scripts {
 
         """
 
-    /// Defines `server`: this process in its present role; empty when it does not say who it is.
+    /// Defines `server`: this process in its current role; empty if it does not identify itself.
     private static let server = """
         local info, server = redis.pcall('INFO', 'server', 'replication'), ''
         if type(info) == 'string' then
@@ -22,8 +24,8 @@ enum Scripts {
 
         """
 
-    /// Defines `holds(epoch)`: the epoch holds the lease `KEYS[1]` now. Not when another server granted it: that one may
-    /// have granted it to somebody else since, who is forgotten here.
+    /// Defines `holds(epoch)`: whether the epoch holds the lease `KEYS[1]`. False if another server granted it: that
+    /// server may have granted it to another owner since, of whom this one does not know.
     private static let fence =
         now + server + """
             local function holds(epoch)
@@ -33,10 +35,10 @@ enum Scripts {
 
             """
 
-    /// Arguments: owner, ttlMs, basis, epoch. Returns the first epoch of this server, of this basis, for how many
-    /// milliseconds this server knows the lease, and server; or for how many milliseconds another owner holds it; or the
-    /// newest epoch, when that asked for is not above it. A server that does not say who it is trusts nothing from before
-    /// the grant.
+    /// Arguments: owner, ttlMs, basis, epoch. Returns, when granted, this server's first epoch, this basis' first
+    /// epoch, for how many milliseconds this server has known the lease, and the server; when held by another owner,
+    /// for how many milliseconds; when the epoch is too low, the newest one. A server that does not identify itself
+    /// trusts nothing from before the grant.
     static let acquireLease = Script(
         now + server + """
             local lease = redis.call('HMGET', KEYS[1],
@@ -94,8 +96,8 @@ enum Scripts {
             return {lease[1], lease[2], tonumber(lease[3]) - now}
             """)
 
-    /// Keys: lease, then one stream for each append. Arguments: epoch; then for each append the greatest length or
-    /// '', the expiry or '', the number of names and values, and these. Returns the ids, or nil when fenced off.
+    /// Keys: lease, then one stream for each append. Arguments: epoch; then for each append the maximum length or '',
+    /// the expiry or '', the number of names and values, and these. Returns the ids, or nil when fenced off.
     static let appendFenced = Script(
         fence + """
             if not holds(ARGV[1]) then return false end
@@ -115,15 +117,16 @@ enum Scripts {
             return ids
             """)
 
-    /// Keys: lease, stream. Arguments: epoch, minimum id. Returns how many entries went, or nil when fenced off.
+    /// Keys: lease, stream. Arguments: epoch, minimum id. Returns how many entries were removed, or nil when fenced
+    /// off.
     static let trimFenced = Script(
         fence + """
             if not holds(ARGV[1]) then return false end
             return redis.call('XTRIM', KEYS[2], 'MINID', ARGV[2])
             """)
 
-    /// Keys: lease, stream. Arguments: epoch, group, id, the greatest lag to count. Returns 1 or 0.
-    /// `ENTRIESREAD` is what lets `XINFO GROUPS` show a lag for a group that never reads.
+    /// Keys: lease, stream. Arguments: epoch, group, id, the greatest lag to count. Returns 1 or 0. `ENTRIESREAD` makes
+    /// `XINFO GROUPS` show a lag for a group that never reads.
     static let checkpoint = Script(
         fence + """
             if not holds(ARGV[1]) then return 0 end
@@ -142,7 +145,7 @@ enum Scripts {
             return 1
             """)
 
-    /// Arguments: id, ttlMs, payload. Returns 1 when the node was not there, else 0.
+    /// Arguments: id, ttlMs, payload. Returns 1 if the node is new or had expired, else 0.
     static let announceNode = Script(
         now + """
             local last = redis.call('HGET', KEYS[1], ARGV[1])
@@ -151,8 +154,8 @@ enum Scripts {
             return untilMs and untilMs > now and 0 or 1
             """)
 
-    /// Arguments: how many milliseconds a node lives at most, or ''. Returns id, payload, remaining milliseconds of each
-    /// node; removes those that have expired, and lets none that a clock ahead of this one announced live for longer.
+    /// Arguments: the maximum time to live in milliseconds, or ''. Returns id, payload and remaining milliseconds of
+    /// each node. Removes expired nodes, and clamps those that were announced while the clock was ahead.
     static let nodes = Script(
         now + """
             local all, alive = redis.call('HGETALL', KEYS[1]), {}
@@ -175,7 +178,7 @@ enum Scripts {
 
     static let generationField = "generation"
 
-    /// Arguments: field, value, field, value, …; an empty value removes the field. Returns the new generation.
+    /// Arguments: field, value, field, value, …; an empty value removes its field. Returns the new generation.
     static let changeOrders = Script(
         now + """
             local last = tonumber(redis.call('HGET', KEYS[1], 'generation') or '0')

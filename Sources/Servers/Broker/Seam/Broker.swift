@@ -1,31 +1,32 @@
 package import Streams
 package import LiveModel
 
-/// The seam to Redis: streams, leases, the node registry and the cluster's common facts. Two implementations pass one
-/// test suite: `RedisBroker`, and `MemoryBroker` in the process.
+/// The seam to Redis: streams, leases, the node registry and the cluster's shared facts. Two implementations pass one
+/// test suite: `RedisBroker` and the in-process `MemoryBroker`.
 ///
-/// What holds at this seam:
-/// - **Appends are at least once.** A returned id means that the server has the entry; how durable that is, is the
-///   server's setting. `.outcomeUnknown` means maybe; publish again, readers tolerate duplicates. Any other error
-///   means that the entries not acknowledged were not added, but earlier ones of the same call may have been.
-/// - **Order.** The server serialises. Appends of one call to one stream go in order; a call made after another one returned comes
-///   later; concurrent calls have no order. Ids of a stream strictly increase for as long as its data lives.
-/// - **Atomicity.** One lease call, one `appendFenced`, one `trimFenced`, one `checkpoint`, `meta`, `nodes`,
-///   `orders` is atomic each. `append` is not: other writers' entries may stand between its entries, and where streams are spread over
-///   several servers, those of one stream may be added and those of another fail.
-/// - **Gaps.** A reader that cannot go on from its cursor without loss says so (`StreamSignal`), never silently.
+/// Guarantees:
+/// - **Appends are at least once.** A returned id means that the server has the entry; its durability depends on the
+///   server's settings. After `.outcomeUnknown` the entry may or may not be there: publish again, readers tolerate
+///   duplicates. After any other error the unacknowledged entries were not added; earlier ones of the call may have
+///   been.
+/// - **Order.** The server serialises. Appends of one call to one stream keep their order; a call made after another
+///   returned comes later; concurrent calls have no order. A stream's ids strictly increase as long as its data lives.
+/// - **Atomicity.** Each lease call, `appendFenced`, `trimFenced`, `checkpoint`, `meta`, `nodes` and `orders` is
+///   atomic. `append` is not: other writers' entries may come between its entries, and in a cluster, appends to one
+///   stream may succeed and those to another fail.
+/// - **Gaps.** A reader that cannot continue from its cursor without loss signals that (`StreamSignal`).
 /// - **Time** is the server's: lease and node expiry do not depend on this process's clock.
-/// - **Bounds.** Calls waiting are bounded in number, bytes and by a deadline; beyond that they fail at once
-///   (`.overloaded`) or at the deadline (`.unavailable`). Nothing here blocks a thread of the cooperative pool.
-///   Cancelling a task does not take back a call in progress, except `StreamReader.next`.
+/// - **Bounds.** Waiting calls are bounded in number, in bytes and by a deadline; beyond that they fail at once
+///   (`.overloaded`) or at the deadline (`.unavailable`). No call blocks a thread of the cooperative pool. Cancelling a
+///   task does not revoke a call in progress, except `StreamReader.next`.
 package protocol Broker: Sendable {
     var keys: Keys { get }
 
     // MARK: Streams
 
-    /// Appends in order and returns the ids in the same order. Concurrent callers share a flight.
+    /// Appends in order and returns the ids in the same order. Concurrent calls are sent in one batch.
     func append(_ appends: [StreamAppend]) async throws(BrokerError) -> [StreamID]
-    /// The same for hot paths. `completion` is called exactly once, perhaps before this returns, usually on the
+    /// The same for hot paths. `completion` is called exactly once, possibly before this returns, usually on the
     /// connection's thread: it must be short and must not block.
     func append(_ appends: [StreamAppend], completion: @escaping AppendCompletion)
     /// A reader for one consumer, with its own connection; `name` shows in the server's client list.
@@ -34,11 +35,11 @@ package protocol Broker: Sendable {
     func info(of stream: String) async throws(BrokerError) -> StreamInfo?
     /// The last entries with an id less than `before`, newest first, at most `limit`.
     func newest(_ stream: String, before: StreamID, limit: Int) async throws(BrokerError) -> [StreamEntry]
-    /// Removes entries with an id below `minimumID`; returns how many. Exact. A reader that starts at a position
-    /// whose own entry is gone may be told of a gap that is none, so keep the entry of the last checkpoint.
+    /// Removes exactly the entries with an id below `minimumID`; returns how many. A reader that starts at a position
+    /// whose own entry is gone may signal a gap where there is none, so keep the entry of the last checkpoint.
     @discardableResult
     func trim(_ stream: String, minimumID: StreamID) async throws(BrokerError) -> Int
-    /// The same, only while `epoch` holds the lease, which shares the stream's hash tag; nil when it does not.
+    /// Trims only while `epoch` holds the lease, which shares the stream's hash tag; nil: it does not hold it.
     @discardableResult
     func trimFenced(
         _ stream: String, minimumID: StreamID, lease key: String, epoch: UInt64
@@ -51,60 +52,60 @@ package protocol Broker: Sendable {
 
     /// Takes the lease if it is free, expired, or held under the same owner name.
     ///
-    /// Every grant has a new epoch, greater than all before that the server knows of: also for the same owner (a
-    /// restarted process fences off its predecessor) and after expiry. That it is greater than what a former server
-    /// granted, whose data are lost, is for the asker to see to.
+    /// Every grant has a new epoch, greater than all earlier ones that the server knows of. That includes grants to the
+    /// same owner, so a restarted process fences off its predecessor, and grants after expiry. The caller must choose
+    /// an epoch above those of former servers whose data is lost.
     ///
-    /// Whatever asks for an epoch that holds the lease is refused also when another server process granted that one: it
-    /// may have granted a later epoch since, which a restart or a failover forgot. The holder takes the lease anew.
+    /// Calls fenced by an epoch are rejected if a different server process granted it: that process may have granted a
+    /// later epoch that this one never saw. The holder then acquires the lease again.
     ///
     /// - Parameters:
-    ///   - basis: what the owner's results rest on besides the streams (the database's timeline). Under another
-    ///     one than that of the last grant, nothing from before this grant is trusted: `LeaseGrant.trustedEpoch`.
-    ///   - epoch: under which it is wanted; below 2^53.
+    ///   - basis: what the owner's results depend on besides the streams (the database's timeline). If it differs from
+    ///     that of the last grant, nothing from before this grant is trusted (`LeaseGrant.trustedEpoch`).
+    ///   - epoch: the epoch to be granted; below 2^53.
     func askLease(
         _ key: String, owner: String, ttlMs: Int, basis: String, epoch: UInt64
     ) async throws(BrokerError) -> LeaseAnswer
-    /// Extends a lease that is held under this owner and epoch and has not expired; false otherwise: stop the work.
+    /// Extends a lease that is held under this owner and epoch and has not expired. False: it is not; stop the work.
     func renewLease(_ key: String, owner: String, epoch: UInt64, ttlMs: Int) async throws(BrokerError) -> Bool
-    /// Frees a lease that is held under this owner and epoch; false when it is not.
+    /// Releases a lease that is held under this owner and epoch. False: it is not.
     @discardableResult
     func releaseLease(_ key: String, owner: String, epoch: UInt64) async throws(BrokerError) -> Bool
-    /// Who holds the lease; nil when nobody does.
+    /// The lease's current holder; nil: none.
     func lease(_ key: String) async throws(BrokerError) -> LeaseState?
-    /// Appends all, atomically, only while `epoch` holds the lease; nil (and nothing added) when it does not. The
-    /// lease and all streams share one hash tag (`.rejected` otherwise).
+    /// Appends all, atomically, only while `epoch` holds the lease; nil: it does not, and nothing was added. The lease
+    /// and all streams share one hash tag (`.rejected` otherwise).
     func appendFenced(
         lease key: String, epoch: UInt64, _ appends: [StreamAppend]
     ) async throws(BrokerError) -> [StreamID]?
-    /// Records, while `epoch` holds the lease, that `group` has come to `id`, such that standard tools show the lag
-    /// (counted exactly up to `checkpointLagMax` entries behind, shown as that many beyond). False: fenced off.
+    /// Records the progress of `group` up to `id`, while `epoch` holds the lease, so that standard tools show its lag
+    /// (exact up to `checkpointLagMax` entries, which is shown for any greater lag). False: fenced off.
     func checkpoint(
         stream: String, group: String, id: StreamID, lease key: String, epoch: UInt64
     ) async throws(BrokerError) -> Bool
-    /// The id last recorded by `checkpoint` for the group; nil when there is none.
+    /// The id that `checkpoint` last recorded for the group; nil: none.
     func checkpoint(stream: String, group: String) async throws(BrokerError) -> StreamID?
 
     // MARK: Nodes and cluster
 
     /// Registers or refreshes a node; it disappears `ttlMs` after its last announcement.
-    /// - Returns: whether it was not there before, or not any more.
+    /// - Returns: whether the node is new, or had expired.
     @discardableResult
     func announceNode(_ id: String, payload: [UInt8], ttlMs: Int) async throws(BrokerError) -> Bool
     func withdrawNode(_ id: String) async throws(BrokerError)
-    /// Nodes not expired, by id.
-    /// - Parameter ttlMs: none lives longer from now on without another announcement: one that is said to was announced
-    ///   by a clock that was ahead of the broker's present one. nil: as they were announced.
+    /// The nodes that have not expired, ordered by id.
+    /// - Parameter ttlMs: clamps the remaining time of each node, because the broker's clock may have been ahead when
+    ///   the node was announced. Nil: as announced.
     func nodes(livingAtMost ttlMs: Int?) async throws(BrokerError) -> [NodeRecord]
-    /// Stores `initial` if the namespace has no meta yet; returns what is stored.
+    /// Stores `initial` unless the namespace has a meta already; returns the stored one.
     func meta(initial: ClusterMeta) async throws(BrokerError) -> ClusterMeta
 
-    /// Everything that operators ordered, atomically read.
+    /// All overrides of a table, read atomically.
     func orders(in book: OverrideTable) async throws(BrokerError) -> StoredOverrides
-    /// Only the generation of the orders.
+    /// The generation of a table's overrides.
     func ordersGeneration(in book: OverrideTable) async throws(BrokerError) -> UInt64
-    /// Sets or, with nil, removes fields, all at once; returns the new generation, which is each new value's version:
-    /// greater than all before, and at least the server's time in milliseconds.
+    /// Sets fields, or removes those with nil, all at once. Returns the new generation, which becomes the version of
+    /// each new value: greater than all earlier ones, and at least the server's time in milliseconds.
     @discardableResult
     func changeOrders(
         _ changes: [(field: String, value: String?)], in book: OverrideTable
@@ -115,14 +116,14 @@ package protocol Broker: Sendable {
     /// One round trip to the server.
     func ping() async throws(BrokerError)
     var state: BrokerState { get }
-    /// Finishes what was accepted if the server is there, fails the rest with `.closed`, closes readers and
-    /// connections, waits for their threads. Idempotent.
+    /// Completes accepted calls if the server is reachable, fails the rest with `.closed`, closes readers and
+    /// connections, and waits for their threads. Idempotent.
     func close() async
 }
 
 package typealias AppendCompletion = @Sendable (Result<[StreamID], BrokerError>) -> Void
 
-/// How far behind the end of its stream a checkpoint's lag is counted exactly.
+/// The greatest lag, in entries, that a checkpoint counts exactly.
 package let checkpointLagMax = 1000
 
 extension Broker {
@@ -143,8 +144,8 @@ extension Broker {
         }
     }
 
-    /// Wakes every worker: nodes came or left, or leases became free. They would notice with their next heartbeat, too,
-    /// so what fails is not repeated. A quiet cluster has no such stream.
+    /// Wakes every worker because nodes joined or left, or leases became free. Workers would notice at their next
+    /// heartbeat anyway, so a failure is not retried. The stream expires in a quiet cluster.
     package func tellNews(of node: String) async {
         _ = try? await append([
             StreamAppend(
@@ -155,17 +156,17 @@ extension Broker {
 
     package func nodes() async throws(BrokerError) -> [NodeRecord] { try await nodes(livingAtMost: nil) }
 
-    /// The last id the stream ever gave; `.zero` when it does not exist.
+    /// The last id that the stream ever assigned; `.zero`: it does not exist.
     package func lastID(of stream: String) async throws(BrokerError) -> StreamID {
         try await info(of: stream)?.lastID ?? .zero
     }
 
-    /// The oldest entry's id; nil when there is none.
+    /// The oldest entry's id; nil: none.
     package func firstID(of stream: String) async throws(BrokerError) -> StreamID? {
         try await info(of: stream)?.firstID
     }
 
-    /// Entries held.
+    /// The number of entries held.
     package func length(of stream: String) async throws(BrokerError) -> Int {
         try await info(of: stream)?.length ?? 0
     }

@@ -1,5 +1,4 @@
-package import Streams
-/// One server behind a broker, as seen from here.
+/// One server behind a broker, as this client sees it.
 package struct BrokerServer: Sendable, Hashable {
     /// `redis://host:port`, never with a password.
     package var address: String
@@ -19,28 +18,29 @@ package struct BrokerServer: Sendable, Hashable {
 /// Counters and gauges of a broker, for metrics and the admin page.
 package struct BrokerState: Sendable, Hashable {
     package var connected = false
-    /// Changes when another server process answers, or the same one after it has been a replica in between; empty
-    /// before the first connection, and where several servers answer (`servers`).
+    /// Changes when another server process answers, or the same one after it was a replica. Empty before the first
+    /// connection and in a cluster, where several servers answer (`servers`).
     package var serverID = ""
-    /// How often that happened since the first connection: each time, what the former server acknowledged last may
-    /// be lost.
+    /// How often the server changed since the first connection. Each time, the former server's last acknowledged writes
+    /// may be lost.
     package var serverChanges = 0
     /// The servers behind the broker.
     package var servers: [BrokerServer] = []
-    /// Requests accepted and not yet answered, in flight ones included.
+    /// Requests accepted and not yet answered, those in flight included.
     package var queuedRequests = 0
     package var queuedBytes = 0
     package var inFlightRequests = 0
-    /// Connections made after the first one, of commands and readers together.
+    /// Reconnects, of commands and readers together.
     package var reconnects = 0
     package var bytesWritten = 0
-    /// Requests that a caller sent itself, because the connection was idle.
+    /// Requests that the caller's thread sent itself because the connection was idle.
     package var sentByCallers = 0
     package var requestsOverloaded = 0
     package var requestsUnknown = 0
     /// Why the last attempt to connect failed; empty while connected.
     package var lastConnectError = ""
-    /// That was a wrong password, another kind of server, a certificate that is not trusted: no waiting helps.
+    /// The last attempt failed for a reason that waiting does not cure: a wrong password, another kind of server, an
+    /// untrusted certificate.
     package var isMisconfigured = false
 
     package init() {}

@@ -4,28 +4,28 @@ import Synchronization
 
 /// Reads a changing set of streams, each from its own cursor, for one consumer.
 ///
-/// - At least once, in order of id within a stream; no order between streams. After a reconnect reading goes on from
-///   the cursors: nothing is skipped without a signal.
-/// - Pull is back-pressure: nothing is read ahead of `next`, so memory is bounded by one batch.
-/// - Not seen: entries deleted by hand (`DEL`, `XTRIM`) within about 200 ms of being added.
-/// - `follow` and `unfollow` may come from any thread, also during `next`, and take effect at once. A batch of a
-///   stream is dropped rather than returned when `unfollow` or a new `follow` of it came first.
+/// - Entries come at least once, in order of id within a stream; streams have no order among them. After a reconnect,
+///   reading continues from the cursors: nothing is skipped without a signal.
+/// - `next` pulls, which is back-pressure: nothing is read ahead of it, so memory is bounded by one batch.
+/// - Entries deleted by hand (`DEL`, `XTRIM`) within about 200 ms of being added may go unnoticed.
+/// - `follow` and `unfollow` may be called from any thread, also during `next`, and take effect at once. A batch is
+///   dropped if its stream is unfollowed or followed again before the batch is returned.
 package protocol StreamReader: Sendable {
-    /// Reads `stream` after `cursor`, which is `.zero` or an id this stream has given (of an entry, or its last id).
-    /// Replaces the cursor of a stream that is followed already. `server` is where the cursor comes from
-    /// (`LeaseGrant.server`): when another one answers, `serverChanged` is told. Nil: whichever answers first.
+    /// Reads `stream` after `cursor`, which is `.zero`, the id of an entry of this stream, or its last id. Replaces the
+    /// cursor of a stream that is already followed. `server` is where the cursor comes from (`LeaseGrant.server`): if
+    /// another one answers, the reader signals `serverChanged`. Nil: whichever answers first.
     func follow(_ stream: String, after cursor: StreamID, server: String?)
     func unfollow(_ stream: String)
-    /// Waits until there are entries or signals, at most `maxEntries` of each stream. May give an empty array.
-    /// Does not fail while the broker is away: it waits until that is back. Fails with `.closed`, `.cancelled`,
-    /// `.concurrentRead` (one call at a time), `.rejected` (followed key of another type, no permission).
+    /// Waits for entries or signals; returns at most `maxEntries` entries of each stream, possibly none at all. While
+    /// the broker is unreachable it keeps waiting. Fails with `.closed`, `.cancelled`, `.concurrentRead` (one call at a
+    /// time), or `.rejected` (a followed key of another type, no permission).
     ///
     /// `completion` is called exactly once, usually on the reader's thread: it must be short and must not block. It may
-    /// ask for the next read.
+    /// call `next` again.
     func next(
         maxEntries: Int, ticket: ReadTicket,
         completion: @escaping @Sendable (Result<[StreamBatch], BrokerError>) -> Void)
-    /// Ends the waiting `next` with that ticket with `.cancelled`, and one that comes later if there is nothing to read.
+    /// Ends the waiting `next` of this ticket with `.cancelled`, and later ones too unless there is something to read.
     func cancel(_ ticket: ReadTicket)
     /// Ends a waiting `next` with `.closed`. Idempotent.
     func close()
@@ -34,7 +34,7 @@ package protocol StreamReader: Sendable {
 extension StreamReader {
     package func follow(_ stream: String, after cursor: StreamID) { follow(stream, after: cursor, server: nil) }
 
-    /// The same as the other `next`, for a task; its cancellation is that of the ticket.
+    /// `next` for a task, whose cancellation cancels the read.
     package func next(maxEntries: Int) async throws(BrokerError) -> [StreamBatch] {
         let ticket = ReadTicket()
         let answer: Result<[StreamBatch], BrokerError> = await withTaskCancellationHandler {
@@ -47,9 +47,10 @@ extension StreamReader {
         return try answer.get()
     }
 
-    /// Hands one read after the other to `body`, which begins on the reader's thread, under the conditions of a completion
-    /// up to where it waits. So an idle actor works there: to wake up one of Swift's threads would take longer.
-    /// - Throws: why it ended: as `next`.
+    /// Passes one read after another to `body`. Each call starts on the reader's thread, so up to its first suspension
+    /// it must be short and must not block. An idle actor thus runs right there, which is faster than waking a thread
+    /// of the cooperative pool.
+    /// - Throws: the error that ended reading, as `next`.
     package func forEach(
         maxEntries: Int, _ body: @escaping @Sendable ([StreamBatch]) async -> Void
     ) async throws(BrokerError) {
@@ -82,7 +83,7 @@ extension StreamReader {
     }
 }
 
-/// Names the reads of one consumer, so that they can be cancelled, and remembers that they were.
+/// Identifies one consumer's reads for cancellation, and remembers that they were cancelled.
 package final class ReadTicket: Sendable {
     private let cancelled = Atomic(false)
 

@@ -15,7 +15,7 @@ final class SimulatedGateway: Process {
     private(set) var tables: [SubscriptionTable<Connection>] = []
     private(set) var connections: [ObjectIdentifier: Connection] = [:]
     private lazy var follower = StreamFollower(self) { [unowned self] in arrived($0) }
-    private var outgoing = BatchQueue<(ShardID, ControlMessage)>(bytesMax: 0, flightBytesMax: 0)
+    private var outgoing = BatchQueue<(ShardID, ControlMessage)>(bytesMax: 0, batchBytesMax: 0)
     private var orders = KnownOverrides()
     private var forgedRun: UInt64 = 0
     private let keepsName: Bool
@@ -44,7 +44,7 @@ final class SimulatedGateway: Process {
             return isBlind ? ShardRoute(place.shard) : place
         }
         tables = Array(repeating: SubscriptionTable(), count: Self.hubCount)
-        outgoing = BatchQueue(bytesMax: Self.outgoingMax, flightBytesMax: .max)
+        outgoing = BatchQueue(bytesMax: Self.outgoingMax, batchBytesMax: .max)
         (connections, isDraining, epochs) = ([:], false, [:])
         follower = StreamFollower(self) { [unowned self] in arrived($0) }
         announceAndBegin()
@@ -190,7 +190,7 @@ final class SimulatedGateway: Process {
     }
 
     private func flush() {
-        let flight = outgoing.nextFlight()
+        let flight = outgoing.nextBatch()
         if flight.isEmpty { return }
         call { redis in
             for (shard, message) in flight {

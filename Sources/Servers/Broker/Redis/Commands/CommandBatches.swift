@@ -1,12 +1,12 @@
 import Streams
 import Logging
 
-/// The thread behind every command but blocking reads: one connection, requests in flights. It takes all requests
-/// there are, writes them in one go and reads the replies in order, while the next flight gathers in the inbox: one
-/// caller pays a thread hop, many share the system calls.
+/// The thread behind every command but blocking reads: one connection, requests in batches. It takes all waiting
+/// requests, writes them together and reads the replies in order, while the next batch gathers in the inbox: a single
+/// caller pays for a thread hop, many share the system calls.
 ///
-/// When the connection is lost, requests that are safe to repeat wait for the next one until their deadline; others
-/// that were in flight fail with `.outcomeUnknown`. Requests not yet sent wait until their deadline.
+/// When the connection is lost, requests in flight fail with `.outcomeUnknown` unless they are safe to repeat. Those,
+/// and requests not yet sent, wait for the next connection until their deadline.
 ///
 /// Never leaves its thread.
 struct CommandBatches {
@@ -20,7 +20,7 @@ struct CommandBatches {
     private var resolverVersion = 0
     private var backoff: Backoff
     private var nextAttemptNs: UInt64 = 0
-    /// Bounded with the inbox: a request counts there until it is answered.
+    /// The inbox bounds these: it counts a request until it is answered.
     private var waiting: [CommandRequest] = []
 
     init(
@@ -35,7 +35,7 @@ struct CommandBatches {
         backoff = Backoff(minMs: configuration.reconnectMinMs, maxMs: configuration.reconnectMaxMs)
     }
 
-    /// Until the inbox closes.
+    /// Runs until the inbox closes.
     mutating func run() {
         while true {
             let closing = inbox.take(into: &waiting)
@@ -43,17 +43,17 @@ struct CommandBatches {
             noticeMove()
             if let connection {
                 if waiting.isEmpty {
-                    let (departed, isReadable) = inbox.lend(connection) { [resolver, resolverVersion] in
+                    let (sent, isReadable) = inbox.lend(connection) { [resolver, resolverVersion] in
                         resolver.version == resolverVersion
                     }
-                    if let departed {
-                        land([departed.request], connection, departed.failure)
+                    if let sent {
+                        batchSent([sent.request], connection, sent.failure)
                     } else if isReadable {
-                        // Nothing is in flight: that can only mean that the server is gone.
+                        // Nothing is in flight, so the server closed the connection.
                         lose("closed by the server")
                     }
                 } else {
-                    fly(connection)
+                    flush(connection)
                 }
             } else {
                 failExpired()
@@ -69,7 +69,7 @@ struct CommandBatches {
         let reason = inbox.end()
         for request in waiting { inbox.finish(request, .failure(reason)) }
         waiting = []
-        inbox.tellEnded()
+        inbox.ended()
     }
 
     /// Connects to the new server when it is another one by now, without the back-off that the former one earned.
@@ -134,30 +134,30 @@ struct CommandBatches {
         waiting.removeAll { $0.deadlineNs <= now }
     }
 
-    private mutating func fly(_ connection: RedisConnection) {
+    private mutating func flush(_ connection: RedisConnection) {
         failExpired()
-        let flight = takeFlight()
-        guard !flight.isEmpty else { return }
+        let batch = takeBatch()
+        guard !batch.isEmpty else { return }
         var failure: RedisConnection.Failure?
         do throws(RedisConnection.Failure) {
-            for request in flight { try connection.write(request.commands.bytes) }
+            for request in batch { try connection.write(request.commands.bytes) }
             try connection.flush()
         } catch {
             failure = error
         }
-        land(flight, connection, failure)
+        batchSent(batch, connection, failure)
     }
 
-    /// Reads the replies of what was sent.
-    /// - Parameter failure: of the sending.
-    private mutating func land(
-        _ flight: [CommandRequest], _ connection: RedisConnection, _ failure: RedisConnection.Failure?
+    /// Reads the replies to a batch.
+    /// - Parameter failure: why sending it failed.
+    private mutating func batchSent(
+        _ batch: [CommandRequest], _ connection: RedisConnection, _ failure: RedisConnection.Failure?
     ) {
         var answered = 0
         var again: [CommandRequest] = []
         do throws(RedisConnection.Failure) {
             if let failure { throw failure }
-            for request in flight {
+            for request in batch {
                 var values: [RedisValue] = []
                 values.reserveCapacity(request.commands.commands)
                 for _ in 0..<request.commands.commands { values.append(try connection.reply()) }
@@ -169,7 +169,7 @@ struct CommandBatches {
                 }
             }
             backoff.reset()
-            let bytes = flight.reduce(0) { $0 + $1.commands.bytes.count }
+            let bytes = batch.reduce(0) { $0 + $1.commands.bytes.count }
             inbox.update { state in
                 state.inFlightRequests = 0
                 state.bytesWritten += bytes
@@ -177,7 +177,7 @@ struct CommandBatches {
             if !again.isEmpty { lose("server is loading or a replica") }
         } catch {
             lose(error.reason)
-            for request in flight[answered...] {
+            for request in batch[answered...] {
                 if request.isRepeatable {
                     again.append(request)
                 } else {
@@ -188,13 +188,13 @@ struct CommandBatches {
         waiting.insert(contentsOf: again, at: 0)
     }
 
-    /// The oldest waiting requests, as many as one flight may have; one at least, however large.
-    private mutating func takeFlight() -> [CommandRequest] {
+    /// Takes the oldest waiting requests, as many as fit one batch; at least one, however large.
+    private mutating func takeBatch() -> [CommandRequest] {
         var count = 0
         var bytes = 0
-        for request in waiting.prefix(configuration.flightRequestsMax) {
+        for request in waiting.prefix(configuration.batchRequestsMax) {
             bytes += request.commands.bytes.count
-            if count > 0, bytes > configuration.flightBytesMax { break }
+            if count > 0, bytes > configuration.batchBytesMax { break }
             count += 1
         }
         inbox.update { $0.inFlightRequests = count }
@@ -206,7 +206,7 @@ struct CommandBatches {
         return Array(waiting.prefix(count))
     }
 
-    /// Nothing of the request was executed, and a new connection is the remedy.
+    /// Whether nothing of the request was executed and it should be retried on a new connection.
     private func wantsReconnect(_ values: [RedisValue]) -> Bool {
         values.allSatisfy { value in
             if case .error(let failure) = value { return failure.wantsReconnect }

@@ -1,47 +1,47 @@
 import Streams
 import Synchronization
 
-/// A request on its way to Redis.
+/// A request for Redis.
 struct CommandRequest: Sendable {
     typealias Answer = Result<[RedisValue], BrokerError>
     typealias Completion = @Sendable (Answer) -> Void
 
     let commands: CommandBuffer
-    /// Executing it twice does no harm.
+    /// Executing it twice is harmless.
     let isRepeatable: Bool
     let deadlineNs: UInt64
-    /// Nil: nobody waits for the answer.
+    /// Nil: the answer is ignored.
     let completion: Completion?
 }
 
-/// Where callers leave requests for the connection's thread; bounded by number and bytes from acceptance to answer.
+/// The requests of callers to the connection's thread, bounded in number and bytes from acceptance to answer.
 ///
-/// While the thread has nothing to do it leaves the connection here, too (`lend`). Then the first caller sends its request
-/// itself, and the thread, which wakes up meanwhile, reads the answer.
+/// While the thread is idle it lends the connection here, too. Then the first caller sends its request itself, and the
+/// thread, which wakes up meanwhile, reads the answer.
 final class CommandInbox: Sendable {
-    /// Where the connection is. One side has it at a time.
-    private enum RetrySlot {
+    /// Which side has the connection.
+    private enum Holder {
         case thread
-        /// Not any more when it is no longer current: a former primary may still acknowledge.
+        /// Unusable once it is not current: a former primary may still acknowledge.
         case lent(RedisConnection, isCurrent: @Sendable () -> Bool)
-        /// A caller is sending.
+        /// A caller is sending a request.
         case caller
-        case sent(Departed)
+        case sent(SentRequest)
     }
 
-    /// What a caller sent.
-    struct Departed {
+    /// A request that a caller sent itself.
+    struct SentRequest {
         let request: CommandRequest
-        /// The connection broke.
+        /// The connection failed.
         let failure: RedisConnection.Failure?
     }
 
-    /// A larger request might have to wait for room in the socket's buffer.
+    /// Larger requests go to the thread, because they might block on the socket's buffer.
     private static let callerBytesMax = 32 << 10
 
     private struct Shared {
         var requests: [CommandRequest] = []
-        var seat = RetrySlot.thread
+        var holder = Holder.thread
         var state = BrokerState()
         var closing: Closing?
         var hasEnded = false
@@ -50,9 +50,9 @@ final class CommandInbox: Sendable {
 
     /// Why nothing more is accepted.
     struct Closing {
-        /// What is told to those who come later.
+        /// The error of later requests.
         let error: BrokerError
-        /// What has not been sent is given back at once, rather than finished.
+        /// Requests not yet sent fail at once instead of being completed.
         let isAbrupt: Bool
     }
 
@@ -75,14 +75,14 @@ final class CommandInbox: Sendable {
 
     // MARK: Callers
 
-    /// Nil: accepted, and the completion will be called. Else that is the caller's to do.
+    /// - Returns: nil: accepted, and the completion will be called. Otherwise the caller must call it.
     func submit(_ request: CommandRequest) -> BrokerError? {
         let size = request.commands.bytes.count
         var isFirst = false
         var connection: RedisConnection?
         let refusal = shared.withLock { shared -> BrokerError? in
             if let closing = shared.closing { return closing.error }
-            // A request larger than the bound may pass alone.
+            // A request larger than the limit passes alone.
             let isFull =
                 shared.state.queuedRequests >= requestsMax
                 || shared.state.queuedRequests > 0 && shared.state.queuedBytes + size > bytesMax
@@ -93,11 +93,11 @@ final class CommandInbox: Sendable {
             shared.state.queuedRequests += 1
             shared.state.queuedBytes += size
             isFirst = shared.requests.isEmpty
-            if case .lent(let lent, let isCurrent) = shared.seat, isFirst, size <= Self.callerBytesMax, isCurrent(),
-                // Nothing is in flight: it would be the server's end. The thread is about to find it out.
+            if case .lent(let lent, let isCurrent) = shared.holder, isFirst, size <= Self.callerBytesMax, isCurrent(),
+                // Nothing is in flight, so readable means closed by the server, which the thread is about to notice.
                 !lent.isReadable
             {
-                shared.seat = .caller
+                shared.holder = .caller
                 shared.state.inFlightRequests = 1
                 shared.state.sentByCallers += 1
                 connection = lent
@@ -119,11 +119,11 @@ final class CommandInbox: Sendable {
         } catch {
             failure = error
         }
-        let departed = Departed(request: request, failure: failure)
-        shared.withLock { $0.seat = .sent(departed) }
+        let sent = SentRequest(request: request, failure: failure)
+        shared.withLock { $0.holder = .sent(sent) }
     }
 
-    /// The first reason stays.
+    /// The first call decides the reason.
     func beginClose(_ closing: Closing = Closing(error: BrokerError(.closed), isAbrupt: false)) {
         shared.withLock { if $0.closing == nil { $0.closing = closing } }
         wake.raise()
@@ -141,23 +141,23 @@ final class CommandInbox: Sendable {
 
     // MARK: The thread
 
-    /// Waits for a request or the end of the connection, which is a caller's to send on meanwhile.
-    /// - Returns: what a caller sent, and whether the socket is readable although nobody did.
+    /// Waits for a request or the end of the connection, on which a caller may send meanwhile.
+    /// - Returns: what a caller sent, or whether the socket is readable although none did.
     func lend(
         _ connection: RedisConnection, whileCurrent isCurrent: @escaping @Sendable () -> Bool
-    ) -> (departed: Departed?, isReadable: Bool) {
-        shared.withLock { $0.seat = .lent(connection, isCurrent: isCurrent) }
+    ) -> (sent: SentRequest?, isReadable: Bool) {
+        shared.withLock { $0.holder = .lent(connection, isCurrent: isCurrent) }
         let isReadable = wake.wait(socket: connection.fd, waitMs: nil).readable
         while true {
-            let seat = shared.withLock { shared in
-                let seat = shared.seat
-                if case .caller = seat { return seat }
-                shared.seat = .thread
-                return seat
+            let holder = shared.withLock { shared in
+                let holder = shared.holder
+                if case .caller = holder { return holder }
+                shared.holder = .thread
+                return holder
             }
-            switch seat {
-            case .sent(let departed): return (departed, false)
-            // It raises the flag when it has sent.
+            switch holder {
+            case .sent(let sent): return (sent, false)
+            // The caller raises the flag once it has sent.
             case .caller:
                 _ = wake.wait(waitMs: nil)
                 wake.lower()
@@ -166,7 +166,8 @@ final class CommandInbox: Sendable {
         }
     }
 
-    /// Moves what has arrived behind `waiting`; returns whether the inbox is closing (then nothing more arrives).
+    /// Appends what has arrived to `waiting`.
+    /// - Returns: why the inbox is closing, if it is; nothing more arrives then.
     func take(into waiting: inout [CommandRequest]) -> Closing? {
         wake.lower()
         return shared.withLock { shared in
@@ -182,7 +183,7 @@ final class CommandInbox: Sendable {
 
     func finish(_ request: CommandRequest, _ answer: CommandRequest.Answer, isInFlight: Bool = false) {
         shared.withLock { shared in
-            // Before the caller can look.
+            // Before the completion, so that the caller sees it.
             if isInFlight { shared.state.inFlightRequests -= 1 }
             shared.state.queuedRequests -= 1
             shared.state.queuedBytes -= request.commands.bytes.count
@@ -191,7 +192,8 @@ final class CommandInbox: Sendable {
         request.completion?(answer)
     }
 
-    /// The thread is about to end; returns what those who still wait are told.
+    /// The thread is about to end.
+    /// - Returns: the error for requests that are still waiting.
     func end() -> BrokerError {
         shared.withLock { shared in
             shared.state.connected = false
@@ -199,7 +201,7 @@ final class CommandInbox: Sendable {
         }
     }
 
-    func tellEnded() {
+    func ended() {
         let waiters = shared.withLock { shared in
             shared.hasEnded = true
             defer { shared.closeWaiters = [] }

@@ -1,7 +1,7 @@
 import Streams
 import Logging
 
-/// The callers' side of one server's command connection (see `CommandBatches` for its thread).
+/// The callers' side of a server's command connection; `CommandBatches` is its thread.
 final class CommandPipeline: Sendable {
     private let inbox: CommandInbox
     private let timeoutMs: Int
@@ -14,8 +14,8 @@ final class CommandPipeline: Sendable {
         timeoutMs = configuration.commandTimeoutMs
         resolver.watch(inbox.wake)
         try startRedisThread(named: "redis-commands") {
-            var flights = CommandBatches(inbox, configuration, resolver: resolver, name: name, logger: logger)
-            flights.run()
+            var batches = CommandBatches(inbox, configuration, resolver: resolver, name: name, logger: logger)
+            batches.run()
         }
     }
 
@@ -23,11 +23,11 @@ final class CommandPipeline: Sendable {
 
     var state: BrokerState { inbox.state }
 
-    /// Readers report their reconnects here, so that one snapshot shows all.
+    /// Counts a reader's reconnect, so that one snapshot has all.
     func countReconnect() { inbox.update { $0.reconnects += 1 } }
 
-    /// Answers with one value for each command, error replies included as values.
-    /// - Parameter deadlineNs: nil: the command time-out from now.
+    /// Returns one value for each command; error replies are values, too.
+    /// - Parameter deadlineNs: nil: after the command time-out.
     func call(
         _ commands: CommandBuffer, isRepeatable: Bool, deadlineNs: UInt64? = nil
     ) async throws(BrokerError) -> [RedisValue] {
@@ -37,7 +37,8 @@ final class CommandPipeline: Sendable {
         return try answer.get()
     }
 
-    /// The same with a callback, called exactly once: on the connection's thread, or here when refused.
+    /// The same with a callback, which is called exactly once: on the connection's thread, or by this method if
+    /// refused.
     func call(
         _ commands: CommandBuffer, isRepeatable: Bool, deadlineNs: UInt64? = nil,
         completion: @escaping CommandRequest.Completion
@@ -46,14 +47,14 @@ final class CommandPipeline: Sendable {
         if let refusal = inbox.submit(request) { completion(.failure(refusal)) }
     }
 
-    /// Sends without caring for the answer; dropped when the queue is full.
+    /// Sends and ignores the answer. Dropped if the queue is full.
     func send(_ commands: CommandBuffer) {
         _ = inbox.submit(request(commands, isRepeatable: true, deadlineNs: nil, nil))
     }
 
     func beginClose() { inbox.beginClose() }
 
-    /// The server is not asked any more: what it has not been sent fails with `.unavailable`, to be sent elsewhere.
+    /// Ends use of the server: requests not yet sent fail with `.unavailable`, to be sent elsewhere.
     func retire() {
         inbox.beginClose(.init(error: BrokerError(.unavailable, "the server was replaced"), isAbrupt: true))
     }

@@ -1,16 +1,16 @@
 import Streams
 import LiveModel
 
-/// Commands in the form Redis reads them (RESP arrays of bulk strings, binary safe), encoded by the caller so that the
+/// Commands in Redis' wire format (RESP arrays of bulk strings, binary safe), encoded by the caller so that the
 /// connection's thread only copies bytes. https://redis.io/docs/latest/develop/reference/protocol-spec/
 struct CommandBuffer: Sendable {
     private(set) var bytes: [UInt8] = []
-    /// Commands begun: as many replies will come.
+    /// The number of commands, each of which gets one reply.
     private(set) var commands = 0
 
     init() {}
 
-    /// One command of text arguments.
+    /// One command with text arguments.
     init(_ arguments: String...) {
         add(arguments)
     }
@@ -20,7 +20,7 @@ struct CommandBuffer: Sendable {
         for argument in arguments { self.argument(argument) }
     }
 
-    /// Starts a command; exactly `argumentCount` arguments follow, the command's name included.
+    /// Starts a command; exactly `argumentCount` arguments must follow, the command's name included.
     mutating func begin(argumentCount: Int) {
         commands += 1
         bytes.append(UInt8(ascii: "*"))
@@ -35,7 +35,7 @@ struct CommandBuffer: Sendable {
         endLine()
     }
 
-    /// Text that is known beforehand, without ever being a `String`.
+    /// A constant argument, encoded without a `String`.
     mutating func argument(literal text: StaticString) {
         bytes.append(UInt8(ascii: "$"))
         line(text.utf8CodeUnitCount)
@@ -52,7 +52,7 @@ struct CommandBuffer: Sendable {
 
     mutating func argument(_ number: Int) { argument(String(number)) }
 
-    /// Without a text of its own: a blocking read has one for each stream it follows.
+    /// Encodes an id without a `String`, because a blocking read has one for each stream.
     mutating func argument(_ id: StreamID) {
         bytes.append(UInt8(ascii: "$"))
         line(Self.digitCount(id.ms) + 1 + Self.digitCount(id.sequence))
@@ -71,7 +71,7 @@ struct CommandBuffer: Sendable {
 
     mutating func reserve(_ count: Int) { bytes.reserveCapacity(bytes.count + count) }
 
-    /// Copies what has been encoded before.
+    /// Copies arguments that are already encoded.
     mutating func encoded(_ encoded: [UInt8]) { bytes.append(contentsOf: encoded) }
 
     private mutating func line(_ number: Int) {
@@ -107,8 +107,8 @@ struct CommandBuffer: Sendable {
 }
 
 extension CommandBuffer {
-    /// Each append: `XADD` and, if the stream expires, `PEXPIRE` behind it. What goes to several streams alike, as an
-    /// event does, is encoded once.
+    /// Encodes each append as `XADD`, followed by `PEXPIRE` if the stream expires. Contents that go to several streams,
+    /// as events do, are encoded once.
     init(_ appends: [StreamAppend]) {
         var rest: [UInt8] = []
         var former: StreamAppend?
@@ -117,7 +117,7 @@ extension CommandBuffer {
                 var buffer = CommandBuffer()
                 buffer.rest(of: append)
                 rest = buffer.bytes
-                // Once: each reservation takes exactly what it is told, and copies.
+                // Only once, because each reservation copies.
                 if former == nil { reserve((rest.count + append.stream.utf8.count + 48) * appends.count) }
                 former = append
             }
@@ -131,7 +131,7 @@ extension CommandBuffer {
         }
     }
 
-    /// What stands behind the stream's name.
+    /// Encodes the arguments after the stream's name.
     private mutating func rest(of append: StreamAppend) {
         reserve(append.fields.reduce(64) { $0 + $1.name.utf8.count + $1.value.count + 24 })
         if let lengthMax = append.lengthMax {
@@ -148,7 +148,7 @@ extension CommandBuffer {
 }
 
 extension StreamAppend {
-    /// Differs in its stream at most. Contents are compared by length first, and mostly are the same memory.
+    /// Whether two appends differ in nothing but the stream. Comparing is cheap: contents mostly share their memory.
     fileprivate func isAlike(_ other: StreamAppend) -> Bool {
         lengthMax == other.lengthMax && fields.count == other.fields.count
             && zip(fields, other.fields).allSatisfy { $0.name == $1.name && $0.value == $1.value }

@@ -1,18 +1,18 @@
 package import Streams
-/// Where Redis is, who we are there, and the bounds of this client.
+/// Redis' address, this client's credentials, and its limits.
 package struct RedisConfiguration: Sendable, Hashable {
     package enum Endpoint: Sendable, Hashable {
         case tcp(host: String, port: Int)
         case unixSocket(path: String)
     }
 
-    /// How the server to talk to is found.
+    /// How the server is found.
     package enum Topology: Sendable, Hashable {
-        /// It is `endpoint`.
+        /// The server is at `endpoint`.
         case single
-        /// It is whatever the sentinels call the master of that name; `endpoint` is not used.
+        /// The sentinels name the master of this group; `endpoint` is not used.
         case sentinel(addresses: [Endpoint], master: String, user: String?, password: String?)
-        /// It depends on the key: Redis Cluster, first asked at these addresses; `endpoint` is not used.
+        /// The key determines the node of a Redis Cluster, found through these addresses; `endpoint` is not used.
         case cluster(addresses: [Endpoint])
     }
 
@@ -25,11 +25,11 @@ package struct RedisConfiguration: Sendable, Hashable {
     package var password: String?
     package var database = 0
 
-    /// For one attempt to connect. A name that resolves slowly can take longer.
+    /// Limits one attempt to connect. Resolving a slow name can take longer.
     package var connectTimeoutMs = 1000
-    /// From accepting a call to its answer; also how long a silent server is believed to be alive.
+    /// Limits a call from acceptance to answer. A server that is silent for longer counts as dead.
     package var commandTimeoutMs = 5000
-    /// Waits between attempts to connect, doubling between these, each shortened at random by up to half.
+    /// Back-off between attempts to connect: doubles between these, each pause shortened at random by up to half.
     package var reconnectMinMs = 20
     package var reconnectMaxMs = 2000
     /// How long one `XREAD` blocks on the server.
@@ -38,9 +38,9 @@ package struct RedisConfiguration: Sendable, Hashable {
     package var queueRequestsMax = 16_384
     /// Encoded bytes waiting or in flight.
     package var queueBytesMax = 64 << 20
-    /// Requests and bytes written in one go before their replies are read.
-    package var flightRequestsMax = 1024
-    package var flightBytesMax = 1 << 20
+    /// Requests and bytes of one batch: written together before their replies are read.
+    package var batchRequestsMax = 1024
+    package var batchBytesMax = 1 << 20
 
     package init(endpoint: Endpoint, user: String? = nil, password: String? = nil, database: Int = 0) {
         self.endpoint = endpoint
@@ -49,8 +49,8 @@ package struct RedisConfiguration: Sendable, Hashable {
         self.database = database
     }
 
-    /// Reads `redis://[user[:password]@]host[:port][/db]` or `unix://[user[:password]@]/path[?db=N]`; parts may be
-    /// percent-encoded. `rediss://` is the same as `redis://` over TLS.
+    /// Parses `redis://[user[:password]@]host[:port][/db]` or `unix://[user[:password]@]/path[?db=N]`; parts may be
+    /// percent-encoded. `rediss://` is `redis://` over TLS.
     package init(url: String) throws(BrokerError) {
         func bad(_ what: String) -> BrokerError { BrokerError(.misconfigured, "Redis address: \(what)") }
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url[colon...].hasPrefix("://") else {
@@ -76,7 +76,7 @@ package struct RedisConfiguration: Sendable, Hashable {
         if let at = authority.lastIndex(of: "@") {
             let login = authority[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = percentDecoded(login[0]), let secret = percentDecoded(login.count > 1 ? login[1] : "")
-            else { throw bad("a percent-encoding in user or password is broken") }
+            else { throw bad("invalid percent-encoding in user or password") }
             user = name.isEmpty ? nil : name
             password = login.count > 1 ? secret : nil
             authority = authority[authority.index(after: at)...]
@@ -95,18 +95,18 @@ package struct RedisConfiguration: Sendable, Hashable {
             database = path.dropFirst()
         }
         for pair in query.split(separator: "&") {
-            guard pair.hasPrefix("db=") else { throw bad("unknown query parameter, only db= is known") }
+            guard pair.hasPrefix("db=") else { throw bad("unknown query parameter; only db= is supported") }
             database = pair.dropFirst(3)
         }
         guard database.isEmpty || database.utf8.allSatisfy({ (48...57).contains($0) }) else {
-            throw bad("the database is a number")
+            throw bad("the database must be a number")
         }
         guard let number = database.isEmpty ? 0 : Int(database) else { throw bad("the database number is too large") }
         self.init(endpoint: endpoint, user: user, password: password, database: number)
         if scheme == "rediss" { tls = RedisTLS() }
     }
 
-    /// Reads `host[:port]`; an IPv6 host stands in brackets when a port follows.
+    /// Parses `host[:port]`; an IPv6 host is in brackets if a port follows.
     package static func address(
         _ authority: some StringProtocol, defaultPort: Int = 6379
     ) throws(BrokerError) -> Endpoint {
@@ -115,7 +115,7 @@ package struct RedisConfiguration: Sendable, Hashable {
         var port: Substring?
         if host.hasPrefix("[") {
             guard let end = host.firstIndex(of: "]") else {
-                throw BrokerError(.misconfigured, "Redis address: '[' open")
+                throw BrokerError(.misconfigured, "Redis address: '[' is not closed")
             }
             let after = host[host.index(after: end)...]
             if after.hasPrefix(":") { port = after.dropFirst() } else if !after.isEmpty { port = "?" }
@@ -126,10 +126,10 @@ package struct RedisConfiguration: Sendable, Hashable {
         }
         let number = port.map { Int($0) ?? 0 } ?? defaultPort
         guard (1...65535).contains(number) else {
-            throw BrokerError(.misconfigured, "Redis address: the port is not a number from 1 to 65535")
+            throw BrokerError(.misconfigured, "Redis address: the port must be a number from 1 to 65535")
         }
         guard let name = percentDecoded(host) else {
-            throw BrokerError(.misconfigured, "Redis address: a percent-encoding in the host is broken")
+            throw BrokerError(.misconfigured, "Redis address: invalid percent-encoding in the host")
         }
         return .tcp(host: name.isEmpty ? "localhost" : name, port: number)
     }
@@ -145,7 +145,7 @@ extension RedisConfiguration.Endpoint: CustomStringConvertible {
 }
 
 extension RedisConfiguration: CustomStringConvertible {
-    /// For logs: the place, never the password.
+    /// The address for logs, never the password.
     package var description: String {
         let scheme = tls == nil ? "redis" : "rediss"
         func list(_ endpoints: [Endpoint]) -> String { endpoints.map(\.description).joined(separator: ",") }

@@ -2,39 +2,39 @@ import Streams
 import CHiredis
 import Glibc
 
-/// One connection. Any failure of the socket ends it: drop it, make another.
+/// One connection. Any socket failure ends it: drop it and make another.
 ///
-/// `@unchecked Sendable`: one thread has it at a time, the one that made it or who was lent it (`CommandInbox`).
+/// `@unchecked Sendable`: one thread owns it at a time, its creator or the one that borrowed it (`CommandInbox`).
 final class RedisConnection: @unchecked Sendable {
     /// The connection or the handshake failed; `reason` is for operators and free of secrets.
     struct Failure: Error {
         let reason: String
-        /// Trying again helps only after somebody has changed a setting, here or at the server.
+        /// Retrying is useless until a setting is changed, here or at the server.
         var isFinal = false
     }
 
-    /// What the handshake insists on.
+    /// What the handshake requires of the server.
     enum Purpose {
-        /// A primary with its data loaded, of a single server.
+        /// A primary outside a cluster, with its data loaded.
         case primary
-        /// The same of a cluster's node.
+        /// A primary of a cluster, with its data loaded.
         case clusterPrimary
-        /// Any node that can tell about others: a node of a cluster, replicas included.
+        /// Any node of a cluster, replicas included: it knows the slot map.
         case clusterNode
         case sentinel
     }
 
     let endpoint: RedisConfiguration.Endpoint
     private let context: UnsafeMutablePointer<redisContext>
-    /// The server's number for this client, for `CLIENT UNBLOCK`.
+    /// The server's id of this client, for `CLIENT UNBLOCK`.
     private(set) var clientID = 0
-    /// Names the server process in its role; another one after a restart or failover. Run id and replication id: the
+    /// Identifies the server process in its role; changes with a restart or failover. Run id and replication id: the
     /// first changes with the process, the second whenever a replica becomes a primary.
     private(set) var serverID = ""
-    /// Else its user may not ask (`INFO`), and `serverID` is another one for each connection.
+    /// False: the user lacks permission for `INFO`, and `serverID` differs for each connection.
     private(set) var isIdentified = false
 
-    /// Connects, authenticates, selects the database, and makes sure that the server is what `purpose` needs.
+    /// Connects, authenticates, selects the database, and checks that the server fits `purpose`.
     init(
         _ configuration: RedisConfiguration, at endpoint: RedisConfiguration.Endpoint, for purpose: Purpose = .primary,
         name: String
@@ -65,7 +65,7 @@ final class RedisConnection: @unchecked Sendable {
 
     var fd: Int32 { context.pointee.fd }
 
-    /// An answer has come, or the server has gone.
+    /// A reply has arrived, or the server closed the connection.
     var isReadable: Bool {
         var polled = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
         return poll(&polled, 1, 0) != 0
@@ -86,7 +86,7 @@ final class RedisConnection: @unchecked Sendable {
         } while done == 0
     }
 
-    /// Waits for the next reply, at most the command timeout, and decodes it before it is freed.
+    /// Waits for the next reply, at most the command time-out, and decodes it before it is freed.
     func reply<Value, Thrown: Error>(
         _ decode: (UnsafePointer<redisReply>) throws(Thrown) -> Value
     ) throws(Failure) -> Result<Value, Thrown> {
@@ -107,7 +107,7 @@ final class RedisConnection: @unchecked Sendable {
         }
     }
 
-    /// Writes, sends, and reads one reply for each command.
+    /// Sends the commands and reads one reply for each.
     func call(_ commands: CommandBuffer) throws(Failure) -> [RedisValue] {
         try write(commands.bytes)
         var values: [RedisValue] = []
@@ -132,7 +132,7 @@ final class RedisConnection: @unchecked Sendable {
         case .primary:
             commands.add(["INFO", "server", "replication"])
             commands.add(["SELECT", String(configuration.database)])
-            commands.add(["PING"])  // the first of these that a loading server refuses
+            commands.add(["PING"])  // the first of these commands that a loading server refuses
         case .clusterPrimary:
             commands.add(["INFO", "server", "replication"])
             commands.add(["PING"])
@@ -140,10 +140,10 @@ final class RedisConnection: @unchecked Sendable {
         }
         let replies = try call(commands)
         for (index, value) in replies.enumerated() {
-            // Without permission for INFO every connection counts as another server: doubt, not silence.
+            // Without permission for INFO every connection counts as another server, which is the safe side.
             guard case .error(let failure) = value, index != 1 else { continue }
-            // Of the others only PING says something that passes: that the server is still loading. A full server says
-            // so instead of the first answer.
+            // Among the rest only PING fails temporarily, while the server is loading; and a full server rejects the
+            // first command.
             let isFinal =
                 ["WRONGPASS", "NOAUTH", "NOPERM"].contains(failure.word)
                 || index < replies.count - 1 && !failure.message.contains("max number of clients")

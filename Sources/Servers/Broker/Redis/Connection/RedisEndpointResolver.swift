@@ -1,33 +1,33 @@
 import Streams
 import Synchronization
 
-/// Where a thread's next connection goes. Which server that is can change at any time; whoever waits is woken then.
+/// Finds the server that a thread connects to. It may change at any time, which wakes the threads that wait.
 protocol RedisEndpointResolver: Sendable {
-    /// Connects now, blocking the calling thread for at most a few connect time-outs.
+    /// Connects, blocking the calling thread for at most a few connect time-outs.
     func connect(name: String) throws(RedisConnection.Failure) -> RedisConnection
-    /// To a server that has been named by the right one.
+    /// Connects to a server that the right one redirected to.
     func connect(to endpoint: RedisConfiguration.Endpoint, name: String) throws(RedisConnection.Failure)
         -> RedisConnection
-    /// Whether a connection to there is still to the right server.
+    /// Whether the server at this endpoint is still the right one.
     func isCurrent(_ endpoint: RedisConfiguration.Endpoint) -> Bool
-    /// Grows whenever the answer of `isCurrent` may have changed: what a reason to wait was is one no longer.
+    /// Grows whenever the result of `isCurrent` may have changed, which also ends the reason for any back-off.
     var version: Int { get }
-    /// A connection failed, or its server refused to be the right one.
+    /// A connection failed, or its server turned out not to be the right one.
     func failed()
-    /// A server refused a command in these words, which may say who is the right one.
+    /// A server refused a command with this message, which may name the right one.
     func refused(_ message: String, by endpoint: RedisConfiguration.Endpoint)
-    /// The longest that a read may block there.
+    /// How long a read may block at most.
     var blockMsMax: Int { get }
     /// Wakes a thread whenever `version` grows.
     func watch(_ wake: WakeFlag)
-    /// For logs.
+    /// The server, for logs.
     var description: String { get }
 }
 
 extension RedisEndpointResolver {
     var blockMsMax: Int { .max }
 
-    /// Where one server has all, it names no other.
+    /// Throws: only servers of a cluster redirect.
     func connect(
         to endpoint: RedisConfiguration.Endpoint, name: String
     ) throws(RedisConnection.Failure) -> RedisConnection {
@@ -43,7 +43,7 @@ struct FixedEndpoint: RedisEndpointResolver {
     let configuration: RedisConfiguration
     let endpoint: RedisConfiguration.Endpoint
     let purpose: RedisConnection.Purpose
-    /// Told of failures, when somebody can do something about them.
+    /// Called when a connection fails.
     var onFailure: @Sendable () -> Void = {}
 
     func connect(name: String) throws(RedisConnection.Failure) -> RedisConnection {
@@ -58,7 +58,7 @@ struct FixedEndpoint: RedisEndpointResolver {
     var description: String { "\(configuration.tls == nil ? "redis" : "rediss")://\(endpoint)" }
 }
 
-/// The threads to wake when the servers change. Bound: one for each pipeline and reader that lives.
+/// The threads to wake when servers change. Bound: one for each live pipeline and reader.
 final class WakeList: Sendable {
     private struct Weak: Sendable {
         weak let wake: WakeFlag?

@@ -1,15 +1,14 @@
-package import Streams
-/// How the identity of a Redis server is checked, and how ours is shown.
+/// How to verify a Redis server's identity, and which certificate to present.
 package struct RedisTLS: Sendable, Hashable {
-    /// PEM file of the authorities to trust; nil: the system's.
+    /// PEM file of the trusted authorities; nil: the system's.
     package var caFile: String?
-    /// PEM files of our own certificate (with its chain) and key; nil: none is shown.
+    /// PEM files of the client certificate (with its chain) and key; nil: none is presented.
     package var certificateFile: String?
     package var keyFile: String?
-    /// The name that the server's certificate must carry, also sent as SNI; nil: the host of its address. The IP address
-    /// that was connected to is as good as the name.
+    /// The name that the server's certificate must carry, also sent as SNI; nil: the host of its address. A certificate
+    /// for the connected IP address is accepted, too.
     package var serverName: String?
-    /// false: any certificate is accepted, so anybody on the way can read and change everything.
+    /// False: any certificate is accepted, so an attacker on the path can read and change everything.
     package var isVerified = true
 
     package init() {}

@@ -2,7 +2,7 @@ import Streams
 import CHiredis
 import LiveModel
 
-/// A reply, copied out of hiredis.
+/// A reply, copied from hiredis' memory.
 enum RedisValue: Sendable, Equatable {
     case null
     case integer(Int64)
@@ -49,7 +49,7 @@ enum RedisValue: Sendable, Equatable {
         return values
     }
 
-    /// The value behind a name in a flat list of names and values.
+    /// The value that follows a name in a flat list of names and values.
     subscript(name: String) -> RedisValue? {
         guard let values = array else { return nil }
         for index in stride(from: 0, to: values.count - 1, by: 2) where values[index].text == name {
@@ -59,7 +59,7 @@ enum RedisValue: Sendable, Equatable {
     }
 }
 
-/// An error reply; its first word says what kind.
+/// An error reply. Its first word names the kind.
 struct RedisFailure: Error, Sendable, Equatable {
     let word: String
     let message: String
@@ -71,22 +71,22 @@ struct RedisFailure: Error, Sendable, Equatable {
 
     var isNoSuchKey: Bool { message == "ERR no such key" }
 
-    /// The server could not take the command in its present role or phase, and did not execute it: try again on a
-    /// new connection, which only counts as one when it leads to a loaded primary.
+    /// The server did not execute the command because of its current role or phase. Retry on a new connection: the
+    /// handshake accepts only a loaded primary.
     var wantsReconnect: Bool { ["LOADING", "READONLY", "MASTERDOWN", "NOAUTH"].contains(word) }
 
     var brokerError: BrokerError {
         switch word {
         case "OOM": BrokerError(.outOfMemory, word)
         case "BUSY", "NOREPLICAS", "TRYAGAIN", "CLUSTERDOWN": BrokerError(.unavailable, word)
-        // With the address, for whoever can go there.
+        // The message names the address to redirect to.
         case "MOVED", "ASK": BrokerError(.unavailable, message)
         default: wantsReconnect ? BrokerError(.unavailable, word) : BrokerError(.rejected, word)
         }
     }
 }
 
-// Straight from hiredis memory; valid only until the reply is freed.
+// Copies from hiredis' memory; the reply must not be freed yet.
 
 func replyBytes(_ reply: UnsafePointer<redisReply>) -> [UInt8] {
     guard let text = reply.pointee.str else { return [] }

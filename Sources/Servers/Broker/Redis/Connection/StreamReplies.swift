@@ -2,12 +2,12 @@ import Streams
 import CHiredis
 import LiveModel
 
-// Replies that describe streams. Anything of another shape is a protocol violation, not a trap.
+// Decodes replies that describe streams. A malformed reply is a protocol violation, not a trap.
 
 private let malformed = BrokerError(.protocolViolation, "stream reply")
 
 extension StreamInfo {
-    /// From `XINFO STREAM`; nil when there is no such stream.
+    /// Decodes a reply to `XINFO STREAM`; nil: there is no such stream.
     static func decode(_ value: RedisValue) throws(BrokerError) -> StreamInfo? {
         if case .error(let failure) = value {
             if failure.isNoSuchKey { return nil }
@@ -24,7 +24,7 @@ extension StreamInfo {
 }
 
 extension StreamEntry {
-    /// From an element of `XRANGE`.
+    /// Decodes an element of a reply to `XRANGE`.
     static func decode(_ value: RedisValue) throws(BrokerError) -> StreamEntry {
         guard let parts = value.array, parts.count == 2, let id = parts[0].streamID, let flat = parts[1].array,
             flat.count.isMultiple(of: 2)
@@ -38,7 +38,7 @@ extension StreamEntry {
         return entry
     }
 
-    /// From an element of `XREAD`, without a detour over `RedisValue`: this is the hot path of every reader.
+    /// Decodes an element of a reply to `XREAD`, without a `RedisValue`: this is the hot path of every reader.
     fileprivate static func decode(_ reply: UnsafePointer<redisReply>) throws(BrokerError) -> StreamEntry {
         guard reply.pointee.type == REDIS_REPLY_ARRAY, reply.pointee.elements == 2,
             let idReply = reply.pointee.element[0], let list = reply.pointee.element[1],
@@ -62,7 +62,7 @@ extension StreamEntry {
 }
 
 extension StreamBatch {
-    /// From `XREAD`: nothing, or entries by stream.
+    /// Decodes a reply to `XREAD`: nothing, or entries by stream.
     static func decodeAll(_ reply: UnsafePointer<redisReply>) throws(BrokerError) -> [StreamBatch] {
         switch reply.pointee.type {
         case REDIS_REPLY_NIL: return []

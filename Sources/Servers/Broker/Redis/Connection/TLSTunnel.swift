@@ -6,14 +6,14 @@ import NIOPosix
 import NIOSSL
 import NIOTLS
 
-/// TLS for hiredis, which has none as Debian ships it: hiredis talks plain text into one end of a socket pair, and NIO
-/// carries that over TLS to the server. To hiredis a tunnel is a connection like any other: it ends when the server's
-/// does, and ending it ends the server's.
+/// TLS for hiredis, which Debian builds without it: hiredis writes plain text into one end of a socket pair, and NIO
+/// carries that over TLS to the server. To hiredis the tunnel is a connection like any other: it ends when the server's
+/// does, and vice versa.
 ///
-/// Bound: what NIO buffers for a write of hiredis, because either side is read only while the other takes what comes.
+/// Bound: NIO buffers one write of hiredis, because each side is read only while the other is writable.
 enum TLSTunnel {
-    /// Connects, makes sure of the server's identity, and returns hiredis' end. Blocks the calling thread, which must
-    /// not be one of NIO's or of the cooperative pool, for at most about `timeoutMs`.
+    /// Connects, verifies the server's identity, and returns hiredis' end. Blocks the calling thread for at most about
+    /// `timeoutMs`; it must not be one of NIO's or of the cooperative pool.
     static func open(
         host: String, port: Int, _ tls: RedisTLS, timeoutMs: Int
     ) throws(RedisConnection.Failure) -> Int32 {
@@ -33,7 +33,7 @@ enum TLSTunnel {
         } catch {
             close(ends.near)
             let text = "\(error)"
-            // A certificate or file of ours that is not there or not right, or a server's that is not trusted.
+            // A missing or invalid file of ours, or a server that is not trusted.
             let isFinal = !isConfigured || text.contains("CERTIFICATE_VERIFY_FAILED")
             throw RedisConnection.Failure(reason: "TLS: " + String(text.prefix(300)), isFinal: isFinal)
         }
@@ -53,7 +53,7 @@ enum TLSTunnel {
         return configuration
     }
 
-    /// An IP address is no server name; without one the certificate must carry the address itself.
+    /// An IP address is no server name; without a name the certificate must carry the address itself.
     private static func serverName(_ tls: RedisTLS, _ host: String) -> String? {
         if let name = tls.serverName { return name }
         return (try? SocketAddress(ipAddress: host, port: 0)) == nil ? host : nil
@@ -80,7 +80,7 @@ enum TLSTunnel {
                     ])
                 }
             }
-        // Who closes the far end: this function until NIO has it, then NIO, whatever becomes of the channel.
+        // This function closes the far end until NIO has it; then NIO does, whatever happens to the channel.
         let isHandedOver = NIOLockedValueBox(false)
         return bootstrap.connect(host: host, port: port)
             .flatMapError { error in
@@ -118,7 +118,7 @@ enum TLSTunnel {
     }
 }
 
-/// Tells when the handshake is over, and how it ended.
+/// Completes a promise when the handshake succeeds or fails.
 private final class HandshakeHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -143,9 +143,9 @@ private final class HandshakeHandler: ChannelInboundHandler {
     }
 }
 
-/// One side of the tunnel: what arrives goes to the partner, and reading goes on while the partner takes it.
+/// One side of the tunnel: forwards what arrives to the partner, and reads while the partner is writable.
 ///
-/// Not thread-safe: both sides are on one event loop.
+/// Both sides are confined to one event loop.
 private final class TunnelHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -155,7 +155,7 @@ private final class TunnelHandler: ChannelDuplexHandler {
     private var context: ChannelHandlerContext?
     private var wantsRead = false
 
-    /// - Throws: when the other side is over already, so that this one does not wait for it.
+    /// - Throws: if the other side has ended already.
     func join(_ other: TunnelHandler) throws {
         guard other.context != nil else { throw ChannelError.eof }
         partner = other

@@ -2,19 +2,19 @@ import Streams
 import Glibc
 import Threads
 
-/// A thread that blocks on hiredis.
+/// Starts a thread that may block on hiredis.
 func startRedisThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(BrokerError) {
     guard startThread(named: name, body) else { throw BrokerError(.unavailable, "no thread") }
 }
 
-/// Nanoseconds of a clock that never steps.
+/// Nanoseconds of a clock that never jumps.
 func monotonicNs() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// A flag a thread can sleep on together with a socket.
+/// A flag that a thread can wait for together with sockets.
 final class WakeFlag: Sendable {
     private let wakeup = Wakeup()
 
@@ -26,8 +26,8 @@ final class WakeFlag: Sendable {
 
     func lower() { wakeup.drain() }
 
-    /// Sleeps until the flag is up, a socket is readable or closed by the peer, or the time is over.
-    /// `waitMs` nil: no limit. Returns what happened; all may.
+    /// Sleeps until the flag is raised, a socket is readable or closed by the peer, or the time is over (`waitMs` nil:
+    /// no limit). Returns which of these happened, possibly several.
     func wait(socket: Int32? = nil, waitMs: Int?) -> (raised: Bool, readable: Bool) {
         let (raised, readable, _) = wait(sockets: (socket, nil), waitMs: waitMs)
         return (raised, readable)

@@ -3,19 +3,18 @@ import LiveModel
 import Logging
 import Synchronization
 
-/// A reader over a Redis Cluster. A blocking read takes streams of one slot only, so each slot among the followed
-/// streams has a reader, with a thread and a connection of its own, to whichever node has the slot. What they bring is
-/// gathered here.
+/// A reader over a Redis Cluster. A blocking read takes streams of one slot only, so each slot of the followed streams
+/// has a reader with a thread and connections of its own to the node that has the slot. This one merges what they read.
 ///
-/// Bounds: one reader for each followed slot (shard), and read ahead of `next` at most one batch of each.
+/// Bounds: one reader for each followed slot (shard), and at most one batch of each read ahead of `next`.
 final class ClusterReader: OwnedReader {
     private typealias Answer = Result<[StreamBatch], BrokerError>
 
     private struct Child {
         let reader: RedisStreamReader
-        /// Number of the last change by stream: batches of an earlier one are not wanted any more.
+        /// The number of each stream's last change; batches of earlier ones are dropped.
         var changes: [String: Int] = [:]
-        /// Its read is here and not yet handed out, so it waits before it reads on.
+        /// Set while the reader waits because its last read was not handed out yet.
         var parked: CheckedContinuation<Void, Never>?
     }
 
@@ -35,12 +34,12 @@ final class ClusterReader: OwnedReader {
         var children: [Int: Child] = [:]
         var ready: [Ready] = []
         var failure: BrokerError?
-        /// Streams whose reader could not be made for want of a thread or descriptor; tried again with each `next`.
+        /// Streams whose reader could not be created for lack of a thread or descriptor; each `next` tries again.
         var unmade: [String: ReaderInbox.Start] = [:]
         var waiting: Waiting?
         var maxEntries = 0
         var isClosed = false
-        /// Readers closed already, whose threads may still be ending.
+        /// Closed readers whose threads may still be running.
         var ending: [RedisStreamReader] = []
     }
 
@@ -159,7 +158,7 @@ final class ClusterReader: OwnedReader {
 
     // MARK: The slots' readers
 
-    /// Reads one batch after the other, each when the one before has been handed out. Ends when the reader closes.
+    /// Reads one batch after another, each when the previous one was handed out. Ends when the reader closes.
     private func startPump(_ reader: RedisStreamReader, slot: Int) {
         Task { [weak self] in
             while true {
@@ -176,7 +175,7 @@ final class ClusterReader: OwnedReader {
         }
     }
 
-    /// Waits until nothing of this slot is ready and somebody has asked for something. Nil: the reader is closed.
+    /// Waits until nothing of this slot is ready and a consumer has called `next`. Nil: the reader is closed.
     private func turn(_ slot: Int, _ reader: RedisStreamReader) async -> Int? {
         while true {
             await withCheckedContinuation { continuation in
@@ -218,7 +217,7 @@ final class ClusterReader: OwnedReader {
         state.withLock { state in state.ending.removeAll { $0 === reader } }
     }
 
-    /// Gives what is ready to who waits, and lets those read on whose batch went.
+    /// Answers the waiting `next` with what is ready, and resumes the readers whose batches were handed out.
     private func handOut() {
         let (waiting, answer, parked) = state.withLock {
             state -> (Waiting?, Answer, [CheckedContinuation<Void, Never>])
@@ -247,7 +246,7 @@ final class ClusterReader: OwnedReader {
         waiting?.completion(answer)
     }
 
-    /// Takes at most `maxEntries` of each batch; what is over stays.
+    /// Takes at most `maxEntries` of each batch and leaves the rest.
     private static func take(_ ready: inout [Ready], maxEntries: Int) -> [StreamBatch] {
         var taken: [StreamBatch] = []
         var left: [Ready] = []

@@ -1,10 +1,10 @@
 import Streams
-/// Reads streams of a Redis Cluster's slot while that is on its way to another node.
+/// Reads streams of a Redis Cluster's slot while the slot is being moved to another node.
 ///
-/// A key is on one side or the other, and its old side says where (`ASK`, which holds for one command after `ASKING`:
-/// https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#ask-redirection). A read of several streams
-/// is refused while they are on both sides, and a blocking one would sleep through the move of its stream. So each is read
-/// on its own, where it is, without blocking.
+/// Each key is on one of the two nodes, and the source redirects to the target (`ASK`, valid for one command after
+/// `ASKING`: https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#ask-redirection). A read of
+/// several streams is refused while they are on different nodes, and a blocking one would not notice that its stream
+/// moves. So each stream is read on its own, where it is, without blocking.
 struct MovingSlot {
     private let resolver: any RedisEndpointResolver
     private let name: String
@@ -22,8 +22,8 @@ struct MovingSlot {
         return word == "ASK" || word == "TRYAGAIN"
     }
 
-    /// - Parameter read: one command, of one stream.
-    /// - Returns: at most one batch; a failure says that the move is over, or why nobody can tell.
+    /// - Parameter read: one command that reads one stream.
+    /// - Returns: at most one batch, or why the stream could not be read, for instance because the move is over.
     mutating func answer(_ read: CommandBuffer) throws(RedisConnection.Failure) -> Result<[StreamBatch], BrokerError> {
         if source == nil { source = try resolver.connect(name: name) }
         guard let source else { return .success([]) }

@@ -2,8 +2,8 @@ import Streams
 import LiveModel
 import Synchronization
 
-/// What the consumer of a reader wants, for the reader's thread: changes of followed streams (the last one of each
-/// stream counts, so they are bounded by the number of streams) and at most one waiting `next`.
+/// The requests of a reader's consumer to the reader's thread: changes of the followed streams (only the last of each
+/// stream counts, so the number of streams bounds them) and at most one waiting `next`.
 final class ReaderInbox: Sendable {
     /// Each batch with the number of the change (`follow`) that it belongs to.
     typealias Delivered = [(batch: StreamBatch, change: Int)]
@@ -36,7 +36,7 @@ final class ReaderInbox: Sendable {
 
     // MARK: The consumer
 
-    /// Returns the number of this change; later ones have greater numbers.
+    /// - Returns: the number of this change; later ones have greater numbers.
     @discardableResult
     func change(_ stream: String, _ start: Start?) -> Int {
         let number = shared.withLock { shared in
@@ -83,7 +83,7 @@ final class ReaderInbox: Sendable {
 
     // MARK: The thread
 
-    /// Ends the waiting `next` (if it is still the one with this ticket) with an error.
+    /// Ends the waiting `next` (with a ticket: only if it is still that one) with an error.
     func fail(_ error: BrokerError, ticket: ReadTicket? = nil) {
         let waiting = shared.withLock { shared -> Waiting? in
             guard let waiting = shared.waiting, ticket == nil || ticket === waiting.ticket else { return nil }
@@ -111,8 +111,8 @@ final class ReaderInbox: Sendable {
         }
     }
 
-    /// Hands batches to the waiting `next`, without those of streams changed meanwhile. Returns the streams whose
-    /// batches arrived; the others were not seen by anybody and are to be read again.
+    /// Hands batches to the waiting `next`, except those of streams that were changed meanwhile.
+    /// - Returns: the streams whose batches were delivered; the others must be read again.
     func deliver(_ batches: [StreamBatch]) -> Set<String> {
         let (waiting, delivered) = shared.withLock { shared -> (Waiting?, Delivered) in
             let wanted = batches.filter { !shared.changes.keys.contains($0.stream) }

@@ -41,7 +41,7 @@ struct ReaderLoop {
         plan = ReadPlan(settings) { Int.random(in: $0) }
     }
 
-    /// Until the reader is closed.
+    /// Runs until the reader is closed.
     mutating func run() {
         var isOpen = true
         while isOpen {

@@ -34,7 +34,7 @@ final class RedisStreamReader: OwnedReader {
     }
     func cancel(_ ticket: ReadTicket) { inbox.cancel(ticket) }
 
-    /// The same as `follow` (start) and `unfollow` (nil), with the number that the stream's batches carry from then on.
+    /// Follows (start) or unfollows (nil) a stream; returns the number that its batches carry from then on.
     func change(_ stream: String, _ start: ReaderInbox.Start?) -> Int { inbox.change(stream, start) }
     func nextNumbered(maxEntries: Int) async throws(BrokerError) -> ReaderInbox.Delivered {
         let answer: ReaderInbox.Answer = await withCheckedContinuation { continuation in
@@ -47,7 +47,7 @@ final class RedisStreamReader: OwnedReader {
     func waitUntilEnded() async { await inbox.waitUntilEnded() }
 }
 
-/// Stands in when the process has no thread or file descriptor left for a reader.
+/// A reader that fails, for a process without a thread or file descriptor left for a working one.
 struct FailedReader: StreamReader {
     let error: BrokerError
 

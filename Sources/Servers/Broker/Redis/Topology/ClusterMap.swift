@@ -2,28 +2,25 @@ import Streams
 import Logging
 import Synchronization
 
-/// What is known of a Redis Cluster: its slot map, kept fresh by a thread of its own, and one command pipeline for each
-/// primary. Bound: as many pipelines as the cluster has primaries, 1,000 by Redis' own advice; those of nodes that
-/// lost their slots are retired.
+/// A Redis Cluster as this client knows it: its slot map, which a thread of its own keeps current, and one command
+/// pipeline for each primary. Bound: one pipeline for each of the cluster's primaries, 1,000 by Redis' own advice;
+/// those of nodes that lost their slots are retired.
 ///
-/// The map is asked for at once when something hints that it is old (a redirection, a failed connection), with growing
-/// pauses while that does not help, and every `periodMs` without any hint.
+/// The thread fetches the map when something hints that it is outdated (a redirection, a failed connection), with
+/// growing pauses while that does not help, and every `periodMs` otherwise.
 final class ClusterMap: Sendable {
     typealias Endpoint = RedisConfiguration.Endpoint
 
     private static let periodMs = 10_000
     private static let pauseMaxMs = 500
-    /// A pipeline of a node without slots is kept this long after its last use: a slot may be on its way there.
+    /// The pipeline of a node without slots is kept this long after its last use: a slot may be moving there.
     private static let idleMs = 5_000
 
     private struct Shared {
         var slots = SlotMap()
         var pipelines: [Endpoint: (pipeline: CommandPipeline, usedNs: UInt64)] = [:]
-        var isHinted = true
         var isClosed = false
-        var hasEnded = false
-        var endWaiters: [CheckedContinuation<Void, Never>] = []
-        /// Counters of pipelines that are gone.
+        /// Counters of retired pipelines.
         var past = BrokerState()
         var lastError = "not asked yet"
         var isLastErrorFinal = false
@@ -34,57 +31,44 @@ final class ClusterMap: Sendable {
     private let name: String
     private let logger: Logger
     private let shared = Mutex(Shared())
-    private let wake: WakeFlag
-    private let watchers = WakeList()
-    private let changes = Atomic<Int>(0)
+    private let thread: TopologyThread
 
     init(_ configuration: RedisConfiguration, seeds: [Endpoint], name: String, logger: Logger) throws(BrokerError) {
         self.configuration = configuration
         self.seeds = seeds
         self.name = name
         self.logger = logger
-        wake = try WakeFlag()
+        thread = try TopologyThread()
     }
 
     /// Once; the thread ends with `close`.
-    func start() throws(BrokerError) {
-        try startRedisThread(named: "redis-cluster") { self.run() }
-    }
+    func start() throws(BrokerError) { try thread.start(named: "redis-cluster") { self.run() } }
 
-    var version: Int { changes.load(ordering: .acquiring) }
-    func watch(_ wake: WakeFlag) { watchers.add(wake) }
+    var version: Int { thread.version }
+    func watch(_ wake: WakeFlag) { thread.notify(wake) }
 
     func owner(of slot: Int) -> Endpoint? { shared.withLock { $0.slots.owner(of: slot) } }
     var lastError: String { shared.withLock { $0.lastError } }
-    /// Why the slots are not known.
+    /// Why the slots are unknown.
     var failure: RedisConnection.Failure {
         shared.withLock { RedisConnection.Failure(reason: $0.lastError, isFinal: $0.isLastErrorFinal) }
     }
 
-    /// The map may be old.
-    func hint() {
-        let isNew = shared.withLock { shared in
-            defer { shared.isHinted = true }
-            return !shared.isHinted
-        }
-        if isNew { wake.raise() }
-    }
+    /// The map may be outdated.
+    func hint() { thread.hint() }
 
-    /// A node said so of one slot; the whole map follows.
+    /// Applies what a node said of one slot; the complete map follows.
     func moved(_ slot: Int, to endpoint: Endpoint) {
         let isNews = shared.withLock { shared in
             guard shared.slots.owner(of: slot) != endpoint else { return false }
             shared.slots.move(slot, to: endpoint)
             return true
         }
-        if isNews {
-            changes.wrappingAdd(1, ordering: .acquiringAndReleasing)
-            watchers.raiseAll()
-        }
+        if isNews { thread.changed() }
         hint()
     }
 
-    /// The pipeline of a node, made when there is none.
+    /// The pipeline of a node, created if there is none.
     func pipeline(at endpoint: Endpoint) throws(BrokerError) -> CommandPipeline {
         let configuration = configuration
         return try shared.withLock { shared throws(BrokerError) in
@@ -120,7 +104,7 @@ final class ClusterMap: Sendable {
             let state = pipelines[endpoint]?.state
             if let state {
                 sum.add(state)
-                // One that nobody has asked for is not connected and nothing is wrong with it.
+                // A node without a pipeline was not used yet, which is no failure.
                 if !state.connected, slots.primaries.contains(endpoint) {
                     sum.connected = false
                     sum.lastConnectError = state.lastConnectError
@@ -139,15 +123,9 @@ final class ClusterMap: Sendable {
             shared.isClosed = true
             return shared.pipelines.values.map(\.pipeline)
         }
-        wake.raise()
+        thread.close()
         for pipeline in pipelines { await pipeline.close() }
-        await withCheckedContinuation { continuation in
-            let hasEnded = shared.withLock { shared in
-                if !shared.hasEnded { shared.endWaiters.append(continuation) }
-                return shared.hasEnded
-            }
-            if hasEnded { continuation.resume() }
-        }
+        await thread.waitUntilEnded()
     }
 
     // MARK: The thread
@@ -155,38 +133,28 @@ final class ClusterMap: Sendable {
     private func run() {
         var connection: RedisConnection?
         var pause = Backoff(minMs: configuration.reconnectMinMs, maxMs: ClusterMap.pauseMaxMs)
-        while !shared.withLock({ $0.isClosed }) {
-            let isHinted = shared.withLock { shared in
-                defer { shared.isHinted = false }
-                return shared.isHinted
-            }
-            if isHinted {
+        while !thread.isClosed {
+            if thread.takeHint() {
                 if refresh(&connection) { pause.reset() }
-                // Not again at once, whatever hints come: most of them are about what was just learnt.
+                // Hints that come now mostly concern what was just learnt, so they wait.
                 sleep(ms: pause.nextMs())
             } else {
-                let (raised, _) = wake.wait(waitMs: ClusterMap.periodMs)
-                wake.lower()
-                if !raised { shared.withLock { $0.isHinted = true } }
+                let (raised, _) = thread.wake.wait(waitMs: ClusterMap.periodMs)
+                thread.wake.lower()
+                if !raised { thread.hint() }
             }
         }
-        let waiters = shared.withLock { shared in
-            shared.hasEnded = true
-            defer { shared.endWaiters = [] }
-            return shared.endWaiters
-        }
-        for waiter in waiters { waiter.resume() }
     }
 
-    /// Interrupted only by `close`.
+    /// Only `close` interrupts it.
     private func sleep(ms: Int) {
         let untilNs = addMs(ms, to: monotonicNs())
-        while monotonicNs() < untilNs, !shared.withLock({ $0.isClosed }) {
-            if wake.wait(waitMs: msUntil(untilNs)).raised { wake.lower() }
+        while monotonicNs() < untilNs, !thread.isClosed {
+            if thread.wake.wait(waitMs: msUntil(untilNs)).raised { thread.wake.lower() }
         }
     }
 
-    /// Asks one node after the other until one can tell. Returns whether there was news.
+    /// Asks one node after another until one has the slots. Returns whether anything changed.
     private func refresh(_ connection: inout RedisConnection?) -> Bool {
         if let known = connection {
             if let isNews = ask(known) { return isNews }
@@ -195,7 +163,7 @@ final class ClusterMap: Sendable {
         let slots = shared.withLock { $0.slots }
         var asked: Set<Endpoint> = []
         for endpoint in slots.primaries + slots.replicas + seeds where asked.insert(endpoint).inserted {
-            if shared.withLock({ $0.isClosed }) { return false }
+            if thread.isClosed { return false }
             do throws(RedisConnection.Failure) {
                 let made = try RedisConnection(configuration, at: endpoint, for: .clusterNode, name: name)
                 if let isNews = ask(made) {
@@ -216,11 +184,13 @@ final class ClusterMap: Sendable {
         }
         if isNew {
             logger.warning(
-                "redis cluster node cannot tell the slots", metadata: ["address": "\(endpoint)", "reason": "\(reason)"])
+                "redis cluster node did not return its slots",
+                metadata: ["address": "\(endpoint)", "reason": "\(reason)"])
         }
     }
 
-    /// Nil when this node is not one to believe: cut off from most of the cluster, or gone.
+    /// Returns whether anything changed; nil: the node is not to be trusted, because it is gone or cut off from the
+    /// majority.
     private func ask(_ connection: RedisConnection) -> Bool? {
         var commands = CommandBuffer("CLUSTER", "INFO")
         commands.add(["CLUSTER", "SLOTS"])
@@ -231,7 +201,7 @@ final class ClusterMap: Sendable {
                 return nil
             }
             guard let slots = SlotMap(values[1], asked: connection.endpoint), !slots.isEmpty else {
-                failed(connection.endpoint, "CLUSTER SLOTS is not understood")
+                failed(connection.endpoint, "malformed reply to CLUSTER SLOTS")
                 return nil
             }
             return learn(slots)
@@ -261,8 +231,7 @@ final class ClusterMap: Sendable {
         for pipeline in retired { pipeline.retire() }
         if isNews {
             logger.info("redis cluster slots", metadata: ["primaries": "\(slots.primaries.count)"])
-            changes.wrappingAdd(1, ordering: .acquiringAndReleasing)
-            watchers.raiseAll()
+            thread.changed()
         }
         return isNews
     }

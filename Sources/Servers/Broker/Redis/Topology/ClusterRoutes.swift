@@ -2,13 +2,13 @@ import Streams
 import LiveModel
 import Logging
 
-/// A Redis Cluster: every call goes to the primary of its key's slot, and on to where that says the key is.
+/// Routes over a Redis Cluster: each call goes to the primary of its key's slot and follows redirections from there.
 ///
-/// A call that a server refused or never got is sent again, elsewhere or later, until its deadline; so `.unavailable`
-/// here means that the cluster had nobody for the slot all that time. Appends to one slot go as one transaction
-/// (`MULTI`), because a redirection between two of them would turn their order round.
+/// A call that a server refused or never received is sent again, elsewhere or later, until its deadline; so
+/// `.unavailable` means that no node served the slot all that time. Appends to one slot go as one transaction
+/// (`MULTI`), because a redirection between two of them would reverse their order.
 final class ClusterRoutes: CommandRoutes {
-    /// Redirections followed at once; then each waits like any other reason to try again.
+    /// Redirections followed at once; later ones wait like any other retry.
     private static let redirectsMax = 5
     private static let againMinMs = 5
     private static let againMaxMs = 200
@@ -46,7 +46,7 @@ final class ClusterRoutes: CommandRoutes {
         var pause = Backoff(minMs: ClusterRoutes.againMinMs, maxMs: ClusterRoutes.againMaxMs)
         var redirects = 0
         var asking: RedisConfiguration.Endpoint?
-        var lastError = BrokerError(.unavailable, "the cluster's slots are not known")
+        var lastError = BrokerError(.unavailable, "the cluster's slots are unknown")
         while true {
             let target = asking ?? map.owner(of: slot)
             let isAsking = asking != nil
@@ -83,12 +83,12 @@ final class ClusterRoutes: CommandRoutes {
             }
             let waitMs = min(pause.nextMs(), msUntil(deadlineNs))
             guard waitMs > 0 else { throw lastError }
-            // A task of its own, because the caller's cancellation must not turn this into a busy loop.
+            // In a task of its own, because with the caller's cancellation this would become a busy loop.
             await Task { try? await Task.sleep(for: .milliseconds(waitMs)) }.value
         }
     }
 
-    /// The error that says that nothing was executed: of the first command, or of one within a transaction.
+    /// The error by which a server refused everything: the reply to the first command, or to one within a transaction.
     private static func refusal(in values: [RedisValue]) -> RedisFailure? {
         if case .error(let failure) = values.first { return failure }
         guard case .error(let end) = values.last, end.word == "EXECABORT" else { return nil }
@@ -120,7 +120,7 @@ final class ClusterRoutes: CommandRoutes {
         for (slot, indices) in groups {
             switch results[slot] {
             case .success(let found): for (index, id) in zip(indices, found) { ids[index] = id }
-            // What may have been done says more than what was not.
+            // A call that may have been executed is the one to report.
             case .failure(let error): if failed == nil || error.code == .outcomeUnknown { failed = error }
             case nil: failed = BrokerError(.protocolViolation, "no answer for a slot")
             }
@@ -153,7 +153,7 @@ final class ClusterRoutes: CommandRoutes {
     }
 }
 
-/// The readers of one slot connect to whoever has it.
+/// The node that has a slot, for the slot's readers.
 struct SlotEndpoint: RedisEndpointResolver {
     let slot: Int
     let configuration: RedisConfiguration
@@ -171,12 +171,12 @@ struct SlotEndpoint: RedisEndpointResolver {
     }
 
     func isCurrent(_ endpoint: RedisConfiguration.Endpoint) -> Bool { map.owner(of: slot) == endpoint }
-    /// A read that blocks sleeps on when its stream moves to another node.
+    /// A blocking read does not notice when its stream moves to another node.
     var blockMsMax: Int { 1_000 }
     var version: Int { map.version }
     func failed() { map.hint() }
 
-    /// Whoever waits for the next whole map reads late.
+    /// Applies the redirection at once, because waiting for the complete map would delay the reader.
     func refused(_ message: String, by endpoint: RedisConfiguration.Endpoint) {
         guard case .moved(let slot, let target) = Redirection(RedisFailure(message: message), asked: endpoint) else {
             return
@@ -188,6 +188,7 @@ struct SlotEndpoint: RedisEndpointResolver {
     var description: String { "slot \(slot) of \(configuration)" }
 }
 
+/// The helper of a cluster's readers: the command pipeline of the node that they read from.
 struct ClusterHelper: ReaderHelper {
     let map: ClusterMap
 

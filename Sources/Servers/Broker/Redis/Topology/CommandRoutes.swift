@@ -1,16 +1,16 @@
 import Streams
 import LiveModel
 
-/// Brings a command to the server that has its key. Keys of one call share their slot.
+/// Sends a command to the server that has its key. The keys of one call share a slot.
 protocol CommandRoutes: Sendable {
-    /// Answers with one value for each command, error replies included as values.
+    /// Returns one value for each command; error replies are values, too.
     func call(_ commands: CommandBuffer, key: String, isRepeatable: Bool) async throws(BrokerError) -> [RedisValue]
     /// Appends to streams of any slots.
     func append(_ appends: [StreamAppend]) async throws(BrokerError) -> [StreamID]
     func append(_ appends: [StreamAppend], completion: @escaping AppendCompletion)
     func makeReader(name: String) throws(BrokerError) -> any OwnedReader
     var state: BrokerState { get }
-    /// Finishes what was accepted, then ends its threads.
+    /// Completes accepted calls, then ends its threads.
     func close() async
 }
 
@@ -30,7 +30,7 @@ extension CommandRoutes {
         }
     }
 
-    /// One command whose error reply is an error.
+    /// Sends one command; throws its error reply.
     func value(
         _ command: CommandBuffer, key: String, isRepeatable: Bool = true
     ) async throws(BrokerError) -> RedisValue {
@@ -40,7 +40,7 @@ extension CommandRoutes {
         return value
     }
 
-    /// Executes a script; when the server does not have it, sends it whole.
+    /// Runs a script by its name, or by its text if the server does not have it.
     func run(
         _ script: Script, keys: [String], _ arguments: [[UInt8]], isRepeatable: Bool
     ) async throws(BrokerError) -> RedisValue {
@@ -58,7 +58,7 @@ extension CommandRoutes {
     }
 }
 
-/// The id that `XADD` answered.
+/// The id in a reply to `XADD`.
 func appendedID(_ value: RedisValue) throws(BrokerError) -> StreamID {
     if case .error(let failure) = value { throw failure.brokerError }
     guard let id = value.streamID else { throw BrokerError(.protocolViolation, "XADD") }

@@ -2,12 +2,12 @@ import Streams
 import Logging
 import Synchronization
 
-/// Knows which server is the master of a group that Redis Sentinel looks after
+/// The current master of a group that Redis Sentinel monitors
 /// (https://redis.io/docs/latest/develop/reference/sentinel-clients/).
 ///
-/// A thread asks every sentinel and believes the one with the highest configuration epoch, so a sentinel that was cut
-/// off does not lead back to a former master. It asks when a connection failed or was refused, when a sentinel
-/// announces `+switch-master`, and every `periodMs`.
+/// A thread asks every sentinel and trusts the one with the highest configuration epoch, so a sentinel that was cut off
+/// does not lead back to a former master. It asks when a connection failed or was refused, when a sentinel announces
+/// `+switch-master`, and every `periodMs`.
 final class SentinelWatch: Sendable {
     typealias Endpoint = RedisConfiguration.Endpoint
 
@@ -17,10 +17,6 @@ final class SentinelWatch: Sendable {
     private struct Shared {
         var master: Endpoint?
         var epoch = -1
-        var isHinted = true
-        var isClosed = false
-        var hasEnded = false
-        var endWaiters: [CheckedContinuation<Void, Never>] = []
         var lastError = "no sentinel has been asked yet"
         var isLastErrorFinal = false
     }
@@ -31,9 +27,7 @@ final class SentinelWatch: Sendable {
     private let name: String
     private let logger: Logger
     private let shared = Mutex(Shared())
-    private let wake: WakeFlag
-    private let watchers = WakeList()
-    private let changes = Atomic<Int>(0)
+    private let thread: TopologyThread
 
     init(
         _ configuration: RedisConfiguration, addresses: [Endpoint], master: String, name: String, logger: Logger
@@ -46,64 +40,47 @@ final class SentinelWatch: Sendable {
         self.master = master
         self.name = name
         self.logger = logger
-        wake = try WakeFlag()
+        thread = try TopologyThread()
     }
 
-    func start() throws(BrokerError) {
-        try startRedisThread(named: "redis-sentinel") { self.run() }
-    }
+    /// Once; the thread ends with `close`.
+    func start() throws(BrokerError) { try thread.start(named: "redis-sentinel") { self.run() } }
 
-    var version: Int { changes.load(ordering: .acquiring) }
+    var version: Int { thread.version }
     var current: Endpoint? { shared.withLock { $0.master } }
-    /// Why no master is known.
+    /// Why the master is unknown.
     var failure: RedisConnection.Failure {
         shared.withLock { RedisConnection.Failure(reason: $0.lastError, isFinal: $0.isLastErrorFinal) }
     }
-    func watch(_ wake: WakeFlag) { watchers.add(wake) }
+    func watch(_ wake: WakeFlag) { thread.notify(wake) }
 
-    /// The master may be another one by now.
-    func hint() {
-        let isNew = shared.withLock { shared in
-            defer { shared.isHinted = true }
-            return !shared.isHinted
-        }
-        if isNew { wake.raise() }
-    }
+    /// The master may have changed.
+    func hint() { thread.hint() }
 
     func close() async {
-        shared.withLock { $0.isClosed = true }
-        wake.raise()
-        await withCheckedContinuation { continuation in
-            let hasEnded = shared.withLock { shared in
-                if !shared.hasEnded { shared.endWaiters.append(continuation) }
-                return shared.hasEnded
-            }
-            if hasEnded { continuation.resume() }
-        }
+        thread.close()
+        await thread.waitUntilEnded()
     }
 
     // MARK: The thread
 
     private func run() {
         var asking: [Endpoint: RedisConnection] = [:]
-        /// Subscribed to `+switch-master`, at whichever sentinel answers.
+        /// Subscribed to `+switch-master` at the first sentinel that answers.
         var listening: RedisConnection?
         var pause = Backoff(minMs: configuration.reconnectMinMs, maxMs: SentinelWatch.pauseMaxMs)
-        while !shared.withLock({ $0.isClosed }) {
-            let isHinted = shared.withLock { shared in
-                defer { shared.isHinted = false }
-                return shared.isHinted
-            }
+        while !thread.isClosed {
+            let isHinted = thread.takeHint()
             if isHinted {
                 if askAll(&asking) { pause.reset() }
                 if listening == nil { listening = listen(asking) }
             }
-            // After a hint not at once again, unless the sentinels themselves announce something.
+            // Hints wait after that, unless a sentinel announces something.
             let waitMs = isHinted ? pause.nextMs() : SentinelWatch.periodMs
             let untilNs = addMs(waitMs, to: monotonicNs())
-            while !shared.withLock({ $0.isClosed }) {
-                let (raised, readable) = wake.wait(socket: listening?.fd, waitMs: msUntil(untilNs))
-                if raised { wake.lower() }
+            while !thread.isClosed {
+                let (raised, readable) = thread.wake.wait(socket: listening?.fd, waitMs: msUntil(untilNs))
+                if raised { thread.wake.lower() }
                 if readable, let heard = listening {
                     if (try? heard.reply()) == nil { listening = nil }
                     hint()
@@ -116,21 +93,15 @@ final class SentinelWatch: Sendable {
                 if raised, !isHinted { break }
             }
         }
-        let waiters = shared.withLock { shared in
-            shared.hasEnded = true
-            defer { shared.endWaiters = [] }
-            return shared.endWaiters
-        }
-        for waiter in waiters { waiter.resume() }
     }
 
-    /// Returns whether there was news.
+    /// Returns whether the master changed.
     private func askAll(_ connections: inout [Endpoint: RedisConnection]) -> Bool {
         var best: (epoch: Int, master: Endpoint)?
         var failure = RedisConnection.Failure(reason: "")
         var answers = 0
         for address in addresses {
-            if shared.withLock({ $0.isClosed }) { return false }
+            if thread.isClosed { return false }
             do throws(RedisConnection.Failure) {
                 let connection: RedisConnection
                 if let known = connections.removeValue(forKey: address) {
@@ -141,7 +112,7 @@ final class SentinelWatch: Sendable {
                 let answer = try connection.call(CommandBuffer("SENTINEL", "MASTER", master))[0]
                 connections[address] = connection
                 guard let found = SentinelWatch.decode(answer) else {
-                    failure = .init(reason: "\(address): it does not know the master \(master)")
+                    failure = .init(reason: "\(address): unknown master \(master)")
                     continue
                 }
                 answers += 1
@@ -153,7 +124,7 @@ final class SentinelWatch: Sendable {
         return learn(best, isMajority: 2 * answers > addresses.count, failure)
     }
 
-    /// From `SENTINEL MASTER`; nil when the sentinel does not know the name.
+    /// Decodes the reply to `SENTINEL MASTER`; nil: the sentinel does not know the name.
     static func decode(_ answer: RedisValue) -> (epoch: Int, master: Endpoint)? {
         guard let host = answer["ip"]?.text, !host.isEmpty, let port = answer["port"]?.integer,
             (1...65_535).contains(port), let epoch = answer["config-epoch"]?.integer
@@ -174,7 +145,8 @@ final class SentinelWatch: Sendable {
         }
         let isNews = shared.withLock { shared in
             shared.lastError = ""
-            // Lower than known: those who answered are behind, unless most say so: sentinels set up anew begin at 0.
+            // A lower epoch comes from sentinels that are behind, unless a majority agrees: replaced sentinels start at
+            // 0.
             guard found.epoch >= shared.epoch || isMajority, found.master != shared.master else { return false }
             shared.epoch = found.epoch
             shared.master = found.master
@@ -183,8 +155,7 @@ final class SentinelWatch: Sendable {
         guard isNews else { return false }
         logger.info(
             "redis master by sentinel", metadata: ["address": "\(found.master)", "epoch": "\(found.epoch)"])
-        changes.wrappingAdd(1, ordering: .acquiringAndReleasing)
-        watchers.raiseAll()
+        thread.changed()
         return true
     }
 
@@ -201,7 +172,7 @@ final class SentinelWatch: Sendable {
     }
 }
 
-/// Whatever the sentinels call the master; a server that says otherwise of itself is not taken.
+/// The master that the sentinels name. A server that says it is a replica is not accepted.
 struct SentinelEndpoint: RedisEndpointResolver {
     let configuration: RedisConfiguration
     let watch: SentinelWatch

@@ -2,7 +2,7 @@ import Streams
 import LiveModel
 import Logging
 
-/// One server has every key, whichever it is just now.
+/// Routes to the one server that has every key: the only one, or the current master.
 final class SingleRoutes: CommandRoutes {
     private let configuration: RedisConfiguration
     private let resolver: any RedisEndpointResolver
@@ -71,7 +71,7 @@ final class SingleRoutes: CommandRoutes {
     }
 }
 
-/// Readers of one server share its pipeline.
+/// The helper of readers of one server: its command pipeline.
 struct PipelineHelper: ReaderHelper {
     let pipeline: CommandPipeline
 

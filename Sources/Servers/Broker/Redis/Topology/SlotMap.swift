@@ -1,21 +1,21 @@
 import Streams
-/// Which primary has which slot of a Redis Cluster, as one of its nodes told
+/// The primary of each slot of a Redis Cluster, as reported by one of its nodes
 /// (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/).
 struct SlotMap: Sendable, Equatable {
     typealias Endpoint = RedisConfiguration.Endpoint
 
     static let slotCount = 16_384
 
-    /// By number in `owners`.
+    /// The primaries; `owners` holds indices into this.
     private(set) var primaries: [Endpoint] = []
     private(set) var replicas: [Endpoint] = []
-    /// Number of the slot's primary; -1: nobody has it.
+    /// Index of each slot's primary; -1: none.
     private var owners = [Int16](repeating: -1, count: SlotMap.slotCount)
 
     init() {}
 
-    /// From the answer to `CLUSTER SLOTS` of the node at `asked`; nil when it is something else. A node that does not
-    /// know its own address leaves it empty: it is the one that it was asked at.
+    /// Decodes the reply to `CLUSTER SLOTS` of the node at `asked`; nil if it is malformed. A node that does not know
+    /// its own address leaves the host empty, which stands for the host of `asked`.
     init?(_ reply: RedisValue, asked: Endpoint) {
         guard let ranges = reply.array else { return nil }
         for range in ranges {
@@ -53,30 +53,30 @@ struct SlotMap: Sendable, Equatable {
         return number < 0 ? nil : primaries[number]
     }
 
-    /// What one node said about one slot, until the next whole map.
+    /// Applies what one node said about one slot, until the next complete map.
     mutating func move(_ slot: Int, to primary: Endpoint) {
         owners[slot] = number(of: primary)
     }
 
     var isEmpty: Bool { primaries.isEmpty }
 
-    /// Whether a primary of this map has lost its place in `next`, so that its slots were taken over by somebody who
-    /// may not have got everything.
+    /// Whether a primary of this map is none in `next`, so that a node which may lack some of its writes has taken over
+    /// its slots.
     func isFailover(to next: SlotMap) -> Bool {
         !isEmpty && !Set(primaries).isSubset(of: next.primaries)
     }
 }
 
-/// Where a command is to go instead.
+/// Where to send a command that a node refused.
 enum Redirection: Sendable, Equatable {
-    /// The slot belongs to another node: for good.
+    /// Permanently to another node, which owns the slot.
     case moved(slot: Int, RedisConfiguration.Endpoint)
-    /// This key is on its way to another node: this once, after `ASKING`.
+    /// Once to another node, after `ASKING`: the key is being moved there.
     case ask(RedisConfiguration.Endpoint)
-    /// Nobody can answer just now: the cluster is deciding, a slot's keys are on both sides, a node is loading.
+    /// Nowhere for now: the cluster is electing, a slot's keys are on both nodes, or a node is loading.
     case later
 
-    /// From an error reply; nil when it is no redirection. `asked`: who gave it, in case it does not name itself.
+    /// Decodes an error reply of the node at `asked`; nil if it is not a redirection.
     init?(_ failure: RedisFailure, asked: RedisConfiguration.Endpoint) {
         switch failure.word {
         case "MOVED", "ASK":
@@ -90,7 +90,7 @@ enum Redirection: Sendable, Equatable {
         }
     }
 
-    /// `host:port`, where an IPv6 host has no brackets and an empty one is the node that answers.
+    /// Decodes `host:port`. An IPv6 host has no brackets; an empty host stands for the node that answered.
     private static func endpoint(
         _ text: Substring, asked: RedisConfiguration.Endpoint
     ) -> RedisConfiguration.Endpoint? {
@@ -104,7 +104,7 @@ enum Redirection: Sendable, Equatable {
     }
 }
 
-/// The slot of a key: CRC-16 (XMODEM) of its hash tag, modulo the number of slots.
+/// The slot of a key: the CRC-16 (XMODEM) of its hash tag, modulo the number of slots.
 func hashSlot(of key: String) -> Int {
     var crc: UInt16 = 0
     for byte in hashTag(of: key) {

@@ -1,0 +1,88 @@
+import Streams
+import Synchronization
+
+/// The thread behind a `ClusterMap` or `SentinelWatch`, from `start` to `close`: collects hints that the known servers
+/// are outdated, and wakes the threads that wait for changes.
+final class TopologyThread: Sendable {
+    private struct State {
+        var isHinted = true
+        var isClosed = false
+        var hasEnded = false
+        var endWaiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// Raised by hints and by `close`.
+    let wake: WakeFlag
+    private let state = Mutex(State())
+    private let listeners = WakeList()
+    private let changes = Atomic<Int>(0)
+
+    init() throws(BrokerError) { wake = try WakeFlag() }
+
+    // MARK: Any thread
+
+    /// Once. The thread runs `body`, which returns when `isClosed`.
+    func start(named name: String, _ body: @escaping @Sendable () -> Void) throws(BrokerError) {
+        try startRedisThread(named: name) {
+            body()
+            self.end()
+        }
+    }
+
+    /// Makes the thread refresh what it knows.
+    func hint() {
+        let isNew = state.withLock { state in
+            defer { state.isHinted = true }
+            return !state.isHinted
+        }
+        if isNew { wake.raise() }
+    }
+
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    func close() {
+        state.withLock { $0.isClosed = true }
+        wake.raise()
+    }
+
+    func waitUntilEnded() async {
+        await withCheckedContinuation { continuation in
+            let hasEnded = state.withLock { state in
+                if !state.hasEnded { state.endWaiters.append(continuation) }
+                return state.hasEnded
+            }
+            if hasEnded { continuation.resume() }
+        }
+    }
+
+    /// Grows with every change.
+    var version: Int { changes.load(ordering: .acquiring) }
+
+    /// Raises the flag at every change.
+    func notify(_ wake: WakeFlag) { listeners.add(wake) }
+
+    /// Reports a change.
+    func changed() {
+        changes.wrappingAdd(1, ordering: .acquiringAndReleasing)
+        listeners.raiseAll()
+    }
+
+    // MARK: The thread
+
+    /// Whether there was a hint since the last call.
+    func takeHint() -> Bool {
+        state.withLock { state in
+            defer { state.isHinted = false }
+            return state.isHinted
+        }
+    }
+
+    private func end() {
+        let waiters = state.withLock { state in
+            state.hasEnded = true
+            defer { state.endWaiters = [] }
+            return state.endWaiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+}
