@@ -59,3 +59,5 @@ package struct BatchQueue<Item> {
         return Array(waiting[..<count])
     }
 }
+
+extension BatchQueue: Sendable where Item: Sendable {}

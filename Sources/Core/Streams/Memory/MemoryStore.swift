@@ -1,11 +1,9 @@
-package import Streams
 package import LiveModel
 
-/// Everything the in-memory broker holds; used under one lock, or by a simulation that is single-threaded. `nowMs` is
-/// the server's clock at the call.
-package struct MemoryStore {
-    typealias Answer = Result<[StreamBatch], BrokerError>
-
+/// Everything a Redis server holds, as one value: streams, leases, nodes, overrides, and readers with their cursors.
+/// The in-memory broker keeps it under a lock, the simulation uses it directly. `nowMs` is the server's clock at the
+/// call.
+package struct MemoryStore: Sendable {
     struct Lease {
         var owner: String?
         var epoch: UInt64
@@ -34,43 +32,23 @@ package struct MemoryStore {
         var serverChanged = false
     }
 
-    struct Waiting {
-        let ticket: ReadTicket
-        let maxEntries: Int
-        let completion: @Sendable (Answer) -> Void
-    }
-
-    struct Reader {
-        var followed: [Followed] = []
-        var waiting: Waiting?
-        var isClosed = false
-    }
-
     /// Streams without a `lengthMax` of their own keep at most this many entries.
     let entriesMax: Int
     private(set) var streams: [String: MemoryStream] = [:]
     private(set) var leases: [String: Lease] = [:]
     var nodes: [String: Node] = [:]
-    var meta: ClusterMeta?
+    package var meta: ClusterMeta?
     package private(set) var books: [OverrideTable: StoredOverrides] = [:]
     package var orders: StoredOverrides { orders(in: .cluster) }
     package func orders(in book: OverrideTable) -> StoredOverrides { books[book] ?? StoredOverrides() }
-    /// By number, so that they wake in the order in which they were made.
-    var readers: [Int: Reader] = [:]
-    var readersMade = 0
-    var isClosed = false
-    var isAvailable = true
-    var restarts = 0
-    var reconnects = 0
-    /// The next `append` ends with `.outcomeUnknown`, executed (true) or not.
-    var nextAppendFault: Bool?
+    /// What each reader follows, by the reader's number.
+    private var readers: [Int: [Followed]] = [:]
+    private var readersMade = 0
+    package private(set) var isAvailable = true
+    package private(set) var restarts = 0
+    package private(set) var reconnects = 0
 
     package init(entriesMax: Int) { self.entriesMax = entriesMax }
-
-    func requireService() throws(BrokerError) {
-        if isClosed { throw BrokerError(.closed) }
-        if !isAvailable { throw BrokerError(.unavailable, "simulated outage") }
-    }
 
     // MARK: Streams
 
@@ -139,7 +117,7 @@ package struct MemoryStore {
                 knownForMs: Int64(nowMs) - Int64(sinceMs)))
     }
 
-    /// Of the lease's last grant.
+    /// The epoch of the lease's last grant.
     package func newestEpoch(_ key: String) -> UInt64? { leases[key]?.epoch }
 
     package mutating func renew(_ key: String, owner: String, epoch: UInt64, ttlMs: Int, nowMs: UInt64) -> Bool {
@@ -207,7 +185,7 @@ package struct MemoryStore {
     /// A reader by number, for `read`.
     package mutating func makeReader() -> Int {
         readersMade += 1
-        readers[readersMade] = Reader()
+        readers[readersMade] = []
         return readersMade
     }
 
@@ -216,23 +194,28 @@ package struct MemoryStore {
     package mutating func follow(_ number: Int, _ stream: String, after cursor: StreamID, server: String? = nil) {
         var followed = Followed(stream: stream, gap: GapCheck(cursor: cursor))
         if let server, server != serverID { followed.serverChanged = true }
-        if let index = readers[number]?.followed.firstIndex(where: { $0.stream == stream }) {
-            readers[number]?.followed[index] = followed
+        if let index = readers[number]?.firstIndex(where: { $0.stream == stream }) {
+            readers[number]?[index] = followed
         } else {
-            readers[number]?.followed.append(followed)
+            readers[number]?.append(followed)
         }
     }
 
     package mutating func unfollow(_ number: Int, _ stream: String) {
-        readers[number]?.followed.removeAll { $0.stream == stream }
+        readers[number]?.removeAll { $0.stream == stream }
+    }
+
+    /// Whether the reader follows one of these streams.
+    package func follows(_ number: Int, anyOf streams: Set<String>) -> Bool {
+        readers[number]?.contains { streams.contains($0.stream) } ?? false
     }
 
     /// What a reader gets now: signals and entries of the streams it follows.
     package mutating func read(_ number: Int, maxEntries: Int, nowMs: UInt64) -> [StreamBatch] {
-        guard isAvailable, let count = readers[number]?.followed.count else { return [] }
+        guard isAvailable, let count = readers[number]?.count else { return [] }
         var batches: [StreamBatch] = []
         for index in 0..<count {
-            guard var followed = readers[number]?.followed[index] else { continue }
+            guard var followed = readers[number]?[index] else { continue }
             let stream = stream(followed.stream, nowMs: nowMs)
             let cursorExists = stream?.contains(followed.gap.cursor) ?? false
             var signal = followed.gap.check(stream?.info, cursorExists: cursorExists)
@@ -240,7 +223,7 @@ package struct MemoryStore {
             followed.serverChanged = false
             let entries = stream?.range(after: followed.gap.cursor, through: .max, limit: maxEntries) ?? []
             if let last = entries.last { followed.gap.advance(to: last.id, by: entries.count) }
-            readers[number]?.followed[index] = followed
+            readers[number]?[index] = followed
             if signal != nil || !entries.isEmpty {
                 batches.append(StreamBatch(stream: followed.stream, signal: signal, entries: entries))
             }
@@ -248,23 +231,13 @@ package struct MemoryStore {
         return batches
     }
 
-    /// The waiting readers that can go on, with what they get. `stream` nil: look at all of them.
-    mutating func wake(_ streams: Set<String>?, nowMs: UInt64) -> [(Waiting, [StreamBatch])] {
-        var woken: [(Waiting, [StreamBatch])] = []
-        for number in readers.keys.sorted() {
-            guard let reader = readers[number], let waiting = reader.waiting else { continue }
-            guard streams.map({ names in reader.followed.contains { names.contains($0.stream) } }) ?? true else {
-                continue
-            }
-            let batches = read(number, maxEntries: waiting.maxEntries, nowMs: nowMs)
-            if batches.isEmpty { continue }
-            readers[number]?.waiting = nil
-            woken.append((waiting, batches))
-        }
-        return woken
-    }
-
     // MARK: Faults
+
+    /// While not available, readers get nothing. Coming back counts as a reconnect.
+    package mutating func setAvailable(_ isAvailable: Bool) {
+        if isAvailable, !self.isAvailable { reconnects += 1 }
+        self.isAvailable = isAvailable
+    }
 
     package mutating func restart(losingData: Bool) {
         if losingData { flush() }
@@ -290,8 +263,8 @@ package struct MemoryStore {
         restarts += 1
         reconnects += 1
         for number in readers.keys {
-            guard let count = readers[number]?.followed.count else { continue }
-            for index in 0..<count { readers[number]?.followed[index].serverChanged = true }
+            guard let count = readers[number]?.count else { continue }
+            for index in 0..<count { readers[number]?[index].serverChanged = true }
         }
     }
 }
