@@ -91,6 +91,7 @@ let package = Package(
         module(.core, "Streams", ["LiveModel"]),
         module(.core, "Sharding", ["LiveModel"]),
         module(.core, "Sessions", ["JSON", "JSONPatch", "LiveModel", heap]),
+        module(.core, "RoleMachines", ["LiveModel", "Sessions", "Sharding", "Streams"]),
 
         // Shells
         module(.tools, "ProjectFolder", ["Catalog", "GraphQLLanguage", yams]),
@@ -130,9 +131,8 @@ let package = Package(
         module(
             .roles, "APINode",
             [
-                "Broker", "Streams", "Catalog", "Cluster", "Execution", "JSON", "LiveModel", "Postgres", "Sharding",
-                logging,
-                metrics,
+                "Broker", "Streams", "Catalog", "Cluster", "Execution", "JSON", "LiveModel", "Postgres", "RoleMachines",
+                "Sharding", logging, metrics,
             ]),
         module(
             .roles, "FanoutWorker",
@@ -145,10 +145,7 @@ let package = Package(
             .roles, "Gateway",
             [
                 "Broker", "Streams", "Catalog", "Execution", "GRPC", "GraphQLLanguage", "HTTPServer", "JSON",
-                "LiveModel",
-                "Sessions", nio,
-                nioPosix,
-                nioHTTP, logging, metrics,
+                "LiveModel", "RoleMachines", "Sessions", nio, nioPosix, nioHTTP, logging, metrics,
             ]),
         module(
             .roles, "PublicAPI",
@@ -161,7 +158,8 @@ let package = Package(
             [
                 "APINode", "Broker", "Streams", "Catalog", "Cluster", "PublicAPI", "Execution", "FanoutWorker",
                 "Gateway",
-                "HTTPServer", "JSON", "LiveModel", "Observability", "Refresh", "Sharding", crypto, nio, nioHTTP,
+                "HTTPServer", "JSON", "LiveModel", "Observability", "Refresh", "RoleMachines", "Sharding", crypto, nio,
+                nioHTTP,
                 logging,
             ]),
         module(
@@ -170,7 +168,7 @@ let package = Package(
                 "APINode", "Admin", "Broker", "Streams", "Catalog", "Deployments", "Cluster", "Embeddings", "PublicAPI",
                 "Execution",
                 "FanoutWorker", "GRPC", "Gateway", "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh",
-                "OutboundHTTP", "Sessions", "Settings", "Sharding",
+                "OutboundHTTP", "RoleMachines", "Sessions", "Settings", "Sharding",
                 "Tokens",
                 nio, nioPosix, logging,
             ]),
@@ -205,7 +203,8 @@ let package = Package(
                 "APINode", "Broker", "Streams", "CBenchmarks", "CBroadcaster", "CEL", "Catalog", "Cluster", "Execution",
                 "FreshetClient",
                 "HTTPServer", "JSON", "LiveModel", "LocalServers", "Node", "Observability", "Threads", "Postgres",
-                "ProjectFolder", "Refresh", "SeededRandom", "Settings", "Sharding", nio, nioPosix, nioHTTP, logging,
+                "ProjectFolder", "Refresh", "RoleMachines", "SeededRandom", "Settings", "Sharding", nio, nioPosix,
+                nioHTTP, logging,
                 metrics,
             ]),
         program(.verification, "freshet-bench", ["Benchmarks", arguments]),
@@ -213,9 +212,9 @@ let package = Package(
         module(
             .verification, "Simulation",
             [
-                "APINode", "Broker", "Streams", "CEL", "FanoutWorker", "JSON", "LiveModel", "Refresh", "SeededRandom",
-                "Sessions",
-                "Sharding",
+                "Broker", "Streams", "CEL", "FanoutWorker", "JSON", "LiveModel", "Refresh", "RoleMachines",
+                "SeededRandom",
+                "Sessions", "Sharding",
             ]),
         program(.verification, "freshet-simulate", ["Simulation", arguments]),
         // Faults of real processes: `make chaos`
@@ -254,7 +253,7 @@ let package = Package(
         tests(
             "FanoutWorkerTests", ["Broker", "Streams", "FanoutWorker", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
         tests("SimulationTests", ["Simulation"]),
-        tests("APINodeTests", ["APINode", "LiveModel", "Sharding"]),
+        tests("RoleMachinesTests", ["JSON", "LiveModel", "RoleMachines", "Sessions", "Sharding", "Streams"]),
         tests("ProjectFolderTests", ["Catalog", "ProjectFolder"]),
         tests("ThreadsTests", ["Threads"]),
         tests("LocalServersTests", ["CLibpq", "LocalServers"]),
@@ -280,7 +279,8 @@ let package = Package(
         tests(
             "GatewayTests",
             [
-                "Broker", "Streams", "Execution", "Gateway", "HTTPServer", "LiveModel", "Sessions", nio, nioPosix,
+                "Broker", "Streams", "Execution", "Gateway", "HTTPServer", "LiveModel", "RoleMachines", "Sessions", nio,
+                nioPosix,
                 logging,
             ]),
         tests("PublicAPITests", ["PublicAPI", "Gateway", "JSON", "LiveModel", nio, nioPosix]),
@@ -296,7 +296,8 @@ let package = Package(
             [
                 "APINode", "Broker", "Streams", "Catalog", "Chaos", "Cluster", "Execution", "FreshetClient", "JSON",
                 "LiveModel",
-                "LocalServers", "Postgres", "ProjectFolder", "Sharding", "TestSupport", "freshet", crypto, nio,
+                "LocalServers", "Postgres", "ProjectFolder", "RoleMachines", "Sharding", "TestSupport", "freshet",
+                crypto, nio,
                 nioPosix,
                 nioHTTP, logging,
             ], exclude: ["Python"]),

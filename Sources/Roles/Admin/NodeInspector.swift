@@ -11,6 +11,7 @@ package import JSON
 package import LiveModel
 package import Observability
 import Refresh
+import RoleMachines
 import Sharding
 
 /// What an operator may ask a node: gathered from the broker (the whole cluster) and from this node's own roles.

@@ -12,6 +12,7 @@ import NIOCore
 import NIOPosix
 import Node
 import Postgres
+import RoleMachines
 import Settings
 
 /// How long after a commit a subscriber has the new result, on a system that does nothing else.

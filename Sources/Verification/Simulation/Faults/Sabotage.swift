@@ -1,5 +1,5 @@
 /// A deliberate mistake in the simulated shells or services, to prove that the checkers notice it. The machines of the
-/// product stay as they are.
+/// product stay as they are: a mistake changes their settings, the facts that they get, or the effects that they want.
 package enum Sabotage: String, Sendable, CaseIterable {
     /// Gateways take whatever arrives for newer than what they have.
     case gatewayFenceSkipped

@@ -29,7 +29,7 @@ final class Connection {
         self.gateway = gateway
         self.query = query
         timeline = gateway.timeline
-        hub = client.number % SimulatedGateway.hubCount
+        hub = client.number % World.hubCount
         wantsTicks = client.number % 3 == 0
     }
 

@@ -1,5 +1,6 @@
 import LiveModel
 import Refresh
+import RoleMachines
 import Sessions
 import Sharding
 
@@ -10,6 +11,11 @@ package final class World {
     static let eventsLengthMax = 60
     static let inboxLengthMax = 30
     static let controlLengthMax = 80
+    static let hubCount = 2
+    /// Messages of a gateway to shards that wait.
+    static let outgoingMax = 200
+    /// Events of an API node that are being published.
+    static let publishingMax = 8
     static let sessionBytesMax = 400
     static let idleTimeoutMs: Int64 = 4_000
     static let troubleMs: Int64 = 16_000
@@ -35,12 +41,30 @@ package final class World {
         return settings
     }
 
-    static var interestSettings: InterestMachine.Settings {
-        var settings = InterestMachine.Settings()
-        settings.announceRetryMs = 1_000
-        settings.announceRetryMaxMs = 4_000
-        settings.lingerMs = 1_500
-        settings.summaryMs = 3_000
+    static var gatewaySettings: GatewayMachine.Settings {
+        var settings = GatewayMachine.Settings()
+        settings.interest.announceRetryMs = 1_000
+        settings.interest.announceRetryMaxMs = 4_000
+        settings.interest.lingerMs = 1_500
+        settings.interest.summaryMs = 3_000
+        settings.outgoingMax = outgoingMax
+        return settings
+    }
+
+    var publisherSettings: PublisherMachine.Settings {
+        var settings = PublisherMachine.Settings()
+        settings.inFlightMax = sabotage == .unboundedPublishing ? 1_000 : Self.publishingMax
+        settings.deleteBatchMax = 4
+        settings.flightBytesMax = 600
+        return settings
+    }
+
+    static var sweeperSettings: SweeperMachine.Settings {
+        var settings = SweeperMachine.Settings()
+        settings.batchMax = 20
+        settings.flightBytesMax = 2_000
+        settings.rowsMax = 24
+        settings.foldMax = 10
         return settings
     }
 
