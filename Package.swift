@@ -106,7 +106,8 @@ let package = Package(
         module(.core, "Streams", ["LiveModel"]),
         module(.core, "Sharding", ["LiveModel", "Pacing"]),
         module(.core, "Sessions", ["JSON", "JSONPatch", "LiveModel", "Pacing", heap]),
-        module(.core, "RoleMachines", ["LiveModel", "Refresh", "Sharding", "Streams"]),
+        // What worker, gateway and publisher decide: facts in, effects out
+        module(.core, "RoleMachines", ["LiveModel", "Refresh", "Sessions", "Sharding", "Streams"]),
 
         // Shells
         module(.tools, "ProjectFolder", ["SchemaModel", "GraphQLLanguage", yams]),
@@ -158,9 +159,8 @@ let package = Package(
         module(
             .roles, "APINode",
             [
-                "Broker", "Streams", "Catalog", "Cluster", "Execution", "JSON", "LiveModel", "Postgres", "Sharding",
-                logging,
-                metrics,
+                "Broker", "Streams", "Catalog", "Cluster", "Execution", "JSON", "LiveModel", "Postgres", "RoleMachines",
+                "Sharding", logging, metrics,
             ]),
         module(
             .roles, "FanoutWorker",
@@ -172,11 +172,7 @@ let package = Package(
             .roles, "Gateway",
             [
                 "Broker", "Streams", "Catalog", "Operations", "Execution", "GRPC", "GraphQLLanguage", "HTTPServer",
-                "JSON",
-                "LiveModel",
-                "Sessions", nio,
-                nioPosix,
-                nioHTTP, logging, metrics,
+                "JSON", "LiveModel", "RoleMachines", "Sessions", nio, nioPosix, nioHTTP, logging, metrics,
             ]),
         module(
             .roles, "PublicAPI",
@@ -191,7 +187,8 @@ let package = Package(
                 "APINode", "Broker", "Streams", "Catalog", "Operations", "Cluster", "PublicAPI", "Execution",
                 "FanoutWorker",
                 "Gateway",
-                "HTTPServer", "JSON", "LiveModel", "Observability", "Pacing", "Refresh", "Sharding", crypto, nio,
+                "HTTPServer", "JSON", "LiveModel", "Observability", "Pacing", "Refresh", "RoleMachines", "Sharding",
+                crypto, nio,
                 nioHTTP,
                 logging,
             ]),
@@ -238,7 +235,8 @@ let package = Package(
                 "SchemaMigration", "SchemaModel", "Cluster", "Execution",
                 "FreshetClient",
                 "HTTPServer", "JSON", "LiveModel", "LocalServers", "Node", "Observability", "Threads", "Postgres",
-                "ProjectFolder", "Refresh", "SeededRandom", "Settings", "Sharding", nio, nioPosix, nioHTTP, logging,
+                "ProjectFolder", "Refresh", "RoleMachines", "SeededRandom", "Settings", "Sharding", nio, nioPosix,
+                nioHTTP, logging,
                 metrics,
             ]),
         program(.verification, "freshet-bench", ["Benchmarks", arguments]),
@@ -246,8 +244,7 @@ let package = Package(
         module(
             .verification, "Simulation",
             [
-                "APINode", "Broker", "Streams", "CEL", "JSON", "LiveModel", "Refresh", "RoleMachines", "SeededRandom",
-                "Sessions",
+                "Streams", "CEL", "JSON", "LiveModel", "Refresh", "RoleMachines", "SeededRandom", "Sessions",
                 "Sharding",
             ]),
         program(.verification, "freshet-simulate", ["Simulation", arguments]),
@@ -300,9 +297,10 @@ let package = Package(
             ]),
         tests(
             "RoleMachinesTests",
-            ["CEL", "JSON", "LiveModel", "Refresh", "RoleMachines", "SeededRandom", "Sharding", "Streams"]),
+            [
+                "CEL", "JSON", "LiveModel", "Refresh", "RoleMachines", "SeededRandom", "Sessions", "Sharding", "Streams",
+            ]),
         tests("SimulationTests", ["Simulation"]),
-        tests("APINodeTests", ["APINode", "LiveModel", "Sharding"]),
         tests("ProjectFolderTests", ["SchemaModel", "ProjectFolder"]),
         tests("ThreadsTests", ["Threads"]),
         tests("LocalServersTests", ["CLibpq", "LocalServers", "TestSupport"]),
@@ -327,7 +325,8 @@ let package = Package(
         tests(
             "GatewayTests",
             [
-                "Broker", "Streams", "Execution", "Gateway", "HTTPServer", "LiveModel", "Sessions", nio, nioPosix,
+                "Broker", "Streams", "Execution", "Gateway", "HTTPServer", "LiveModel", "RoleMachines", "Sessions", nio,
+                nioPosix,
                 logging,
             ]),
         tests("PublicAPITests", ["PublicAPI", "Gateway", "JSON", "LiveModel", nio, nioPosix]),
@@ -343,7 +342,8 @@ let package = Package(
             [
                 "APINode", "Broker", "Streams", "Catalog", "Chaos", "Cluster", "Execution", "FreshetClient", "JSON",
                 "LiveModel",
-                "LocalServers", "Postgres", "ProjectFolder", "Sharding", "TestSupport", "freshet", crypto, nio,
+                "LocalServers", "Postgres", "ProjectFolder", "RoleMachines", "Sharding", "TestSupport", "freshet",
+                crypto, nio,
                 nioPosix,
                 nioHTTP, logging,
             ], exclude: ["Python"]),

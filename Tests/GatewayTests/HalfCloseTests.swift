@@ -6,6 +6,7 @@ import LiveModel
 import Logging
 import NIOCore
 import NIOPosix
+import RoleMachines
 import Sessions
 import Testing
 
@@ -51,7 +52,7 @@ import Testing
         let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
         let service = GatewayService(
             node: NodeID("g"), broker: MemoryBroker(keys: try Keys(namespace: "t"), now: { 0 }),
-            group: .singleton, settings: InterestMachine.Settings(), controlLengthMax: 1_000,
+            group: .singleton, settings: GatewayMachine.Settings(), controlLengthMax: 1_000,
             placeOf: { _ in ShardRoute(ShardID(0)) }, clock: ServiceClock { 0 }, logger: Logger(label: "test"))
         let hub = try #require(service.hub(of: eventLoop))
         let registry = SessionRegistry()

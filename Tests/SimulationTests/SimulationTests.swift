@@ -27,7 +27,7 @@ import Testing
         .epochsByTheClock: (34, ["one owner"]), .epochsNotRecorded: (56, ["one owner"]),
         .leaseFenceSkipped: (16, ["one owner"]), .serveAfterExpiry: (2, ["one owner"]),
         .formerOwnersForgotten: (1, ["one owner"]), .lateResultsUsed: (38, ["one owner"]),
-        .publishBeforeCommit: (11, ["convergence"]), .removeBeforePublish: (92, ["convergence"]),
+        .publishBeforeCommit: (7, ["convergence"]), .removeBeforePublish: (92, ["convergence"]),
         .acknowledgeBeforeCommit: (1, ["honest acknowledgement"]), .noSweeper: (1, ["convergence"]),
         .sweeperGoesByOrder: (1, ["convergence"]), .unboundedPublishing: (1, ["bounds"]),
         .queryBeforeRegister: (1, ["convergence"]), .noDirtyMark: (2, ["convergence"]),

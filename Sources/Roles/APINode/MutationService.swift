@@ -5,6 +5,7 @@ import JSON
 package import LiveModel
 package import Logging
 import Metrics
+import RoleMachines
 import Sharding
 import Synchronization
 
@@ -61,7 +62,9 @@ package final class MutationService: Sendable {
         if let event = outcome.event {
             logger.debug("mutation committed", metadata: ["trace": "\(traceID)", "operation": "\(reference)"])
             publisher.publish(
-                event, of: reference, generation: orders.generation, catalogGeneration: served.generation)
+                .init(
+                    row: event, mutation: reference, generation: orders.generation,
+                    catalogGeneration: served.generation))
         }
         duration.record(duration: ContinuousClock.now - start)
         return outcome

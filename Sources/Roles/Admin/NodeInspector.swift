@@ -11,6 +11,7 @@ package import Observability
 import Operations
 package import PublicAPI
 import Refresh
+import RoleMachines
 import Sharding
 package import Streams
 

@@ -11,7 +11,7 @@ import Synchronization
 package final class ClusterDirectory: Sendable {
     package let shardCount: Int
     private let broker: any Broker
-    private let nowMs: @Sendable () -> Int64
+    package let nowMs: @Sendable () -> Int64
     private let state = Mutex(State())
 
     private struct State {

@@ -1,33 +1,27 @@
 package import Broker
-package import Streams
 package import Execution
 package import LiveModel
 package import Logging
 import Metrics
 package import NIOCore
 package import NIOPosix
+package import RoleMachines
 package import Sessions
+import Streams
 import Synchronization
 
-/// The gateway's shell: brings inbox entries, subscriptions and time to the interest machine and performs what it asks.
+/// Performs `GatewayMachine`: brings inbox entries, subscriptions and time to it, and its effects to the event loops
+/// and the broker.
 ///
-/// Locking: the machine is changed under a mutex, its actions are taken out and performed after the lock is given up.
+/// Locking: the machine is changed under a mutex, its effects are taken out and performed after the lock is given up.
 package final class GatewayService: Sendable {
-    private struct State {
-        var machine: InterestMachine
-        /// Counted in messages.
-        var outgoing: BatchQueue<(shard: ShardID, message: ControlMessage)>
-    }
-
-    /// Messages waiting per live query that a gateway may have: announce, withdraw, announce again, and one to spare.
-    private static let messagesPerLiveQueryMax = 4
-
     package let node: NodeID
     private let broker: any Broker
     private let clock: ServiceClock
     private let logger: Logger
     private let controlLengthMax: Int
-    private let state: Mutex<State>
+    private let machine: Mutex<GatewayMachine>
+    private let tickMs: Int64
     private let hubStorage = Mutex<[LoopHub]>([])
     private let reader: any StreamReader
     private let deliveredEvents = Metrics.Timer(label: "freshet_commit_to_gateway_seconds")
@@ -39,7 +33,7 @@ package final class GatewayService: Sendable {
 
     /// - Parameter deltas: what each event loop begins with.
     package init(
-        node: NodeID, broker: any Broker, group: MultiThreadedEventLoopGroup, settings: InterestMachine.Settings,
+        node: NodeID, broker: any Broker, group: MultiThreadedEventLoopGroup, settings: GatewayMachine.Settings,
         controlLengthMax: Int, deltas: DeltaCache = DeltaCache(bytesMax: 0, resultBytesMax: 0),
         placeOf: @escaping @Sendable (LiveQuery) -> ShardRoute, clock: ServiceClock,
         logger: Logger
@@ -49,14 +43,10 @@ package final class GatewayService: Sendable {
         self.clock = clock
         self.logger = logger
         self.controlLengthMax = controlLengthMax
-        // Asks of this process come after those of a former one under the same name.
-        let firstAsk = UInt64(clamping: clock.nowMs()) << 10
-        self.state = Mutex(
-            State(
-                machine: InterestMachine(
-                    gateway: node, settings: settings, firstAnnouncement: firstAsk, placeOf: placeOf),
-                outgoing: BatchQueue(
-                    bytesMax: Self.messagesPerLiveQueryMax * settings.liveQueriesMax, batchBytesMax: .max)))
+        tickMs = settings.tickMs
+        // Announcements of this process come after those of a former one under the same name.
+        let firstAnnouncement = UInt64(clamping: clock.nowMs()) << 10
+        machine = Mutex(GatewayMachine(gateway: node, settings: settings, firstAnnouncement: firstAnnouncement, placeOf: placeOf))
         self.reader = broker.makeReader(name: "gateway-\(node)")
         let hubs = group.makeIterator().enumerated().map { index, eventLoop in
             LoopHub(index: index, eventLoop: eventLoop, service: self, deltas: deltas)
@@ -71,7 +61,7 @@ package final class GatewayService: Sendable {
 
     /// Withdraws what a former process of the same name may have left behind. Before the first subscription.
     package func forgetFormer(shardCount: Int) {
-        change { _ in (0..<shardCount).map { .tell(ShardID($0), .leave(gateway: node)) } }
+        change { $0.started(shardCount: shardCount) }
     }
 
     /// Works until its task is cancelled or `leave` was called.
@@ -92,38 +82,18 @@ package final class GatewayService: Sendable {
     }
 
     private func keepTime() async {
-        var ticks = 0
-        var reconnects = 0
         while !Task.isCancelled {
-            let nowMs = clock.nowMs()
-            let link = broker.state
-            if link.connected, link.reconnects != reconnects {
-                reconnects = link.reconnects
-                change { $0.linkRestored(nowMs: nowMs) }
-            }
-            change { $0.timeReached(nowMs: nowMs) }
-            // Walks everything under the lock that the event loops need, so not on each tick.
-            if ticks % 20 == 0 {
-                let counts = state.withLock { state in
-                    (
-                        state.machine.liveQueryCount, state.machine.subscriptionCount, state.machine.awaitingCount,
-                        state.machine.resultBytes
-                    )
-                }
-                liveQueriesGauge.record(counts.0)
-                subscriptionsGauge.record(counts.1)
-                awaitingGauge.record(counts.2)
-                resultBytesGauge.record(counts.3)
-            }
-            ticks += 1
-            try? await Task.sleep(for: .milliseconds(InterestMachine.sweepMs))
+            let (nowMs, state) = (clock.nowMs(), broker.state)
+            let link = GatewayMachine.Link(isConnected: state.connected, reconnects: state.reconnects)
+            change { $0.ticked(link, nowMs: nowMs) }
+            try? await Task.sleep(for: .milliseconds(tickMs))
         }
     }
 
     /// Withdraws all interest and stops reading.
     package func leave() async {
         change { $0.leave() }
-        while state.withLock({ !$0.outgoing.isIdle }) { try? await Task.sleep(for: .milliseconds(2)) }
+        while machine.withLock({ !$0.isIdle }) { try? await Task.sleep(for: .milliseconds(2)) }
         reader.close()
         _ = try? await broker.delete(broker.keys.inbox(gateway: node.name))
     }
@@ -137,28 +107,22 @@ package final class GatewayService: Sendable {
     // MARK: Hubs
 
     func subscribed(
-        hub: Int, _ query: LiveQuery, known: KnownResult?, wantsTicks: Bool
+        hub: Int, _ query: LiveQuery, known: KnownResult?, reportsTimerRuns: Bool
     ) throws(RequestError) -> InterestMachine.Start {
         let nowMs = clock.nowMs()
-        let outcome: Result<InterestMachine.Start, RequestError> = change { machine in
-            do throws(RequestError) {
-                let start = try machine.subscribed(
-                    hub: hub, query, known: known, reportsTimerRuns: wantsTicks, nowMs: nowMs)
-                return (.success(start), start.actions)
-            } catch {
-                return (.failure(error), [])
-            }
+        let (start, effects) = try machine.withLock { machine throws(RequestError) in
+            try machine.subscribed(hub: hub, query, known: known, reportsTimerRuns: reportsTimerRuns, nowMs: nowMs)
         }
-        return try outcome.get()
+        perform(effects)
+        return start
     }
 
     /// - Returns: the number of the announcement that asks for the run.
     func rerun(_ key: LiveQueryKey) -> UInt64? {
         let nowMs = clock.nowMs()
-        return change { machine in
-            guard let (ask, actions) = machine.rerun(key, nowMs: nowMs) else { return (nil, []) }
-            return (ask, actions)
-        }
+        guard let (ask, effects) = machine.withLock({ $0.rerun(key, nowMs: nowMs) }) else { return nil }
+        perform(effects)
+        return ask
     }
 
     func unsubscribed(hub: Int, _ key: LiveQueryKey) {
@@ -193,50 +157,35 @@ package final class GatewayService: Sendable {
         }
     }
 
-    // MARK: Actions
+    // MARK: Effects
 
-    /// Changes the machine and performs what it asks for. Messages enter the queue under the same lock, so that they
-    /// leave in the order in which the machine made them.
-    private func change<Answer>(
-        _ body: (inout InterestMachine) -> (Answer, [InterestMachine.Action])
-    ) -> Answer {
-        let (answer, deliveries, starts) = state.withLock { state in
-            let (answer, actions) = body(&state.machine)
-            var deliveries: [(hubs: [Int], key: LiveQueryKey, delivery: InterestMachine.Delivery, answers: UInt64)] = []
-            var starts = false
-            for action in actions {
-                switch action {
-                case .tell(let shard, let message):
-                    // One that finds no room is repeated as if its flight had failed.
-                    if state.outgoing.offer((shard, message), bytes: 1) == .begin { starts = true }
-                case .deliver(let hubs, let key, let delivery, let answers):
-                    deliveries.append((hubs, key, delivery, answers))
-                }
-            }
-            return (answer, deliveries, starts)
-        }
-        if !deliveries.isEmpty {
-            let hubs = hubStorage.withLock { $0 }
-            for (indices, key, delivery, answers) in deliveries {
+    private func change(_ body: (inout GatewayMachine) -> [GatewayMachine.Effect]) {
+        perform(machine.withLock { body(&$0) })
+    }
+
+    private func perform(_ effects: [GatewayMachine.Effect]) {
+        for effect in effects {
+            switch effect {
+            case .send: Task { await send() }
+            case .deliver(let indices, let key, let delivery, let answers):
+                let hubs = hubStorage.withLock { $0 }
                 for index in indices {
                     let hub = hubs[index]
                     hub.eventLoop.execute { hub.deliver(delivery, key: key, answers: answers) }
                 }
+            case .sample(let counts):
+                liveQueriesGauge.record(counts.liveQueries)
+                subscriptionsGauge.record(counts.subscriptions)
+                awaitingGauge.record(counts.awaiting)
+                resultBytesGauge.record(counts.resultBytes)
             }
         }
-        if starts { Task { await self.flush() } }
-        return answer
     }
 
-    private func change(_ body: (inout InterestMachine) -> [InterestMachine.Action]) {
-        change { ((), body(&$0)) }
-    }
-
-    /// One flight at a time keeps the order within a shard's control stream. What fails is not repeated here: the
-    /// machine repeats announcements, and summaries find the rest.
-    private func flush() async {
+    /// One flight after the other, which keeps the order within a shard's control stream.
+    private func send() async {
         while true {
-            let flight = state.withLock { $0.outgoing.nextBatch() }
+            let flight = machine.withLock { $0.nextBatch() }
             if flight.isEmpty { return }
             do {
                 _ = try await broker.append(
@@ -253,7 +202,5 @@ package final class GatewayService: Sendable {
 
     // MARK: What operators see
 
-    package var counts: (liveQueries: Int, subscriptions: Int, moved: Int) {
-        state.withLock { ($0.machine.liveQueryCount, $0.machine.subscriptionCount, $0.machine.movedCount) }
-    }
+    package var counts: GatewayMachine.Counts { machine.withLock { $0.counts } }
 }

@@ -18,16 +18,15 @@ import Sharding
 
 /// From settings to what each part is configured with.
 extension ServiceNode {
-    var publisherSettings: EventPublisher.Settings {
-        var publisher = EventPublisher.Settings()
+    var publisherSettings: PublisherMachine.Settings {
+        var publisher = PublisherMachine.Settings()
         publisher.deleteBatchMax = settings.outbox.batchMax
         publisher.deleteBatchMs = Int64(settings.outbox.deleteBatchMs)
-        publisher.eventsLengthMax = settings.redis.eventsLengthMax
         return publisher
     }
 
-    var sweeperSettings: OutboxSweeper.Settings {
-        var sweeper = OutboxSweeper.Settings()
+    var sweeperSettings: SweeperMachine.Settings {
+        var sweeper = SweeperMachine.Settings()
         sweeper.sweepMs = Int64(settings.outbox.sweepMs)
         sweeper.sweepAgeMs = Int64(settings.outbox.sweepAgeMs)
         sweeper.batchMax = settings.outbox.batchMax
@@ -73,13 +72,13 @@ extension ServiceNode {
         return embeddings
     }
 
-    var interestSettings: InterestMachine.Settings {
-        var interest = InterestMachine.Settings()
-        interest.announceRetryMs = Int64(settings.gateway.announceRetryMs)
-        interest.lingerMs = Int64(settings.gateway.lingerMs)
-        interest.summaryMs = Int64(settings.gateway.summaryMs)
-        interest.liveQueriesMax = settings.gateway.liveQueriesMax
-        return interest
+    var gatewaySettings: GatewayMachine.Settings {
+        var gateway = GatewayMachine.Settings()
+        gateway.interest.announceRetryMs = Int64(settings.gateway.announceRetryMs)
+        gateway.interest.lingerMs = Int64(settings.gateway.lingerMs)
+        gateway.interest.summaryMs = Int64(settings.gateway.summaryMs)
+        gateway.interest.liveQueriesMax = settings.gateway.liveQueriesMax
+        return gateway
     }
 
     var workerSettings: FanoutWorker.Settings {

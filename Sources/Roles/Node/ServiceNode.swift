@@ -173,9 +173,10 @@ package final class ServiceNode: Sendable {
         if embeddings == nil { warnOfEmbeddings(in: catalogs.set.current.catalog) }
         let publisher = EventPublisher(
             broker: broker, pool: pool, catalogs: catalogs, directory: directory, settings: publisherSettings,
-            logger: logger)
+            eventsLengthMax: settings.redis.eventsLengthMax, logger: logger)
         let sweeper = OutboxSweeper(
-            broker: broker, pool: pool, publisher: publisher, directory: directory, settings: sweeperSettings,
+            broker: broker, pool: pool, catalogs: catalogs, publisher: publisher, directory: directory,
+            settings: sweeperSettings, eventsLengthMax: settings.redis.eventsLengthMax,
             makeUUID: { RandomIdentity.uuid() }, logger: logger)
         let mutations = MutationService(
             catalogs: catalogs,
@@ -187,7 +188,7 @@ package final class ServiceNode: Sendable {
         let gateway: GatewayService? =
             roles.contains(.gateway)
             ? GatewayService(
-                node: id, broker: broker, group: group, settings: interestSettings,
+                node: id, broker: broker, group: group, settings: gatewaySettings,
                 controlLengthMax: settings.redis.controlLengthMax,
                 deltas: DeltaCache(
                     bytesMax: settings.gateway.deltaBytesMax, resultBytesMax: settings.gateway.deltaResultBytesMax),

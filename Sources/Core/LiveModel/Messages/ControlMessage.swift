@@ -35,7 +35,7 @@ package struct AnnouncementID: Sendable, Hashable {
 }
 
 extension ControlMessage {
-    /// Fields of a stream entry: `m`, one JSON object.
+    /// Fields of a stream entry: one JSON object.
     package var fields: [(String, [UInt8])] {
         let object: JSONObject =
             switch self {
@@ -62,12 +62,14 @@ extension ControlMessage {
                     "settled": settled.map { .string($0.description) } ?? .null,
                 ]
             }
-        return [("m", JSONValue.object(object).compactBytes)]
+        return [(StreamField.message, JSONValue.object(object).compactBytes)]
     }
 
     /// - Throws: `MessageError` if the fields are not a control message of this format.
     package init(fields: [(String, [UInt8])]) throws(MessageError) {
-        guard let bytes = fields.first(where: { $0.0 == "m" })?.1 else { throw MessageError(field: "m") }
+        guard let bytes = fields.first(where: { $0.0 == StreamField.message })?.1 else {
+            throw MessageError(field: StreamField.message)
+        }
         let object = try MessageError.object(bytes, of: "control")
         let gateway = NodeID(try object.string("gateway"))
         switch try object.string("type") {

@@ -34,8 +34,7 @@ extension InboxMessage {
         }
     }
 
-    /// The fields of a stream entry: `m`, a JSON object; `b`, the result's body as it is; `e`, its entities if it has
-    /// any.
+    /// Fields of a stream entry: a JSON object, the result's body as it is, its entities if it has any.
     package var fields: [(String, [UInt8])] {
         switch self {
         case .result(let shard, let key, let result, let answers):
@@ -76,8 +75,8 @@ extension InboxMessage {
             "answers": .int(Int64(clamping: answers)),
         ]
         if !result.answer.errors.isEmpty { object["errors"] = .array(result.answer.errors.map(\.messageObject)) }
-        var fields = [header(object), ("b", result.answer.body)]
-        if !result.answer.entities.isEmpty { fields.append(("e", result.answer.entities)) }
+        var fields = [header(object), (StreamField.body, result.answer.body)]
+        if !result.answer.entities.isEmpty { fields.append((StreamField.entities, result.answer.entities)) }
         return fields
     }
 
@@ -93,12 +92,14 @@ extension InboxMessage {
     }
 
     private static func header(_ object: JSONObject) -> (String, [UInt8]) {
-        ("m", JSONValue.object(object).compactBytes)
+        (StreamField.message, JSONValue.object(object).compactBytes)
     }
 
     /// - Throws: `MessageError` if the fields are not an inbox message of this format.
     package init(fields: [(String, [UInt8])]) throws(MessageError) {
-        guard let bytes = fields.first(where: { $0.0 == "m" })?.1 else { throw MessageError(field: "m") }
+        guard let bytes = fields.first(where: { $0.0 == StreamField.message })?.1 else {
+            throw MessageError(field: StreamField.message)
+        }
         let object = try MessageError.object(bytes, of: "inbox")
         let shard = ShardID(Int(try object.int("shard")))
         let type = try object.string("type")
@@ -116,13 +117,16 @@ extension InboxMessage {
         switch type {
         case "result":
             guard let digest = Digest(hex: try object.string("digest")) else { throw MessageError(field: "digest") }
-            guard let body = fields.first(where: { $0.0 == "b" })?.1 else { throw MessageError(field: "b") }
+            guard let body = fields.first(where: { $0.0 == StreamField.body })?.1 else {
+                throw MessageError(field: StreamField.body)
+            }
             self = .result(
                 shard: shard, key: key,
                 result: LiveResult(
                     position: position, digest: digest,
                     answer: OperationAnswer(
-                        body: body, errors: try Self.errors(object), entities: fields.first { $0.0 == "e" }?.1 ?? []),
+                        body: body, errors: try Self.errors(object),
+                        entities: fields.first { $0.0 == StreamField.entities }?.1 ?? []),
                     traceID: try object.string("trace"), committedAtMs: try object.int("at")), answers: answers)
         case "unchanged", "ticked":
             guard let digest = Digest(hex: try object.string("digest")) else { throw MessageError(field: "digest") }

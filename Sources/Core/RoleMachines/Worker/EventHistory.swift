@@ -48,7 +48,7 @@ package struct EventHistory: Sendable {
 
 extension EventEntry {
     init(_ entry: StreamEntry, _ decoder: inout EventDecoder) {
-        let encoded = entry["e"]
+        let encoded = entry.event
         self.init(id: entry.id, event: encoded.flatMap { decoder.event($0) }, byteCount: encoded?.count ?? 0)
     }
 }

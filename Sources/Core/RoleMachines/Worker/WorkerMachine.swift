@@ -86,7 +86,7 @@ package struct WorkerMachine: Sendable {
         self.settings = settings
         refresh = RefreshMachine(settings: settings.refresh, rules: rules)
         leases = LeaseMachine(me: node, shardCount: shardCount, settings: settings.lease)
-        outgoing = BatchQueue(bytesMax: settings.outgoingBytesMax, flightBytesMax: settings.batchBytesMax)
+        outgoing = BatchQueue(bytesMax: settings.outgoingBytesMax, batchBytesMax: settings.batchBytesMax)
     }
 
     package enum Effect: Sendable {

@@ -24,18 +24,18 @@ package final class LoopHub: @unchecked Sendable {
     }
 
     /// Begins a subscription.
-    /// - Parameter wantsTicks: each run of a timer is delivered, also when the result is the same.
+    /// - Parameter reportsTimerRuns: each run of a timer is delivered, also when the result is the same.
     /// - Returns: the subscription, and what the gateway has for it already: the caller delivers that to itself when it
     ///   has noted the handle.
     /// - Throws: `.limitExceeded` when the gateway can follow no further live query.
     package func subscribe(
-        _ session: any LiveSession, id: String, query: LiveQuery, known: KnownResult?, wantsTicks: Bool = false
+        _ session: any LiveSession, id: String, query: LiveQuery, known: KnownResult?, reportsTimerRuns: Bool = false
     ) throws(RequestError) -> (handle: Handle, immediate: SessionDelivery?) {
         eventLoop.assertInEventLoop()
-        let start = try service.subscribed(hub: index, query, known: known, wantsTicks: wantsTicks)
+        let start = try service.subscribed(hub: index, query, known: known, reportsTimerRuns: reportsTimerRuns)
         let handle = table.insert(
             session, id: id, key: query.key, known: known, fromAnnouncement: start.fromAnnouncement,
-            reportsTimerRuns: wantsTicks)
+            reportsTimerRuns: reportsTimerRuns)
         guard let immediate = start.immediate, table.deliver(immediate, to: handle) else { return (handle, nil) }
         return (handle, sessionDelivery(immediate, of: query.key))
     }

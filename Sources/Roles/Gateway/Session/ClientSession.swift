@@ -39,7 +39,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     var machine: any SessionMachine
     private let format: ResultFormat
     private let takesNewTokens: Bool
-    private let wantsTicks: Bool
+    private let reportsTimerRuns: Bool
     private var outbox: DeliveryOutbox<SharedResult>
     var live: [String: Live] = [:]
     /// One-shot operations under way. The number tells a reused id from its former use.
@@ -80,7 +80,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         self.machine = machine
         self.format = type(of: machine).format
         self.takesNewTokens = type(of: machine).takesNewTokens
-        self.wantsTicks = type(of: machine).reportsTimerRuns
+        self.reportsTimerRuns = type(of: machine).reportsTimerRuns
         self.rerunTimeoutMs = limits.rerunTimeoutMs
         self.outbox = DeliveryOutbox(bytesMax: limits.bytesMax)
         self.permit = permit
@@ -288,7 +288,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         do throws(RequestError) {
             (handle, immediate) = try hub.subscribe(
                 self, id: id, query: resolved.liveQuery, known: known,
-                wantsTicks: wantsTicks && resolved.operation.refresh.everyMs != nil)
+                reportsTimerRuns: reportsTimerRuns && resolved.operation.refresh.everyMs != nil)
         } catch {
             executor.quotas.release(.subscription, for: subjects)
             throw error

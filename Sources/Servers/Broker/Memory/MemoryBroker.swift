@@ -1,6 +1,5 @@
 package import Streams
 package import LiveModel
-import Synchronization
 
 /// An in-process `Broker` for tests; the simulation uses its store (`MemoryStore`). Deterministic: one lock guards all
 /// state, time comes only from `now`, and waiting readers continue in the order in which they were made. It can
@@ -20,9 +19,10 @@ package final class MemoryBroker: Broker {
     }
 
     package var state: BrokerState {
-        store.withLock { store in
+        store.withLock { memory in
+            let store = memory.store
             var state = BrokerState()
-            state.connected = store.isAvailable && !store.isClosed
+            state.connected = store.isAvailable && !memory.isClosed
             state.serverID = store.serverID
             state.serverChanges = store.restarts
             state.servers = [BrokerServer(address: "memory", connected: state.connected, id: store.serverID)]
@@ -36,16 +36,16 @@ package final class MemoryBroker: Broker {
     }
 
     package func close() async {
-        let waiting = store.withLock { store in
-            store.isClosed = true
-            defer { for number in store.readers.keys { store.readers[number]?.waiting = nil } }
-            return store.readers.keys.sorted().compactMap { store.readers[$0]?.waiting }
+        let pending = store.withLock { state in
+            state.isClosed = true
+            defer { state.pending = [:] }
+            return state.pending.sorted { $0.key < $1.key }.map(\.value)
         }
-        for waiting in waiting { waiting.completion(.failure(BrokerError(.closed))) }
+        for read in pending { read.completion(.failure(BrokerError(.closed))) }
     }
 
     package func makeReader(name: String) -> any StreamReader {
-        let number = store.withLock { $0.makeReader() }
+        let number = store.withLock { $0.store.makeReader() }
         return MemoryStreamReader(store, number: number, now: now)
     }
 
@@ -53,32 +53,25 @@ package final class MemoryBroker: Broker {
         _ body: (inout MemoryStore, UInt64) -> Value
     ) throws(BrokerError) -> Value {
         let nowMs = now()
-        return try store.withLock { store throws(BrokerError) in
-            try store.requireService()
-            return body(&store, nowMs)
+        return try store.withLock { state throws(BrokerError) in
+            try state.requireService()
+            return body(&state.store, nowMs)
         }
     }
 
-    private func wakeReaders(of streams: Set<String>?) {
-        let nowMs = now()
-        let woken = store.withLock { $0.wake(streams, nowMs: nowMs) }
-        for (waiting, batches) in woken { waiting.completion(.success(batches)) }
-    }
+    private func wakeReaders(of streams: Set<String>?) { store.wake(streams, nowMs: now()) }
 
     // MARK: Faults
 
     /// Replaces the server process by another one, with its data or empty.
     package func restart(losingData: Bool) {
-        store.withLock { $0.restart(losingData: losingData) }
+        store.withLock { $0.store.restart(losingData: losingData) }
         wakeReaders(of: nil)
     }
 
     /// While the broker is unavailable, calls fail with `.unavailable` and readers wait.
     package func setAvailable(_ isAvailable: Bool) {
-        store.withLock { store in
-            if isAvailable, !store.isAvailable { store.reconnects += 1 }
-            store.isAvailable = isAvailable
-        }
+        store.withLock { $0.store.setAvailable(isAvailable) }
         wakeReaders(of: nil)
     }
 
@@ -90,11 +83,13 @@ package final class MemoryBroker: Broker {
     // MARK: Streams
 
     package func append(_ appends: [StreamAppend]) async throws(BrokerError) -> [StreamID] {
-        let (ids, fault) = try serve { store, nowMs -> ([StreamID], Bool?) in
-            let fault = store.nextAppendFault
-            store.nextAppendFault = nil
+        let nowMs = now()
+        let (ids, fault) = try store.withLock { state throws(BrokerError) -> ([StreamID], Bool?) in
+            try state.requireService()
+            let fault = state.nextAppendFault
+            state.nextAppendFault = nil
             if fault == false { return ([], fault) }
-            return (appends.map { store.append($0, nowMs: nowMs) }, fault)
+            return (appends.map { state.store.append($0, nowMs: nowMs) }, fault)
         }
         wakeReaders(of: Set(appends.map(\.stream)))
         if fault != nil { throw BrokerError(.outcomeUnknown, "simulated") }

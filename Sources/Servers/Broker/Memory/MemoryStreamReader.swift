@@ -1,21 +1,7 @@
 import Streams
 import LiveModel
-import Synchronization
 
-/// The store and its lock, shared by the broker and its readers. No continuation is resumed under the lock.
-final class MemoryStoreBox: Sendable {
-    private let store: Mutex<MemoryStore>
-
-    init(entriesMax: Int) { store = Mutex(MemoryStore(entriesMax: entriesMax)) }
-
-    func withLock<Value, Thrown: Error>(
-        _ body: (inout MemoryStore) throws(Thrown) -> Value
-    ) throws(Thrown) -> Value {
-        try store.withLock { store throws(Thrown) in try body(&store) }
-    }
-}
-
-/// A reader of the in-memory broker. The store holds its state under its number.
+/// A reader of the in-memory broker; what it follows stands in the store under its number.
 final class MemoryStreamReader: StreamReader {
     private let store: MemoryStoreBox
     private let number: Int
@@ -28,42 +14,33 @@ final class MemoryStreamReader: StreamReader {
     }
 
     deinit {
-        store.withLock { $0.readers[number] = nil }
+        store.withLock { $0.dropReader(number) }
     }
 
     func follow(_ stream: String, after cursor: StreamID, server: String?) {
-        change { reader, serverID in
-            var followed = MemoryStore.Followed(stream: stream, gap: GapCheck(cursor: cursor))
-            if let server, server != serverID { followed.serverChanged = true }
-            if let index = reader.followed.firstIndex(where: { $0.stream == stream }) {
-                reader.followed[index] = followed
-            } else {
-                reader.followed.append(followed)
-            }
-        }
+        store.withLock { $0.store.follow(number, stream, after: cursor, server: server) }
+        store.wake([stream], nowMs: now())
     }
 
     func unfollow(_ stream: String) {
-        change { reader, _ in reader.followed.removeAll { $0.stream == stream } }
+        store.withLock { $0.store.unfollow(number, stream) }
     }
 
     func next(
-        maxEntries: Int, ticket: ReadTicket, completion: @escaping @Sendable (MemoryStore.Answer) -> Void
+        maxEntries: Int, ticket: ReadTicket, completion: @escaping @Sendable (PendingRead.Answer) -> Void
     ) {
         let nowMs = now()
-        let answer = store.withLock { store -> MemoryStore.Answer? in
-            guard !store.isClosed, let reader = store.readers[number], !reader.isClosed else {
-                return .failure(BrokerError(.closed))
-            }
-            if reader.waiting != nil { return .failure(BrokerError(.concurrentRead)) }
-            let batches = store.read(number, maxEntries: max(1, maxEntries), nowMs: nowMs)
+        let answer = store.withLock { state -> PendingRead.Answer? in
+            if state.isClosed || state.closedReaders.contains(number) { return .failure(BrokerError(.closed)) }
+            if state.pending[number] != nil { return .failure(BrokerError(.concurrentRead)) }
+            let batches = state.store.read(number, maxEntries: max(1, maxEntries), nowMs: nowMs)
             if !batches.isEmpty { return .success(batches) }
-            store.readers[number]?.waiting = MemoryStore.Waiting(
+            state.pending[number] = PendingRead(
                 ticket: ticket, maxEntries: max(1, maxEntries), completion: completion)
             return nil
         }
         if let answer {
-            // In a task, because a consumer that calls `next` again at once would recurse without bound.
+            // Not here: a consumer that asks for the next read at once would recurse deeper and deeper.
             Task { completion(answer) }
         } else if ticket.isCancelled {
             fail(BrokerError(.cancelled), ticket: ticket)
@@ -76,29 +53,16 @@ final class MemoryStreamReader: StreamReader {
     }
 
     func close() {
-        store.withLock { $0.readers[number]?.isClosed = true }
+        _ = store.withLock { $0.closedReaders.insert(number) }
         fail(BrokerError(.closed))
     }
 
-    private func change(_ body: (inout MemoryStore.Reader, String) -> Void) {
-        let nowMs = now()
-        let woken = store.withLock { store -> [(MemoryStore.Waiting, [StreamBatch])] in
-            guard var reader = store.readers[number] else { return [] }
-            body(&reader, store.serverID)
-            store.readers[number] = reader
-            return store.wake(Set(reader.followed.map(\.stream)), nowMs: nowMs)
-        }
-        for (waiting, batches) in woken { waiting.completion(.success(batches)) }
-    }
-
     private func fail(_ error: BrokerError, ticket: ReadTicket? = nil) {
-        let waiting = store.withLock { store -> MemoryStore.Waiting? in
-            guard let waiting = store.readers[number]?.waiting, ticket == nil || ticket === waiting.ticket else {
-                return nil
-            }
-            store.readers[number]?.waiting = nil
-            return waiting
+        let pending = store.withLock { state -> PendingRead? in
+            guard let pending = state.pending[number], ticket == nil || ticket === pending.ticket else { return nil }
+            state.pending[number] = nil
+            return pending
         }
-        waiting?.completion(.failure(error))
+        pending?.completion(.failure(error))
     }
 }

@@ -149,7 +149,8 @@ extension Broker {
     package func tellNews(of node: String) async {
         _ = try? await append([
             StreamAppend(
-                stream: keys.news, fields: [("node", Array(node.utf8))], lengthMax: StreamAppend.lengthMaxFloor,
+                stream: keys.news, fields: [(StreamField.node, Array(node.utf8))],
+                lengthMax: StreamAppend.lengthMaxFloor,
                 expireMs: 60_000)
         ])
     }

@@ -11,6 +11,7 @@ import NIOCore
 import NIOPosix
 import Node
 import Postgres
+import RoleMachines
 import Settings
 import Streams
 

@@ -38,7 +38,7 @@ struct PathParts {
         // The reader waits at the server before the clock starts, as a worker's does.
         try await Task.sleep(for: .milliseconds(5))
         let start = Clock.now
-        _ = try await broker.append([StreamAppend(stream: stream, fields: [("e", eventBytes)], lengthMax: 1_000)])
+        _ = try await broker.append([.event(eventBytes, to: stream, lengthMax: 1_000)])
         return try await arrived - start
     }
 

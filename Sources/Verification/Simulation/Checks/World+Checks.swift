@@ -1,4 +1,3 @@
-import APINode
 import LiveModel
 import Refresh
 import RoleMachines
@@ -35,17 +34,17 @@ extension World {
             check(worker.machine.callsUnderWay <= World.callsMax, "calls under way", worker)
         }
         for gateway in gateways where gateway.isUp {
-            check(gateway.interest.liveQueryCount <= 2 * Workload.wishes.count, "live queries", gateway)
-            check(gateway.outgoingCount <= SimulatedGateway.outgoingMax, "messages to shards", gateway)
-            check(
-                gateway.interest.subscriptionCount == gateway.tables.reduce(0) { $0 + $1.count }, "two counts", gateway)
+            let counts = gateway.machine.counts
+            check(counts.liveQueries <= 2 * Workload.wishes.count, "live queries", gateway)
+            check(gateway.machine.outgoingCount <= World.outgoingMax, "messages to shards", gateway)
+            check(counts.subscriptions == gateway.tables.reduce(0) { $0 + $1.count }, "two counts", gateway)
             for connection in gateway.connections.values {
                 check(connection.pendingCount <= 1, "pending results of one subscription", gateway)
             }
         }
         for node in apiNodes where node.isUp {
-            check(node.publication.inFlight <= SimulatedAPINode.inFlightMax, "events being published", node)
-            check(node.publication.removalsWaiting <= SimulatedAPINode.inFlightMax, "rows to remove", node)
+            check(node.publisher.inFlightCount <= World.publishingMax, "events being published", node)
+            check(node.publisher.removalsWaiting <= World.publishingMax, "rows to remove", node)
         }
     }
 
@@ -61,7 +60,7 @@ extension World {
     // MARK: When peace has lasted
 
     func checkConvergence() {
-        for client in clients {
+        for client in clients where client.wish.isServed(by: release) {
             guard let connection = client.connection, connection.gateway.isUp else {
                 violated("convergence: client \(client.number) is not connected")
                 continue
@@ -96,8 +95,8 @@ extension World {
     /// After everyone left all counters are zero.
     func checkNothingIsLeft() {
         for gateway in gateways {
-            let interest = gateway.interest
-            if interest.liveQueryCount + interest.subscriptionCount + interest.awaitingCount > 0 {
+            let counts = gateway.machine.counts
+            if counts.liveQueries + counts.subscriptions + counts.awaiting > 0 {
                 violated("left over: live queries at \(gateway.name)")
             }
             if gateway.tables.contains(where: { $0.count > 0 }) || !gateway.connections.isEmpty {
@@ -111,6 +110,6 @@ extension World {
                 violated("left over: live queries at \(worker.name) for \(whose)")
             }
         }
-        for node in apiNodes where !node.publication.isIdle { violated("left over: events at \(node.name)") }
+        for node in apiNodes where !node.publisher.isIdle { violated("left over: events at \(node.name)") }
     }
 }

@@ -1,5 +1,5 @@
 /// A deliberate mistake in the simulated shells or services, to prove that the checkers notice it. The machines of the
-/// product stay as they are; what a worker does wrong is done to its machine's settings, facts or effects.
+/// product stay as they are: a mistake changes their settings, the facts they get, or the effects they want.
 package enum Sabotage: String, Sendable, CaseIterable {
     /// Gateways take whatever arrives for newer than what they have.
     case gatewayFenceSkipped

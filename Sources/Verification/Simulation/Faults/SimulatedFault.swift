@@ -6,7 +6,7 @@ enum SimulatedFault: CaseIterable {
     case gatewayDies, gatewayStops, gatewayDrains
     case apiNodeDies, apiNodeStops, apiNodeDrains
     case cutFromRedis, cutFromPostgres
-    case redisRestarts, redisLosesAll, redisIsFlushed, redisFailsOver, redisForgetsLast
+    case redisRestarts, redisLosesAll, redisIsFlushed, redisFailsOver, redisForgetsLast, redisSplits
     case postgresFailsOver, postgresForgetsLast, postgresIsSlow
     case connectionIsLost, clientStalls, clientLeaves
     case splitsChange, rollOut
@@ -47,6 +47,7 @@ extension World {
         case .redisIsFlushed: redis.flush()
         case .redisFailsOver: redisAway(for: 1_000...4_000) { $0.redis.failOver(skewMs: $0.clockError()) }
         case .redisForgetsLast: forgetLast(unreadBy: worker)
+        case .redisSplits: splitRedis(stayingWith: node)
         case .postgresFailsOver: failPostgresOver()
         case .postgresForgetsLast: forgetLastCommits(of: worker)
         case .postgresIsSlow:
@@ -72,12 +73,13 @@ extension World {
     private func pick<Thing>(_ things: [Thing]) -> Thing { things[Int(timeline.pick(0...Int64(things.count - 1)))] }
 
     private func killAndRestart(_ process: Process) {
+        guard !process.mustLive else { return }
         process.kill()
         timeline.after(timeline.pick(50...6_000)) { process.start() }
     }
 
     private func drainAndRestart(_ process: Process) {
-        guard process.isUp else { return }
+        guard process.isUp, !process.mustLive else { return }
         process.drain()
         let incarnation = process.incarnation
         timeline.after(timeline.pick(1_500...4_000)) {
@@ -138,6 +140,17 @@ extension World {
         }
     }
 
+    /// A replica takes over, and an API node goes on publishing to the former primary: only its resync markers tell the
+    /// shards, when it meets the new one.
+    private func splitRedis(stayingWith node: SimulatedAPINode) {
+        guard redis.isUp, noticesServers, node.isUp, !node.isDraining else { return }
+        node.stay(with: redis.split(skewMs: clockError()), ms: timeline.pick(500...3_000))
+        for _ in 0..<timeline.pick(1...4) {
+            let entity = pick(SimulatedPostgres.entities)
+            node.later(timeline.pick(20...600)) { [self] in node.mutate(entity) { [self] in acknowledged($0) } }
+        }
+    }
+
     /// Of a server's clock: mostly small.
     private func clockError() -> Int64 {
         timeline.chance(20) ? timeline.pick(-30_000...30_000) : timeline.pick(-300...300)
@@ -174,12 +187,23 @@ extension World {
         }
     }
 
-    /// Every node is drained and comes back with the other release, one after the other.
+    /// A release is deployed: workers and gateways are drained and come back with it, one after the other. API nodes
+    /// load it while they run; one that is suspended meanwhile publishes by the former rules when it goes on.
     private func rollOut() {
-        release = 3 - release
-        for process in processes {
+        guard postgres.isUp else { return }
+        release += 1
+        postgres.deploy(Int64(release))
+        for process in workers as [Process] + gateways {
             timeline.after(timeline.pick(0...6_000)) { [self] in
                 if process.release != release { drainAndRestart(process) }
+            }
+        }
+        guard timeline.chance(60) else { return }
+        let node = pick(apiNodes)
+        node.pause(ms: timeline.pick(3_000...9_000))
+        for _ in 0..<timeline.pick(1...3) {
+            node.later(timeline.pick(0...300)) { [self] in
+                node.mutate(Workload.lateEntity) { [self] in acknowledged($0) }
             }
         }
     }
@@ -193,7 +217,7 @@ extension World {
         if !redis.isUp { redis.restart(losingData: false) }
         for process in processes {
             process.heal()
-            if process.release != release { drainAndRestart(process) }
         }
+        for process in workers as [Process] + gateways where process.release != release { drainAndRestart(process) }
     }
 }

@@ -51,6 +51,7 @@ final class ClientApp {
             seen = [:]
         default: break
         }
+        guard wish.isServed(by: gateway.release) else { return connectSoon(3_000) }
         let query = wish.query(release: gateway.release)
         connectionCount += 1
         let connection = Connection(self, gateway, query, number: connectionCount)

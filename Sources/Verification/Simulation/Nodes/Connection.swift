@@ -13,7 +13,7 @@ final class Connection {
     let query: LiveQuery
     let hub: Int
     /// Told of each run of a timer, also when nothing changed.
-    let wantsTicks: Bool
+    let reportsTimerRuns: Bool
     private let timeline: Timeline
     var handle: SubscriptionTable<Connection>.Handle?
     private var outbox = DeliveryOutbox<LiveResult>(bytesMax: World.sessionBytesMax)
@@ -29,8 +29,8 @@ final class Connection {
         self.gateway = gateway
         self.query = query
         timeline = gateway.timeline
-        hub = client.number % SimulatedGateway.hubCount
-        wantsTicks = client.number % 3 == 0
+        hub = client.number % World.hubCount
+        reportsTimerRuns = client.number % 3 == 0
     }
 
     /// Dictionaries have no order; the timeline does.

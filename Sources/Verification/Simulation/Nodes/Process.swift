@@ -1,6 +1,6 @@
-import Broker
-import Streams
 import LiveModel
+import RoleMachines
+import Streams
 
 /// A node's process: it can be killed, started again and stopped for a while (as by SIGSTOP), cut off from Redis or from
 /// Postgres, and its clock is not right.
@@ -24,6 +24,10 @@ class Process {
     private var serverID = ""
     /// Answers that came from another Redis server than the one before, since the start.
     private(set) var serverChanges = 0
+    /// The connection to Redis, as a gateway sees it.
+    private(set) var link = GatewayMachine.Link(isConnected: true, reconnects: 0)
+    /// The former primary of Redis, while this process still talks to that one.
+    private(set) var formerRedis: SimulatedRedis?
     private var postgresCutUntilMs: Int64 = 0
     /// Of Postgres, as last met; nil before.
     private(set) var databaseTimeline: String?
@@ -47,6 +51,9 @@ class Process {
         timeline.nowMs + offsetMs + (timeline.nowMs - startedMs) * driftPerThousand / 1_000
     }
 
+    /// It alone knows of a loss: a second fault at the same time is more than any promise covers.
+    var mustLive: Bool { false }
+
     func started() {}
     func killed() {}
     /// SIGTERM; ends with `kill`.
@@ -60,6 +67,7 @@ class Process {
         pausedUntilMs = 0
         (serverID, serverChanges) = ("", 0)
         (databaseTimeline, databaseChanges, generationMet) = (nil, 0, -1)
+        (link, formerRedis) = (.init(isConnected: true, reconnects: 0), nil)
         startedMs = timeline.nowMs
         offsetMs = timeline.pick(-60_000...60_000)
         driftPerThousand = timeline.pick(-5...5)
@@ -79,11 +87,17 @@ class Process {
         timeline.at(redisCutUntilMs) { [self] in if isUp { poke(nil) } }
     }
 
+    /// A replica took over, and this process does not know yet.
+    func stay(with former: SimulatedRedis, ms: Int64) {
+        formerRedis = former
+        timeline.after(ms) { [self] in if formerRedis === former { formerRedis = nil } }
+    }
+
     final func cutFromPostgres(ms: Int64) { postgresCutUntilMs = max(postgresCutUntilMs, timeline.nowMs + ms) }
 
     /// All faults of this process end.
     final func heal() {
-        (pausedUntilMs, redisCutUntilMs, postgresCutUntilMs) = (0, 0, 0)
+        (pausedUntilMs, redisCutUntilMs, postgresCutUntilMs, formerRedis) = (0, 0, 0, nil)
         start()
         poke(nil)
     }
@@ -128,12 +142,14 @@ class Process {
         func giveUp() {
             let waitMs = timeline.chance(50) ? 0 : max(0, sentMs + Self.commandTimeoutMs - timeline.nowMs)
             answerAtMs = max(answerAtMs, timeline.nowMs + waitMs)
+            if isCutFromRedis { link = .init(isConnected: false, reconnects: link.reconnects) }
             timeline.at(answerAtMs) { [self] in wake(incarnation) { then(nil) } }
         }
         timeline.at(requestAtMs) { [self] in
             if isCutFromRedis { return giveUp() }
-            let answer = request(world.redis)
-            let server = world.redis.serverID
+            let redis = formerRedis ?? world.redis
+            let answer = request(redis)
+            let server = redis.serverID
             if world.isTrouble, timeline.chance(1) { return giveUp() }
             answerAtMs = max(answerAtMs, timeline.nowMs + world.networkDelay())
             timeline.at(answerAtMs) { [self] in
@@ -147,6 +163,7 @@ class Process {
     }
 
     private func answered(by server: String) {
+        if !link.isConnected { link = .init(isConnected: true, reconnects: link.reconnects + 1) }
         if !serverID.isEmpty, server != serverID { serverChanges += 1 }
         serverID = server
     }

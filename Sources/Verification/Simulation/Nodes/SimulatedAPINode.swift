@@ -1,195 +1,232 @@
-import APINode
-import Broker
-import Streams
 import LiveModel
+import RoleMachines
 import Sharding
+import Streams
 
-/// The API node's shell: commits, acknowledges, publishes, removes the outbox row; sweeps what others left behind. What it
-/// decides is `PublishQueue`.
+/// Performs `PublisherMachine` and `SweeperMachine` over simulated servers: commits, acknowledges and hands over what
+/// committed.
 final class SimulatedAPINode: Process {
-    private static let sweepMs: Int64 = 1_000
-    private static let sweepAgeMs: Int64 = 2_000
-    private static let sweepBatchMax = 20
-    static let inFlightMax = 8
+    private static let refreshMs: Int64 = 1_000
+    /// A catalog is compiled in at most this time.
+    private static let loadMaxMs: Int64 = 1_500
 
-    private(set) var publication = PublishQueue<SimulatedPostgres.OutboxRow>(inFlightMax: 0, deleteBatchMax: 0)
-    private var orders = ClusterOverrides()
+    private(set) var publisher = PublisherMachine(settings: .init(), shardCount: 0)
+    private(set) var sweeper = SweeperMachine(settings: .init(), shardCount: 0)
+    private lazy var streams = EventStreams(
+        keys: world.redis.keys, shardCount: Workload.shardCount, lengthMax: World.eventsLengthMax)
+    private var overrides = ClusterOverrides()
+    private var rules = SimulatedRules(generation: 0)
     private var count = 0
-    private var serverChangesTold = 0
+    /// The transaction that took rows; it ends with the process.
+    private var sweep: SimulatedPostgres.Sweep?
+    private(set) var isDraining = false
+    /// It went on with a former primary of Redis, and the shards have no resync markers yet.
+    private var owesResync = false
 
     override func started() {
-        publication = PublishQueue(
-            inFlightMax: world.sabotage == .unboundedPublishing ? 1_000 : Self.inFlightMax, deleteBatchMax: 4)
-        orders = ClusterOverrides()
-        serverChangesTold = 0
-        readOrders()
-        every(1_000) { [self] in readOrders() }
-        if world.sabotage != .noSweeper { later(Self.sweepMs) { [self] in sweep() } }
-        if world.noticesServers { every(Self.sweepMs) { [self] in tellServerChanges() } }
-    }
-
-    /// Every shard runs again: what the former server acknowledged may be lost. An entry without an event says so.
-    private func tellServerChanges() {
-        let changes = serverChanges
-        guard changes != serverChangesTold else { return }
-        call { redis in
-            for shard in 0..<Workload.shardCount {
-                redis.append(redis.keys.events(shard: shard), [("doubt", [])], lengthMax: World.eventsLengthMax)
-            }
-        } then: { [self] answer in
-            if answer != nil { serverChangesTold = changes }
+        publisher = PublisherMachine(settings: world.publisherSettings, shardCount: Workload.shardCount)
+        sweeper = SweeperMachine(settings: World.sweeperSettings, shardCount: Workload.shardCount)
+        (overrides, isDraining, owesResync) = (ClusterOverrides(), false, false)
+        rules = SimulatedRules(generation: Int64(release))
+        readOverrides()
+        every(Self.refreshMs) { [self] in
+            readOverrides()
+            followDeployments()
         }
+        if world.sabotage != .noSweeper { perform(.wait(ms: World.sweeperSettings.sweepMs)) }
     }
 
-    private func readOrders() {
+    override func drain() {
+        isDraining = true
+        later(1_000) { [self] in kill() }
+    }
+
+    override func killed() { endSweep() }
+
+    override var mustLive: Bool {
+        formerRedis != nil || owesResync && (publisher.hasPublished || sweeper.hasPublished)
+    }
+
+    override func stay(with former: SimulatedRedis, ms: Int64) {
+        owesResync = true
+        super.stay(with: former, ms: ms)
+    }
+
+    private func readOverrides() {
         call {
             $0.orders
         } then: { [self] answer in
-            if let answer { orders = answer }
+            if let answer { overrides = answer }
         }
     }
 
-    override func drain() { later(1_000) { [self] in kill() } }
+    private func followDeployments() {
+        statement {
+            $0.deployments
+        } then: { [self] outcome in
+            guard case .done(let newest) = outcome, newest > rules.generation else { return }
+            later(timeline.pick(0...Self.loadMaxMs)) { [self] in
+                if newest > rules.generation { rules = SimulatedRules(generation: newest) }
+            }
+        }
+    }
 
     // MARK: Mutations
 
-    /// - Parameter acknowledged: told when the client is.
+    /// - Parameter acknowledged: called when the client is answered.
     func mutate(_ entity: String, acknowledged: @escaping (String) -> Void) {
         count += 1
-        let id = "\(name).\(incarnation).\(count)"
-        let event = Workload.event(id, entity: entity, nowMs: nowMs).encoded
+        let event = Workload.event("\(name).\(incarnation).\(count)", entity: entity, nowMs: nowMs)
+        let row = OutboxRow(event, shards: Workload.eventShards(by: overrides, rules))
+        let committed = PublisherMachine.Committed(
+            row: row, mutation: Workload.mutation, generation: overrides.generation,
+            catalogGeneration: rules.generation)
         // A transaction that began earlier than it commits: rows do not appear in the order of their times.
         let begunMs = timeline.nowMs - (timeline.chance(15) ? timeline.pick(0...6_000) : 0)
-        let row = SimulatedPostgres.OutboxRow(
-            id: id, shards: Workload.eventShards(by: orders), event: event, createdMs: begunMs,
-            generation: orders.generation)
-        if world.sabotage == .publishBeforeCommit { publish(row) }
-        if world.sabotage == .acknowledgeBeforeCommit { acknowledged(id) }
+        if world.sabotage == .publishBeforeCommit { perform(publisher.committed(committed)) }
+        if world.sabotage == .acknowledgeBeforeCommit { acknowledged(row.id) }
         statement {
-            $0.commit(entity, row)
+            $0.commit(entity, SimulatedPostgres.OutboxRow(row: row, createdMs: begunMs))
         } then: { [self] outcome in
             // Without an answer nobody knows; the sweepers do.
             guard case .done = outcome else { return }
-            if world.sabotage == .removeBeforePublish { remove([id]) }
-            if world.sabotage != .publishBeforeCommit { publish(row) }
-            if world.sabotage != .acknowledgeBeforeCommit { acknowledged(id) }
+            world.note("\(name) committed \(row.id) of \(entity) for \(row.shards)")
+            if world.sabotage != .publishBeforeCommit { perform(publisher.committed(committed)) }
+            if world.sabotage != .acknowledgeBeforeCommit { acknowledged(row.id) }
         }
     }
 
-    private func publish(_ row: SimulatedPostgres.OutboxRow) {
-        guard publication.committed() else { return }
-        let lagMs = timeline.pick(0...world.publishLagMaxMs)
-        later(world.sabotage == .publishBeforeCommit ? 0 : lagMs) { [self] in
-            append([row], to: { $0.shards }) { [self] isPublished in
-                if publication.ended(published: isPublished ? row : nil) { later(50) { [self] in removeNext() } }
-            }
-        }
-    }
+    // MARK: Effects
 
-    /// Whoever became responsible since the shards were chosen hears of it first.
-    private func removeNext() {
-        let batch = publication.nextRemoval()
-        if batch.isEmpty { return }
-        func again() { later(50) { [self] in removeNext() } }
-        call {
-            $0.orders
-        } then: { [self] answer in
-            guard let answer else { return again() }
-            orders = answer
-            let isConfirming = world.sabotage != .ordersUnconfirmed
-            let now = isConfirming ? Set(Workload.eventShards(by: answer)) : []
-            let late = batch.filter { $0.generation != answer.generation && !now.isSubset(of: $0.shards) }
-            append(late, to: { now.subtracting($0.shards).sorted() }) { [self] isPublished in
-                guard isPublished || late.isEmpty else { return again() }
-                statement {
-                    $0.remove(batch.map(\.id))
-                } then: { _ in
-                    again()
+    private func perform(_ effects: [PublisherMachine.Effect]) {
+        for effect in effects {
+            switch effect {
+            case .append(let call, let publications):
+                let isEarly = world.sabotage == .removeBeforePublish
+                let lagMs = world.sabotage == .publishBeforeCommit ? 0 : timeline.pick(0...world.publishLagMaxMs)
+                later(lagMs) { [self] in
+                    append(streams.appends(of: publications)) { [self] answer in
+                        if !isEarly { perform(publisher.appended(call, answer)) }
+                    }
                 }
+                if isEarly { perform(publisher.appended(call, .success(()))) }
+            case .wait(let ms): later(ms) { [self] in perform(publisher.removalDue()) }
+            case .confirmOverrides:
+                confirmOverrides { [self] answer in
+                    perform(publisher.overridesConfirmed(answer, rules: rules, nowMs: Workload.noGraceMs))
+                }
+            case .remove(let ids, let catalogGeneration):
+                statement {
+                    $0.remove(ids, catalogGeneration: catalogGeneration)
+                } then: { [self] outcome in
+                    perform(publisher.removed(outcome.answer.map { _ in }))
+                }
+            case .report(let report): world.note("\(name) \(report)")
             }
         }
     }
 
-    private func remove(_ ids: [String]) {
-        statement {
-            $0.remove(ids)
-        } then: { _ in
-        }
-    }
+    private func perform(_ effects: [SweeperMachine.Effect]) { for effect in effects { perform(effect) } }
 
-    /// One entry per shard. A connection that ends in between leaves the first ones appended.
-    private func append(
-        _ rows: [SimulatedPostgres.OutboxRow], to shards: @escaping (SimulatedPostgres.OutboxRow) -> [ShardID],
-        then: @escaping (Bool) -> Void
-    ) {
-        let isCutShort = world.isTrouble && timeline.chance(2)
-        call { redis in
-            var appends = rows.flatMap { row in shards(row).map { ($0, row.event) } }
-            if isCutShort, !appends.isEmpty { appends.removeLast() }
-            for (shard, event) in appends {
-                redis.append(
-                    redis.keys.events(shard: shard.number), [("e", event)], lengthMax: World.eventsLengthMax)
+    private func perform(_ effect: SweeperMachine.Effect) {
+        switch effect {
+        case .wait(let ms):
+            later(ms) { [self] in
+                let changes = world.noticesServers ? serverChanges : 0
+                perform(sweeper.roundDue(serverChanges: changes, hasPublished: publisher.hasPublished))
             }
-        } then: { (answer: Void?) in
-            then(answer != nil && !isCutShort)
+        case .appendResyncMarkers(let shards):
+            append(streams.resyncMarkers(for: shards)) { [self] answer in
+                if case .success = answer { owesResync = false }
+                perform(sweeper.resyncAppended(isCertain: (try? answer.get()) != nil))
+            }
+        case .take(let ageMs, let limit): take(olderThanMs: ageMs, limit: limit)
+        case .confirmOverrides:
+            confirmOverrides { [self] answer in
+                perform(sweeper.overridesConfirmed(answer, rules: rules, nowMs: Workload.noGraceMs))
+            }
+        case .append(let publications):
+            append(streams.appends(of: publications)) { [self] in perform(sweeper.appended($0)) }
+        case .remove(let ids, let catalogGeneration):
+            let sweep = sweep
+            statement { postgres -> Int? in
+                // The locks went with the connection: another sweeper may have the rows.
+                guard let sweep, !sweep.isOver else { return nil }
+                sweep.isOver = true
+                return postgres.remove(ids, catalogGeneration: catalogGeneration)
+            } then: { [self] outcome in
+                endSweep()
+                guard case .done(let removed?) = outcome else {
+                    return perform(sweeper.removed(.failure(StepFailure("the connection was lost"))))
+                }
+                world.lastSweptMs = max(world.lastSweptMs, sweep?.newestMs ?? 0)
+                perform(sweeper.removed(.success(removed)))
+            }
+        case .rollBack: endSweep()
+        case .measure(let countMax):
+            statement { [timeline] in
+                $0.measure(countMax: countMax, nowMs: timeline.nowMs)
+            } then: { [self] outcome in
+                perform(sweeper.measured(try? outcome.answer.get()))
+            }
+        case .fold(let limit):
+            count += 1
+            let id = "\(name).\(incarnation).\(count)"
+            let event = Array(SweeperMachine.foldedEvent.utf8)
+            statement { [timeline] in
+                $0.fold(limit: limit, into: id, event: event, nowMs: timeline.nowMs)
+            } then: { [self] outcome in
+                perform(sweeper.folded(try? outcome.answer.get()))
+            }
+        case .report(let report): world.note("\(name) \(report)")
         }
     }
 
-    // MARK: Sweeper
-
-    /// One transaction: take rows, append their events, remove them, commit. Without an answer the locks go with the
-    /// connection.
-    private func sweep() {
-        let oldMs = timeline.nowMs - Self.sweepAgeMs
+    private func take(olderThanMs ageMs: Int64, limit: Int) {
         let lastMs = world.sabotage == .sweeperGoesByOrder ? world.lastSweptMs : nil
-        func again() { later(Self.sweepMs) { [self] in sweep() } }
         let incarnation = incarnation
         statement { [self] postgres in
-            let (sweep, rows) = postgres.take(olderThanMs: oldMs, limit: Self.sweepBatchMax, after: lastMs)
-            taken.append(sweep)
-            if !isUp || self.incarnation != incarnation { endSweeps() }
-            return (sweep, rows)
+            let (sweep, rows) = postgres.take(olderThanMs: timeline.nowMs - ageMs, limit: limit, after: lastMs)
+            // The connection of a process that ended meanwhile is closed.
+            if isUp, self.incarnation == incarnation { self.sweep = sweep } else { sweep.isOver = true }
+            return rows.map { SweeperMachine.TakenRow($0.row) }
         } then: { [self] outcome in
-            guard case .done(let (sweep, rows)) = outcome, !rows.isEmpty else {
-                endSweeps()
-                return again()
-            }
-            confirmAndAppend(rows) { [self] isPublished in
-                guard isPublished, !sweep.isOver else {
-                    sweep.isOver = true
-                    return again()
-                }
-                statement { postgres in
-                    // The lock went with the connection: somebody else may have the rows.
-                    if !sweep.isOver { postgres.remove(rows.map(\.id)) }
-                    sweep.isOver = true
-                } then: { [self] _ in
-                    sweep.isOver = true
-                    world.lastSweptMs = max(world.lastSweptMs, rows.last?.createdMs ?? 0)
-                    again()
-                }
-            }
+            if case .done = outcome {} else { endSweep() }
+            perform(sweeper.taken(outcome.answer))
         }
     }
 
-    private func confirmAndAppend(_ rows: [SimulatedPostgres.OutboxRow], then: @escaping (Bool) -> Void) {
+    private func endSweep() {
+        sweep?.isOver = true
+        sweep = nil
+    }
+
+    private func confirmOverrides(_ then: @escaping (Result<ClusterOverrides, StepFailure>) -> Void) {
         call {
             $0.orders
         } then: { [self] answer in
-            guard let answer else { return then(false) }
-            orders = answer
-            let now = world.sabotage != .ordersUnconfirmed ? Workload.eventShards(by: answer) : []
-            append(rows, to: { Set($0.shards).union(now).sorted() }, then: then)
+            guard let answer else { return then(.failure(StepFailure("no answer"))) }
+            overrides = answer
+            // The wrong way: as if nothing had changed.
+            then(.success(world.sabotage == .ordersUnconfirmed ? ClusterOverrides() : answer))
         }
     }
 
-    /// Locks of sweeps under way; they end with the process.
-    private var taken: [SimulatedPostgres.Sweep] = []
+    /// A connection that ends in between leaves the first ones appended.
+    private func append(_ appends: [StreamAppend], then: @escaping (Result<Void, StepFailure>) -> Void) {
+        let isCutShort = world.isTrouble && timeline.chance(2)
+        call { redis in
+            for append in isCutShort ? appends.dropLast() : appends[...] {
+                redis.append(append, lengthMax: World.eventsLengthMax)
+            }
+        } then: { (answer: Void?) in
+            then(answer != nil && !isCutShort ? .success(()) : .failure(StepFailure("no answer")))
+        }
+    }
+}
 
-    override func killed() { endSweeps() }
-
-    private func endSweeps() {
-        for sweep in taken { sweep.isOver = true }
-        taken = []
+extension Process.Statement {
+    var answer: Result<Answer, StepFailure> {
+        if case .done(let answer) = self { .success(answer) } else { .failure(StepFailure("no answer")) }
     }
 }

@@ -1,5 +1,6 @@
 import LiveModel
 import Refresh
+import RoleMachines
 import Sessions
 import Sharding
 
@@ -13,6 +14,11 @@ package final class World {
     /// Calls of a worker to its servers: for each shard, as many as begin in the time of the slowest.
     static let callsMax = 16 * Workload.shardCount
     static let controlLengthMax = 80
+    static let hubCount = 2
+    /// Messages of a gateway to shards that wait.
+    static let outgoingMax = 200
+    /// Events of an API node that are being published.
+    static let publishingMax = 8
     static let sessionBytesMax = 400
     static let idleTimeoutMs: Int64 = 4_000
     static let troubleMs: Int64 = 16_000
@@ -38,12 +44,30 @@ package final class World {
         return settings
     }
 
-    static var interestSettings: InterestMachine.Settings {
-        var settings = InterestMachine.Settings()
-        settings.announceRetryMs = 1_000
-        settings.announceRetryMaxMs = 4_000
-        settings.lingerMs = 1_500
-        settings.summaryMs = 3_000
+    static var gatewaySettings: GatewayMachine.Settings {
+        var settings = GatewayMachine.Settings()
+        settings.interest.announceRetryMs = 1_000
+        settings.interest.announceRetryMaxMs = 4_000
+        settings.interest.lingerMs = 1_500
+        settings.interest.summaryMs = 3_000
+        settings.outgoingMax = outgoingMax
+        return settings
+    }
+
+    var publisherSettings: PublisherMachine.Settings {
+        var settings = PublisherMachine.Settings()
+        settings.inFlightMax = sabotage == .unboundedPublishing ? 1_000 : Self.publishingMax
+        settings.deleteBatchMax = 4
+        settings.batchBytesMax = 600
+        return settings
+    }
+
+    static var sweeperSettings: SweeperMachine.Settings {
+        var settings = SweeperMachine.Settings()
+        settings.batchMax = 20
+        settings.batchBytesMax = 2_000
+        settings.rowsMax = 24
+        settings.foldMax = 10
         return settings
     }
 

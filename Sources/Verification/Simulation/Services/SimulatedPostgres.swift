@@ -8,13 +8,9 @@ import LiveModel
 /// recorded epochs, and begins a new life: versions of a later life are newer, however small they are.
 final class SimulatedPostgres {
     struct OutboxRow {
-        let id: String
-        let shards: [ShardID]
-        let event: [UInt8]
+        let row: LiveModel.OutboxRow
         /// When the transaction began to write; it may have committed much later.
         let createdMs: Int64
-        /// Of the orders by which the shards were found.
-        let generation: UInt64
         /// The sweep that has it locked.
         var lockedBy: Sweep?
     }
@@ -22,6 +18,8 @@ final class SimulatedPostgres {
     /// One sweeper's transaction; its end releases the locks.
     final class Sweep {
         var isOver = false
+        /// When the newest row that it took was written.
+        var newestMs: Int64 = 0
     }
 
     static let entities = ["e0", "e1", "e2", "e3", "u0", "u1", "u2", "u3"]
@@ -29,6 +27,8 @@ final class SimulatedPostgres {
     private(set) var versions: [String: Int] = [:]
     private(set) var committed: Set<String> = []
     private(set) var outbox: [String: OutboxRow] = [:]
+    /// The newest deployment.
+    private(set) var deployments: Int64 = 1
     private(set) var isUp = true
     /// Connections made before do not survive.
     private(set) var generation = 0
@@ -93,13 +93,16 @@ final class SimulatedPostgres {
     func cutStandby() { isStandbyCut = true }
     func healStandby() { isStandbyCut = false }
 
+    /// A version of the project is deployed; nodes load it some time later.
+    func deploy(_ id: Int64) { deployments = id }
+
     // MARK: Statements
 
     /// One transaction: the entity's next version and the outbox row.
     func commit(_ entity: String, _ row: OutboxRow) {
         versions[entity, default: 0] += 1
-        outbox[row.id] = row
-        committed.insert(row.id)
+        outbox[row.row.id] = row
+        committed.insert(row.row.id)
     }
 
     func recordedEpoch(of shard: ShardID) -> UInt64 { epochs[shard] ?? 0 }
@@ -110,8 +113,11 @@ final class SimulatedPostgres {
         return true
     }
 
-    func remove(_ ids: [String]) {
-        for id in ids { outbox[id] = nil }
+    /// Refuses while there is a deployment after `catalogGeneration`.
+    /// - Returns: rows removed.
+    func remove(_ ids: [String], catalogGeneration: Int64) -> Int {
+        guard deployments <= catalogGeneration else { return 0 }
+        return ids.count { outbox.removeValue(forKey: $0) != nil }
     }
 
     /// `FOR UPDATE SKIP LOCKED`.
@@ -122,15 +128,34 @@ final class SimulatedPostgres {
         let rows = outbox.values.filter { row in
             row.createdMs < olderThanMs && row.lockedBy?.isOver != false && lastMs.map { row.createdMs > $0 } != false
         }
-        .sorted { ($0.createdMs, $0.id) < ($1.createdMs, $1.id) }.prefix(limit)
-        for row in rows { outbox[row.id]?.lockedBy = sweep }
+        .sorted { ($0.createdMs, $0.row.id) < ($1.createdMs, $1.row.id) }.prefix(limit)
+        for row in rows { outbox[row.row.id]?.lockedBy = sweep }
+        sweep.newestMs = rows.last?.createdMs ?? 0
         return (sweep, Array(rows))
+    }
+
+    func measure(countMax: Int, nowMs: Int64) -> (rows: Int, oldestMs: Int64) {
+        let oldestMs = outbox.values.map(\.createdMs).min().map { nowMs - $0 }
+        return (min(outbox.count, countMax), oldestMs ?? 0)
+    }
+
+    /// Replaces the oldest rows by one with this event.
+    func fold(limit: Int, into id: String, event: [UInt8], nowMs: Int64) -> Int {
+        let rows = outbox.values.filter { $0.lockedBy?.isOver != false }
+            .sorted { ($0.createdMs, $0.row.id) < ($1.createdMs, $1.row.id) }.prefix(limit)
+        for row in rows { outbox[row.row.id] = nil }
+        if !rows.isEmpty {
+            let createdMs = outbox.values.map(\.createdMs).min() ?? nowMs
+            outbox[id] = OutboxRow(row: .init(id: id, shards: [], event: event), createdMs: createdMs)
+        }
+        return rows.count
     }
 
     func result(of query: LiveQuery) -> [UInt8] {
         let read: [String] =
             switch query.operation.operation {
             case "Lookup": [query.variables["id"]?.stringValue ?? ""]
+            case "Late": [Workload.lateEntity]
             case "Group": Self.entities.filter { Self.group(of: $0) == query.variables["group"]?.stringValue }
             case "Mine": [query.projectedAuth?.uid ?? ""]
             default: Self.entities

@@ -1,7 +1,6 @@
-import Broker
-import Streams
 import LiveModel
 import Sharding
+import Streams
 
 /// Redis in the simulation: the in-memory broker's store, which passes the same suite as the real one, with a replica that
 /// lags behind it and a clock of its own.
@@ -32,6 +31,11 @@ final class SimulatedRedis {
         shards = Dictionary(
             uniqueKeysWithValues: (0..<Workload.shardCount).map { (keys.lease(shard: $0), ShardID($0)) })
         replica = store
+    }
+
+    private init(copyOf other: SimulatedRedis) {
+        (timeline, sabotage, keys) = (other.timeline, other.sabotage, other.keys)
+        (store, replica, skewMs) = (other.store, other.store, other.skewMs)
     }
 
     /// Of the process that answers: another one after a restart or a failover.
@@ -65,6 +69,14 @@ final class SimulatedRedis {
     func cutReplica() { isReplicaCut = true }
     func healReplica() { isReplicaCut = false }
 
+    /// The replica takes over while this server goes on: who still talks to it is acknowledged what is lost.
+    /// - Returns: the former primary.
+    func split(skewMs: Int64) -> SimulatedRedis {
+        let former = SimulatedRedis(copyOf: self)
+        failOver(skewMs: skewMs)
+        return former
+    }
+
     /// The replica takes over. Its clock may differ.
     func failOver(skewMs: Int64) {
         (isUp, isReplicaCut) = (true, false)
@@ -76,10 +88,15 @@ final class SimulatedRedis {
     // MARK: Streams
 
     func append(_ stream: String, _ fields: [(String, [UInt8])], lengthMax: Int) {
-        var append = StreamAppend(stream: stream, fields: fields.map { (name: $0.0, value: $0.1) })
+        append(StreamAppend(stream: stream, fields: fields.map { (name: $0.0, value: $0.1) }), lengthMax: lengthMax)
+    }
+
+    /// - Parameter lengthMax: shorter than the product's streams may be.
+    func append(_ append: StreamAppend, lengthMax: Int) {
+        var append = append
         append.lengthMax = lengthMax
         store.append(append, nowMs: nowMs)
-        changed(stream)
+        changed(append.stream)
     }
 
     func info(_ stream: String) -> StreamInfo? { store.stream(stream, nowMs: nowMs)?.info }

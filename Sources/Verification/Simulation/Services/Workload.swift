@@ -2,10 +2,11 @@ import CEL
 import JSON
 import LiveModel
 import Refresh
+import RoleMachines
 import Sharding
 
-/// The stored operations of the simulated service: one mutation, and one query per way of being refreshed. They exist in
-/// two versions, of which each node knows one.
+/// The stored operations of the simulated service: one mutation, and one query per way of being refreshed. Every
+/// release of the project has them in another version; "Late" came with the second one.
 struct Workload: Sendable {
     static let shardCount = 5
     static let mutation = operation("Set")
@@ -14,8 +15,12 @@ struct Workload: Sendable {
 
     private let join: Program
     private let failing: Program
-    /// The queries that the mutation can refresh.
+    /// The queries that the mutation can refresh, by the rules of the first release, and of all that came since.
     static let refreshed = ["Lookup", "Group", "All", "Mine", "Doubt"].map(operation)
+    /// Alone in its shard unless something is split.
+    static let late = operation("Late")
+    /// What "Late" reads.
+    static let lateEntity = "e3"
 
     static func operation(_ name: String) -> OperationReference {
         OperationReference(connector: "c", operation: name)
@@ -33,6 +38,8 @@ struct Workload: Sendable {
         var variables: JSONObject = [:]
         var uid: String?
 
+        func isServed(by release: Int) -> Bool { release > 1 || operation != Workload.late.operation }
+
         func query(release: Int) -> LiveQuery {
             LiveQuery(
                 operation: Workload.operation(operation), version: Workload.version(release), variables: variables,
@@ -46,15 +53,18 @@ struct Workload: Sendable {
         ["e0", "e1", "e2"].map { Wish(operation: "Lookup", variables: ["id": .string($0)]) }
         + ["a", "b"].map { Wish(operation: "Group", variables: ["group": .string($0)]) }
         + users.map { Wish(operation: "Mine", uid: $0) }
-        + ["All", "Doubt", "Timer"].map { Wish(operation: $0) }
+        + ["All", "Doubt", "Timer", "Late"].map { Wish(operation: $0) }
 
     static func place(of query: LiveQuery, by orders: ClusterOverrides) -> ShardRoute {
         ShardRouting.place(of: query, shardCount: shardCount, orders: orders)
     }
 
-    /// Without the time of grace after a change of splits: what must hold may not rest on it.
-    static func eventShards(by orders: ClusterOverrides) -> [ShardID] {
-        ShardRouting.shards(of: refreshed, shardCount: shardCount, orders: orders, nowMs: .max)
+    /// Past the time of grace after a change of splits: what must hold may not rest on it.
+    static let noGraceMs = Int64.max
+
+    static func eventShards(by orders: ClusterOverrides, _ rules: SimulatedRules) -> [ShardID] {
+        ShardRouting.shards(
+            of: rules.queriesRefreshed(by: mutation), shardCount: shardCount, orders: orders, nowMs: noGraceMs)
     }
 
     /// - Throws: `.unavailable` for a version that a node of this release does not know.
@@ -78,6 +88,7 @@ struct Workload: Sendable {
                 ])))
         switch query.operation.operation {
         case "Lookup": rules.lookupKeys = [key(query.variables["id"]?.stringValue ?? "")]
+        case "Late": rules.lookupKeys = [key(Self.lateEntity)]
         case "Mine": rules.lookupKeys = [key(query.projectedAuth?.uid ?? "")]
         case "Group": rules.triggers = trigger(join)
         case "All": rules.triggers = trigger(nil)
@@ -92,5 +103,14 @@ struct Workload: Sendable {
             id: id, operation: mutation,
             variables: ["id": .string(entity), "group": .string(SimulatedPostgres.group(of: entity))], auth: .null,
             keysWritten: [EntityKey(table: "entity", values: [.string(entity)])], traceID: id, committedAtMs: nowMs)
+    }
+}
+
+/// What an API node that has loaded the deployments up to `generation` publishes by.
+struct SimulatedRules: PublishingRules {
+    let generation: Int64
+
+    func queriesRefreshed(by mutation: OperationReference) -> [OperationReference] {
+        generation > 1 ? Workload.refreshed + [Workload.late] : Workload.refreshed
     }
 }

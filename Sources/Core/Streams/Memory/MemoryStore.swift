@@ -1,23 +1,21 @@
-package import Streams
 package import LiveModel
 
-/// The state of the in-memory broker, used under one lock or by a single-threaded simulation. `nowMs` is the server's
-/// clock at the call.
-package struct MemoryStore {
-    typealias Answer = Result<[StreamBatch], BrokerError>
-
+/// Everything a Redis server holds, as one value: streams, leases, nodes, overrides, and readers with their cursors.
+/// The in-memory broker keeps it under a lock, the simulation uses it directly. `nowMs` is the server's clock at the
+/// call.
+package struct MemoryStore: Sendable {
     struct Lease {
         var owner: String?
         var epoch: UInt64
         var untilMs: UInt64
-        /// The time to live of the last grant or renewal.
+        /// The life that the last grant or renewal gave.
         var ttlMs: Int
         var server: String
-        /// The first epoch that this server granted, and when.
+        /// The first that this server granted, and when.
         var serverEpoch: UInt64
         var sinceMs: UInt64
         var basis: String
-        /// The first epoch granted on this basis.
+        /// The first that was granted on this basis.
         var basisEpoch: UInt64
 
         func isHeld(nowMs: UInt64) -> Bool { owner != nil && untilMs > nowMs }
@@ -34,43 +32,23 @@ package struct MemoryStore {
         var serverChanged = false
     }
 
-    struct Waiting {
-        let ticket: ReadTicket
-        let maxEntries: Int
-        let completion: @Sendable (Answer) -> Void
-    }
-
-    struct Reader {
-        var followed: [Followed] = []
-        var waiting: Waiting?
-        var isClosed = false
-    }
-
     /// Streams without a `lengthMax` of their own keep at most this many entries.
     let entriesMax: Int
     private(set) var streams: [String: MemoryStream] = [:]
     private(set) var leases: [String: Lease] = [:]
     var nodes: [String: Node] = [:]
-    var meta: ClusterMeta?
+    package var meta: ClusterMeta?
     package private(set) var books: [OverrideTable: StoredOverrides] = [:]
     package var orders: StoredOverrides { orders(in: .cluster) }
     package func orders(in book: OverrideTable) -> StoredOverrides { books[book] ?? StoredOverrides() }
-    /// By number, so that they wake in the order in which they were made.
-    var readers: [Int: Reader] = [:]
-    var readersMade = 0
-    var isClosed = false
-    var isAvailable = true
-    var restarts = 0
-    var reconnects = 0
-    /// The next `append` fails with `.outcomeUnknown`, executed (true) or not. Nil: no fault.
-    var nextAppendFault: Bool?
+    /// What each reader follows, by the reader's number.
+    private var readers: [Int: [Followed]] = [:]
+    private var readersMade = 0
+    package private(set) var isAvailable = true
+    package private(set) var restarts = 0
+    package private(set) var reconnects = 0
 
     package init(entriesMax: Int) { self.entriesMax = entriesMax }
-
-    func requireService() throws(BrokerError) {
-        if isClosed { throw BrokerError(.closed) }
-        if !isAvailable { throw BrokerError(.unavailable, "simulated outage") }
-    }
 
     // MARK: Streams
 
@@ -117,7 +95,7 @@ package struct MemoryStore {
         if let lease, lease.isHeld(nowMs: nowMs), lease.owner != owner {
             var leftMs = Int(clamping: lease.untilMs - nowMs)
             if leftMs > lease.ttlMs {
-                // The clock was ahead when it was granted.
+                // By a clock that was ahead of this one.
                 leftMs = lease.ttlMs
                 leases[key]?.untilMs = nowMs + UInt64(clamping: leftMs)
             }
@@ -160,8 +138,7 @@ package struct MemoryStore {
         return LeaseState(owner: owner, epoch: lease.epoch, remainingMs: Int(clamping: lease.untilMs - nowMs))
     }
 
-    /// Whether the lease is held under this epoch (and owner). False if another server process granted it: that process
-    /// may have granted it to another owner since.
+    /// False also when another server process granted it: that one may have granted it to somebody else since.
     package func holds(_ key: String, owner: String? = nil, epoch: UInt64, nowMs: UInt64) -> Bool {
         guard let lease = leases[key], lease.isHeld(nowMs: nowMs), lease.epoch == epoch, lease.server == serverID
         else { return false }
@@ -170,7 +147,7 @@ package struct MemoryStore {
 
     // MARK: Nodes and orders
 
-    /// - Returns: whether the node is new, or had expired.
+    /// - Returns: whether it was not there before, or not any more.
     @discardableResult
     package mutating func announceNode(_ id: String, payload: [UInt8], ttlMs: Int, nowMs: UInt64) -> Bool {
         let isNew = nodes[id].map { $0.untilMs <= nowMs } ?? true
@@ -205,10 +182,10 @@ package struct MemoryStore {
 
     // MARK: Readers
 
-    /// - Returns: the new reader's number, for `read`.
+    /// A reader by number, for `read`.
     package mutating func makeReader() -> Int {
         readersMade += 1
-        readers[readersMade] = Reader()
+        readers[readersMade] = []
         return readersMade
     }
 
@@ -217,23 +194,28 @@ package struct MemoryStore {
     package mutating func follow(_ number: Int, _ stream: String, after cursor: StreamID, server: String? = nil) {
         var followed = Followed(stream: stream, gap: GapCheck(cursor: cursor))
         if let server, server != serverID { followed.serverChanged = true }
-        if let index = readers[number]?.followed.firstIndex(where: { $0.stream == stream }) {
-            readers[number]?.followed[index] = followed
+        if let index = readers[number]?.firstIndex(where: { $0.stream == stream }) {
+            readers[number]?[index] = followed
         } else {
-            readers[number]?.followed.append(followed)
+            readers[number]?.append(followed)
         }
     }
 
     package mutating func unfollow(_ number: Int, _ stream: String) {
-        readers[number]?.followed.removeAll { $0.stream == stream }
+        readers[number]?.removeAll { $0.stream == stream }
     }
 
-    /// The signals and entries that a reader receives now from the streams it follows.
+    /// Whether the reader follows one of these streams.
+    package func follows(_ number: Int, anyOf streams: Set<String>) -> Bool {
+        readers[number]?.contains { streams.contains($0.stream) } ?? false
+    }
+
+    /// What a reader gets now: signals and entries of the streams it follows.
     package mutating func read(_ number: Int, maxEntries: Int, nowMs: UInt64) -> [StreamBatch] {
-        guard isAvailable, let count = readers[number]?.followed.count else { return [] }
+        guard isAvailable, let count = readers[number]?.count else { return [] }
         var batches: [StreamBatch] = []
         for index in 0..<count {
-            guard var followed = readers[number]?.followed[index] else { continue }
+            guard var followed = readers[number]?[index] else { continue }
             let stream = stream(followed.stream, nowMs: nowMs)
             let cursorExists = stream?.contains(followed.gap.cursor) ?? false
             var signal = followed.gap.check(stream?.info, cursorExists: cursorExists)
@@ -241,7 +223,7 @@ package struct MemoryStore {
             followed.serverChanged = false
             let entries = stream?.range(after: followed.gap.cursor, through: .max, limit: maxEntries) ?? []
             if let last = entries.last { followed.gap.advance(to: last.id, by: entries.count) }
-            readers[number]?.followed[index] = followed
+            readers[number]?[index] = followed
             if signal != nil || !entries.isEmpty {
                 batches.append(StreamBatch(stream: followed.stream, signal: signal, entries: entries))
             }
@@ -249,30 +231,20 @@ package struct MemoryStore {
         return batches
     }
 
-    /// The waiting readers that can continue, with their batches. `streams` nil: all readers are checked.
-    mutating func wake(_ streams: Set<String>?, nowMs: UInt64) -> [(Waiting, [StreamBatch])] {
-        var woken: [(Waiting, [StreamBatch])] = []
-        for number in readers.keys.sorted() {
-            guard let reader = readers[number], let waiting = reader.waiting else { continue }
-            guard streams.map({ names in reader.followed.contains { names.contains($0.stream) } }) ?? true else {
-                continue
-            }
-            let batches = read(number, maxEntries: waiting.maxEntries, nowMs: nowMs)
-            if batches.isEmpty { continue }
-            readers[number]?.waiting = nil
-            woken.append((waiting, batches))
-        }
-        return woken
-    }
-
     // MARK: Faults
+
+    /// While not available, readers get nothing. Coming back counts as a reconnect.
+    package mutating func setAvailable(_ isAvailable: Bool) {
+        if isAvailable, !self.isAvailable { reconnects += 1 }
+        self.isAvailable = isAvailable
+    }
 
     package mutating func restart(losingData: Bool) {
         if losingData { flush() }
         become(self)
     }
 
-    /// Deletes everything; the server process stays.
+    /// Everything is deleted; the server process stays.
     package mutating func flush() {
         streams = [:]
         leases = [:]
@@ -281,7 +253,7 @@ package struct MemoryStore {
         books = [:]
     }
 
-    /// Lets a replica take over; `replica` is this store as it was when last replicated.
+    /// A replica takes over with what had come to it; `replica` is this store as it was then.
     package mutating func failOver(to replica: MemoryStore) {
         become(replica)
     }
@@ -291,8 +263,8 @@ package struct MemoryStore {
         restarts += 1
         reconnects += 1
         for number in readers.keys {
-            guard let count = readers[number]?.followed.count else { continue }
-            for index in 0..<count { readers[number]?.followed[index].serverChanged = true }
+            guard let count = readers[number]?.count else { continue }
+            for index in 0..<count { readers[number]?[index].serverChanged = true }
         }
     }
 }

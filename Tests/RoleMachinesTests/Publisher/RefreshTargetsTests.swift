@@ -1,5 +1,5 @@
-import APINode
 import LiveModel
+import RoleMachines
 import Sharding
 import Testing
 

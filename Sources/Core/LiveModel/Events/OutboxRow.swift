@@ -1,0 +1,19 @@
+/// A mutation's event as it stands in the outbox: written in the mutation's own transaction, removed once the broker
+/// has it. A row that stays is published by whichever node's sweeper finds it.
+package struct OutboxRow: Sendable, Hashable {
+    /// A UUID.
+    package let id: String
+    package let shards: [ShardID]
+    /// The event's encoding, a JSON text.
+    package let event: [UInt8]
+
+    package init(id: String, shards: [ShardID], event: [UInt8]) {
+        self.id = id
+        self.shards = shards
+        self.event = event
+    }
+
+    package init(_ event: MutationEvent, shards: [ShardID]) {
+        self.init(id: event.id, shards: shards, event: event.encoded)
+    }
+}

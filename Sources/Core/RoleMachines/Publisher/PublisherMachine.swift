@@ -1,0 +1,203 @@
+package import LiveModel
+package import Sharding
+
+/// Brings committed events from the outbox to the shards' streams, then removes their rows in batches.
+///
+/// At least once: a row whose publishing is not certain stays, and the sweeper of any node publishes it again
+/// (`SweeperMachine`). Before a batch of rows is removed, the overrides are confirmed, after their commits: where the
+/// splits or the catalogs changed since the shards were chosen, the shards that came with the change hear of the event,
+/// too (why that is enough: `ClusterOverrides`). The database refuses the removal while there is a deployment that this
+/// node had not loaded.
+/// Bounds: `inFlightMax` events being published (more stay in the outbox for the sweepers) and as many rows waiting to
+/// be removed.
+package struct PublisherMachine: Sendable {
+    package struct Settings: Sendable {
+        package var inFlightMax = 10_000
+        /// Rows removed by one statement.
+        package var deleteBatchMax = 500
+        /// How long a published row may wait for company before it is removed.
+        package var deleteBatchMs: Int64 = 50
+        /// Bytes of events that go to the broker at once when a batch hears of a change; a larger event goes alone.
+        package var batchBytesMax = 4 << 20
+
+        package init() {}
+    }
+
+    /// A committed event, and by what its row's shards were chosen.
+    package struct Committed: Sendable {
+        package let row: OutboxRow
+        package let mutation: OperationReference
+        /// The generation of the overrides.
+        package let generation: UInt64
+        /// The generation of the catalogs.
+        package let catalogGeneration: Int64
+
+        package init(row: OutboxRow, mutation: OperationReference, generation: UInt64, catalogGeneration: Int64) {
+            self.row = row
+            self.mutation = mutation
+            self.generation = generation
+            self.catalogGeneration = catalogGeneration
+        }
+    }
+
+    /// Names an append whose answer is awaited.
+    package typealias CallID = UInt64
+
+    package enum Effect: Sendable {
+        /// Append one entry per shard, then say `appended`.
+        case append(CallID, [Publication])
+        /// Say `removalDue` after this time.
+        case wait(ms: Int64)
+        /// Learn the overrides as they are at some moment from now on, then say `overridesConfirmed`.
+        case confirmOverrides
+        /// Remove the rows unless there is a deployment after `catalogGeneration`, then say `removed`.
+        case remove(ids: [String], catalogGeneration: Int64)
+        /// For the log and the metrics.
+        case report(Report)
+    }
+
+    package enum Report: Sendable, Hashable {
+        /// Every shard of its row has the event.
+        case published
+        /// An event is left to the sweepers.
+        case deferred(id: String, reason: String)
+        /// So many events went to shards, too, that came with a change of overrides or catalogs.
+        case republished(Int)
+        /// So many published rows are left to the sweepers.
+        case rowsLeft(Int, reason: String)
+    }
+
+    /// What becomes of published rows. One batch at a time.
+    private enum Removal: Sendable {
+        case idle
+        case waiting
+        case confirming([Committed])
+        /// The first of `flights` is under way under `call`.
+        case republishing([Committed], catalogGeneration: Int64, flights: ArraySlice<[Publication]>, call: CallID)
+        case removing(count: Int)
+    }
+
+    package let settings: Settings
+    private let routing: EventRouting
+    private var inFlight: [CallID: Committed] = [:]
+    private var lastCall: CallID = 0
+    private var published: [Committed] = []
+    private var removal = Removal.idle
+    /// Whether any event went to the broker.
+    package private(set) var hasPublished = false
+
+    package init(settings: Settings, shardCount: Int) {
+        self.settings = settings
+        routing = EventRouting(shardCount: shardCount)
+    }
+
+    package var inFlightCount: Int { inFlight.count }
+    package var removalsWaiting: Int { published.count }
+    package var isIdle: Bool {
+        guard case .idle = removal else { return false }
+        return inFlight.isEmpty && published.isEmpty
+    }
+
+    // MARK: Publishing
+
+    /// A mutation committed with an outbox row. An event that finds no room is left to the sweepers.
+    package mutating func committed(_ event: Committed) -> [Effect] {
+        guard inFlight.count < settings.inFlightMax else {
+            return [.report(.deferred(id: event.row.id, reason: "too many events are being published"))]
+        }
+        hasPublished = true
+        lastCall += 1
+        inFlight[lastCall] = event
+        return [.append(lastCall, [Publication(row: event.row, shards: event.row.shards)])]
+    }
+
+    /// - Parameter answer: success: every stream has its entry; otherwise any of them may lack it.
+    package mutating func appended(_ call: CallID, _ answer: Result<Void, StepFailure>) -> [Effect] {
+        guard let event = inFlight.removeValue(forKey: call) else { return republished(call, answer) }
+        if case .failure(let failure) = answer {
+            return [.report(.deferred(id: event.row.id, reason: failure.reason))]
+        }
+        // Rows beyond the bound stay.
+        if published.count < settings.inFlightMax { published.append(event) }
+        guard case .idle = removal else { return [.report(.published)] }
+        removal = .waiting
+        return [.report(.published), .wait(ms: settings.deleteBatchMs)]
+    }
+
+    // MARK: Removing rows
+
+    package mutating func removalDue() -> [Effect] {
+        guard case .waiting = removal else { preconditionFailure("a removal is due while \(removal)") }
+        if published.isEmpty {
+            removal = .idle
+            return []
+        }
+        let batch = Array(published.prefix(settings.deleteBatchMax))
+        published.removeFirst(batch.count)
+        removal = .confirming(batch)
+        return [.confirmOverrides]
+    }
+
+    /// - Parameter rules: of the catalogs that this node has loaded now.
+    package mutating func overridesConfirmed(
+        _ answer: Result<ClusterOverrides, StepFailure>, rules: some PublishingRules, nowMs: Int64
+    ) -> [Effect] {
+        guard case .confirming(let batch) = removal else { preconditionFailure("overrides came while \(removal)") }
+        let overrides: ClusterOverrides
+        switch answer {
+        case .success(let confirmed): overrides = confirmed
+        case .failure(let failure): return leave(batch.count, failure)
+        }
+        var added: [Publication] = []
+        for event in batch
+        where event.generation != overrides.generation || event.catalogGeneration != rules.generation {
+            let shards = routing.shards(
+                of: event.row, mutation: event.mutation, overrides: overrides, rules: rules, nowMs: nowMs
+            ).subtracting(event.row.shards)
+            if !shards.isEmpty { added.append(Publication(row: event.row, shards: shards.sorted())) }
+        }
+        return republish(
+            batch, rules.generation, EventRouting.flights(of: added, bytesMax: settings.batchBytesMax)[...])
+    }
+
+    private mutating func republish(
+        _ batch: [Committed], _ catalogGeneration: Int64, _ flights: ArraySlice<[Publication]>
+    ) -> [Effect] {
+        guard let flight = flights.first else {
+            removal = .removing(count: batch.count)
+            return [.remove(ids: batch.map(\.row.id), catalogGeneration: catalogGeneration)]
+        }
+        lastCall += 1
+        removal = .republishing(batch, catalogGeneration: catalogGeneration, flights: flights, call: lastCall)
+        return [.append(lastCall, flight)]
+    }
+
+    private mutating func republished(_ call: CallID, _ answer: Result<Void, StepFailure>) -> [Effect] {
+        guard case .republishing(let batch, let catalogGeneration, let flights, let awaited) = removal, awaited == call
+        else {
+            preconditionFailure("nobody awaits append \(call) while \(removal)")
+        }
+        if case .failure(let failure) = answer { return leave(batch.count, failure) }
+        return [.report(.republished(flights.first?.count ?? 0))]
+            + republish(batch, catalogGeneration, flights.dropFirst())
+    }
+
+    /// - Parameter answer: success also where the database refused, since a deployment is not loaded here.
+    package mutating func removed(_ answer: Result<Void, StepFailure>) -> [Effect] {
+        guard case .removing(let count) = removal else { preconditionFailure("rows were removed while \(removal)") }
+        switch answer {
+        case .success: return nextBatch()
+        case .failure(let failure): return leave(count, failure)
+        }
+    }
+
+    /// What could not be done for a batch is left to the sweepers; the next one may have better luck.
+    private mutating func leave(_ count: Int, _ failure: StepFailure) -> [Effect] {
+        [.report(.rowsLeft(count, reason: failure.reason))] + nextBatch()
+    }
+
+    private mutating func nextBatch() -> [Effect] {
+        removal = .waiting
+        return [.wait(ms: settings.deleteBatchMs)]
+    }
+}

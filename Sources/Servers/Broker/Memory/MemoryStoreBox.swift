@@ -1,0 +1,71 @@
+import Streams
+import LiveModel
+import Synchronization
+
+/// A `next` of an in-memory reader that waits for entries or signals.
+struct PendingRead: Sendable {
+    typealias Answer = Result<[StreamBatch], BrokerError>
+
+    let ticket: ReadTicket
+    let maxEntries: Int
+    let completion: @Sendable (Answer) -> Void
+}
+
+/// The in-memory broker's store with what only a broker has: reads that wait, readers and connections that are closed.
+struct MemoryBrokerState: Sendable {
+    var store: MemoryStore
+    /// By the reader's number; at most one of each.
+    var pending: [Int: PendingRead] = [:]
+    var closedReaders: Set<Int> = []
+    var isClosed = false
+    /// The next `append` ends with `.outcomeUnknown`, executed (true) or not.
+    var nextAppendFault: Bool?
+
+    init(_ store: MemoryStore) { self.store = store }
+
+    func requireService() throws(BrokerError) {
+        if isClosed { throw BrokerError(.closed) }
+        if !store.isAvailable { throw BrokerError(.unavailable, "simulated outage") }
+    }
+
+    mutating func dropReader(_ number: Int) {
+        store.dropReader(number)
+        pending[number] = nil
+        closedReaders.remove(number)
+    }
+
+    /// Takes out the pending reads that can go on, with what they get, in the order in which their readers were made.
+    /// - Parameter streams: those that changed; nil: any.
+    mutating func takeReady(_ streams: Set<String>?, nowMs: UInt64) -> [(PendingRead, [StreamBatch])] {
+        var ready: [(PendingRead, [StreamBatch])] = []
+        for number in pending.keys.sorted() {
+            guard let read = pending[number], streams.map({ store.follows(number, anyOf: $0) }) ?? true else {
+                continue
+            }
+            let batches = store.read(number, maxEntries: read.maxEntries, nowMs: nowMs)
+            if batches.isEmpty { continue }
+            pending[number] = nil
+            ready.append((read, batches))
+        }
+        return ready
+    }
+}
+
+/// The state and its lock, shared by the broker and its readers. Never held while anything is resumed.
+final class MemoryStoreBox: Sendable {
+    private let state: Mutex<MemoryBrokerState>
+
+    init(entriesMax: Int) { state = Mutex(MemoryBrokerState(MemoryStore(entriesMax: entriesMax))) }
+
+    func withLock<Value, Thrown: Error>(
+        _ body: (inout MemoryBrokerState) throws(Thrown) -> Value
+    ) throws(Thrown) -> Value {
+        try state.withLock { state throws(Thrown) in try body(&state) }
+    }
+
+    /// Resumes the pending reads that can go on.
+    func wake(_ streams: Set<String>?, nowMs: UInt64) {
+        let ready = withLock { $0.takeReady(streams, nowMs: nowMs) }
+        for (read, batches) in ready { read.completion(.success(batches)) }
+    }
+}

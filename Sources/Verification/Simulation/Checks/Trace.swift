@@ -1,0 +1,51 @@
+import LiveModel
+import RoleMachines
+import Sessions
+
+// What lines of the trace say of messages and effects.
+
+extension LiveQueryKey {
+    var short: String { String(digest.hex.prefix(4)) }
+}
+
+extension InboxMessage {
+    var short: String {
+        switch self {
+        case .result(_, let key, let result, _):
+            "result \(key.short) \(result.digest.hex.prefix(4)) \(result.position) \(String(decoding: result.answer.body, as: UTF8.self))"
+        case .unchanged(_, let key, let digest, let position, let epoch, _):
+            "unchanged \(key.short) \(digest.hex.prefix(4)) \(position) by \(epoch)"
+        case .ticked(_, let key, let digest, let position, _):
+            "ticked \(key.short) \(digest.hex.prefix(4)) \(position)"
+        case .failed(_, let key, let position, let error, _): "failed \(key.short) \(position) \(error.message)"
+        case .announceAll(let shard, let epoch): "announceAll \(shard) \(epoch)"
+        case .settled(let shard, let epoch, let through, let except, _):
+            "settled \(shard) through \(through) by \(epoch) except \(except.map(\.short))"
+        }
+    }
+}
+
+extension GatewayMachine.Effect {
+    var short: String {
+        switch self {
+        case .send: "send"
+        case .sample: "sample"
+        case .deliver(let hubs, let key, .result(let result), _): "\(hubs) \(key.short) result \(result.position)"
+        case .deliver(let hubs, let key, .unchangedTick(let result), _): "\(hubs) \(key.short) again \(result.position)"
+        case .deliver(let hubs, let key, .unchanged, _): "\(hubs) \(key.short) unchanged"
+        case .deliver(let hubs, let key, .failed, _): "\(hubs) \(key.short) failed"
+        }
+    }
+}
+
+extension ControlMessage {
+    var short: String {
+        switch self {
+        case .announce(_, let query, let known, _):
+            "announce \(query.key.short) \(known.map { "\($0.digest.hex.prefix(4)) \($0.position?.description ?? "-")" } ?? "-")"
+        case .withdraw(_, let key): "withdraw \(key.short)"
+        case .leave: "leave"
+        case .summary(_, let count, _, _): "summary \(count)"
+        }
+    }
+}

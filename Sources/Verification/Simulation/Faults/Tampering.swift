@@ -1,0 +1,64 @@
+import LiveModel
+
+// Mistakes of a gateway, as changes of the messages that it gets and sends.
+
+extension InboxMessage {
+    /// What a gateway that makes this mistake takes the message for; nil: it does not listen.
+    /// - Parameter forgedRun: counted on with every message that is to look newer than all before.
+    func tampered(by sabotage: Sabotage?, forgedRun: inout UInt64) -> InboxMessage? {
+        switch sabotage {
+        case .gatewayFenceSkipped:
+            forgedRun += 1
+            let run = forgedRun
+            return at(epoch: .max) { Position(epoch: .max, run: run, id: $0.id) }
+        case .epochIgnored: return at(epoch: 1) { Position(epoch: 1, run: $0.run, id: $0.id) }
+        case .noReannouncement:
+            if case .announceAll = self { return nil }
+            return self
+        default: return self
+        }
+    }
+}
+
+extension ControlMessage {
+    /// Whether a gateway that makes this mistake sends the message.
+    func isSent(despite sabotage: Sabotage?) -> Bool {
+        switch self {
+        case .withdraw, .leave, .summary: sabotage != .noWithdrawal
+        case .announce: true
+        }
+    }
+}
+
+extension InboxMessage {
+    /// The shard, and the epoch of the owner that sent this.
+    var sender: (ShardID, UInt64) {
+        switch self {
+        case .result(let shard, _, let result, _): (shard, result.position.epoch)
+        case .unchanged(let shard, _, _, _, let epoch, _), .announceAll(let shard, let epoch),
+            .settled(let shard, let epoch, _, _, _):
+            (shard, epoch)
+        case .unchangedTick(let shard, _, _, let position, _), .failed(let shard, _, let position, _, _):
+            (shard, position.epoch)
+        }
+    }
+
+    /// With other positions and another sender's epoch.
+    fileprivate func at(epoch: UInt64, _ forge: (Position) -> Position) -> InboxMessage {
+        switch self {
+        case .result(let shard, let key, var result, let answers):
+            result.position = forge(result.position)
+            return .result(shard: shard, key: key, result: result, answers: answers)
+        case .unchanged(let shard, let key, let digest, let position, _, let answers):
+            return .unchanged(
+                shard: shard, key: key, digest: digest, position: forge(position), epoch: epoch, answers: answers)
+        case .unchangedTick(let shard, let key, let digest, let position, let answers):
+            return .unchangedTick(shard: shard, key: key, digest: digest, position: forge(position), answers: answers)
+        case .failed(let shard, let key, let position, let error, let answers):
+            return .failed(shard: shard, key: key, position: forge(position), error: error, answers: answers)
+        case .announceAll(let shard, _): return .announceAll(shard: shard, epoch: epoch)
+        case .settled(let shard, _, let through, let except, let held):
+            return .settled(shard: shard, epoch: epoch, through: through, except: except, held: held)
+        }
+    }
+}

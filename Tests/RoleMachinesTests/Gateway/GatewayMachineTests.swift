@@ -1,0 +1,167 @@
+import JSON
+import LiveModel
+import RoleMachines
+import Sessions
+import Testing
+
+@Suite struct GatewayMachineTests {
+    private typealias Effect = GatewayMachine.Effect
+    private let connected = GatewayMachine.Link(isConnected: true, reconnects: 0)
+
+    private func machine(_ change: (inout GatewayMachine.Settings) -> Void = { _ in }) -> GatewayMachine {
+        var settings = GatewayMachine.Settings()
+        settings.interest.announceRetryMs = 2_000
+        settings.interest.announceRetryMaxMs = 30_000
+        settings.interest.lingerMs = 0
+        settings.interest.summaryMs = 1_000_000
+        change(&settings)
+        return GatewayMachine(gateway: NodeID("g"), settings: settings, firstAnnouncement: 100) { _ in ShardRoute(ShardID(1)) }
+    }
+
+    private func query(_ number: Int) -> LiveQuery {
+        LiveQuery(
+            operation: OperationReference(connector: "c", operation: "q"), version: Digest(of: [0]),
+            variables: ["n": .int(Int64(number))], auth: nil)
+    }
+
+    private func subscribe(_ number: Int, _ machine: inout GatewayMachine, nowMs: Int64 = 0) throws -> [Effect] {
+        try machine.subscribed(hub: 0, query(number), known: nil, reportsTimerRuns: false, nowMs: nowMs).effects
+    }
+
+    private func result(_ number: Int, answers: UInt64) -> InboxMessage {
+        let result = LiveResult(
+            position: Position(epoch: 1, run: 1, id: .zero), digest: Digest(of: [1]),
+            answer: OperationAnswer(body: [1]))
+        return .result(shard: ShardID(1), key: query(number).key, result: result, answers: answers)
+    }
+
+    private func sends(_ effects: [Effect]) -> Bool {
+        effects.contains { if case .send = $0 { true } else { false } }
+    }
+
+    private func sampled(_ effects: [Effect]) -> GatewayMachine.Counts? {
+        for case .sample(let counts) in effects { return counts }
+        return nil
+    }
+
+    /// The queries of all announcements that wait.
+    private func announced(_ machine: inout GatewayMachine) -> Int {
+        machine.nextBatch().count { if case .announce = $0.message { true } else { false } }
+    }
+
+    /// A machine that follows the query and has its result.
+    private func served() throws -> GatewayMachine {
+        var machine = machine()
+        _ = try subscribe(1, &machine)
+        _ = machine.nextBatch()
+        _ = machine.inboxArrived(result(1, answers: 101), nowMs: 1)
+        #expect(machine.nextBatch().isEmpty && machine.isIdle)
+        return machine
+    }
+
+    @Test func aFormerProcessOfThisNameIsForgottenFirst() throws {
+        var machine = machine()
+        #expect(sends(machine.started(shardCount: 3)))
+        #expect(!sends(try subscribe(1, &machine)), "a flight is to begin")
+        let flight = machine.nextBatch()
+        #expect(flight.map(\.shard.number) == [0, 1, 2, 1])
+        #expect(flight.prefix(3).allSatisfy { $0.message == .leave(gateway: NodeID("g")) })
+        guard case .announce(_, _, _, let ask)? = flight.last?.message else {
+            Issue.record("no announcement")
+            return
+        }
+        #expect(ask.number == 101, "after those of the former process")
+    }
+
+    @Test func oneFlightIsUnderWayAtATime() throws {
+        var machine = machine()
+        #expect(sends(try subscribe(1, &machine)))
+        #expect(announced(&machine) == 1)
+        #expect(!sends(try subscribe(2, &machine)), "the end of the flight takes it along")
+        #expect(!sends(try subscribe(3, &machine)))
+        #expect(announced(&machine) == 2)
+        #expect(!machine.isIdle)
+        #expect(machine.nextBatch().isEmpty && machine.isIdle)
+        #expect(sends(try subscribe(4, &machine)))
+    }
+
+    @Test func aMessageWithoutRoomIsRepeatedLater() throws {
+        var machine = machine { $0.outgoingMax = 2 }
+        for number in 1...3 { _ = try subscribe(number, &machine) }
+        #expect(machine.outgoingCount == 2)
+        #expect(announced(&machine) == 2)
+        _ = machine.nextBatch()
+        #expect(sends(machine.ticked(connected, nowMs: 2_000)), "nobody answered")
+        #expect(machine.outgoingCount == 2)
+    }
+
+    @Test func theBoundOfMessagesFollowsThatOfLiveQueries() throws {
+        var machine = machine {
+            $0.interest.liveQueriesMax = 2
+            $0.messagesPerLiveQueryMax = 3
+        }
+        _ = machine.started(shardCount: 20)
+        #expect(machine.outgoingCount == 6)
+    }
+
+    @Test func aResultGoesToTheHubsThatHaveSubscriptions() throws {
+        var machine = machine()
+        _ = try subscribe(1, &machine)
+        _ = try machine.subscribed(hub: 3, query(1), known: nil, reportsTimerRuns: false, nowMs: 0)
+        let effects = machine.inboxArrived(result(1, answers: 101), nowMs: 1)
+        guard case .deliver(let hubs, let key, .result, let answers)? = effects.first else {
+            Issue.record("nothing is delivered")
+            return
+        }
+        #expect(effects.count == 1 && hubs == [0, 3] && key == query(1).key && answers == 101)
+    }
+
+    // MARK: Losses
+
+    /// The inbox's reader signals another server; owners may believe that this gateway holds what was lost.
+    @Test func everythingIsAnnouncedAgainAfterALoss() throws {
+        var machine = try served()
+        #expect(sends(machine.inboxLost(nowMs: 2)))
+        #expect(announced(&machine) == 1)
+    }
+
+    @Test func whatAwaitsAnAnswerIsAnnouncedWhenTheLinkIsBack() throws {
+        var machine = machine()
+        _ = try subscribe(1, &machine)
+        // With the first summary.
+        _ = machine.ticked(connected, nowMs: 1)
+        while !machine.nextBatch().isEmpty {}
+        _ = machine.ticked(.init(isConnected: false, reconnects: 0), nowMs: 600)
+        #expect(machine.outgoingCount == 0)
+        // Half way: connected for reading alone.
+        #expect(!sends(machine.ticked(.init(isConnected: false, reconnects: 1), nowMs: 700)))
+        #expect(sends(machine.ticked(.init(isConnected: true, reconnects: 1), nowMs: 800)))
+        #expect(announced(&machine) == 1)
+        #expect(!sends(machine.ticked(.init(isConnected: true, reconnects: 1), nowMs: 900)), "once for each time")
+    }
+
+    @Test func whatHasItsAnswerIsNotAnnouncedWhenTheLinkIsBack() throws {
+        var machine = try served()
+        _ = machine.ticked(connected, nowMs: 2)
+        while !machine.nextBatch().isEmpty {}
+        #expect(!sends(machine.ticked(.init(isConnected: true, reconnects: 1), nowMs: 3)))
+    }
+
+    // MARK: Time and the end
+
+    @Test func countsAreSampledWithEverySoManyTicks() throws {
+        var machine = machine { $0.sampleEveryTicks = 3 }
+        _ = try subscribe(1, &machine)
+        let samples = (0..<7).map { sampled(machine.ticked(connected, nowMs: $0)) }
+        #expect(samples.map { $0 != nil } == [true, false, false, true, false, false, true])
+        #expect(samples[0]?.liveQueries == 1 && samples[0]?.subscriptions == 1 && samples[0]?.awaiting == 1)
+    }
+
+    @Test func leavingWithdrawsEverything() throws {
+        var machine = try served()
+        #expect(sends(machine.leave()))
+        #expect(machine.counts.liveQueries == 0 && !machine.isIdle)
+        #expect(machine.nextBatch().map(\.message) == [.leave(gateway: NodeID("g"))])
+        #expect(machine.nextBatch().isEmpty && machine.isIdle)
+    }
+}

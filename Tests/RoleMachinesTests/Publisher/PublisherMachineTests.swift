@@ -1,0 +1,173 @@
+import LiveModel
+import RoleMachines
+import Sharding
+import Testing
+
+@Suite struct PublisherMachineTests {
+    private typealias Effect = PublisherMachine.Effect
+    private let failure = StepFailure("away")
+
+    private func machine(inFlightMax: Int = 9, deleteBatchMax: Int = 2, batchBytesMax: Int = 4 << 20)
+        -> PublisherMachine
+    {
+        var settings = PublisherMachine.Settings()
+        settings.inFlightMax = inFlightMax
+        settings.deleteBatchMax = deleteBatchMax
+        settings.batchBytesMax = batchBytesMax
+        return PublisherMachine(settings: settings, shardCount: PublisherFixture.shardCount)
+    }
+
+    private func append(in effects: [Effect]) -> (call: PublisherMachine.CallID, publications: [Publication])? {
+        for case .append(let call, let publications) in effects { return (call, publications) }
+        return nil
+    }
+
+    private func removal(in effects: [Effect]) -> (ids: [String], catalogGeneration: Int64)? {
+        for case .remove(let ids, let catalogGeneration) in effects { return (ids, catalogGeneration) }
+        return nil
+    }
+
+    private func reports(in effects: [Effect]) -> [PublisherMachine.Report] {
+        effects.compactMap { if case .report(let report) = $0 { report } else { nil } }
+    }
+
+    private func waits(_ effects: [Effect]) -> Bool {
+        effects.contains { if case .wait = $0 { true } else { false } }
+    }
+
+    /// Published for certain, up to where the removal of its row is to be confirmed.
+    private func published(_ ids: [String], by machine: inout PublisherMachine) throws {
+        for id in ids {
+            let call = try #require(append(in: machine.committed(PublisherFixture.committed(id)))).call
+            _ = machine.appended(call, .success(()))
+        }
+        _ = machine.removalDue()
+    }
+
+    @Test func anEventGoesToTheShardsOfItsRow() throws {
+        var machine = machine()
+        let publication = try #require(append(in: machine.committed(PublisherFixture.committed("a")))).publications
+        #expect(publication.map(\.row.id) == ["a"])
+        #expect(publication.map(\.shards) == [[PublisherFixture.shard(of: PublisherFixture.first)]])
+    }
+
+    @Test func whatFindsNoRoomIsLeftToTheSweepers() throws {
+        var machine = machine(inFlightMax: 2)
+        let first = try #require(append(in: machine.committed(PublisherFixture.committed("a")))).call
+        #expect(append(in: machine.committed(PublisherFixture.committed("b"))) != nil)
+        let refused = machine.committed(PublisherFixture.committed("c"))
+        #expect(append(in: refused) == nil)
+        #expect(reports(in: refused) == [.deferred(id: "c", reason: "too many events are being published")])
+        _ = machine.appended(first, .failure(failure))
+        #expect(append(in: machine.committed(PublisherFixture.committed("d"))) != nil)
+        #expect(machine.inFlightCount == 2)
+    }
+
+    @Test func onlyWhatIsCertainIsRemoved() throws {
+        var machine = machine()
+        let calls = try ["a", "b", "c", "d"].map {
+            try #require(append(in: machine.committed(PublisherFixture.committed($0)))).call
+        }
+        let uncertain = machine.appended(calls[0], .failure(failure))
+        #expect(reports(in: uncertain) == [.deferred(id: "a", reason: "away")] && !waits(uncertain))
+        #expect(waits(machine.appended(calls[1], .success(()))))
+        #expect(!waits(machine.appended(calls[2], .success(()))), "a removal is under way")
+        #expect(!waits(machine.appended(calls[3], .success(()))))
+        var removed: [[String]] = []
+        while !machine.isIdle {
+            guard !machine.removalDue().isEmpty else { break }
+            let effects = machine.overridesConfirmed(
+                .success(PublisherFixture.overrides(generation: 1)), rules: PublisherFixture.Rules(), nowMs: 0)
+            removed.append(try #require(removal(in: effects)).ids)
+            #expect(waits(machine.removed(.success(()))))
+        }
+        #expect(removed == [["b", "c"], ["d"]])
+        #expect(machine.isIdle)
+    }
+
+    @Test func rowsWaitingToBeRemovedAreBounded() throws {
+        var machine = machine(inFlightMax: 2)
+        for id in ["a", "b", "c"] {
+            let call = try #require(append(in: machine.committed(PublisherFixture.committed(id)))).call
+            _ = machine.appended(call, .success(()))
+        }
+        #expect(machine.removalsWaiting == 2)
+    }
+
+    @Test func nothingIsIdleBeforeItsRowIsGone() throws {
+        var machine = machine()
+        #expect(machine.isIdle)
+        let call = try #require(append(in: machine.committed(PublisherFixture.committed("a")))).call
+        #expect(!machine.isIdle, "being published")
+        _ = machine.appended(call, .success(()))
+        #expect(!machine.isIdle, "its row waits")
+        _ = machine.removalDue()
+        _ = machine.overridesConfirmed(
+            .success(PublisherFixture.overrides(generation: 1)), rules: PublisherFixture.Rules(), nowMs: 0)
+        #expect(!machine.isIdle, "its row is being removed")
+        _ = machine.removed(.success(()))
+        #expect(machine.removalDue().isEmpty && machine.isIdle)
+    }
+
+    // MARK: Confirmation
+
+    @Test func shardsOfASplitHearOfItBeforeTheRowIsRemoved() throws {
+        var machine = machine()
+        try published(["a"], by: &machine)
+        let split = machine.overridesConfirmed(
+            .success(PublisherFixture.overrides(generation: 2, splitsOfFirst: 3)), rules: PublisherFixture.Rules(),
+            nowMs: 0)
+        #expect(removal(in: split) == nil)
+        let (call, added) = try #require(append(in: split))
+        let shards = Set(PublisherFixture.shards(of: PublisherFixture.first, splits: 3))
+        #expect(added.count == 1 && Set(added[0].shards) == shards.subtracting(PublisherFixture.row("a").shards))
+        let done = machine.appended(call, .success(()))
+        #expect(reports(in: done) == [.republished(1)])
+        #expect(try #require(removal(in: done)) == (["a"], 1))
+    }
+
+    @Test func queriesOfANewVersionHearOfItBeforeTheRowIsRemoved() throws {
+        var machine = machine()
+        try published(["a"], by: &machine)
+        let loaded = machine.overridesConfirmed(
+            .success(PublisherFixture.overrides(generation: 1)), rules: PublisherFixture.Rules(generation: 2), nowMs: 0)
+        let (call, added) = try #require(append(in: loaded))
+        #expect(added.map(\.shards) == [[PublisherFixture.shard(of: PublisherFixture.second)]])
+        // The database compares this with its deployments.
+        #expect(try #require(removal(in: machine.appended(call, .success(())))) == (["a"], 2))
+    }
+
+    @Test func aRowStaysWhileNobodyCanTellWhichShardsAreResponsible() throws {
+        var machine = machine()
+        try published(["a", "b"], by: &machine)
+        let unknown = machine.overridesConfirmed(
+            .failure(failure), rules: PublisherFixture.Rules(), nowMs: 0)
+        #expect(removal(in: unknown) == nil && waits(unknown))
+        #expect(reports(in: unknown) == [.rowsLeft(2, reason: "away")])
+        #expect(machine.removalDue().isEmpty && machine.isIdle, "the sweepers have them")
+    }
+
+    @Test func aRowStaysWhoseAddedShardsMayNotHaveIt() throws {
+        var machine = machine()
+        try published(["a"], by: &machine)
+        let split = machine.overridesConfirmed(
+            .success(PublisherFixture.overrides(generation: 2, splitsOfFirst: 4)), rules: PublisherFixture.Rules(),
+            nowMs: 0)
+        let failed = machine.appended(try #require(append(in: split)).call, .failure(failure))
+        #expect(removal(in: failed) == nil && reports(in: failed) == [.rowsLeft(1, reason: "away")])
+    }
+
+    @Test func aLargeConfirmationGoesInFlights() throws {
+        var machine = machine(deleteBatchMax: 9, batchBytesMax: PublisherFixture.row("a").event.count * 2)
+        try published(["a", "b", "c"], by: &machine)
+        var effects = machine.overridesConfirmed(
+            .success(PublisherFixture.overrides(generation: 1)), rules: PublisherFixture.Rules(generation: 2), nowMs: 0)
+        var flights: [[String]] = []
+        while let (call, publications) = append(in: effects) {
+            flights.append(publications.map(\.row.id))
+            effects = machine.appended(call, .success(()))
+        }
+        #expect(flights == [["a", "b"], ["c"]])
+        #expect(try #require(removal(in: effects)).ids == ["a", "b", "c"])
+    }
+}
