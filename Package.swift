@@ -298,7 +298,8 @@ let package = Package(
         tests(
             "RoleMachinesTests",
             [
-                "CEL", "JSON", "LiveModel", "Refresh", "RoleMachines", "SeededRandom", "Sessions", "Sharding", "Streams",
+                "CEL", "JSON", "LiveModel", "Refresh", "RoleMachines", "SeededRandom", "Sessions", "Sharding",
+                "Streams",
             ]),
         tests("SimulationTests", ["Simulation"]),
         tests("ProjectFolderTests", ["SchemaModel", "ProjectFolder"]),

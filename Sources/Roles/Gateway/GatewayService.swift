@@ -46,7 +46,8 @@ package final class GatewayService: Sendable {
         tickMs = settings.tickMs
         // Announcements of this process come after those of a former one under the same name.
         let firstAnnouncement = UInt64(clamping: clock.nowMs()) << 10
-        machine = Mutex(GatewayMachine(gateway: node, settings: settings, firstAnnouncement: firstAnnouncement, placeOf: placeOf))
+        machine = Mutex(
+            GatewayMachine(gateway: node, settings: settings, firstAnnouncement: firstAnnouncement, placeOf: placeOf))
         self.reader = broker.makeReader(name: "gateway-\(node)")
         let hubs = group.makeIterator().enumerated().map { index, eventLoop in
             LoopHub(index: index, eventLoop: eventLoop, service: self, deltas: deltas)

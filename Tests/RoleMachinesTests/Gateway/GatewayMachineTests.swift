@@ -15,7 +15,9 @@ import Testing
         settings.interest.lingerMs = 0
         settings.interest.summaryMs = 1_000_000
         change(&settings)
-        return GatewayMachine(gateway: NodeID("g"), settings: settings, firstAnnouncement: 100) { _ in ShardRoute(ShardID(1)) }
+        return GatewayMachine(gateway: NodeID("g"), settings: settings, firstAnnouncement: 100) { _ in
+            ShardRoute(ShardID(1))
+        }
     }
 
     private func query(_ number: Int) -> LiveQuery {

@@ -183,7 +183,7 @@ struct WorkerBench {
                 switch sent.message {
                 case .result(_, _, let result, _): String(decoding: result.answer.body, as: UTF8.self)
                 case .unchanged: "unchanged"
-                case .ticked: "ticked"
+                case .unchangedTick: "ticked"
                 case .failed(_, _, _, let error, _): error.code.rawValue
                 case .announceAll(let shard, let epoch): "announceAll \(shard) \(epoch)"
                 case .settled: "settled"

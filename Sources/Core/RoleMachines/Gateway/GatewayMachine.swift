@@ -69,7 +69,8 @@ package struct GatewayMachine: Sendable {
     ///   - firstAnnouncement: greater than the number of any announcement of a former process under this name.
     ///   - placeOf: where a live query belongs now; after a change, call `placesChanged`.
     package init(
-        gateway: NodeID, settings: Settings, firstAnnouncement: UInt64, placeOf: @escaping @Sendable (LiveQuery) -> ShardRoute
+        gateway: NodeID, settings: Settings, firstAnnouncement: UInt64,
+        placeOf: @escaping @Sendable (LiveQuery) -> ShardRoute
     ) {
         self.settings = settings
         interest = InterestMachine(
@@ -122,7 +123,8 @@ package struct GatewayMachine: Sendable {
     package mutating func subscribed(
         hub: Int, _ query: LiveQuery, known: KnownResult?, reportsTimerRuns: Bool, nowMs: Int64
     ) throws(RequestError) -> (start: InterestMachine.Start, effects: [Effect]) {
-        let start = try interest.subscribed(hub: hub, query, known: known, reportsTimerRuns: reportsTimerRuns, nowMs: nowMs)
+        let start = try interest.subscribed(
+            hub: hub, query, known: known, reportsTimerRuns: reportsTimerRuns, nowMs: nowMs)
         return (start, effects(of: start.actions))
     }
 

@@ -15,7 +15,7 @@ extension InboxMessage {
             "result \(key.short) \(result.digest.hex.prefix(4)) \(result.position) \(String(decoding: result.answer.body, as: UTF8.self))"
         case .unchanged(_, let key, let digest, let position, let epoch, _):
             "unchanged \(key.short) \(digest.hex.prefix(4)) \(position) by \(epoch)"
-        case .ticked(_, let key, let digest, let position, _):
+        case .unchangedTick(_, let key, let digest, let position, _):
             "ticked \(key.short) \(digest.hex.prefix(4)) \(position)"
         case .failed(_, let key, let position, let error, _): "failed \(key.short) \(position) \(error.message)"
         case .announceAll(let shard, let epoch): "announceAll \(shard) \(epoch)"

@@ -34,7 +34,9 @@ final class SimulatedGateway: Process {
         let overrides = KnownOverrides()
         let isBlind = world.sabotage == .positionsTravel
         self.overrides = overrides
-        machine = GatewayMachine(gateway: me, settings: World.gatewaySettings, firstAnnouncement: UInt64(incarnation) << 32) {
+        machine = GatewayMachine(
+            gateway: me, settings: World.gatewaySettings, firstAnnouncement: UInt64(incarnation) << 32
+        ) {
             let place = Workload.place(of: $0, by: overrides.value.withLock { $0 })
             return isBlind ? ShardRoute(place.shard) : place
         }

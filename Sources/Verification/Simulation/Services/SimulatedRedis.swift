@@ -34,7 +34,7 @@ final class SimulatedRedis {
     }
 
     private init(copyOf other: SimulatedRedis) {
-        (timeline, sabotage, keys) = (other.timeline, other.sabotage, other.keys)
+        (timeline, sabotage, keys, shards) = (other.timeline, other.sabotage, other.keys, other.shards)
         (store, replica, skewMs) = (other.store, other.store, other.skewMs)
     }
 
