@@ -70,7 +70,7 @@ struct BrokerPartsTests {
 
     @Test("back-off doubles to its bound, shortened by at most half")
     func backoff() {
-        var backoff = Backoff(minMs: 20, maxMs: 150)
+        var backoff = JitteredBackoff(minMs: 20, maxMs: 150)
         #expect((0..<5).map { _ in backoff.nextMs { $0.upperBound } } == [20, 40, 80, 150, 150])
         backoff.reset()
         #expect((0..<3).map { _ in backoff.nextMs { $0.lowerBound } } == [10, 20, 40])

@@ -37,9 +37,7 @@ import Testing
         for folder in ["Sources", "Tests"] {
             for file in Repository.files(below: folder, ending: ".swift") where !file.hasPrefix("Tests/DocsTests/") {
                 let text = try Repository.text(file)
-                #expect(
-                    !text.contains("docs/reference/sql-connect.md §")
-                        && !text.contains("docs/reference/sql-connect.md §"), "\(file)")
+                #expect(!text.contains("SQL Connect language §") && !text.contains("SQL Connect wire §"), "\(file)")
                 guard text.contains("sql-connect.md §") else { continue }
                 for match in text.matches(of: /sql-connect\.md §([0-9]+(?:\.[0-9]+)?)/) {
                     count += 1

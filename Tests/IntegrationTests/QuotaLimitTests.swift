@@ -3,6 +3,7 @@ import Foundation
 import JSON
 import LocalServers
 import NIOHTTP1
+import TestSupport
 import Testing
 
 /// What one user and one address may have, over real sockets.
@@ -148,6 +149,8 @@ struct QuotaLimitTests {
             for id in ["1", "2", "3"] { session.subscribe("EditLot", change, id: id) }
             let third = try await session.message { $0["id"] == "3" }
             #expect(third["type"] == "error", "\(third)")
+            // One that is given up before it was sent is no request in flight any more.
+            try await waitForLock(cluster, mutations: 2)
             session.socket.abort()
             try await AdminClient(node.process).wait("status") { $0["sessions"]?.intValue == 0 }
 
@@ -195,6 +198,7 @@ struct QuotaLimitTests {
                     _ = try await connect(node.address, uid)
                 }
             }
+            try await waitForLock(cluster, mutations: 1)
             await client.crash()
             let admin = try await AdminClient(node.process)
             try await admin.wait("status") { $0["sessions"]?.intValue == 0 }
@@ -223,6 +227,19 @@ struct QuotaLimitTests {
             lock.flatMap { ["-c", $0] } + [cluster.servers.postgres.connectionString], executable: "/usr/bin/psql")
         _ = try await locker.line(containing: "locked")
         return locker
+    }
+
+    /// Until so many mutations stand before the lock.
+    private func waitForLock(_ cluster: Cluster, mutations: Int) async throws {
+        let query = "SELECT 'waiting ' || count(*) FROM pg_locks WHERE NOT granted"
+        #expect(
+            try await eventually {
+                let psql = try FreshetProcess(
+                    ["-Atc", query, cluster.servers.postgres.connectionString], executable: "/usr/bin/psql")
+                let line = try await psql.line(containing: "waiting")
+                _ = await psql.waitForExit()
+                return line.hasSuffix("waiting \(mutations)")
+            })
     }
 
     private func streamSession(_ admin: AdminClient) async throws -> Int64 {

@@ -106,12 +106,15 @@ package actor FanoutWorker {
 
     private func streamsRead(_ batches: [StreamBatch]) {
         let before = machine.eventsRead
-        let effects = machine.streamsRead(batches, nowMs: clock.nowMs())
+        var decoder = EventDecoder()
+        for batch in machine.urgentFirst(batches) {
+            perform(machine.streamRead(batch, &decoder, nowMs: clock.nowMs()))
+        }
         metrics.read(events: machine.eventsRead - before)
-        perform(effects)
     }
 
     func runFinished(_ batch: RunBatch, _ outcomes: [RunOutcome], took duration: Duration) {
+        let outcomes = outcomes.map(machine.bounded)
         let effects = machine.runFinished(batch, outcomes, nowMs: clock.nowMs())
         metrics.ran(outcomes, took: duration)
         perform(effects)

@@ -29,6 +29,7 @@ import Simulation
             print("seed \(failure.seed): \(failure.violation)\n  again: make simulate SEED=\(failure.seed)")
         }
         print(report.summary)
+        print(report.faultSummary)
         if !report.failures.isEmpty { throw ExitCode.failure }
     }
 

@@ -40,7 +40,7 @@ async def main(address, token, lot):
         for identifier in "23":
             await send(identifier, "execute", "EditLot", id=lot, category="Books", description="lost")
         answer = await asyncio.wait_for(call.read(), 20)
-        assert answer.request_id == "3" and "maximum of" in answer.errors[0].message, answer
+        assert answer.request_id == "3" and "too many requests in flight" in answer.errors[0].message, answer
         print("full", flush=True)
         await asyncio.Event().wait()
 

@@ -66,7 +66,10 @@ struct WorkerBench {
         take(machine.timeReached(nowMs: nowMs))
     }
 
-    mutating func read(_ batches: [StreamBatch]) { take(machine.streamsRead(batches, nowMs: nowMs)) }
+    mutating func read(_ batches: [StreamBatch]) {
+        var decoder = EventDecoder()
+        for batch in machine.urgentFirst(batches) { take(machine.streamRead(batch, &decoder, nowMs: nowMs)) }
+    }
 
     /// An event of the mutation that touches every live query.
     mutating func readEvent(_ ms: UInt64, shard: Int = 0) {

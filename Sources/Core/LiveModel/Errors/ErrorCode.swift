@@ -1,4 +1,4 @@
-/// Every error code that a client can receive, with its form in each protocol. `config/errors.md` has the same table,
+/// Every error code that a client can receive, with its form in each protocol. `docs/reference/errors.md` has the same table,
 /// and a test compares the two.
 package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     /// The request is malformed: bad JSON, a missing field, a wrong type.
@@ -19,7 +19,7 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     case resolverFailed = "RESOLVER_FAILED"
     /// The statement, a custom resolver or the embedding server ran longer than its time-out.
     case timeout = "TIMEOUT"
-    /// A limit of the connection, user or node: subscriptions, requests in flight.
+    /// A limit of the connection, user, address or node: subscriptions, requests in flight.
     case limitExceeded = "LIMIT_EXCEEDED"
     /// A body, frame or message above its limit.
     case payloadTooLarge = "PAYLOAD_TOO_LARGE"

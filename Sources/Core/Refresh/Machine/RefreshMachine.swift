@@ -126,7 +126,8 @@ package struct RefreshMachine: Sendable {
 
     /// A gateway left the cluster or its heartbeat ended.
     package mutating func gatewayGone(_ gateway: NodeID) {
-        for shard in shards.keys { inShard(shard) { $0.gatewayGone(gateway, &$1) } }
+        // Not `shards.keys`: an iterator over the dictionary would have each change copy it.
+        for shard in ownedShards { inShard(shard) { $0.gatewayGone(gateway, &$1) } }
     }
 
     /// The gateways of a fresh node list. One with interest that is in neither of two lists in a row is gone; that
@@ -149,7 +150,7 @@ package struct RefreshMachine: Sendable {
     package mutating func sendFailed(
         _ gateway: NodeID, _ keys: [LiveQueryKey], nowMs: Int64
     ) -> [RefreshAction] {
-        for shard in shards.keys { inShard(shard) { $0.sendFailed(gateway, keys, &$1, nowMs: nowMs) } }
+        for shard in ownedShards { inShard(shard) { $0.sendFailed(gateway, keys, &$1, nowMs: nowMs) } }
         return []
     }
 

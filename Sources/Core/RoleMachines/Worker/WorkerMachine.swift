@@ -57,8 +57,6 @@ package struct WorkerMachine: Sendable {
     var releasesUnderWay = 0
     /// Why no epoch was to be had, so that it is logged once.
     var epochProblem = ""
-    /// Names the database's present life, as last heard; empty when it does not tell.
-    var timeline = ""
     private var serverChanges = 0
     /// How far the events of owned shards are recorded as applied.
     var checkpointed: [ShardID: StreamID] = [:]
@@ -100,7 +98,7 @@ package struct WorkerMachine: Sendable {
         case run(RunBatch)
         /// Append to the inboxes of gateways; answer with `batchAppended`. One batch at a time.
         case append([OutgoingMessage])
-        /// Read the stream after the cursor, which `server` gave (nil: whichever answers); entries come as `streamsRead`.
+        /// Read the stream after the cursor, which `server` gave (nil: whichever answers); entries come as `streamRead`.
         case follow(stream: String, after: StreamID, server: String?)
         case unfollow(stream: String)
         /// Nodes or leases changed: read the node list now, for `nodesListed`.
@@ -161,12 +159,20 @@ package struct WorkerMachine: Sendable {
         return takeEffects()
     }
 
-    package mutating func streamsRead(_ batches: [StreamBatch], nowMs: Int64) -> [Effect] {
-        var decoder = EventDecoder()
-        // What somebody waits for goes before what only has to be remembered.
+    /// The order in which to hand over the batches of one read: shards with live queries first, since the others' events
+    /// only have to be remembered.
+    package func urgentFirst(_ batches: [StreamBatch]) -> [StreamBatch] {
         let isUrgent = batches.map { streams[$0.stream].map { refresh.hasLiveQueries($0.shard) } ?? false }
-        for (batch, isUrgent) in zip(batches, isUrgent) where isUrgent { read(batch, &decoder, nowMs: nowMs) }
-        for (batch, isUrgent) in zip(batches, isUrgent) where !isUrgent { read(batch, &decoder, nowMs: nowMs) }
+        return zip(batches, isUrgent).filter(\.1).map(\.0) + zip(batches, isUrgent).filter { !$0.1 }.map(\.0)
+    }
+
+    /// One batch of a read. Its effects are to be performed before the next batch is handed over: its runs need not wait
+    /// until the others are decoded.
+    /// - Parameter decoder: the same for all batches of one read.
+    package mutating func streamRead(
+        _ batch: StreamBatch, _ decoder: inout EventDecoder, nowMs: Int64
+    ) -> [Effect] {
+        read(batch, &decoder, nowMs: nowMs)
         return takeEffects()
     }
 
@@ -207,7 +213,7 @@ package struct WorkerMachine: Sendable {
         return takeEffects()
     }
 
-    private func bounded(_ outcome: RunOutcome) -> RunOutcome {
+    package func bounded(_ outcome: RunOutcome) -> RunOutcome {
         guard case .result(_, let answer) = outcome, answer.byteCount > settings.resultBytesMax else { return outcome }
         return .failed(RequestError(.payloadTooLarge, "the result is larger than \(settings.resultBytesMax) bytes"))
     }

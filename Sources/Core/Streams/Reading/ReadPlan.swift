@@ -90,7 +90,7 @@ package struct ReadPlan {
     private var maxEntries = 1
     private var connections = ReadConnections()
     private var hasLostConnection = false
-    private var backoff: Backoff
+    private var backoff: JitteredBackoff
     private var nextAttemptNs: UInt64 = 0
     /// While the cold read is being interrupted: when to repeat that, and the pause before.
     private var unblocking: (nextNs: UInt64, waitMs: Int)?
@@ -106,7 +106,7 @@ package struct ReadPlan {
     package init(_ settings: Settings, random: @escaping (ClosedRange<Int>) -> Int) {
         self.settings = settings
         self.random = random
-        backoff = Backoff(minMs: settings.reconnectMinMs, maxMs: settings.reconnectMaxMs)
+        backoff = JitteredBackoff(minMs: settings.reconnectMinMs, maxMs: settings.reconnectMaxMs)
     }
 
     // MARK: Actions

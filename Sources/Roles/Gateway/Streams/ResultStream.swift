@@ -42,6 +42,8 @@ package final class ResultStream: LiveSession {
             bytesMax: limits.bytesMax)
         session.register(stream)
         stream.open(headers: headers, keepAliveMs: limits.keepAliveMs)
+        // The client may be gone already.
+        if stream.isOver { return }
         // It may have been revoked since it was authenticated.
         if let refusal = session.identityRefusal { return stream.fail(refusal) }
         do throws(RequestError) {

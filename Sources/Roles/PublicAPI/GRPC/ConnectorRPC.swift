@@ -31,16 +31,16 @@ extension PublicRouter: GRPCHandler {
             return .refuse(GRPCStatus(SQLConnectFailure(.notFound, "this node runs no operations (role api)")))
         }
         return .unary { [self] message, call in
-            let request: OperationRequest
-            do throws(SQLConnectFailure) {
-                request = try self.request(Array(message.readableBytesView))
-            } catch {
-                return call.finish(GRPCStatus(error))
-            }
             let traceID = TraceID(continuing: head.metadata.first(name: "traceparent")).description
             executor.withRequest(
                 Self.credentials(head), from: address(head), traceID: traceID, on: call.taskExecutor
             ) { [self] identity throws(RequestError) in
+                let request: OperationRequest
+                do throws(SQLConnectFailure) {
+                    request = try self.request(Array(message.readableBytesView))
+                } catch {
+                    return call.eventLoop.execute { call.finish(GRPCStatus(error)) }
+                }
                 let answer = try await sqlConnectAnswer(request, method, identity, traceID: traceID)
                 call.eventLoop.execute { call.respond(StreamProtobuf.unaryResponse(answer)) }
             } failed: { error in

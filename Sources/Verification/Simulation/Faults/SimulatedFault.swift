@@ -28,6 +28,7 @@ extension World {
         let anybody = pick(processes)
         let client = pick(clients)
         let trouble = nextTrouble()
+        faults["\(trouble)", default: 0] += 1
         note("\(trouble) \(worker.name) \(gateway.name) \(node.name) \(anybody.name) client\(client.number)")
         switch trouble {
         case .workerDies: killAndRestart(worker)

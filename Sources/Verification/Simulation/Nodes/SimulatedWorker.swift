@@ -100,7 +100,10 @@ final class SimulatedWorker: Process {
         streamsRead(batches)
     }
 
-    func streamsRead(_ batches: [StreamBatch]) { perform(machine.streamsRead(batches, nowMs: nowMs)) }
+    func streamsRead(_ batches: [StreamBatch]) {
+        var decoder = EventDecoder()
+        for batch in machine.urgentFirst(batches) { perform(machine.streamRead(batch, &decoder, nowMs: nowMs)) }
+    }
 
     /// Now and then an answer comes again: whoever waited for it is gone.
     private func answered(_ answer: @escaping () -> [WorkerMachine.Effect]) {

@@ -14,6 +14,8 @@ package struct Campaign: Sendable {
         package var commits = 0
         package var answers = 0
         package var seconds = 0.0
+        /// How often each kind of fault happened, by its name.
+        package var faults: [String: Int] = [:]
         /// In the order of their seeds.
         package var failures: [Failure] = []
 
@@ -23,6 +25,12 @@ package struct Campaign: Sendable {
                 simulation: \(seeds) seeds, \(failures.count) failed, \(steps) steps, \(commits) mutations, \
                 \(answers) results delivered, \(String(format: "%.0f", seconds)) s, \(perSecond) seeds/s
                 """
+        }
+
+        /// One line: the kinds of fault and how often each happened, the most frequent first.
+        package var faultSummary: String {
+            let sorted = faults.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+            return "faults: " + sorted.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
         }
     }
 
@@ -56,6 +64,7 @@ package struct Campaign: Sendable {
                     state.report.steps += outcome.steps
                     state.report.commits += outcome.commits
                     state.report.answers += outcome.answers
+                    state.report.faults.merge(outcome.faults, uniquingKeysWith: +)
                     state.report.seconds = seconds()
                     if let violation = outcome.violation {
                         state.report.failures.append(Failure(seed: seed, violation: violation))

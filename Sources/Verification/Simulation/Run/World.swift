@@ -6,7 +6,7 @@ import Sharding
 
 /// The whole system under one seed: two API nodes, three workers, three gateways, their clients, Redis and Postgres.
 ///
-/// SimulatedFault, then peace, twice; what must hold is checked after every step and, when peace has lasted, as a whole.
+/// Faults, then peace, twice; what must hold is checked after every step and, when peace has lasted, as a whole.
 package final class World {
     static let eventsLengthMax = 60
     static let inboxLengthMax = 30
@@ -22,7 +22,7 @@ package final class World {
     static let sessionBytesMax = 400
     static let idleTimeoutMs: Int64 = 4_000
     static let troubleMs: Int64 = 16_000
-    /// SimulatedFault may go on for so long after the last mutation: nothing later covers what it spoils.
+    /// Faults may go on for so long after the last mutation: no later one repairs what they spoil.
     static let quietMaxMs: Int64 = 4_000
     /// The longest that anything may take to come right: a lease runs out, is taken, interest is announced again.
     static let settleMs: Int64 = 24_000
@@ -84,6 +84,8 @@ package final class World {
     let losesCommits: Bool
     private(set) lazy var checks = Checks { [unowned self] in violated($0) }
     var isTrouble = true
+    /// How often each kind of fault happened, by its name.
+    var faults: [String: Int] = [:]
     var isDatabaseSlow = false
     /// How long a committed event may wait before it is sent to the streams, under this seed.
     let publishLagMaxMs: Int64
@@ -172,6 +174,8 @@ package final class World {
         package let steps: UInt64
         package let commits: Int
         package let answers: Int
+        /// How often each kind of fault happened, by its name.
+        package var faults: [String: Int] = [:]
     }
 
     package func run() -> Outcome {
@@ -198,7 +202,7 @@ package final class World {
         timeline.end()
         return Outcome(
             violation: violations.first, steps: timeline.stepCount, commits: postgres.committed.count,
-            answers: clients.reduce(0) { $0 + $1.answers })
+            answers: clients.reduce(0) { $0 + $1.answers }, faults: faults)
     }
 
     private func phase(_ ms: Int64) {

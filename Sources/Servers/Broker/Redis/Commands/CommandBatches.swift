@@ -18,7 +18,7 @@ struct CommandBatches {
     private var connection: RedisConnection?
     private var serverID = ""
     private var resolverVersion = 0
-    private var backoff: Backoff
+    private var backoff: JitteredBackoff
     private var nextAttemptNs: UInt64 = 0
     /// The inbox bounds these: it counts a request until it is answered.
     private var waiting: [CommandRequest] = []
@@ -32,7 +32,7 @@ struct CommandBatches {
         self.resolver = resolver
         self.name = name
         self.logger = logger
-        backoff = Backoff(minMs: configuration.reconnectMinMs, maxMs: configuration.reconnectMaxMs)
+        backoff = JitteredBackoff(minMs: configuration.reconnectMinMs, maxMs: configuration.reconnectMaxMs)
     }
 
     /// Runs until the inbox closes.

@@ -60,6 +60,6 @@ func addMs(_ ms: Int, to timeNs: UInt64) -> UInt64 {
     timeNs &+ UInt64(clamping: ms) * 1_000_000
 }
 
-extension Backoff {
+extension JitteredBackoff {
     mutating func nextMs() -> Int { nextMs { Int.random(in: $0) } }
 }

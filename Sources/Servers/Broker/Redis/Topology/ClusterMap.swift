@@ -132,7 +132,7 @@ final class ClusterMap: Sendable {
 
     private func run() {
         var connection: RedisConnection?
-        var pause = Backoff(minMs: configuration.reconnectMinMs, maxMs: ClusterMap.pauseMaxMs)
+        var pause = JitteredBackoff(minMs: configuration.reconnectMinMs, maxMs: ClusterMap.pauseMaxMs)
         while !thread.isClosed {
             if thread.takeHint() {
                 if refresh(&connection) { pause.reset() }

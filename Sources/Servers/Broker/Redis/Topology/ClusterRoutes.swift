@@ -43,7 +43,7 @@ final class ClusterRoutes: CommandRoutes {
         _ commands: CommandBuffer, slot: Int, isRepeatable: Bool
     ) async throws(BrokerError) -> [RedisValue] {
         let deadlineNs = addMs(configuration.commandTimeoutMs, to: monotonicNs())
-        var pause = Backoff(minMs: ClusterRoutes.againMinMs, maxMs: ClusterRoutes.againMaxMs)
+        var pause = JitteredBackoff(minMs: ClusterRoutes.againMinMs, maxMs: ClusterRoutes.againMaxMs)
         var redirects = 0
         var asking: RedisConfiguration.Endpoint?
         var lastError = BrokerError(.unavailable, "the cluster's slots are unknown")

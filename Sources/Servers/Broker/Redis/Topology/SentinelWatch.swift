@@ -68,7 +68,7 @@ final class SentinelWatch: Sendable {
         var asking: [Endpoint: RedisConnection] = [:]
         /// Subscribed to `+switch-master` at the first sentinel that answers.
         var listening: RedisConnection?
-        var pause = Backoff(minMs: configuration.reconnectMinMs, maxMs: SentinelWatch.pauseMaxMs)
+        var pause = JitteredBackoff(minMs: configuration.reconnectMinMs, maxMs: SentinelWatch.pauseMaxMs)
         while !thread.isClosed {
             let isHinted = thread.takeHint()
             if isHinted {

@@ -1,6 +1,6 @@
 /// Pauses between attempts: doubling from `minMs` to `maxMs`, each shortened at random by up to half, so that many
 /// clients of one server do not return at the same instant.
-package struct Backoff: Sendable {
+package struct JitteredBackoff: Sendable {
     package let minMs: Int
     package let maxMs: Int
     private var ceilingMs: Int
