@@ -87,6 +87,6 @@ import Testing
         #expect(count > 50)
     }
 
-    /// Of names that are files, or members of `auth` in expressions.
+    /// Endings of names that are files, or members of `auth` in expressions.
     private static let endings: Set<String> = ["uid", "token", "yaml", "cfg", "md", "gql"]
 }

@@ -25,7 +25,7 @@ package struct PublicAPISettings: Sendable {
 /// What `GET /emulator/info` tells. Source: docs/reference/sql-connect.md §7.
 package struct EmulatorInfo: Sendable {
     package var version: String
-    /// Of the database.
+    /// How to reach the database.
     package var connectionString: String
 
     package init(version: String, connectionString: String) {

@@ -23,7 +23,7 @@ struct WorkerBench {
     let keys: Keys
     var machine: WorkerMachine
     var nowMs: Int64 = 1_000_000
-    /// Of the database.
+    /// The database's timeline.
     var timeline: String? = "1"
     var recorded: UInt64 = 5
     private(set) var open: [Call] = []

@@ -228,7 +228,7 @@ package struct WorkerMachine: Sendable {
 
     // MARK: Bounds
 
-    /// Of messages that wait for the broker, the batch under way included.
+    /// Bytes of the messages that wait for the broker, the batch under way included.
     package var outgoingBytes: Int { outgoing.bytes }
     package var callsUnderWay: Int { calls.count }
 

@@ -3,7 +3,7 @@ package import JSON
 // The types that a column brings to GraphQL.
 
 extension ColumnType {
-    /// Of a nullable value, `[String!]`.
+    /// The type of a nullable value in GraphQL, as in `[String!]`.
     package var typeText: String { isList ? "[\(scalar.typeName)!]" : scalar.typeName }
     package var elementText: String { scalar.typeName }
     /// `Int_Filter`, `String_ListFilter`

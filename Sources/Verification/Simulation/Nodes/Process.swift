@@ -29,7 +29,7 @@ class Process {
     /// The former primary of Redis, while this process still talks to that one.
     private(set) var formerRedis: SimulatedRedis?
     private var postgresCutUntilMs: Int64 = 0
-    /// Of Postgres, as last met; nil before.
+    /// The timeline of Postgres, as last met; nil before.
     private(set) var databaseTimeline: String?
     /// How often another one was met, since the start.
     private(set) var databaseChanges = 0
