@@ -30,7 +30,7 @@ cluster: ## Build and start `freshet cluster $(PROJECT)`: 2 api, 3 workers, 2 ga
 
 test: ## All tests, with a private Postgres and a private Redis
 	@deploy/setup.sh cluster nginx page clients
-	@Tests/IntegrationTests/Python/setup.sh
+	@Tests/Integration/Python/setup.sh
 	# One after the other: many of them start servers and have time limits.
 	swift test --no-parallel $(SWIFT_BUILD_FLAGS)
 

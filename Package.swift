@@ -42,8 +42,22 @@ func program(_ folder: Folder, _ name: String, _ dependencies: [Target.Dependenc
     .executableTarget(name: name, dependencies: dependencies, path: folder.path(of: name), swiftSettings: settings)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
-    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings)
+/// The folders below `Tests`; docs/testing.md says which suites stand in which.
+enum TestFolder: String {
+    /// One module, in this process: no Postgres, no Redis, no other programs.
+    case unit = "Unit"
+    /// Code held to something outside of it: real servers, several implementations, vectors, tables and pages.
+    case contract = "Contract"
+    /// Several nodes: as processes with the clients of others, or simulated.
+    case integration = "Integration"
+}
+
+func tests(
+    _ folder: TestFolder, _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []
+) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies, path: "Tests/\(folder.rawValue)/\(name)", exclude: exclude,
+        swiftSettings: settings)
 }
 
 let package = Package(
@@ -257,89 +271,91 @@ let package = Package(
                 nioHTTP, logging,
             ]),
         program(.verification, "freshet-chaos", ["Chaos", "freshet", arguments]),
-        // Tests mirror Sources
+        // Tests
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
-        tests("ArchitectureTests", []),
-        tests("DocsTests", []),
-        tests("CELTests", ["CEL", "TestSupport"]),
-        tests("GraphQLLanguageTests", ["GraphQLLanguage", "JSON", "SeededRandom", "TestSupport"]),
-        tests("JSONTests", ["JSON", "SeededRandom", "TestSupport"]),
-        tests("JSONPatchTests", ["JSON", "JSONPatch", "SeededRandom", "TestSupport"]),
-        tests("PacingTests", ["Pacing"]),
-        tests("LiveModelTests", ["CEL", "JSON", "LiveModel"]),
+        tests(.contract, "ArchitectureTests", ["TestSupport"]),
+        tests(.contract, "DocsTests", ["TestSupport"]),
+        tests(.unit, "CELTests", ["CEL", "TestSupport"]),
+        tests(.unit, "GraphQLLanguageTests", ["GraphQLLanguage", "JSON", "SeededRandom", "TestSupport"]),
+        tests(.unit, "JSONTests", ["JSON", "SeededRandom", "TestSupport"]),
+        tests(.unit, "JSONPatchTests", ["JSON", "JSONPatch", "SeededRandom", "TestSupport"]),
+        tests(.unit, "PacingTests", ["Pacing"]),
+        tests(.unit, "LiveModelTests", ["CEL", "JSON", "LiveModel", "TestSupport"]),
         tests(
-            "CatalogTests",
+            .unit, "CatalogTests",
             [
                 "CEL", "Catalog", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL",
                 "GraphQLLanguage", "JSON", "LiveModel", "ProjectFolder", "TestSupport",
             ]),
         tests(
-            "LanguageTests",
+            .contract, "LanguageTests",
             [
                 "Catalog", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL", "Execution",
                 "GraphQLLanguage", "JSON", "LiveModel", "LocalServers", "Postgres",
                 "ProjectFolder", "SeededRandom", "TestSupport", logging,
             ],
             exclude: ["Golden"]),
-        tests("RefreshTests", ["CEL", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
-        tests("EmbeddingsTests", ["Operations", "Embeddings", "JSON", "LiveModel", "SeededRandom", "TestSupport"]),
+        tests(.unit, "RefreshTests", ["CEL", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
         tests(
-            "OutboundHTTPTests", ["OutboundHTTP", nio, nioPosix]),
-        tests("ExplanationTests", ["Catalog", "QuerySQL", "SchemaModel", "Explanation", "JSON", "LiveModel"]),
-        tests("ShardingTests", ["JSON", "LiveModel", "Sharding"]),
-        tests("SessionsTests", ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions", "TestSupport"]),
+            .unit, "EmbeddingsTests", ["Operations", "Embeddings", "JSON", "LiveModel", "SeededRandom", "TestSupport"]),
         tests(
-            "ConformanceTests",
+            .unit, "OutboundHTTPTests", ["OutboundHTTP", nio, nioPosix]),
+        tests(.unit, "ExplanationTests", ["Catalog", "QuerySQL", "SchemaModel", "Explanation", "JSON", "LiveModel"]),
+        tests(.unit, "ShardingTests", ["JSON", "LiveModel", "Sharding"]),
+        tests(.unit, "SessionsTests", ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions", "TestSupport"]),
+        tests(
+            .contract, "ConformanceTests",
             [
                 "CEL", "Catalog", "Operations", "QuerySQL", "SchemaModel", "FanoutWorker", "JSON", "LiveModel",
-                "Refresh",
-                "TestSupport",
+                "Refresh", "TestSupport",
             ]),
         tests(
-            "RoleMachinesTests",
+            .unit, "RoleMachinesTests",
             [
                 "CEL", "JSON", "LiveModel", "Refresh", "RoleMachines", "SeededRandom", "Sessions", "Sharding",
                 "Streams",
             ]),
-        tests("SimulationTests", ["Simulation"]),
-        tests("ProjectFolderTests", ["SchemaModel", "ProjectFolder"]),
-        tests("ThreadsTests", ["Threads"]),
-        tests("LocalServersTests", ["CLibpq", "LocalServers", "TestSupport"]),
-        tests("PostgresTests", ["LocalServers", "Postgres", "TestSupport", logging]),
-        tests("BrokerTests", ["Broker", "Streams", "LiveModel", "SeededRandom", "TestSupport", logging]),
-        tests("ClusterTests", ["Broker", "Streams", "Cluster", "JSON", "LiveModel"]),
-        tests("HTTPServerTests", ["HTTPServer", "LiveModel", nio, nioPosix, nioHTTP, nioWebSocket, logging]),
+        tests(.integration, "SimulationTests", ["Simulation"]),
+        tests(.unit, "ProjectFolderTests", ["SchemaModel", "ProjectFolder"]),
+        tests(.unit, "ThreadsTests", ["Threads"]),
+        tests(.contract, "LocalServersTests", ["CLibpq", "LocalServers", "TestSupport"]),
+        tests(.contract, "PostgresTests", ["LocalServers", "Postgres", "TestSupport", logging]),
+        tests(.contract, "BrokerTests", ["Broker", "Streams", "LiveModel", "SeededRandom", "TestSupport", logging]),
+        tests(.unit, "ClusterTests", ["Broker", "Streams", "Cluster", "JSON", "LiveModel"]),
         tests(
-            "GRPCTests",
+            .unit, "HTTPServerTests",
+            ["HTTPServer", "LiveModel", "TestSupport", nio, nioPosix, nioHTTP, nioWebSocket, logging]),
+        tests(
+            .unit, "GRPCTests",
             [
                 "GRPC", "HTTPServer", "SeededRandom", "TestSupport", nio, nioHTTP2, nioHPACK,
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
-        tests("ObservabilityTests", ["Observability", logging, metrics]),
-        tests("SettingsTests", ["Settings"]),
+        tests(.unit, "ObservabilityTests", ["Observability", logging, metrics]),
+        tests(.unit, "SettingsTests", ["Settings", "TestSupport"]),
         tests(
-            "TokensTests",
+            .unit, "TokensTests",
             [
                 "JSON", "LiveModel", "OutboundHTTP", "Settings", "Tokens", crypto, nio, nioPosix, nioHTTP,
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
         tests(
-            "GatewayTests",
+            .unit, "GatewayTests",
             [
                 "Broker", "Streams", "Execution", "Gateway", "HTTPServer", "LiveModel", "RoleMachines", "Sessions", nio,
                 nioPosix,
                 logging,
             ]),
-        tests("PublicAPITests", ["PublicAPI", "Gateway", "JSON", "LiveModel", nio, nioPosix]),
-        tests("AdminTests", ["Admin"]),
-        tests("NodeTests", ["Node", "Settings"]),
-        tests("FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
+        tests(.unit, "PublicAPITests", ["PublicAPI", "Gateway", "JSON", "LiveModel", nio, nioPosix]),
+        tests(.unit, "AdminTests", ["Admin"]),
+        tests(.unit, "NodeTests", ["Node", "Settings"]),
+        tests(.unit, "FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(
-            "LoadDriverTests",
-            ["FreshetClient", "HTTPServer", "JSON", "LoadDriver", "SeededRandom", nio, nioHTTP, logging]),
-        tests("ChaosTests", ["Chaos", "freshet", nio, nioPosix]),
+            .unit, "LoadDriverTests",
+            ["FreshetClient", "HTTPServer", "JSON", "LoadDriver", "SeededRandom", "TestSupport", nio, nioHTTP, logging]),
+        tests(.integration, "ChaosTests", ["Chaos", "TestSupport", "freshet", nio, nioPosix]),
         tests(
-            "IntegrationTests",
+            .integration, "IntegrationTests",
             [
                 "APINode", "Broker", "Streams", "Catalog", "Chaos", "Cluster", "Execution", "FreshetClient", "JSON",
                 "LiveModel",
@@ -347,7 +363,7 @@ let package = Package(
                 crypto, nio,
                 nioPosix,
                 nioHTTP, logging,
-            ], exclude: ["Python"]),
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -12,9 +12,7 @@ package enum ConformanceVectors {
 
     package static let folder: String = {
         if let named = ProcessInfo.processInfo.environment["CONFORMANCE_DIR"] { return named }
-        // Tests/TestSupport/<file>: the package is three steps up.
-        let package = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
-        return package.joined(separator: "/") + "/../shared/conformance"
+        return Repository.path("../shared/conformance")
     }()
 
     /// The tables of the protocols and the language that stand beside the vectors.

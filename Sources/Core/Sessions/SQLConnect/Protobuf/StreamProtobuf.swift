@@ -2,7 +2,7 @@ import JSON
 package import LiveModel
 
 /// The messages of `google.firebase.dataconnect.v1`. Source: docs/reference/sql-connect.md §3, which gives the numbers;
-/// `Tests/IntegrationTests/Python/connector_service.proto` defines the same messages.
+/// `Tests/Integration/Python/connector_service.proto` defines the same messages.
 package enum StreamProtobuf: StreamEncoding {
     package static let protocolName = "sql-connect-grpc"
     package static let format = ResultFormat.sqlConnectProtobuf

@@ -1,0 +1,163 @@
+import Foundation
+import FreshetClient
+import JSON
+import NIOHTTP1
+import Testing
+
+/// `freshet dev` as a new user runs it.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct DevTests {
+    private func withFolder<T>(_ body: (String) async throws -> T) async throws -> T {
+        let folder = NSTemporaryDirectory() + "freshet-dev-\(UInt32.random(in: .min ... .max))"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        return try await body(folder)
+    }
+
+    private func start(_ folder: String, project: String = SampleProject.path, further: [String] = []) throws
+        -> FreshetProcess
+    {
+        var arguments = ["dev", project]
+        for setting in ["http.port=0", "admin.port=0", "dev.dataDirectory=\(folder)"] + further {
+            arguments += ["--set", setting]
+        }
+        return try FreshetProcess(arguments)
+    }
+
+    private func address(_ process: FreshetProcess) async throws -> ServerAddress {
+        let line = try await process.line(containing: "Freshet serves")
+        return try ServerAddress(String(line.split(separator: " ").last ?? ""))
+    }
+
+    /// Processes whose command line names the folder.
+    private func processes(of folder: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { Int($0) != nil }.compactMap { id in
+            guard let line = FileManager.default.contents(atPath: "/proc/\(id)/cmdline") else { return nil }
+            let text = String(decoding: line, as: UTF8.self)
+            return text.contains(folder) ? text : nil
+        }
+    }
+
+    @Test func secondStartKeepsTheDataAndNoChildIsLeft() async throws {
+        try await withFolder { folder in
+            let first = try start(folder)
+            let address = try await address(first)
+            _ = try await first.line(containing: "Ctrl-C stops everything")
+            #expect(first.output.contains("subscribe ListLots"))
+            let page = try await HTTPCall.send(.GET, address, path: "/")
+            #expect(page.status == 200)
+            #expect(String(decoding: page.body, as: UTF8.self).contains("Live auctions"))
+            // Unsigned tokens count here, and only here.
+            let list = try JSONParser.parse(try await API.get(address, "ListLots", ["category": "Toys"]).body)
+            let id = try #require(list["data"]?["lots"]?[0]?["id"]?.stringValue)
+            let answer = try await API.mutate(
+                address, "EditLot", ["id": .string(id), "category": "Toys", "description": "kept"])
+            #expect(answer.status == 200)
+
+            // The same folder twice, while it is in use.
+            let twice = try start(folder)
+            #expect(await twice.waitForExit() == 1)
+            #expect(twice.output.contains("error:"))
+
+            first.signal(SIGINT)
+            #expect(await first.waitForExit() == 0)
+            #expect(try processes(of: folder) == [])
+
+            let second = try start(folder)
+            let again = try await self.address(second)
+            let lot = try JSONParser.parse(try await API.get(again, "GetLot", ["id": .string(id)]).body)
+            #expect(lot["data"]?["lot"]?["description"]?.stringValue == "kept")
+            // A crash takes the children along.
+            await second.crash()
+            while try !processes(of: folder).isEmpty { await Task.yield() }
+        }
+    }
+
+    @Test func privateServersThatEndAreStartedAgain() async throws {
+        try await withFolder { folder in
+            let dev = try start(folder)
+            let address = try await address(dev)
+            let list = try JSONParser.parse(try await API.get(address, "ListLots", ["category": "Toys"]).body)
+            let id = try #require(list["data"]?["lots"]?[0]?["id"]?.stringValue)
+            let subscriber = try await Subscriber.connect(address)
+            subscriber.subscribe("GetLot", ["id": .string(id)])
+            func update(_ description: String) async throws {
+                let answer = try await API.mutate(
+                    address, "EditLot",
+                    ["id": .string(id), "category": "Toys", "description": .string(description)])
+                #expect(answer.status == 200, "\(answer.body)")
+                _ = try await subscriber.data { $0["lot"]?["description"]?.stringValue == description }
+            }
+            try await update("before")
+            for (name, file) in [("Postgres", "postmaster.pid"), ("Redis", nil)] {
+                let victim = try #require(try server(in: folder, file))
+                kill(victim, SIGKILL)
+                #expect(try await dev.line(containing: "\(name) ended").contains("started again in 200 ms"))
+                _ = try await dev.line(containing: "\(name) is back")
+                let lot = try JSONParser.parse(
+                    try await API.get(address, "GetLot", ["id": .string(id)]).body)
+                #expect(lot["data"]?["lot"]?["description"]?.stringValue?.isEmpty == false)
+                // The same session sees it.
+                try await update("after the end of \(name)")
+            }
+            dev.signal(SIGINT)
+            #expect(await dev.waitForExit() == 0)
+            #expect(try processes(of: folder) == [])
+        }
+    }
+
+    /// The number of Postgres' first process, from its file, or of Redis, by where it works.
+    private func server(in folder: String, _ file: String?) throws -> Int32? {
+        if let file {
+            let found = FileManager.default.enumerator(atPath: folder)?.first {
+                ($0 as? String)?.hasSuffix(file) == true
+            }
+            let text = try (found as? String).map { try String(contentsOfFile: folder + "/" + $0, encoding: .utf8) }
+            return text?.split(separator: "\n").first.flatMap { Int32($0) }
+        }
+        return try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int32($0) }.first { id in
+            let place = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(id)/cwd")
+            return place?.hasPrefix(folder + "/redis") == true
+        }
+    }
+
+    @Test func mistakesGetOneClearLine() async throws {
+        try await withFolder { folder in
+            let missing = try start(folder, project: folder + "/nothing")
+            #expect(await missing.waitForExit() == 1)
+            #expect(missing.output.contains("no such folder"))
+
+            let unknown = try start(folder, further: ["http.prt=1"])
+            #expect(await unknown.waitForExit() == 1)
+            #expect(unknown.output.contains("did you mean http.port?"))
+
+            let listener = BusyPort.listener()
+            defer { close(listener.descriptor) }
+            let busy = try start(folder, further: ["http.port=\(listener.port)"])
+            #expect(await busy.waitForExit() == 1)
+            #expect(busy.output.contains("port \(listener.port) on 127.0.0.1 is in use"))
+            let adminBusy = try start(folder, further: ["admin.port=\(listener.port)"])
+            #expect(await adminBusy.waitForExit() == 1)
+            #expect(adminBusy.output.contains("in use; stop the other program or use --set admin.port"))
+            #expect(!adminBusy.output.contains("starting Postgres"))
+        }
+    }
+}
+
+/// A listening socket on a free loopback port.
+enum BusyPort {
+    static func listener() -> (descriptor: Int32, port: Int) {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
+                _ = bind(descriptor, raw, length)
+                _ = listen(descriptor, 1)
+                return getsockname(descriptor, raw, &length)
+            }
+        }
+        return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
+    }
+}
