@@ -31,10 +31,10 @@ cluster: ## Build and start `freshet cluster $(PROJECT)`: 2 api, 3 workers, 2 ga
 test: ## All tests, with a private Postgres and a private Redis
 	@deploy/setup.sh cluster nginx page clients
 	@Tests/Integration/Python/setup.sh
-	# One after the other: many of them start servers and have time limits.
+	# Serially: many tests start servers and have time limits.
 	swift test --no-parallel $(SWIFT_BUILD_FLAGS)
 
-chaos: ## Faults of real processes under load, each judged; MINUTES=5 SEED=… CHAOS_FLAGS="--json"
+chaos: ## Faults of real processes under load, each verified; MINUTES=5 SEED=… CHAOS_FLAGS="--json"
 	@deploy/setup.sh cluster
 	swift build --product freshet-chaos $(SWIFT_BUILD_FLAGS)
 	swift build --product WrongClock $(SWIFT_BUILD_FLAGS)
@@ -54,16 +54,16 @@ simulate: setup ## The whole system in one process, many seeds; SEEDS=n FIRST=k 
 		$(if $(FIRST),--first $(FIRST)) $(if $(SEED),--seed $(SEED)) $(if $(TRACE),--trace) \
 		$(if $(SABOTAGE),--sabotage $(SABOTAGE))
 
-fuzz: fuzz-parsers fuzz-machines fuzz-sessions ## All of the following
+fuzz: fuzz-parsers fuzz-machines fuzz-sessions ## Parsers, machines and sessions
 
 fuzz-parsers: ## libFuzzer on the GraphQL, CEL and JSON parsers; SECONDS_EACH=60 PARSERS="graphql cel json"
 	@Tests/Fuzz/run.sh $(or $(SECONDS_EACH),60) $(PARSERS)
 
-fuzz-machines: ## Protocol machines, their encodings, streams of gRPC and JSON Patch against models; FACTOR=50 times as many seeds as in the tests
+fuzz-machines: ## Protocol machines, encodings, gRPC and JSON Patch on random input; FACTOR=50 times the seeds of the tests
 	FRESHET_FUZZ_FACTOR=$(or $(FACTOR),50) swift test $(SWIFT_BUILD_FLAGS) --filter \
 		'everybodyIsToldOnce|randomSequencesKeepTheRules|damagedMessagesDoNoHarm|everyPatchAppliedIsTheFullResult|RandomStreamTests|GRPCRandomTests|anyCutGivesTheSame'
 
-fuzz-sessions: build ## libFuzzer on the protocol machines and what is read from headers; SECONDS_EACH=60
+fuzz-sessions: build ## libFuzzer on the protocol machines and header parsers; SECONDS_EACH=60
 	@Tests/Fuzz/machines.sh $(or $(SECONDS_EACH),60)
 
 lint: ## swift format lint --strict

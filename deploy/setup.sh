@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the build, `freshet dev` and the tests need. Does nothing when all are there.
-# Further arguments add what else is needed: `cluster` (freshet cluster, its test), `nginx` (the test of deploy/nginx),
+# Arguments add packages for other commands: `cluster` (freshet cluster, its test), `nginx` (the test of deploy/nginx),
 # `page` (the browser that tests the page), `clients` (clients in Python that tests run), `check` (make deploy-check).
 set -euo pipefail
 

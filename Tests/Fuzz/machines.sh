@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Fuzzes the protocol machines of Sources/Core/Sessions, and what is read from headers, on bytes with libFuzzer. Usage:
+# Fuzzes the protocol machines of Sources/Core/Sessions and their header parsers with libFuzzer. Usage:
 #   machines.sh [seconds, 60]
-# The machines and JSON are compiled with coverage; what they stand on comes from the debug build (`make build`). Inputs
-# that find something new go to .freshet/fuzz/machines; one that breaks a rule ends the run and is left in .freshet/fuzz.
+# The machines and JSON are compiled with coverage; their dependencies come from the debug build (`make build`). Inputs
+# with new coverage go to .freshet/fuzz/machines; an input that breaks a rule ends the run and is kept in .freshet/fuzz.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${1:-60}
@@ -11,7 +11,7 @@ built=.build/debug
 mkdir -p "$work/build/machines" "$work/machines"
 [ -f "$built/Modules/Sessions.swiftmodule" ] || { echo "build first: make build" >&2; exit 1; }
 
-# As the debug build calls the package, or nothing of it could be seen.
+# The package name of the debug build, without which package declarations are invisible.
 package=$(grep -o -- '-package-name","[^"]*"' .build/debug.yaml | sort | uniq -c | sort -rn | head -n 1 | cut -d '"' -f 3)
 flags=(-O -sanitize=fuzzer -parse-as-library -swift-version 6 -package-name "$package" -I "$work/build/machines"
     -I "$built/Modules" -enable-upcoming-feature ExistentialAny -enable-upcoming-feature MemberImportVisibility

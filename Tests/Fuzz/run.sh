@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Fuzzes the GraphQL, CEL and JSON parsers with libFuzzer, which comes with the Swift toolchain. Usage:
 #   run.sh [seconds each, 60] [graphql|cel|json …]
-# Inputs that find something new go to .freshet/fuzz/PARSER (only the small corpus beside this file is kept in the
-# repository); an input that crashes, hangs or is written differently ends the run and is left there as crash-…,
-# to be put into Corpus/PARSER, which the parsers' own tests read.
+# Inputs with new coverage go to .freshet/fuzz/PARSER (only the small corpus beside this file is in the repository). An
+# input that crashes, hangs or does not survive a round trip ends the run and is kept there as crash-…; add it to
+# Corpus/PARSER, which the parsers' tests read.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${1:-60}
@@ -29,7 +29,7 @@ for parser in "${parsers[@]}"; do
         "$work/build/$name.o" -o "$work/build/fuzz-$parser"
     mkdir -p "$work/$parser"
     echo "fuzzing $parser for $seconds s …"
-    # libFuzzer ends with 0 when the time is over, with something else when an input broke the parser.
+    # libFuzzer exits with 0 at the time limit and with another code if an input broke the parser.
     ended=0
     SWIFT_BACKTRACE=enable=no "$work/build/fuzz-$parser" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
         -max_len=4096 -print_final_stats=1 -artifact_prefix="$work/" "$work/$parser" "Tests/Fuzz/Corpus/$parser" \

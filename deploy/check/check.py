@@ -1,6 +1,6 @@
 """Checks everything in deploy/: formats by the programs that read them, names by the sources that define them.
 
-Each check is a function `check_…`; it calls `problem` for what is wrong and `skip` for what cannot be looked at here.
+Each check is a function `check_…`; it calls `problem` for an error and `skip` if it cannot run here.
 """
 
 import json
@@ -31,12 +31,12 @@ def problem(place, message):
 
 
 def skip(what, why, covered=False):
-    """`covered`: another check looks at nearly the same, so it is no failure even for CI."""
+    """`covered`: another check covers nearly the same, so skipping it is no failure even for CI."""
     skipped.append((f"{what}: {why}", covered))
 
 
 def tool(name):
-    """Path of a program, of the checkers' own first; None when it is not there."""
+    """Returns the path of a program, preferring the virtual environment; None if it is not installed."""
     own = BIN / name
     if own.exists():
         return str(own)
@@ -45,7 +45,7 @@ def tool(name):
 
 
 def run(what, place, command, **options):
-    """Runs a checker; its output is the problem when it fails."""
+    """Runs a checker; if it fails, its output is the problem."""
     program = tool(command[0])
     if program is None:
         skip(what, f"{command[0]} is not installed")
@@ -53,7 +53,7 @@ def run(what, place, command, **options):
     result = subprocess.run(
         [program, *map(str, command[1:])], cwd=ROOT, capture_output=True, text=True, timeout=120, **options)
     if result.returncode != 0:
-        problem(place, f"{what} says:\n    " + (result.stdout + result.stderr).strip().replace("\n", "\n    "))
+        problem(place, f"{what} reports:\n    " + (result.stdout + result.stderr).strip().replace("\n", "\n    "))
         return None
     return result.stdout + result.stderr
 
@@ -68,7 +68,7 @@ def compose_file():
 def check_compose():
     path = DEPLOY / "compose/compose.yaml"
     run("the compose schema", path, ["check-jsonschema", "--builtin-schema", "vendor.compose-spec", path])
-    # As docker compose itself reads it, with anchors and variables put in. Secrets are made in a copy.
+    # As docker compose reads it, with anchors and variables resolved. Secrets are created in a copy.
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(DEPLOY, f"{folder}/deploy", ignore=shutil.ignore_patterns("secrets"))
         made = run("secrets.sh", path, ["bash", f"{folder}/deploy/compose/secrets.sh"])
@@ -81,33 +81,33 @@ def check_compose():
         for name, service in services.items():
             for secret in service.get("secrets") or []:
                 if not pathlib.Path(f"{folder}/deploy/compose/secrets/{secret['source']}").is_file():
-                    problem(path, f"secrets.sh makes no {secret['source']}, which {name} wants")
+                    problem(path, f"secrets.sh does not create {secret['source']}, which {name} uses")
             for volume in service.get("volumes") or []:
                 if volume["type"] == "bind" and not pathlib.Path(volume["source"]).exists():
-                    problem(path, f"{name} mounts {volume['source']}, which is not there")
+                    problem(path, f"{name} mounts {volume['source']}, which does not exist")
         roles = {n: s["deploy"]["replicas"] for n, s in services.items() if "deploy" in s and "replicas" in s["deploy"]}
         if roles != {"api": 2, "worker": 3, "gateway": 2}:
-            problem(path, f"the topology is not that of freshet cluster: {roles}")
+            problem(path, f"the topology differs from freshet cluster: {roles}")
 
 
 def check_dockerfile():
     path = DEPLOY / "docker/Dockerfile"
-    # DL3008: versions of Debian's packages are not pinned, so that security updates come in.
+    # DL3008: Debian packages are not pinned, so that security updates are installed.
     run("hadolint", path, ["hadolint", "--ignore", "DL3008", path])
     text = path.read_text()
     allowed = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
     for sources in re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.M):
         for source in sources.split():
             if not (ROOT / source).exists():
-                problem(path, f"copies {source}, which is not there")
+                problem(path, f"copies {source}, which does not exist")
             if source not in allowed:
-                problem(path, f"copies {source}, which .dockerignore keeps out")
+                problem(path, f"copies {source}, which .dockerignore excludes")
     for product in re.findall(r"--product (\S+)", text):
         if f'.executable(name: "{product}"' not in (ROOT / "Package.swift").read_text():
-            problem(path, f"builds {product}, which Package.swift has not as a product")
+            problem(path, f"builds {product}, which is not a product of Package.swift")
     for package in re.findall(r"lib\S+-dev", text):
         if package not in (DEPLOY / "setup.sh").read_text():
-            problem(path, f"installs {package}, which deploy/setup.sh does not")
+            problem(path, f"installs {package}, which deploy/setup.sh does not install")
 
 
 # ---- proxies, units, Prometheus, Grafana
@@ -157,9 +157,9 @@ def check_units():
             unit = pathlib.Path(folder) / path.name
             unit.write_text(path.read_text().replace("/usr/local/bin/freshet", "/bin/true"))
             said = run("systemd-analyze verify", path, ["systemd-analyze", "verify", "--man=no", unit])
-            # What it ignores it only mentions.
+            # It only warns about what it ignores.
             if said:
-                problem(path, f"systemd-analyze says:\n    {said.strip()}")
+                problem(path, f"systemd-analyze reports:\n    {said.strip()}")
 
 
 def check_prometheus():
@@ -179,7 +179,7 @@ def check_dashboard():
     dashboard = json.loads(path.read_text())
     ids = [panel["id"] for panel in dashboard["panels"]]
     if len(ids) != len(set(ids)):
-        problem(path, "two panels have one id")
+        problem(path, "two panels have the same id")
     cells = set()
     for panel in dashboard["panels"]:
         place = panel["gridPos"]
@@ -187,7 +187,7 @@ def check_dashboard():
         if cells & own or place["x"] + place["w"] > 24:
             problem(path, f"panel {panel['title']} overlaps another or the edge")
         cells |= own
-    # Prometheus reads every query, as a rule.
+    # Lets Prometheus parse every query, as a recording rule.
     rules = [
         {"record": f"check:q{i}", "expr": e.replace("$__rate_interval", "5m").replace("$instance", ".*")}
         for i, (_, e) in enumerate(dashboard_queries())]
@@ -207,7 +207,7 @@ def check_kubernetes():
     for name in kustomization["resources"] + ["secret.example.yaml"]:
         path = folder / name
         if not path.is_file():
-            problem(folder / "kustomization.yaml", f"names {name}, which is not there")
+            problem(folder / "kustomization.yaml", f"names {name}, which does not exist")
             continue
         documents += [(path, document) for document in yaml.safe_load_all(path.read_text())]
         for version in KUBERNETES_VERSIONS:
@@ -221,7 +221,7 @@ def check_kubernetes():
     if tool("kubectl"):
         run("kubectl kustomize", folder, ["kubectl", "kustomize", folder])
     else:
-        skip("kubectl kustomize", "kubectl is not installed; references are checked all the same", covered=True)
+        skip("kubectl kustomize", "kubectl is not installed; references are still checked", covered=True)
 
 
 # ---- names
@@ -231,11 +231,11 @@ def check_settings():
     known = names.settings(ROOT)
     for path, key in names.used_settings(DEPLOY):
         if key not in known:
-            problem(path, f"{key} is no setting")
-    # With their values, where the program is there.
+            problem(path, f"{key} is not a setting")
+    # Checks values, too, if the program is built.
     program = ROOT / ".build/debug/freshet"
     if not program.exists():
-        skip("values of settings", "freshet is not built (make build); names were checked")
+        skip("values of settings", "freshet is not built (make build); only names were checked")
         return
     for place, environment, file in names.setting_sets(DEPLOY, compose_file()):
         command = [str(program), "config"] + (["--config", str(file)] if file else [])
@@ -243,7 +243,7 @@ def check_settings():
             command, cwd=ROOT, capture_output=True, text=True, timeout=60,
             env={"PATH": os.environ["PATH"], **environment})
         if result.returncode != 0:
-            problem(place, "freshet config says:\n    " + result.stderr.strip().replace("\n", "\n    "))
+            problem(place, "freshet config reports:\n    " + result.stderr.strip().replace("\n", "\n    "))
 
 
 def check_metrics():
@@ -260,16 +260,16 @@ def check_metrics():
         for name in sorted(set(re.findall(r"\bfreshet_[a-z_]+\b", text))):
             used.add(name)
             if name not in known:
-                problem(path, f"{name} is no metric of Sources")
+                problem(path, f"{name} is not a metric of Sources")
     if not used:
-        problem("metrics", "none was found; the check looks in the wrong place")
+        problem("metrics", "none was found; the check reads the wrong files")
 
 
 def check_scripts():
     for path in sorted(DEPLOY.rglob("*.sh")):
         run("bash -n", path, ["bash", "-n", path])
         if not os.access(path, os.X_OK):
-            problem(path, "cannot be executed")
+            problem(path, "is not executable")
 
 
 def main():

@@ -1,10 +1,10 @@
-"""What no schema says about deploy/kubernetes: names that must meet, and times that must fit."""
+"""Rules for deploy/kubernetes that no schema has: names that must match and times that must fit."""
 
 import re
 
 import yaml
 
-# A node that waits for a server or a migration is alive and not ready: nobody may start it anew for that.
+# A node that waits for a server or a migration is alive but not ready, and must not be restarted.
 PROBES = {"startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/readyz"}
 RESTRICTED = {
     "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
@@ -19,7 +19,7 @@ def check(documents, kustomization, folder, problem):
     for generator in kustomization.get("configMapGenerator", []):
         for file in generator["files"]:
             if not (folder / file).is_file():
-                problem(folder / "kustomization.yaml", f"{file} is not there")
+                problem(folder / "kustomization.yaml", f"{file} does not exist")
     workloads = by_kind["Deployment"] + by_kind["Job"]
     pods = [(path, d["metadata"]["name"], d["spec"]["template"]) for path, d in workloads]
     labels = [template["metadata"]["labels"] for _, _, template in pods]
@@ -29,7 +29,7 @@ def check(documents, kustomization, folder, problem):
     for path, deployment in by_kind["Deployment"]:
         selector = deployment["spec"]["selector"]["matchLabels"]
         if not matches(selector, deployment["spec"]["template"]["metadata"]["labels"]):
-            problem(path, "the selector does not select the pods of the template")
+            problem(path, "the selector does not match the template's pods")
         for constraint in deployment["spec"]["template"]["spec"].get("topologySpreadConstraints", []):
             if constraint["labelSelector"]["matchLabels"] != selector:
                 problem(path, "topologySpreadConstraints spread other pods")
@@ -38,17 +38,17 @@ def check(documents, kustomization, folder, problem):
     for path, service in by_kind["Service"]:
         selected = [t for _, _, t in pods if matches(service["spec"]["selector"], t["metadata"]["labels"])]
         if not selected:
-            problem(path, f"Service {service['metadata']['name']} selects nothing")
+            problem(path, f"Service {service['metadata']['name']} matches no pod")
         for port in service["spec"]["ports"]:
             if not any(port["targetPort"] in port_names(t["spec"]) for t in selected):
-                problem(path, f"no pod of {service['metadata']['name']} has the port {port['targetPort']}")
+                problem(path, f"no pod of {service['metadata']['name']} has port {port['targetPort']}")
     for path, budget in by_kind["PodDisruptionBudget"]:
         if not any(matches(budget["spec"]["selector"]["matchLabels"], own) for own in labels):
-            problem(path, f"{budget['metadata']['name']} selects nothing")
+            problem(path, f"{budget['metadata']['name']} matches no pod")
     for path, scaler in by_kind["HorizontalPodAutoscaler"]:
         target = scaler["spec"]["scaleTargetRef"]
         if target["name"] not in names.get(target["kind"], ()):
-            problem(path, f"scales {target['kind']} {target['name']}, which is not there")
+            problem(path, f"scales {target['kind']} {target['name']}, which does not exist")
         check_adapter(path, scaler, folder, problem)
     for path, policy in by_kind["NetworkPolicy"]:
         check_policy(path, policy["spec"], pods, problem)
@@ -80,32 +80,32 @@ def check_pod(path, name, pod, names, by_kind, problem):
             if container.get("securityContext", {}).get(key) != value:
                 problem(path, f"{name}: securityContext.{key} is not {value}")
         if "memory" not in container.get("resources", {}).get("limits", {}):
-            problem(path, f"{name} has no limit of memory")
+            problem(path, f"{name} has no memory limit")
         ports = {port["name"] for port in container.get("ports", [])}
-        for probe, asked in PROBES.items():
+        for probe, expected in PROBES.items():
             if not ports:
                 continue
             action = container.get(probe, {})
             action = action.get("httpGet") or action.get("tcpSocket") or {}
             if action.get("port") not in ports:
                 problem(path, f"{name}: {probe} is missing or names an unknown port")
-            elif container["image"] == "freshet" and action.get("path") != asked:
-                problem(path, f"{name}: {probe} asks {action.get('path')}, not {asked}")
+            elif container["image"] == "freshet" and action.get("path") != expected:
+                problem(path, f"{name}: {probe} uses {action.get('path')} instead of {expected}")
         mounts = {mount["name"]: mount["mountPath"] for mount in container.get("volumeMounts", [])}
         for mount in mounts:
             if mount not in volumes:
-                problem(path, f"{name} mounts {mount}, which is no volume")
+                problem(path, f"{name} mounts {mount}, which is not a volume")
         keys = {key for _, s in by_kind["Secret"] for key in s["stringData"]}
         for variable in container.get("env", []):
             value = variable.get("value", "")
             if variable["name"].endswith("_FILE"):
                 place, key = value.rsplit("/", 1)
                 if place not in mounts.values() or key not in keys:
-                    problem(path, f"{variable['name']} is {value}, which no Secret gives")
+                    problem(path, f"{variable['name']} is {value}, which no Secret provides")
 
 
 def check_grace(path, pod, by_kind, folder, problem):
-    """The pause before the end and the whole drain must fit into the grace period."""
+    """Checks that preStop and the whole drain fit into the grace period."""
     pause = max(
         (int(c["lifecycle"]["preStop"]["exec"]["command"][1]) for c in pod["containers"] if "lifecycle" in c), default=0)
     if pod["containers"][0]["image"].startswith("haproxy"):
@@ -114,7 +114,7 @@ def check_grace(path, pod, by_kind, folder, problem):
         text = next(d for _, d in by_kind["ConfigMap"])["data"]["freshet.yaml"]
         drain = sum(seconds(value) for value in yaml.safe_load(text)["drain"].values())
     if pod.get("terminationGracePeriodSeconds", 30) < pause + drain + 5:
-        problem(path, f"terminationGracePeriodSeconds is below preStop {pause} s and drain {drain} s and 5 s")
+        problem(path, f"terminationGracePeriodSeconds is below preStop {pause} s + drain {drain} s + 5 s")
 
 
 def seconds(value):
@@ -133,15 +133,15 @@ def check_adapter(path, scaler, folder, problem):
 def check_policy(path, spec, pods, problem):
     selected = [t for _, _, t in pods if selects(spec["podSelector"], t["metadata"]["labels"])]
     if not selected:
-        problem(path, "a NetworkPolicy selects nothing")
+        problem(path, "a NetworkPolicy matches no pod")
     for rule in spec.get("ingress", []):
         for port in rule.get("ports", []):
             if not any(port["port"] in port_names(t["spec"]) for t in selected):
-                problem(path, f"a NetworkPolicy opens {port['port']}, which no pod of it has")
+                problem(path, f"a NetworkPolicy opens {port['port']}, which none of its pods has")
         for peer in rule.get("from", []):
             own = peer.get("podSelector")
             if own and not any(selects(own, t["metadata"]["labels"]) for _, _, t in pods):
-                problem(path, "a NetworkPolicy lets in pods that are not there")
+                problem(path, "a NetworkPolicy admits pods that do not exist")
 
 
 def selects(selector, labels):

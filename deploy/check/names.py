@@ -1,17 +1,17 @@
-"""Names that deploy/ uses and that something else defines: settings by config/freshet.yaml, metrics by Sources."""
+"""Names that deploy/ uses: settings, defined by config/freshet.yaml, and metrics, defined by Sources."""
 
 import re
 
 import yaml
 
-# Set by Freshet's tools or by deploy/compose itself; no settings.
+# Variables of Freshet's tools or of deploy/compose that are not settings.
 OTHER_VARIABLES = {"FRESHET_CONFIG", "FRESHET_PUBLIC_ADDRESS"}
-# A histogram's series.
+# The series of a histogram.
 HISTOGRAM = ["_bucket", "_sum", "_count"]
 
 
 def settings(root):
-    """Paths and environment variables of all settings; of secrets also the variable that names a file."""
+    """Returns paths and environment variables of all settings; for secrets also the variable that names a file."""
     known = set(OTHER_VARIABLES)
     section = None
     secret = False
@@ -28,7 +28,7 @@ def settings(root):
 
 
 def used_settings(deploy):
-    """(file, name) of every variable and of every key in a settings file."""
+    """Yields (file, name) for every variable and every key in a settings file."""
     for path in sorted(deploy.rglob("*")):
         if not path.is_file() or "secrets" in path.parts or path.suffix in {".py", ".pyc"}:
             continue
@@ -52,7 +52,7 @@ def image_environment(deploy):
 
 
 def setting_sets(deploy, compose):
-    """(place, environment, settings file) of each kind of node, as it would be started. Secrets are put in by text."""
+    """Yields (place, environment, settings file) for each kind of node as it would start. Secrets are inlined."""
     secrets = {
         "FRESHET_POSTGRES_URL": "host=/tmp", "FRESHET_REDIS_URL": "redis://x", "FRESHET_ADMIN_TOKEN": "token"}
     image = image_environment(deploy)
@@ -84,7 +84,7 @@ def setting_sets(deploy, compose):
 
 
 def metrics(root):
-    """Every series that a node can expose, by the labels in Sources; suffixes as Observability makes them."""
+    """Returns every series that a node can expose, by the labels in Sources, with Observability's suffixes."""
     known = set()
     for path in (root / "Sources").rglob("*.swift"):
         text = path.read_text()

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Checks everything in deploy/. Programs come from Debian (deploy/setup.sh check) and PyPI, the latter into
-# .venv-deploy. Where a tool cannot be had the check that needs it is skipped, and that is said at the end.
+# .venv-deploy. Checks whose tool is missing are skipped and reported at the end.
 #
-#   deploy/check/run.sh [--strict]     --strict: a skipped check fails; so does CI
+#   deploy/check/run.sh [--strict]     --strict: skipped checks fail, as in CI
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Makes the secrets of compose.yaml in deploy/compose/secrets, random, once. What is there is kept.
+# Creates the secrets of compose.yaml in deploy/compose/secrets with random values. Existing ones are kept.
 set -euo pipefail
 cd "$(dirname "$0")"
 mkdir -p secrets
 chmod 700 secrets
-# Containers read them as a user of their own: the folder keeps others out, not the files.
+# Containers read the files as another user, so the folder's mode protects them, not the files'.
 umask 022
 
 random() { od -An -N24 -tx1 /dev/urandom | tr -d ' \n'; }

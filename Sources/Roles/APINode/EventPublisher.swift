@@ -10,9 +10,9 @@ package import RoleMachines
 import Streams
 import Synchronization
 
-/// Performs `PublisherMachine` over the broker and Postgres.
+/// Performs the effects of `PublisherMachine` on the broker and Postgres.
 ///
-/// Locking: the machine is changed under a mutex, its effects are taken out and performed after the lock is given up.
+/// Locking: the machine changes under a mutex; its effects are performed after the lock is released.
 package final class EventPublisher: Sendable {
     private let broker: any Broker
     private let pool: PostgresPool
@@ -25,8 +25,8 @@ package final class EventPublisher: Sendable {
     private let deferred = Counter(label: "freshet_events_deferred_total")
     private let republished = Counter(label: "freshet_events_republished_after_split_total")
 
-    /// Removes published rows, unless there is a deployment that the publisher had not loaded: the sweeper of a node
-    /// that has it publishes them once more.
+    /// Deletes published rows unless a deployment exists that this node had not loaded; a sweeper that has loaded it
+    /// republishes them.
     private static let removal = Statement(
         """
         DELETE FROM freshet.outbox WHERE id = ANY($1::uuid[])
@@ -34,12 +34,13 @@ package final class EventPublisher: Sendable {
         RETURNING id
         """)
 
-    /// - Parameter catalogGeneration: loaded before the rows were published for the last time.
+    /// Makes the step that deletes published rows.
+    /// - Parameter catalogGeneration: the generation that was loaded before the rows were last published.
     static func removal(of ids: [String], catalogGeneration: Int64) -> PostgresStep {
         (removal, [.text(PostgresArray.literal(ids)), .text(String(catalogGeneration))])
     }
 
-    /// - Parameter eventsLengthMax: entries that an events stream keeps at least.
+    /// - Parameter eventsLengthMax: the entries that an events stream keeps at least.
     package init(
         broker: any Broker, pool: PostgresPool, catalogs: ServedCatalogs, directory: ClusterDirectory,
         settings: PublisherMachine.Settings, eventsLengthMax: Int = 100_000, logger: Logger
@@ -53,13 +54,13 @@ package final class EventPublisher: Sendable {
         machine = Mutex(PublisherMachine(settings: settings, shardCount: directory.shardCount))
     }
 
-    /// Publishes in the background; the caller's acknowledgement does not wait for it.
+    /// Publishes an event in the background; acknowledging the mutation does not wait for it.
     package func publish(_ event: PublisherMachine.Committed) { change { $0.committed(event) } }
 
-    /// Whether any event went to the broker.
+    /// Whether any event was sent to the broker.
     var hasPublished: Bool { machine.withLock { $0.hasPublished } }
 
-    /// Waits until what was accepted is published and removed, or the time is over.
+    /// Waits until all accepted events are published and their rows removed, or the time has passed.
     package func drain(withinMs: Int64) async {
         let deadline = ContinuousClock.now + .milliseconds(withinMs)
         while ContinuousClock.now < deadline, !machine.withLock({ $0.isIdle }) {
@@ -97,7 +98,8 @@ package final class EventPublisher: Sendable {
         case .report(.published): published.increment()
         case .report(.deferred(let id, let reason)):
             deferred.increment()
-            // One line each would be a flood while the broker is away; the sweeper reports the backlog.
+            // At debug level: one line for each event would be a flood while the broker is away. The sweeper reports
+            // the backlog.
             logger.debug("event left to the sweeper", metadata: ["event": "\(id)", "error": "\(reason)"])
         case .report(.republished(let count)): republished.increment(by: Int64(count))
         case .report(.rowsLeft(let count, let reason)):

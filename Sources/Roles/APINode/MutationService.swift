@@ -9,9 +9,9 @@ import RoleMachines
 import Sharding
 import Synchronization
 
-/// The API node's main path: run a mutation, acknowledge it, publish its event.
+/// Runs mutations, acknowledges them and publishes their events.
 ///
-/// Bound: `inFlightMax` mutations at a time; more are refused with `.unavailable`.
+/// At most `inFlightMax` mutations run at a time; more are refused with `.unavailable`.
 package final class MutationService: Sendable {
     private let catalogs: ServedCatalogs
     private let executor: MutationExecutor
@@ -20,7 +20,7 @@ package final class MutationService: Sendable {
     private let inFlightMax: Int
     private let makeUUID: @Sendable () -> String
     private let logger: Logger
-    private let audiences = Mutex(RefreshTargetsCache<ServedCatalogs.Snapshot>())
+    private let targetsCache = Mutex(RefreshTargetsCache<ServedCatalogs.Snapshot>())
     private let inFlight = Atomic<Int>(0)
     private let duration = Metrics.Timer(label: "freshet_mutation_seconds")
     private let refused = Counter(label: "freshet_mutations_refused_total")
@@ -39,14 +39,14 @@ package final class MutationService: Sendable {
         self.makeUUID = makeUUID
     }
 
-    /// Returning with `isCommitted` means that it is.
+    /// Runs a mutation. An outcome with `isCommitted` is committed.
     package func execute(
         _ resolved: ResolvedOperation, traceID: String
     ) async throws(RequestError) -> MutationExecutor.Outcome {
         guard inFlight.wrappingAdd(1, ordering: .relaxed).newValue <= inFlightMax else {
             inFlight.wrappingSubtract(1, ordering: .relaxed)
             refused.increment()
-            throw RequestError(.unavailable, "the node has its maximum of mutations in flight")
+            throw RequestError(.unavailable, "too many mutations in flight on this node")
         }
         defer { inFlight.wrappingSubtract(1, ordering: .relaxed) }
         let start = ContinuousClock.now
@@ -54,11 +54,11 @@ package final class MutationService: Sendable {
         let served = catalogs.begin()
         defer { catalogs.ended(served) }
         let orders = directory.orders
-        let audience = audience(of: reference, served, orders)
+        let targets = targets(of: reference, served, orders)
         let outcome = try await executor.run(
             resolved.operation, variables: resolved.variables, auth: resolved.auth,
             envelope: .init(
-                eventID: makeUUID(), traceID: traceID, shards: audience.shards, authReads: audience.authReads))
+                eventID: makeUUID(), traceID: traceID, shards: targets.shards, authReads: targets.authReads))
         if let event = outcome.event {
             logger.debug("mutation committed", metadata: ["trace": "\(traceID)", "operation": "\(reference)"])
             publisher.publish(
@@ -70,20 +70,21 @@ package final class MutationService: Sendable {
         return outcome
     }
 
-    private func audience(
+    private func targets(
         of mutation: OperationReference, _ served: ServedCatalogs.Snapshot, _ orders: ClusterOverrides
     ) -> RefreshTargets {
         guard mutation.connector != Catalog.adHocConnector else {
-            // No catalog says whom a text of an administrator's concerns: rows that it wrote may be looked up anywhere.
+            // No catalog knows what an administrator's ad-hoc mutation affects: any query may read the rows that it
+            // wrote.
             return RefreshTargets(
                 shards: (0..<directory.shardCount).map { ShardID($0) },
                 authReads: served.set.authReadsOfConditions(on: mutation))
         }
-        if let known = audiences.withLock({ $0.known(mutation, by: served, orders) }) { return known }
-        let audience = RefreshTargets(
+        if let known = targetsCache.withLock({ $0.known(mutation, by: served, orders) }) { return known }
+        let targets = RefreshTargets(
             shards: directory.shards(of: served.set.queriesRefreshed(by: mutation), by: orders),
             authReads: served.set.authReadsOfConditions(on: mutation))
-        audiences.withLock { $0.note(audience, of: mutation, by: served, orders) }
-        return audience
+        targetsCache.withLock { $0.note(targets, of: mutation, by: served, orders) }
+        return targets
     }
 }

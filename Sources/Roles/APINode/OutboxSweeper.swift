@@ -9,7 +9,7 @@ package import RoleMachines
 import Streams
 import Synchronization
 
-/// Performs `SweeperMachine` over the broker and Postgres, one effect after the other.
+/// Performs the effects of `SweeperMachine` on the broker and Postgres, one after the other.
 package final class OutboxSweeper: Sendable {
     private let broker: any Broker
     private let pool: PostgresPool
@@ -31,7 +31,7 @@ package final class OutboxSweeper: Sendable {
         WHERE created_at < clock_timestamp() - make_interval(secs => $1::double precision / 1000)
         ORDER BY created_at LIMIT $2::int FOR UPDATE SKIP LOCKED
         """)
-    /// Bounded, so that a large backlog does not make its own measuring slow.
+    /// Counts up to a limit, so that measuring a large backlog stays fast.
     private static let measure = Statement(
         """
         SELECT (SELECT count(*) FROM (SELECT 1 FROM freshet.outbox LIMIT $1::int) AS counted),
@@ -44,14 +44,14 @@ package final class OutboxSweeper: Sendable {
             SELECT id FROM freshet.outbox ORDER BY created_at LIMIT $1::int FOR UPDATE SKIP LOCKED)
         RETURNING id
         """)
-    /// As old as what it stands for, so that its turn comes first.
+    /// Dates the row like the oldest that it replaces, so that it is published first.
     private static let insertFolded = Statement(
         """
         INSERT INTO freshet.outbox (id, created_at, shards, event)
         VALUES ($1::uuid, coalesce((SELECT min(created_at) FROM freshet.outbox), clock_timestamp()), '{}', $2::text)
         """)
 
-    /// - Parameter eventsLengthMax: entries that an events stream keeps at least.
+    /// - Parameter eventsLengthMax: the entries that an events stream keeps at least.
     package init(
         broker: any Broker, pool: PostgresPool, catalogs: ServedCatalogs, publisher: EventPublisher,
         directory: ClusterDirectory, settings: SweeperMachine.Settings, eventsLengthMax: Int = 100_000,
@@ -78,8 +78,8 @@ package final class OutboxSweeper: Sendable {
         }
     }
 
-    /// One round, by one task at a time.
-    /// - Returns: milliseconds until the next one.
+    /// Runs one round. Only one task at a time may call this.
+    /// - Returns: the milliseconds until the next round.
     @discardableResult
     package func round() async -> Int64 {
         let (changes, hasPublished) = (broker.state.serverChanges, publisher.hasPublished)
@@ -98,15 +98,16 @@ package final class OutboxSweeper: Sendable {
         machine.withLock { body(&$0) }
     }
 
+    /// Performs one effect.
     /// - Parameter session: the transaction that took rows, while it lasts.
-    /// - Returns: what follows.
+    /// - Returns: the effects that follow.
     private func perform(
         _ effect: SweeperMachine.Effect, in session: PostgresSession?
     ) async -> [SweeperMachine.Effect] {
         switch effect {
         case .wait: return []
         case .appendResyncMarkers(let shards):
-            let answer = await attempt("shards got no resync markers") {
+            let answer = await attempt("appending resync markers failed") {
                 _ = try await broker.append(streams.resyncMarkers(for: shards))
             }
             return change { $0.resyncAppended(isCertain: (try? answer.get()) != nil) }
@@ -129,17 +130,17 @@ package final class OutboxSweeper: Sendable {
             }
             return change { $0.removed(answer) }
         case .rollBack:
-            // What fails ends with the session.
+            // If this fails, the session ends and with it the transaction.
             try? await session?.rollback()
             return []
         case .measure(let countMax):
-            let answer = await attempt("the outbox could not be measured") {
+            let answer = await attempt("measuring the outbox failed") {
                 let row = try await pool.query(Self.measure, [.text(String(countMax))]).rows.first
                 return (rows: row?.int(0) ?? 0, oldestMs: Int64(row?.int(1) ?? 0))
             }
             return change { $0.measured(try? answer.get()) }
         case .fold(let limit):
-            let answer = await attempt("the outbox could not be folded") { try await foldOldest(limit) }
+            let answer = await attempt("folding the outbox failed") { try await foldOldest(limit) }
             return change { $0.folded(try? answer.get()) }
         case .report(let report):
             note(report)
@@ -147,8 +148,8 @@ package final class OutboxSweeper: Sendable {
         }
     }
 
-    /// Performs what belongs to the transaction that takes rows.
-    /// - Returns: what follows its end.
+    /// Takes rows and performs the effects that belong to the same transaction.
+    /// - Returns: the effects that follow the transaction.
     private func sweep(olderThanMs ageMs: Int64, limit: Int) async -> [SweeperMachine.Effect] {
         let answer = await attempt("outbox sweep failed") {
             try await pool.withSession { [self] session in
@@ -180,7 +181,8 @@ package final class OutboxSweeper: Sendable {
         }
     }
 
-    /// - Returns: rows folded into one.
+    /// Replaces the oldest rows by one that refreshes everything.
+    /// - Returns: the number of rows replaced.
     private func foldOldest(_ limit: Int) async throws -> Int {
         try await pool.withSession { [self] session in
             try await session.begin()
@@ -197,21 +199,23 @@ package final class OutboxSweeper: Sendable {
     private func note(_ report: SweeperMachine.Report) {
         switch report {
         case .resynced(let changes):
-            logger.warning("another redis server answers, all shards run again", metadata: ["changes": "\(changes)"])
+            logger.warning(
+                "a different redis server responds; all shards re-run their live queries",
+                metadata: ["changes": "\(changes)"])
         case .swept(let rows):
             swept.increment(by: Int64(rows))
             logger.info("outbox rows published by the sweeper", metadata: ["rows": "\(rows)"])
         case .folded(let folded, let rows):
             foldedTotal.increment(by: Int64(folded))
             logger.error(
-                "too many events wait in the outbox: the oldest are folded into one that refreshes everything",
+                "too many events in the outbox: the oldest are replaced by one that refreshes everything",
                 metadata: ["rows": "\(rows)", "folded": "\(folded)"])
         case .backlog(let backlog, let isAlarming):
             backlogGauge.record(backlog.rows)
             oldestGauge.record(Double(backlog.oldestMs) / 1_000)
             guard isAlarming else { return }
             logger.error(
-                "events wait in the outbox",
+                "events are waiting in the outbox",
                 metadata: [
                     "rows": "\(backlog.rows)", "oldestMs": "\(backlog.oldestMs)", "problem": "\(backlog.problem)",
                 ])
@@ -220,7 +224,7 @@ package final class OutboxSweeper: Sendable {
 }
 
 extension OutboxRow {
-    /// From a row of the sweeper's statement.
+    /// Reads a row of the statement `take`.
     fileprivate init?(taken row: Row) {
         guard let id = row.string(0), let shards = row.string(1), let event = row[2] else { return nil }
         let numbers = shards.dropFirst().dropLast().split(separator: ",").compactMap { Int($0) }

@@ -11,14 +11,14 @@ import NIOHTTP1
 import Observability
 import Synchronization
 
-/// The admin port: its own address, its own token.
+/// The HTTP handler of the admin port, which has its own address and token.
 ///
 ///     GET /healthz /readyz                        open
 ///     GET /metrics                                Prometheus text
 ///     GET /admin/status /admin/nodes /admin/shards /admin/orders
 ///     GET /admin/live-queries?operation=C/OP&limit=N  /admin/sessions?limit=N  /admin/revocations?limit=N
-///     POST /v1/projects/P/locations/L/services/S:executeGraphql and the like: `AdministratorOperations`
-///     POST …                                      actions, each with a line in the audit log: `NodeOperator.Action`
+///     POST /v1/projects/P/locations/L/services/S:executeGraphql, …: `AdministratorOperations`
+///     POST …                                      `NodeOperator.Action`; each writes a line to the audit log
 package final class AdminEndpoint: HTTPHandler {
     private let inspector: NodeInspector
     private let `operator`: NodeOperator
@@ -26,16 +26,16 @@ package final class AdminEndpoint: HTTPHandler {
     private let token: String?
     private let audit: Logger
     private let nowMs: @Sendable () -> Int64
-    /// Of those without the token, and of those with it: the former must not hide the latter.
-    private let refusals: Mutex<(strangers: RefusalBudget, operators: RefusalBudget)>
+    /// Log budgets for requests without and with the token: the former must not crowd out the latter.
+    private let refusals: Mutex<(anonymous: RefusalBudget, operators: RefusalBudget)>
 
-    /// Characters of a path that a line tells.
+    /// The characters of a path that are logged.
     private static let pathMax = 200
-    /// Live queries that one answer lists.
+    /// The live queries that one response lists.
     package static let liveQueriesMax = 1_000
     package static let sessionsMax = 10_000
 
-    /// - Parameter token: nil allows everybody who reaches the port; settings allow that on loopback only.
+    /// - Parameter token: nil admits anyone who can reach the port; settings allow that on loopback only.
     package init(
         inspector: NodeInspector, operator: NodeOperator, operations: AdministratorOperations? = nil, token: String?,
         nowMs: @escaping @Sendable () -> Int64, logger: Logger
@@ -70,11 +70,11 @@ package final class AdminEndpoint: HTTPHandler {
         default: break
         }
         guard isAllowed(request) else {
-            return refuse(request, exchange, RequestError(.unauthenticated, "the admin token is missing or wrong"))
+            return refuse(request, exchange, RequestError(.unauthenticated, "the admin token is missing or invalid"))
         }
         if let operations, AdministratorOperations.owns(request.path) {
             audit.notice(
-                "administrator's operation", metadata: ["who": "\(who(request))", "what": "\(request.path)"])
+                "administrator operation", metadata: ["who": "\(who(request))", "what": "\(request.path)"])
             return operations.handle(request, exchange)
         }
         if request.method == .POST { return act(request, exchange) }
@@ -105,7 +105,7 @@ package final class AdminEndpoint: HTTPHandler {
             answer(exchange) { [inspector] in
                 await inspector.liveQueries(limit: max(0, limit), operation: operation)
             }
-        default: fail(exchange, RequestError(.notFound, "there is nothing at this path"))
+        default: fail(exchange, RequestError(.notFound, "not found"))
         }
     }
 
@@ -113,7 +113,7 @@ package final class AdminEndpoint: HTTPHandler {
         let action: NodeOperator.Action
         do {
             guard let found = try NodeOperator.Action(path: request.path, query: { request.query($0) }) else {
-                return refuse(request, exchange, RequestError(.notFound, "there is no action at this path"))
+                return refuse(request, exchange, RequestError(.notFound, "no such action"))
             }
             action = found
         } catch {
@@ -135,12 +135,12 @@ package final class AdminEndpoint: HTTPHandler {
         }
     }
 
-    /// What never became an action: a line too, as long as there are few.
+    /// Refuses a request and logs it, within the log budget.
     private func refuse(_ request: HTTPRequest, _ exchange: HTTPExchange, _ error: RequestError) {
         let nowMs = nowMs()
-        let isStranger = error.code == .unauthenticated
+        let isAnonymous = error.code == .unauthenticated
         let unlogged = refusals.withLock {
-            isStranger ? $0.strangers.refused(nowMs: nowMs) : $0.operators.refused(nowMs: nowMs)
+            isAnonymous ? $0.anonymous.refused(nowMs: nowMs) : $0.operators.refused(nowMs: nowMs)
         }
         if let unlogged {
             var metadata: Logger.Metadata = [
@@ -153,10 +153,10 @@ package final class AdminEndpoint: HTTPHandler {
         fail(exchange, error)
     }
 
-    /// For the audit log.
+    /// Describes the sender for the audit log.
     private func who(_ request: HTTPRequest) -> String {
         let peer = request.remoteAddress.map { "\($0.ipAddress ?? "local"):\($0.port ?? 0)" } ?? "?"
-        // The name is what the sender says of itself; the token and the address are known.
+        // The sender chooses the name; the token and the address are verified.
         let name = request.header("x-freshet-operator").map { String($0.prefix(64)) } ?? "-"
         return "\(credential(request)), \(peer), \(name)"
     }
@@ -167,7 +167,7 @@ package final class AdminEndpoint: HTTPHandler {
         return request.header("authorization") == nil ? "no token" : "wrong token"
     }
 
-    /// Compared in constant time, by digest.
+    /// Whether the request has the admin token, compared in constant time by digest.
     private func isAllowed(_ request: HTTPRequest) -> Bool {
         guard let token else { return true }
         guard let header = request.header("authorization"), header.lowercased().hasPrefix("bearer ") else {
@@ -182,7 +182,7 @@ package final class AdminEndpoint: HTTPHandler {
             do {
                 respond(exchange, try await make())
             } catch {
-                fail(exchange, RequestError(.unavailable, "the broker cannot be asked: \(error)"))
+                fail(exchange, RequestError(.unavailable, "the broker is unavailable: \(error)"))
             }
         }
     }

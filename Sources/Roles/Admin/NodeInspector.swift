@@ -15,7 +15,7 @@ import RoleMachines
 import Sharding
 package import Streams
 
-/// What an operator may ask a node: gathered from the broker (the whole cluster) and from this node's own roles.
+/// The read side of the admin API, gathered from the broker (the whole cluster) and from this node's roles.
 package struct NodeInspector: Sendable {
     private let node: NodeID
     private let roles: [String]
@@ -30,7 +30,7 @@ package struct NodeInspector: Sendable {
     private let clock: ServiceClock
     private let metrics: PrometheusMetrics
     package let isReady: @Sendable () -> Bool
-    /// Why it is not, when servers are away.
+    /// The reason that the node is not ready, if servers are unavailable.
     package let problem: @Sendable () -> String?
 
     package init(
@@ -57,7 +57,7 @@ package struct NodeInspector: Sendable {
 
     package func renderMetrics() -> [UInt8] { metrics.render() }
 
-    /// This node in one object.
+    /// Returns a summary of this node.
     package func status() async -> JSONValue {
         let counts = gateway?.counts
         let backlog = sweeper.backlog
@@ -83,7 +83,7 @@ package struct NodeInspector: Sendable {
         ]
     }
 
-    /// The versions served, the current one first, and the sessions that began with each.
+    /// The project versions served, the current one first, with the sessions that began with each.
     private var projects: JSONValue {
         let set = catalogs.set
         let counts = sessions.countsByVersion
@@ -96,14 +96,14 @@ package struct NodeInspector: Sendable {
             })
     }
 
-    /// For probes.
+    /// The state of Redis, for probes.
     package var redisSummary: JSONValue {
         let state = broker.state
         return ["connected": .bool(state.connected), "servers": .array(state.servers.map { .string($0.address) })]
     }
 
-    /// Who is not let in any more, the latest first; read anew.
-    /// - Throws: `BrokerError` when the broker cannot be asked.
+    /// Returns the revocations, the latest first, read again from the broker.
+    /// - Throws: `BrokerError` if the broker is unavailable.
     package func revocationRows(limit: Int) async throws(BrokerError) -> JSONValue {
         try await revocations.refresh()
         let nowMs = clock.nowMs()
@@ -122,7 +122,7 @@ package struct NodeInspector: Sendable {
         ]
     }
 
-    /// Which servers the broker talks to, from here.
+    /// The servers that this node's broker is connected to.
     package var redisStatus: JSONValue {
         let state = broker.state
         return [
@@ -154,9 +154,9 @@ package struct NodeInspector: Sendable {
         ]
     }
 
-    /// Every shard of the cluster: owner and epoch by the broker, lag by stream and checkpoint, what its owner told with
-    /// its last heartbeat, and in one word what is the matter with it.
-    /// - Throws: `BrokerError` when the broker cannot be asked.
+    /// Returns every shard of the cluster: owner and epoch from the broker, lag from stream and checkpoint, figures
+    /// from the owner's last heartbeat, and a verdict.
+    /// - Throws: `BrokerError` if the broker is unavailable.
     package func shards() async throws(BrokerError) -> JSONValue {
         let mine = Dictionary(uniqueKeysWithValues: (await worker?.shardReports ?? []).map { ($0.shard, $0) })
         let nodes = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
@@ -195,24 +195,24 @@ package struct NodeInspector: Sendable {
         return ["node": .string(node.name), "shards": .array(rows)]
     }
 
-    /// Of the shards that this node's worker holds, how far the last one is behind its stream.
-    /// - Throws: `BrokerError` when the broker cannot be asked.
+    /// Returns the read lag of the most delayed shard of this node's worker.
+    /// - Throws: `BrokerError` if the broker is unavailable.
     package func behindMs() async throws(BrokerError) -> Int64 {
         var furthest: Int64 = 0
-        // Who lost all its shards with the broker is not up to date either.
+        // A worker that lost the broker also lost its shards, so zero lag would be wrong.
         try await broker.ping()
         for report in await worker?.shardStatuses ?? [] {
             let stream = broker.keys.events(shard: report.shard.number)
             let info = try await broker.info(of: stream)
             let checkpoint = try await broker.checkpoint(stream: stream, group: Keys.workersGroup)
-            // The worker may be further than it has written down.
+            // The worker may be ahead of its checkpoint.
             let reached = max(checkpoint ?? report.lastEventID, report.lastEventID)
             furthest = max(furthest, behindMs(last: info?.lastID, checkpoint: reached))
         }
         return furthest
     }
 
-    /// Conditions of this node's worker that ended in an error, all rules together.
+    /// Returns the number of failed conditions of this node's worker, over all rules.
     package func conditionErrors() async -> Int {
         await worker?.conditionErrorCounts.values.reduce(0) { $0 + Int($1) } ?? 0
     }
@@ -223,8 +223,8 @@ package struct NodeInspector: Sendable {
         return last.ms > checkpoint.ms ? Int64(last.ms - checkpoint.ms) : 0
     }
 
-    /// What operators ordered of the cluster.
-    /// - Throws: `BrokerError` when the broker cannot be asked.
+    /// Returns the cluster overrides.
+    /// - Throws: `BrokerError` if the broker is unavailable.
     package func orders() async throws(BrokerError) -> JSONValue {
         try await directory.refresh()
         let orders = directory.orders
@@ -250,7 +250,7 @@ package struct NodeInspector: Sendable {
         return ["generation": .string(String(orders.generation)), "orders": .array(rows)]
     }
 
-    /// This node's oldest sessions.
+    /// Returns this node's oldest sessions.
     package func sessions(limit: Int) async -> JSONValue {
         let nowMs = clock.nowMs()
         let reports = await sessions.reports(limit: limit)
@@ -267,7 +267,8 @@ package struct NodeInspector: Sendable {
         ]
     }
 
-    /// - Throws: `BrokerError` when the broker cannot be asked.
+    /// Returns the nodes of the cluster.
+    /// - Throws: `BrokerError` if the broker is unavailable.
     package func nodes() async throws(BrokerError) -> JSONValue {
         let nowMs = clock.nowMs()
         let records = try await broker.nodes()
@@ -288,7 +289,7 @@ package struct NodeInspector: Sendable {
         ]
     }
 
-    /// Live queries that this node's worker owns.
+    /// Returns live queries that this node's worker owns.
     package func liveQueries(limit: Int, operation: OperationReference?) async -> JSONValue {
         let nowMs = clock.nowMs()
         let reports = await worker?.liveQueryReports(limit: limit, operation: operation) ?? []

@@ -9,7 +9,7 @@ import Operations
 import Sharding
 package import Streams
 
-/// What an operator may do to the cluster through a node. Overrides go to the broker, where every node reads them.
+/// The actions of the admin API. Overrides go to the broker, where every node reads them.
 package struct NodeOperator: Sendable {
     private let broker: any Broker
     private let catalogs: ServedCatalogs
@@ -19,7 +19,7 @@ package struct NodeOperator: Sendable {
     private let clock: ServiceClock
     private let ordersChanged: @Sendable () async -> Void
 
-    /// - Parameter ordersChanged: called after an order was stored, so that this node acts on it at once.
+    /// - Parameter ordersChanged: called after an override was stored, so that this node acts on it at once.
     package init(
         broker: any Broker, catalogs: ServedCatalogs, directory: ClusterDirectory, revocations: RevocationList,
         sessions: SessionRegistry, clock: ServiceClock, ordersChanged: @escaping @Sendable () async -> Void
@@ -33,20 +33,20 @@ package struct NodeOperator: Sendable {
         self.ordersChanged = ordersChanged
     }
 
-    /// An action by its name and its operands, as they stand in the path and the query.
+    /// An action with its operands, as given in the path and the query.
     package enum Action: Sendable, Hashable {
         case splits(OperationReference, count: Int)
-        /// - Parameter forMs: nil: until cleared.
+        /// - Parameter forMs: nil moves the shard until the move is cleared.
         case move(ShardID, to: NodeID, forMs: Int64?)
         case clearMove(ShardID)
         case drain(NodeID)
         case undrain(NodeID)
         case endSession(UInt64)
-        /// - Parameter forMs: nil: until taken back.
+        /// - Parameter forMs: nil revokes until the revocation is cleared.
         case revoke(RevocationSubject, forMs: Int64?, sparesLaterTokens: Bool)
-        case takeBackRevocation(RevocationSubject)
+        case clearRevocation(RevocationSubject)
 
-        /// For the audit log.
+        /// The text for the audit log.
         package var description: String {
             switch self {
             case .splits(let operation, let count): "splits \(operation) \(count)"
@@ -57,16 +57,17 @@ package struct NodeOperator: Sendable {
             case .undrain(let node): "undrain \(node)"
             case .endSession(let id): "end session \(id)"
             case .revoke(let subject, let forMs, let sparesLater):
-                "revoke \(subject) " + (forMs.map { "for \($0) ms" } ?? "until taken back")
+                "revoke \(subject) " + (forMs.map { "for \($0) ms" } ?? "until cleared")
                     + (sparesLater ? ", tokens issued until now" : "")
-            case .takeBackRevocation(let subject): "take back the revocation of \(subject)"
+            case .clearRevocation(let subject): "clear the revocation of \(subject)"
             }
         }
     }
 
-    /// - Returns: one sentence about what was done.
-    /// - Throws: `.notFound` for a node, shard, operation or session that is not there; `.badRequest` for a value out
-    ///   of range; `.unavailable` when the broker cannot be asked.
+    /// Performs an action.
+    /// - Returns: a sentence that says what was done.
+    /// - Throws: `.notFound` for an unknown node, shard, operation or session; `.badRequest` for a value out of range;
+    ///   `.unavailable` if the broker is unavailable.
     package func perform(_ action: Action) async throws(RequestError) -> String {
         switch action {
         case .splits(let operation, let count): return try await setSplits(of: operation, to: count)
@@ -74,61 +75,61 @@ package struct NodeOperator: Sendable {
             try requireShard(shard)
             let roles = try await roles(of: node)
             guard roles.contains("worker") else {
-                throw RequestError(.badRequest, "node \"\(node)\" is no worker")
+                throw RequestError(.badRequest, "node \"\(node)\" is not a worker")
             }
             let untilMs = forMs.map { clock.nowMs() + $0 }
-            try await order([ClusterOverrides.move(shard, to: .init(node: node, untilMs: untilMs))])
+            try await store([ClusterOverrides.move(shard, to: .init(node: node, untilMs: untilMs))])
             return "shard \(shard) goes to \(node)" + (forMs.map { " for \($0) ms" } ?? " until the move is cleared")
         case .clearMove(let shard):
             try requireShard(shard)
             guard directory.orders.moves[shard] != nil else {
-                throw RequestError(.notFound, "shard \(shard) was not moved by anybody")
+                throw RequestError(.notFound, "shard \(shard) has no move to clear")
             }
-            try await order([ClusterOverrides.move(shard, to: nil)])
-            return "shard \(shard) goes where it belongs"
+            try await store([ClusterOverrides.move(shard, to: nil)])
+            return "shard \(shard) returns to its regular owner"
         case .drain(let node):
             _ = try await roles(of: node)
-            try await order([ClusterOverrides.drain(node, true)])
-            return "\(node) gives up its shards and sessions and takes no new ones"
+            try await store([ClusterOverrides.drain(node, true)])
+            return "\(node) hands over its shards and sessions and accepts no new ones"
         case .undrain(let node):
-            // Also of a node that is not there any more: the order outlives it.
+            // The node may be gone: the override outlives it.
             guard directory.orders.drained.contains(node) else {
-                throw RequestError(.notFound, "node \"\(node)\" is not drained by order")
+                throw RequestError(.notFound, "node \"\(node)\" is not drained by an override")
             }
-            try await order([ClusterOverrides.drain(node, false)])
-            return "\(node) takes shards and sessions again"
+            try await store([ClusterOverrides.drain(node, false)])
+            return "\(node) accepts shards and sessions again"
         case .endSession(let id):
             guard sessions.end(id) else {
                 throw RequestError(
                     .notFound, "this node has no session \(id); name the node that has it (freshet admin --node NODE)")
             }
-            return "session \(id) was told to come back"
+            return "session \(id) was asked to reconnect"
         case .revoke(let subject, let forMs, let sparesLaterTokens):
             try await revocations.revoke(subject, forMs: forMs, sparesLaterTokens: sparesLaterTokens)
             sessions.recheckIdentities()
-            return "\(subject) is not let in any more" + (forMs.map { " for \($0) ms" } ?? "")
-        case .takeBackRevocation(let subject):
+            return "\(subject) is revoked" + (forMs.map { " for \($0) ms" } ?? "")
+        case .clearRevocation(let subject):
             try await revocations.takeBack(subject)
-            return "\(subject) is let in again"
+            return "\(subject) is no longer revoked"
         }
     }
 
     private func setSplits(of operation: OperationReference, to count: Int) async throws(RequestError) -> String {
         guard let stored = catalogs.set.operation(operation), stored.kind == .query else {
-            throw RequestError(.notFound, "there is no stored query \"\(operation)\"")
+            throw RequestError(.notFound, "no stored query is named \"\(operation)\"")
         }
         let countMax = min(ShardRouting.splitsMax, directory.shardCount)
         guard (1...countMax).contains(count) else {
-            throw RequestError(.badRequest, "splits are 1 to \(countMax), not \(count)")
+            throw RequestError(.badRequest, "count must be 1 to \(countMax), not \(count)")
         }
         do {
             try await directory.refresh()
         } catch {
-            throw RequestError(.unavailable, "the broker cannot be asked: \(error)")
+            throw RequestError(.unavailable, "the broker is unavailable: \(error)")
         }
-        try await order([directory.orders.settingSplits(of: operation, to: count, nowMs: clock.nowMs())])
+        try await store([directory.orders.settingSplits(of: operation, to: count, nowMs: clock.nowMs())])
         let shards = ShardRouting.shards(of: operation, splits: count, shardCount: directory.shardCount)
-        return "\(operation) is divided over shards \(shards.map(\.description).joined(separator: ", "))"
+        return "\(operation) is divided over the shards \(shards.map(\.description).joined(separator: ", "))"
     }
 
     private func requireShard(_ shard: ShardID) throws(RequestError) {
@@ -143,27 +144,27 @@ package struct NodeOperator: Sendable {
         do {
             nodes = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
         } catch {
-            throw RequestError(.unavailable, "the broker cannot be asked: \(error)")
+            throw RequestError(.unavailable, "the broker is unavailable: \(error)")
         }
         guard let found = nodes.first(where: { $0.id == node }) else {
             let names = nodes.map(\.id.name).joined(separator: ", ")
-            throw RequestError(.notFound, "there is no live node \"\(node)\"; there are \(names)")
+            throw RequestError(.notFound, "no live node is named \"\(node)\"; live nodes: \(names)")
         }
         return found.roles
     }
 
-    private func order(_ changes: [OverrideChange]) async throws(RequestError) {
+    private func store(_ changes: [OverrideChange]) async throws(RequestError) {
         do {
             try await directory.change(changes)
         } catch {
-            throw RequestError(.unavailable, "the broker cannot be asked: \(error)")
+            throw RequestError(.unavailable, "the broker is unavailable: \(error)")
         }
         await ordersChanged()
     }
 }
 
 extension NodeOperator.Action {
-    /// From `POST` to
+    /// Parses an action from a `POST` to
     ///
     ///     /admin/operations/C/OP/splits?count=N
     ///     /admin/shards/N/move?to=NODE[&forMs=N]     /admin/shards/N/clear-move
@@ -172,7 +173,8 @@ extension NodeOperator.Action {
     ///     /admin/revocations?uid=…|jti=…|key=…[&forMs=N][&later=allowed]
     ///     /admin/revocations/clear?uid=…|jti=…|key=…
     ///
-    /// - Throws: `.badRequest` naming what is missing or cannot be read. Nil: no such path.
+    /// Returns nil for any other path.
+    /// - Throws: `.badRequest` for a parameter that is missing or invalid.
     package init?(path: String, query: (String) -> String?) throws(RequestError) {
         let parts = path.split(separator: "/").map(String.init)
         func number<N: FixedWidthInteger>(_ text: String?, _ what: String) throws(RequestError) -> N {
@@ -187,10 +189,12 @@ extension NodeOperator.Action {
                 OperationReference(connector: parts[2], operation: parts[3]),
                 count: try number(query("count"), "count"))
         case (4, "shards", "move"):
-            guard let node = query("to"), !node.isEmpty else { throw RequestError(.badRequest, "to= names the node") }
+            guard let node = query("to"), !node.isEmpty else {
+                throw RequestError(.badRequest, "to must name the node")
+            }
             let forMs: Int64? = query("forMs") == nil ? nil : try number(query("forMs"), "forMs")
-            guard forMs ?? 1 > 0, forMs ?? 1 <= Self.orderMsMax else {
-                throw RequestError(.badRequest, "forMs is 1 to \(Self.orderMsMax)")
+            guard forMs ?? 1 > 0, forMs ?? 1 <= Self.overrideMsMax else {
+                throw RequestError(.badRequest, "forMs must be 1 to \(Self.overrideMsMax)")
             }
             self = .move(ShardID(try number(parts[2], "the shard")), to: NodeID(node), forMs: forMs)
         case (4, "shards", "clear-move"): self = .clearMove(ShardID(try number(parts[2], "the shard")))
@@ -198,15 +202,15 @@ extension NodeOperator.Action {
         case (4, "nodes", "undrain"): self = .undrain(NodeID(parts[2]))
         case (2, "revocations", _):
             let forMs: Int64? = query("forMs") == nil ? nil : try number(query("forMs"), "forMs")
-            guard forMs ?? 1 > 0, forMs ?? 1 <= Self.orderMsMax else {
-                throw RequestError(.badRequest, "forMs is 1 to \(Self.orderMsMax)")
+            guard forMs ?? 1 > 0, forMs ?? 1 <= Self.overrideMsMax else {
+                throw RequestError(.badRequest, "forMs must be 1 to \(Self.overrideMsMax)")
             }
             guard ["", "allowed"].contains(query("later") ?? "") else {
-                throw RequestError(.badRequest, "later= is allowed or absent")
+                throw RequestError(.badRequest, "later must be \"allowed\" or absent")
             }
             self = .revoke(
                 try Self.subject(query), forMs: forMs, sparesLaterTokens: query("later") == "allowed")
-        case (3, "revocations", "clear"): self = .takeBackRevocation(try Self.subject(query))
+        case (3, "revocations", "clear"): self = .clearRevocation(try Self.subject(query))
         case (4, "sessions", "end"): self = .endSession(try number(parts[2], "the session"))
         default: return nil
         }
@@ -218,11 +222,12 @@ extension NodeOperator.Action {
             let subject = RevocationSubject(kind: kind, value: query(kind) ?? "")
         else {
             throw RequestError(
-                .badRequest, "one of uid=, jti= and key= names who, in 1 to \(RevocationSubject.bytesMax) bytes")
+                .badRequest,
+                "exactly one of uid, jti and key must be given, with 1 to \(RevocationSubject.bytesMax) bytes")
         }
         return subject
     }
 
-    /// A year.
-    static let orderMsMax: Int64 = 365 * 24 * 3_600_000
+    /// The longest time for which an override or revocation can be set: one year.
+    static let overrideMsMax: Int64 = 365 * 24 * 3_600_000
 }

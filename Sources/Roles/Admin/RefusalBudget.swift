@@ -1,9 +1,8 @@
 import Pacing
 
-/// How many lines refused requests may write into the audit log, so that a flood of requests cannot fill it. Pure.
+/// The limit on audit log lines about refused requests, so that a flood cannot fill the log. Pure.
 ///
-/// A run of refusals begins with `linesMax` lines; then there is one each `refillMs`, which tells how many came
-/// without.
+/// A run of refusals logs `linesMax` lines, then one each `refillMs` with the count of those suppressed.
 struct RefusalBudget: Sendable {
     static let linesMax = 20
     static let refillMs: Int64 = 3_000
@@ -11,7 +10,8 @@ struct RefusalBudget: Sendable {
     private var lines = TokenBucket(count: 1, periodMs: Self.refillMs, burst: Self.linesMax)
     private var unlogged = 0
 
-    /// - Returns: how many refusals had no line since the last line; nil if this one gets none either.
+    /// Decides whether a refusal is logged.
+    /// - Returns: the number of refusals suppressed since the last line; nil if this one is suppressed, too.
     mutating func refused(nowMs: Int64) -> Int? {
         guard lines.takeOne(nowMs: nowMs) else {
             unlogged += 1

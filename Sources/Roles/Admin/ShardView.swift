@@ -1,25 +1,25 @@
 import JSON
 import LiveModel
 
-/// One shard as an operator wants to see it at night, from what broker and owner tell.
+/// One shard as operators see it, from what the broker and its owner report.
 struct ShardView: Sendable {
     let shard: ShardID
-    /// Who holds the lease.
+    /// The node that holds the lease.
     let owner: NodeID?
-    /// Who should hold it.
+    /// The node that should hold it.
     let wanted: NodeID?
-    /// To whom an operator moved it.
+    /// The node that an operator moved it to.
     let pinned: NodeID?
-    /// By the owner's last heartbeat.
+    /// The owner's last heartbeat.
     let status: ShardStatus?
-    /// Of the event stream.
+    /// The last entry of the events stream.
     let lastID: StreamID?
     let checkpoint: StreamID?
 
-    /// A worker that is well reads events within this time and checkpoints them within another second.
+    /// A lag beyond this is reported. A healthy worker reads events within it and checkpoints within another second.
     static let behindMsMax: Int64 = 3_000
 
-    /// How far the owner is behind the end of the stream; a checkpoint is at most a second old.
+    /// The owner's read lag. A checkpoint is at most a second old.
     var behindMs: Int64 {
         guard let lastID, lastID.ms > 0, let read = [status?.lastEventID, checkpoint].compactMap({ $0 }).max() else {
             return 0
@@ -27,17 +27,17 @@ struct ShardView: Sendable {
         return lastID.ms > read.ms ? Int64(lastID.ms - read.ms) : 0
     }
 
-    /// What is the matter, the worst first; `ok` when nothing is.
+    /// The worst problem of the shard; `ok` if there is none.
     var verdict: String {
         guard let owner else {
-            return wanted == nil ? "no worker" : "no owner, \(wanted?.name ?? "") is to take it"
+            return wanted == nil ? "no worker" : "no owner; \(wanted?.name ?? "") should take it"
         }
         if let wanted, wanted != owner { return "moving to \(wanted)" }
-        if let pinned, pinned != wanted { return "moved to \(pinned), which is not there" }
+        if let pinned, pinned != wanted { return "moved to \(pinned), which is not live" }
         guard let status else { return "starting" }
         if behindMs > Self.behindMsMax { return "behind in reading events" }
         if status.due > 0, status.due >= status.running { return "behind in runs: \(status.due) due" }
-        if status.paced > 0 { return "catching up at its pace: \(status.paced) to run" }
+        if status.paced > 0 { return "catching up (rate-limited): \(status.paced) to run" }
         return "ok"
     }
 

@@ -1,8 +1,8 @@
-/// One wake-up that is still to come, the earliest that was asked for.
+/// The earliest requested wake-up.
 struct Alarm {
     private var pending: (deadlineMs: Int64, task: Task<Void, Never>)?
 
-    /// Sets the alarm to `deadlineMs` unless it rings before that anyway; nil asks for nothing.
+    /// Sets the alarm to `deadlineMs` unless it is already set to an earlier time; nil changes nothing.
     mutating func set(at deadlineMs: Int64?, nowMs: Int64, ring: @escaping @Sendable (Int64) async -> Void) {
         guard let deadlineMs, deadlineMs < pending?.deadlineMs ?? .max else { return }
         pending?.task.cancel()
@@ -14,7 +14,8 @@ struct Alarm {
         pending = (deadlineMs, task)
     }
 
-    /// Whether this is the alarm that was set; it is off then. One that was replaced in the last instant is not.
+    /// Clears the alarm and returns true if it is set to `deadlineMs`. An alarm replaced at the last instant is not
+    /// due.
     mutating func isDue(_ deadlineMs: Int64) -> Bool {
         guard pending?.deadlineMs == deadlineMs else { return false }
         pending = nil

@@ -4,12 +4,12 @@ import LiveModel
 import Logging
 import Refresh
 
-/// Runs of due live queries.
+/// Running due live queries.
 extension FanoutWorker {
     func run(_ batch: RunBatch) {
         let start = ContinuousClock.now
         guard let operation = catalogs.set.operation(batch.operation, version: batch.version) else {
-            let error = RequestError(.unavailable, "the operation is not known here in this version")
+            let error = RequestError(.unavailable, "this node does not serve the operation's version")
             let outcomes = Array(repeating: QueryExecutor.Outcome.failed(error), count: batch.items.count)
             Task { self.ended(batch, outcomes, start) }
             return

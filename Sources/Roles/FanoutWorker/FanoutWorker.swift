@@ -8,19 +8,19 @@ package import RoleMachines
 import Streams
 import Threads
 
-/// The worker's shell: brings entries, answers and time to `WorkerMachine` and performs what it returns.
+/// The shell of the worker role: feeds entries, replies and time to `WorkerMachine` and performs its effects.
 ///
-/// An actor, because the machine has one writer; nothing here blocks a thread, and nothing here decides. While it is
-/// idle, events and the database's answers are worked on by the threads that bring them (`CallerRunsExecutor`).
+/// An actor, because the machine has one writer. It neither blocks a thread nor decides anything. While it is idle, the
+/// threads that deliver events and database results run it (`CallerRunsExecutor`).
 package actor FanoutWorker {
     package typealias Settings = WorkerMachine.Settings
 
     private let executor = CallerRunsExecutor()
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Entries that one read takes from each stream.
+    /// The entries that one read takes from each stream.
     private static let readMax = 512
-    /// A batch of so many messages is written by the thread that has the actor.
+    /// Batches up to this size are encoded on the calling thread.
     private static let shortBatchMax = 8
 
     private let broker: any Broker
@@ -39,17 +39,18 @@ package actor FanoutWorker {
     private var drains: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameters:
-    ///   - loadCatalogs: returns when the versions that are in service now are in `catalogs`.
-    ///   - onNews: nodes or leases changed: `nodesChanged` is wanted now. Short, from any thread.
+    /// - loadCatalogs: loads the versions now in service into `catalogs`.
+    /// - onNodesOrLeasesChanged: requests a call of `nodesChanged` now. Called from any thread; must be short.
     package init(
         node: NodeID, broker: any Broker, catalogs: ServedCatalogs, queries: QueryExecutor, epochs: ShardEpochs,
         shardCount: Int, settings: Settings, clock: ServiceClock, logger: Logger,
-        loadCatalogs: @escaping @Sendable () async -> Void = {}, onNews: @escaping @Sendable () -> Void = {}
+        loadCatalogs: @escaping @Sendable () async -> Void = {},
+        onNodesOrLeasesChanged: @escaping @Sendable () -> Void = {}
     ) {
         self.broker = broker
         self.catalogs = catalogs
         self.loadCatalogs = loadCatalogs
-        self.readNodes = onNews
+        self.readNodes = onNodesOrLeasesChanged
         self.queries = queries
         self.epochs = epochs
         self.settings = settings
@@ -64,7 +65,7 @@ package actor FanoutWorker {
 
     // MARK: Facts
 
-    /// Works until its task is cancelled or the reader is closed by `drain`.
+    /// Runs until its task is cancelled or `drain` closes the reader.
     package func run() async {
         let ticks = Task { await self.keepTicking() }
         defer { ticks.cancel() }
@@ -89,13 +90,13 @@ package actor FanoutWorker {
         }
     }
 
-    /// The node list as of now; called by the node's heartbeat.
-    /// - Parameter pins: shards that an operator moved, and to whom.
+    /// Passes the current node list to the machine; called by the node's heartbeat.
+    /// - Parameter pins: the shards that an operator moved, with their targets.
     package func nodesChanged(workers: [NodeID], gateways: Set<NodeID>, pins: [ShardID: NodeID] = [:]) {
         perform(machine.nodesListed(workers: workers, gateways: gateways, pins: pins, nowMs: clock.nowMs()))
     }
 
-    /// Gives every shard back; returns when that is done.
+    /// Releases every shard; returns when that is done.
     package func drain() async {
         await withCheckedContinuation { continuation in
             drains.append(continuation)
@@ -146,7 +147,7 @@ package actor FanoutWorker {
 
     // MARK: Effects
 
-    /// Calls go out together: the broker puts concurrent calls into one flight.
+    /// Performs effects. Broker calls start together, so that the broker sends them in one batch.
     private func perform(_ effects: [WorkerMachine.Effect]) {
         for effect in effects {
             switch effect {
@@ -159,7 +160,7 @@ package actor FanoutWorker {
                 }
             case .run(let batch): run(batch)
             case .append(let messages) where messages.count <= Self.shortBatchMax: append(messages)
-            // It takes long to write down.
+            // Encoding a large batch takes long.
             case .append(let messages): Task.detached { self.append(messages) }
             case .follow(let stream, let cursor, let server): reader.follow(stream, after: cursor, server: server)
             case .unfollow(let stream): reader.unfollow(stream)
@@ -186,7 +187,7 @@ package actor FanoutWorker {
         logger.log(level: level, "\(line.message)", metadata: line.metadata.mapValues { "\($0)" })
     }
 
-    // MARK: What operators see
+    // MARK: Reports
 
     package var shardReports: [ShardReport] { machine.refresh.shardReports }
     package var shardStatuses: [ShardStatus] { machine.refresh.shardStatuses }

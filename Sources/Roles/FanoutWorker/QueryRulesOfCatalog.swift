@@ -4,22 +4,22 @@ import Operations
 package import Refresh
 
 extension Catalog {
-    /// The compiled rules of a live query.
-    /// - Throws: `.unavailable` when this node has the operation in another version: a rollout is under way.
+    /// Returns the compiled rules of a live query.
+    /// - Throws: `.unavailable` if this node has the operation in another version: a rollout is in progress.
     package func queryRules(of query: LiveQuery) throws(RequestError) -> QueryRules {
         guard let operation = operation(query.operation), operation.version == query.version else {
-            throw RequestError(.unavailable, "the operation is not known here in this version")
+            throw RequestError(.unavailable, "this node does not serve the operation's version")
         }
         return try operation.queryRules(of: query)
     }
 }
 
 extension CatalogSet {
-    /// The compiled rules of a live query of any version that is served.
-    /// - Throws: `.unavailable` when this node does not have its version, or no longer.
+    /// Returns the compiled rules of a live query of any version that is served.
+    /// - Throws: `.unavailable` if this node does not, or no longer, serve its version.
     package func queryRules(of query: LiveQuery) throws(RequestError) -> QueryRules {
         guard let operation = operation(query.operation, version: query.version) else {
-            throw RequestError(.unavailable, "the operation is not known here in this version")
+            throw RequestError(.unavailable, "this node does not serve the operation's version")
         }
         return try operation.queryRules(of: query)
     }
@@ -27,7 +27,7 @@ extension CatalogSet {
 
 extension StoredOperation {
     fileprivate func queryRules(of query: LiveQuery) throws(RequestError) -> QueryRules {
-        guard kind == .query else { throw RequestError(.badRequest, "\"\(reference.operation)\" is no query") }
+        guard kind == .query else { throw RequestError(.badRequest, "\"\(reference.operation)\" is not a query") }
         let auth = query.projectedAuth
         let triggers = refresh.triggers.map { trigger in
             Trigger(

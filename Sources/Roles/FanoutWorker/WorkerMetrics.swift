@@ -3,7 +3,7 @@ import LiveModel
 import Metrics
 import Refresh
 
-/// What a worker counts and measures; names and meanings are those of its `/metrics`.
+/// The metrics of a worker; names and meanings are those of its `/metrics`.
 struct WorkerMetrics {
     private let runSeconds = Metrics.Timer(label: "freshet_refresh_statement_seconds")
     private let runsTotal = Counter(label: "freshet_refresh_runs_total")
@@ -20,11 +20,11 @@ struct WorkerMetrics {
     private let keptTotal = Counter(label: "freshet_takeover_live_queries_kept_total")
     private let rerunTotal = Counter(label: "freshet_takeover_runs_paced_total")
     private let lossesTotal = Counter(label: "freshet_takeover_event_losses_total")
-    private var toldTakeOver = TakeOverCounts()
+    private var recordedTakeOver = TakeOverCounts()
 
     func read(events: UInt64) { eventsTotal.increment(by: Int64(events)) }
 
-    /// One statement for some live queries of an operation.
+    /// Records one statement for some live queries of an operation.
     func ran(_ outcomes: [RunOutcome], took duration: Duration) {
         runSeconds.record(duration: duration)
         runsTotal.increment(by: Int64(outcomes.count))
@@ -39,11 +39,11 @@ struct WorkerMetrics {
         replicaAnsweredGauge.record(replicas.answered)
         replicaMissedGauge.record(replicas.missed)
         let counts = machine.takeOver
-        replayedTotal.increment(by: Int64(counts.replayed - toldTakeOver.replayed))
-        announcedTotal.increment(by: Int64(counts.announced - toldTakeOver.announced))
-        keptTotal.increment(by: Int64(counts.kept - toldTakeOver.kept))
-        rerunTotal.increment(by: Int64(counts.rerun - toldTakeOver.rerun))
-        lossesTotal.increment(by: Int64(counts.losses - toldTakeOver.losses))
-        toldTakeOver = counts
+        replayedTotal.increment(by: Int64(counts.replayed - recordedTakeOver.replayed))
+        announcedTotal.increment(by: Int64(counts.announced - recordedTakeOver.announced))
+        keptTotal.increment(by: Int64(counts.kept - recordedTakeOver.kept))
+        rerunTotal.increment(by: Int64(counts.rerun - recordedTakeOver.rerun))
+        lossesTotal.increment(by: Int64(counts.losses - recordedTakeOver.losses))
+        recordedTakeOver = counts
     }
 }

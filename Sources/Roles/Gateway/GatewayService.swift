@@ -10,10 +10,10 @@ package import Sessions
 import Streams
 import Synchronization
 
-/// Performs `GatewayMachine`: brings inbox entries, subscriptions and time to it, and its effects to the event loops
-/// and the broker.
+/// The shell of the gateway role: feeds inbox entries, subscriptions and time to `GatewayMachine` and performs its
+/// effects on the event loops and the broker.
 ///
-/// Locking: the machine is changed under a mutex, its effects are taken out and performed after the lock is given up.
+/// Locking: the machine changes under a mutex; its effects are performed after the lock is released.
 package final class GatewayService: Sendable {
     package let node: NodeID
     private let broker: any Broker
@@ -31,7 +31,7 @@ package final class GatewayService: Sendable {
     private let awaitingGauge = Gauge(label: "freshet_gateway_awaiting_live_queries")
     private let resultBytesGauge = Gauge(label: "freshet_gateway_result_bytes")
 
-    /// - Parameter deltas: what each event loop begins with.
+    /// - Parameter deltas: the initial delta cache of each event loop.
     package init(
         node: NodeID, broker: any Broker, group: MultiThreadedEventLoopGroup, settings: GatewayMachine.Settings,
         controlLengthMax: Int, deltas: DeltaCache = DeltaCache(bytesMax: 0, resultBytesMax: 0),
@@ -44,7 +44,7 @@ package final class GatewayService: Sendable {
         self.logger = logger
         self.controlLengthMax = controlLengthMax
         tickMs = settings.tickMs
-        // Announcements of this process come after those of a former one under the same name.
+        // Announcement numbers must exceed those of a former process with the same name.
         let firstAnnouncement = UInt64(clamping: clock.nowMs()) << 10
         machine = Mutex(
             GatewayMachine(gateway: node, settings: settings, firstAnnouncement: firstAnnouncement, placeOf: placeOf))
@@ -55,17 +55,17 @@ package final class GatewayService: Sendable {
         hubStorage.withLock { $0 = hubs }
     }
 
-    /// The hub of the loop that a connection lives on.
+    /// Returns the hub of an event loop.
     package func hub(of eventLoop: any EventLoop) -> LoopHub? {
         hubStorage.withLock { $0.first { $0.eventLoop === eventLoop } }
     }
 
-    /// Withdraws what a former process of the same name may have left behind. Before the first subscription.
+    /// Withdraws the interest of a former process with the same name. Call before the first subscription.
     package func forgetFormer(shardCount: Int) {
         change { $0.started(shardCount: shardCount) }
     }
 
-    /// Works until its task is cancelled or `leave` was called.
+    /// Runs until its task is cancelled or `leave` was called.
     package func run() async {
         let inbox = broker.keys.inbox(gateway: node.name)
         reader.follow(inbox, after: .zero)
@@ -99,7 +99,7 @@ package final class GatewayService: Sendable {
         _ = try? await broker.delete(broker.keys.inbox(gateway: node.name))
     }
 
-    /// Operators changed where live queries belong.
+    /// Re-announces live queries whose shard was changed by an override.
     package func placesChanged() {
         let nowMs = clock.nowMs()
         change { $0.placesChanged(nowMs: nowMs) }
@@ -118,12 +118,13 @@ package final class GatewayService: Sendable {
         return start
     }
 
-    /// - Returns: the number of the announcement that asks for the run.
+    /// Requests another run of a live query.
+    /// - Returns: the number of the announcement that requests it; nil if the live query is unknown.
     func rerun(_ key: LiveQueryKey) -> UInt64? {
         let nowMs = clock.nowMs()
-        guard let (ask, effects) = machine.withLock({ $0.rerun(key, nowMs: nowMs) }) else { return nil }
+        guard let (announcement, effects) = machine.withLock({ $0.rerun(key, nowMs: nowMs) }) else { return nil }
         perform(effects)
-        return ask
+        return announcement
     }
 
     func unsubscribed(hub: Int, _ key: LiveQueryKey) {
@@ -136,12 +137,13 @@ package final class GatewayService: Sendable {
     private func arrived(_ batch: StreamBatch) {
         let nowMs = clock.nowMs()
         if let signal = batch.signal {
-            logger.warning("results may be lost, announcing all interest", metadata: ["signal": "\(signal)"])
+            logger.warning(
+                "results may have been lost; announcing all interest again", metadata: ["signal": "\(signal)"])
             change { $0.inboxLost(nowMs: nowMs) }
         }
         for entry in batch.entries {
             guard let message = try? InboxMessage(fields: entry.fields.map { ($0.name, $0.value) }) else {
-                // The owner believes that this gateway holds what it said.
+                // The owner assumes that this gateway has the message.
                 logger.warning("unreadable inbox message", metadata: ["entry": "\(entry.id)"])
                 change { $0.inboxLost(nowMs: nowMs) }
                 continue
@@ -183,25 +185,26 @@ package final class GatewayService: Sendable {
         }
     }
 
-    /// One flight after the other, which keeps the order within a shard's control stream.
+    /// Sends one batch after the other, which preserves the order within a control stream.
     private func send() async {
         while true {
-            let flight = machine.withLock { $0.nextBatch() }
-            if flight.isEmpty { return }
+            let batch = machine.withLock { $0.nextBatch() }
+            if batch.isEmpty { return }
             do {
                 _ = try await broker.append(
-                    flight.map { shard, message in
+                    batch.map { shard, message in
                         StreamAppend(
                             stream: broker.keys.control(shard: shard.number),
                             fields: message.fields.map { (name: $0.0, value: $0.1) }, lengthMax: controlLengthMax)
                     })
             } catch {
-                logger.warning("interest not announced", metadata: ["count": "\(flight.count)", "error": "\(error)"])
+                logger.warning(
+                    "announcing interest failed", metadata: ["count": "\(batch.count)", "error": "\(error)"])
             }
         }
     }
 
-    // MARK: What operators see
+    // MARK: Reports
 
     package var counts: GatewayMachine.Counts { machine.withLock { $0.counts } }
 }

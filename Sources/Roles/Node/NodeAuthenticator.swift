@@ -16,7 +16,7 @@ struct NodeAuthenticator: Authenticator {
             let verified = try await issuers.verify(bearer, nowMs: clock.nowMs())
             return Identity(auth: verified.auth, expiresAtMs: verified.expiresAtMs)
         }
-        guard let name = try apiKeys.judge(credentials.apiKey) else { return .signedOut }
+        guard let name = try apiKeys.name(of: credentials.apiKey) else { return .signedOut }
         return Identity(auth: nil, expiresAtMs: nil, apiKey: name)
     }
 

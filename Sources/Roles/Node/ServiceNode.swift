@@ -201,7 +201,7 @@ package final class ServiceNode: Sendable {
                     pool: pool, namespace: settings.cluster.namespace, timeoutMs: settings.cluster.leaseTtlMs),
                 shardCount: shardCount,
                 settings: workerSettings, clock: clock, logger: logger,
-                loadCatalogs: { await deployments?.poll() }, onNews: { [bell] in bell.ring() }) : nil
+                loadCatalogs: { await deployments?.poll() }, onNodesOrLeasesChanged: { [bell] in bell.ring() }) : nil
         let sessions = SessionRegistry(admission: sessionAdmission, nowMs: { [clock] in clock.nowMs() })
         let executor = RequestExecutor(
             clock: clock, catalogs: catalogs,

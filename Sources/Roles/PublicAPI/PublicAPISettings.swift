@@ -1,31 +1,31 @@
 package import Gateway
 package import Sessions
 
-/// What the public port offers and its bounds.
+/// The features and limits of the public port.
 package struct PublicAPISettings: Sendable {
-    /// Whether operations are run for requests.
+    /// Whether requests may run operations.
     package var isAPI = true
     /// Whether live queries are served.
     package var isGateway = true
-    /// `*` or exact origins.
+    /// Allowed origins: `*` or exact ones.
     package var corsOrigins: [String] = ["*"]
     package var longPollMaxMs: Int64 = 60_000
     package var sessionsMax = 20_000
     package var session = SessionLimits()
-    /// Whose `X-Forwarded-For` is believed.
+    /// The proxies whose `X-Forwarded-For` is trusted.
     package var trustedProxies = TrustedProxies()
-    /// Under `freshet dev`, what SQL Connect's tools ask an emulator for; nil: 404.
+    /// Under `freshet dev`, the emulator description for SQL Connect's tools; nil answers 404.
     package var emulator: EmulatorInfo?
-    /// The page at `/`; nil: 404.
+    /// The page at `/`; nil answers 404.
     package var page: [UInt8]?
 
     package init() {}
 }
 
-/// What `GET /emulator/info` tells. Source: docs/reference/sql-connect.md §7.
+/// The content of `GET /emulator/info`. Source: docs/reference/sql-connect.md §7.
 package struct EmulatorInfo: Sendable {
     package var version: String
-    /// How to reach the database.
+    /// The connection string of the database.
     package var connectionString: String
 
     package init(version: String, connectionString: String) {

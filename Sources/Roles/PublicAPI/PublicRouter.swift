@@ -9,21 +9,21 @@ import NIOHTTP1
 import Observability
 import Sessions
 
-/// The public port: finds the route of a request and performs it. Everything here runs on the connection's event loop;
-/// what takes time runs in a task and comes back to it.
+/// The router of the public API: finds the route of a request and performs it. Runs on the connection's event loop;
+/// longer work runs in a task and returns to it.
 package final class PublicRouter: HTTPHandler {
     let executor: RequestExecutor
     let gateway: GatewayService?
     let settings: PublicAPISettings
     private let logger: Logger
-    /// New sessions are accepted.
+    /// Whether new sessions are accepted.
     private let isReady: @Sendable () -> Bool
-    /// Load balancers are told to send new clients; ends before `isReady` does when a node leaves.
+    /// Whether load balancers should send new clients. Turns false before `isReady` when the node drains.
     private let isAdvertised: @Sendable () -> Bool
-    /// Why the node is not ready, when servers are away.
+    /// The reason that the node is not ready, if servers are unavailable.
     private let problem: @Sendable () -> String?
     let sessions: SessionRegistry
-    /// Bound: `sessionsMax`.
+    /// Bounded by `sessionsMax`.
     let sharedStreams = SharedStreams()
     private let administrator: AdministratorOperations
 
@@ -109,7 +109,7 @@ package final class PublicRouter: HTTPHandler {
     private func preflight(_ call: Call) {
         var headers = call.headers
         headers.replaceOrAdd(name: "access-control-allow-methods", value: "GET, POST, PUT, DELETE, OPTIONS")
-        // Headers are echoed: every SDK has names of its own, and a header alone opens nothing.
+        // The requested headers are allowed: every SDK has its own, and a header alone grants nothing.
         let wanted = call.request.header("access-control-request-headers") ?? "authorization, content-type"
         headers.replaceOrAdd(name: "access-control-allow-headers", value: wanted)
         headers.replaceOrAdd(name: "access-control-max-age", value: "7200")
@@ -167,14 +167,14 @@ package final class PublicRouter: HTTPHandler {
 
     // MARK: Work in tasks
 
-    /// Runs `work` with the sender's identity, as one of the requests in flight (`RequestExecutor.withRequest`).
+    /// Runs `work` with the sender's identity as a request in flight (see `RequestExecutor.withRequest`).
     func perform(_ call: Call, _ work: @escaping @Sendable (Identity) async throws(RequestError) -> Void) {
         executor.withRequest(
             Credentials(call.request), from: address(of: call.request), traceID: call.traceID,
             on: call.exchange.taskExecutor, work, failed: { call.fail($0) })
     }
 
-    /// The client's address as a subject of quotas; nil when addresses are not known or not counted.
+    /// Returns the client's address as a quota subject; nil if addresses are unknown or not counted.
     func address(of request: HTTPRequest) -> QuotaSubject? {
         guard executor.quotas.countsAddresses else { return nil }
         let forwarded = request.headers[canonicalForm: "x-forwarded-for"].joined(separator: ",")
@@ -185,32 +185,32 @@ package final class PublicRouter: HTTPHandler {
         (peer?.ipAddress).map { .address(settings.trustedProxies.client(peer: $0, forwarded: forwarded)) }
     }
 
-    /// Whose quotas a request counts for.
+    /// Returns the subjects whose quotas a request counts against.
     func subjects(_ call: Call, _ identity: Identity) -> [QuotaSubject] {
         (address(of: call.request).map { [$0] } ?? []) + identity.subjects
     }
 
-    /// Admits one session, before anything is done for it.
+    /// Admits one session, before any work is done for it.
     func admitSession() throws(RequestError) {
         try requireRoomForSession()
         try sessions.admit()
     }
 
-    /// Refuses sessions where the node is not ready or full.
+    /// Refuses a session if the node is not ready or full.
     func requireRoomForSession() throws(RequestError) {
         guard isReady() else { throw RequestError(.unavailable, "the node is not ready") }
         guard sessions.count < settings.sessionsMax else { throw sessions.refusalOfFullNode() }
     }
 }
 
-/// One request on its way through a route.
+/// A request on its way through a route.
 struct Call: Sendable {
     let request: HTTPRequest
     let exchange: HTTPExchange
-    /// Of every answer to it.
+    /// The headers of every response to it.
     let headers: HTTPHeaders
     let traceID: String
-    /// How a failed request is told.
+    /// The form of an error response.
     var failureForm = FailureForm.graphQL
 
     enum FailureForm {
@@ -231,7 +231,7 @@ struct Call: Sendable {
     }
 }
 
-/// Closes a WebSocket whose subprotocol nobody here speaks.
+/// Closes a WebSocket whose subprotocols are not supported.
 final class RefusedWebSocket: WebSocketHandler {
     init(_ connection: WebSocketConnection, code: UInt16, reason: String) {
         connection.close(code: code, reason: reason)

@@ -7,11 +7,11 @@ import SchemaSDL
 import Sessions
 
 extension RequestExecutor {
-    /// The answer to a question about the schema, as editors and GraphiQL ask it; nil for everything else. Under
-    /// `freshet dev` only: a schema tells more than the stored operations do.
-    /// - Throws: `.badRequest`.
+    /// Answers an introspection query of an editor or GraphiQL; nil for any other request. Under `freshet dev` only: a
+    /// schema reveals more than the stored operations do.
+    /// - Throws: `.badRequest` for an invalid introspection query.
     func introspect(_ request: OperationRequest) throws(RequestError) -> [UInt8]? {
-        // What is no GraphQL is told by the resolver.
+        // The resolver reports syntax errors.
         guard let text = request.document,
             let document = try? Parser.parseDocument(Source(name: "request", text: text), limits: .request),
             let operation = Introspection.operation(in: document, named: request.operationName)

@@ -10,18 +10,18 @@ import Operations
 package import Sessions
 import Synchronization
 
-/// Finds, authenticates and runs operations for every route and session of a node: for a request by the current catalog,
-/// for a session by the one that was current when it began.
+/// Finds, authenticates and runs operations for every route and session of a node. Requests use the current catalog, a
+/// session the one that was current when it began.
 package final class RequestExecutor: SessionRequestExecutor {
     package let clock: ServiceClock
     package let quotas: QuotaGate
     private let catalogs: ServedCatalogs
-    /// What a session keeps; nil for requests.
+    /// The catalog of a session; nil for requests.
     private let pinned: OperationLookup?
-    /// Called when an operation resolves in a previous project version; nil where no previous version was served when
-    /// the session began.
+    /// Called when an operation resolves in a previous project version. Nil if no previous version was served when the
+    /// session began.
     private let onFormer: (@Sendable (Digest) -> Void)?
-    /// One for all sessions that begin with the same catalog.
+    /// The executor shared by all sessions that begin with the same catalog.
     private let latest = Mutex<RequestExecutor?>(nil)
     private let authenticator: any Authenticator
     private let queries: QueryExecutor
@@ -52,19 +52,19 @@ package final class RequestExecutor: SessionRequestExecutor {
 
     var resolver: OperationLookup { pinned ?? catalogs.snapshot.resolver }
 
-    /// What SQL Connect clients have to call this service.
+    /// The names by which SQL Connect clients address this service.
     package var serviceIdentity: ServiceIdentity {
         let catalog = resolver.catalog
         return ServiceIdentity(
             service: catalog.serviceID, location: catalog.location, connectors: Set(catalog.connectors.keys))
     }
 
-    /// Of the project that requests are resolved by.
+    /// The version of the project that resolves requests.
     var projectVersion: Digest { resolver.version }
 
-    /// For a session that begins now.
-    /// - Parameter onFormer: the session uses an operation of this former version, too, and so has to come back when that
-    ///   ends.
+    /// Returns the executor of a session that begins now.
+    /// - Parameter onFormer: called if the session uses an operation of a former version and so must reconnect when
+    ///   that version ends.
     func forSession(_ onFormer: @escaping @Sendable (Digest) -> Void) -> RequestExecutor {
         let snapshot = catalogs.snapshot
         let current = snapshot.resolver
@@ -109,7 +109,7 @@ package final class RequestExecutor: SessionRequestExecutor {
             kinds: kinds)
     }
 
-    /// A text of an administrator's.
+    /// Resolves an administrator's ad-hoc operation.
     func resolveAdHoc(
         _ text: String, name: String?, variables: JSONObject, auth: Auth?
     ) throws(RequestError) -> ResolvedOperation {
@@ -117,8 +117,9 @@ package final class RequestExecutor: SessionRequestExecutor {
         return try resolver.resolveAdHoc(text, name: name, variables: variables, auth: auth)
     }
 
-    /// A client that was built for a former version sends its texts or their digests: it gets what it was built for while
-    /// that version is in service, if the operation is still there and would let it in today, too.
+    /// Resolves an operation in a former version. Clients built for it send its operations' text or digests, and get
+    /// what they were built for while that version is served, if the current version still has the operation and would
+    /// authorize it.
     private func resolveFormer(
         _ request: OperationRequest, auth: Auth?, _ kinds: AllowedKinds
     ) throws(RequestError) -> ResolvedOperation? {
@@ -146,12 +147,12 @@ package final class RequestExecutor: SessionRequestExecutor {
         return identity
     }
 
-    /// Runs `work` in a task with the sender's identity, as one of the requests in flight of this node, of its address and
-    /// of its user: counted before anything is done for it, until the work is over. The same for every protocol that
-    /// answers a request at a time.
+    /// Runs `work` in a task with the sender's identity, as a request in flight of this node, of its address and of its
+    /// user: counted before any work is done for it until the work is over. Used by every protocol that answers one
+    /// request at a time.
     /// - Parameters:
-    ///   - address: nil where addresses are not known or not counted.
-    ///   - failed: answers the request; called at most once.
+    /// - address: nil if addresses are unknown or not counted.
+    /// - failed: sends the error response; called at most once.
     func withRequest(
         _ credentials: Credentials, from address: QuotaSubject?, traceID: String,
         on taskExecutor: (any TaskExecutor)?,
@@ -182,8 +183,8 @@ package final class RequestExecutor: SessionRequestExecutor {
 
     package func refusal(of identity: Identity) -> RequestError? { authenticator.refusal(of: identity) }
 
-    /// One-shot read of a query.
-    /// - Throws: `.payloadTooLarge`, as who follows it is told; what the database refused.
+    /// Runs a query once.
+    /// - Throws: `.payloadTooLarge`, as for subscribers; errors of the database.
     package func read(
         _ resolved: ResolvedOperation, traceID: String
     ) async throws(RequestError) -> QueryExecutor.Result {
@@ -200,6 +201,7 @@ package final class RequestExecutor: SessionRequestExecutor {
         return result
     }
 
+    /// Runs a mutation.
     package func mutate(
         _ resolved: ResolvedOperation, traceID: String
     ) async throws(RequestError) -> MutationExecutor.Outcome {
@@ -214,7 +216,7 @@ package final class RequestExecutor: SessionRequestExecutor {
         }
     }
 
-    /// What the client is not told.
+    /// Logs the cause of an error, which the client does not see.
     private func report(_ error: RequestError, _ resolved: ResolvedOperation, _ traceID: String) {
         guard let cause = error.cause else { return }
         logger.error(
@@ -222,6 +224,7 @@ package final class RequestExecutor: SessionRequestExecutor {
             metadata: ["trace": "\(traceID)", "operation": "\(resolved.operation.reference)", "cause": "\(cause)"])
     }
 
+    /// Runs a query or a mutation once and returns the response envelope.
     package func runOnce(_ resolved: ResolvedOperation, traceID: String) async throws(RequestError) -> [UInt8] {
         try await answer(resolved, traceID: traceID).envelope
     }

@@ -5,7 +5,8 @@ import NIOCore
 import NIOHTTP1
 
 extension HTTPExchange {
-    /// - Parameter body: nil writes GraphQL's form.
+    /// Responds with an error.
+    /// - Parameter body: nil sends the error in GraphQL's form.
     func respond(
         _ error: RequestError, headers: HTTPHeaders, contentType: String = "application/json", body: [UInt8]? = nil
     ) {
@@ -26,7 +27,7 @@ extension HTTPExchange {
 }
 
 extension HTTPHeaders {
-    /// `Retry-After` in whole seconds (RFC 9110 §10.2.3), for an error that says when to try again.
+    /// Creates `Retry-After` in whole seconds (RFC 9110 section 10.2.3), if the error says when to retry.
     init(retryAfterOf error: RequestError) {
         self.init()
         if let ms = error.retryAfterMs { add(name: "retry-after", value: String(Swift.max(1, (ms + 999) / 1_000))) }
@@ -34,8 +35,8 @@ extension HTTPHeaders {
 }
 
 extension HTTPRequest {
-    /// The body as a JSON object; an empty body is an empty object.
-    /// - Throws: `.unsupportedMediaType`, `.badRequest`.
+    /// Parses the body as a JSON object; an empty body is an empty object.
+    /// - Throws: `.unsupportedMediaType` or `.badRequest`.
     func jsonBody() throws(RequestError) -> JSONObject {
         if let type = header("content-type") {
             guard type == "application/json" || Self.essence(of: type) == "application/json" else {
@@ -57,12 +58,12 @@ extension HTTPRequest {
         return object
     }
 
-    /// A media type without its parameters (RFC 9110 §8.3.1).
+    /// Returns a media type without its parameters (RFC 9110 section 8.3.1).
     private static func essence(of mediaType: String) -> String {
         mediaType.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
     }
 
-    /// A query item that holds a JSON object; absent or empty is an empty object.
+    /// Parses a query item as a JSON object; an absent or empty item is an empty object.
     func jsonObject(inQuery name: String) throws(RequestError) -> JSONObject {
         guard let text = query(name), !text.isEmpty else { return JSONObject() }
         guard let value = try? JSONValue(parsing: Array(text.utf8)), case .object(let object) = value else {

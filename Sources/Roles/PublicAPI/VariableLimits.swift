@@ -1,10 +1,11 @@
 package import JSON
 package import LiveModel
 
-/// Bounds of the variables of one request: they stay in gateways, streams and workers for as long as the live query.
+/// The limits on the variables of one request. Variables stay in gateways, streams and workers as long as the live
+/// query.
 package struct VariableLimits: Sendable {
     package let depthMax: Int
-    /// Of their canonical text.
+    /// The size of their canonical text.
     package let bytesMax: Int
 
     package init(depthMax: Int, bytesMax: Int) {
@@ -12,12 +13,13 @@ package struct VariableLimits: Sendable {
         self.bytesMax = bytesMax
     }
 
+    /// Checks variables against the limits.
     /// - Throws: `.payloadTooLarge`.
     package func check(_ variables: JSONObject) throws(RequestError) {
         guard variables.entries.allSatisfy({ Self.depth(of: $0.value, within: depthMax - 1) }) else {
             throw RequestError(.payloadTooLarge, "the variables are nested deeper than \(depthMax)")
         }
-        // Mostly it is plain that they are small, without writing them.
+        // An upper bound usually suffices, without encoding them.
         guard
             Self.bytesAtMost(.object(variables)) <= bytesMax
                 || JSONValue.object(variables).compactBytes.count <= bytesMax
@@ -26,7 +28,8 @@ package struct VariableLimits: Sendable {
         }
     }
 
-    /// No JSON text of it is longer: a character needs six bytes at most, a number 25 (`-0.0000019643901380568704`).
+    /// Returns an upper bound of the JSON text: a character needs at most six bytes, a number 25
+    /// (`-0.0000019643901380568704`).
     private static func bytesAtMost(_ value: JSONValue) -> Int {
         switch value {
         case .string(let text): 6 * text.utf8.count + 2

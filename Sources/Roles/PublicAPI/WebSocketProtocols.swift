@@ -3,18 +3,19 @@ import LiveModel
 import NIOHTTP1
 import Sessions
 
-/// The protocols over WebSocket: which machine serves a connection is told by its path and by the subprotocol it offers.
+/// A client protocol over WebSocket. A connection's path and the subprotocols it offers select the machine that serves
+/// it.
 struct WebSocketProtocol: Sendable {
-    /// Nil where the path alone decides.
+    /// The subprotocol; nil if the path alone decides.
     let subprotocol: String?
     let machine: @Sendable (SessionOpening) -> any SessionMachine
 
     enum Choice: Sendable {
-        /// Nothing is at this path.
+        /// The path is unknown.
         case unknownPath
-        /// Nothing that the client offers is spoken at this path.
+        /// None of the client's subprotocols is supported at this path.
         case noneOffered
-        /// The path names something that is not here.
+        /// The path names a service that is not served here.
         case refused(RequestError)
         case accepted(WebSocketProtocol)
 
@@ -26,7 +27,7 @@ struct WebSocketProtocol: Sendable {
         }
     }
 
-    /// The first of the path's protocols that the client offers: the server's preference counts.
+    /// Selects the first of the path's protocols that the client offers; the server's order of preference counts.
     static func choose(_ request: HTTPRequest, service: ServiceIdentity) -> Choice {
         let offered = request.headers[canonicalForm: "sec-websocket-protocol"].map(String.init)
         if let path = ConnectorStreamPath(request.path) {
@@ -46,7 +47,7 @@ struct WebSocketProtocol: Sendable {
 
     private static func protocols(_ request: HTTPRequest, offered: [String]) -> [WebSocketProtocol] {
         switch request.path {
-        // Clients that are told of a host alone come to the path of the rest of their requests.
+        // Clients configured with only a host connect to `/graphql`.
         case "/graphql" where request.query("header") != nil: [appSync(request, offered: offered)]
         case "/graphql":
             [
@@ -58,7 +59,8 @@ struct WebSocketProtocol: Sendable {
         }
     }
 
-    /// The authorization is in the query, in a subprotocol beside the real one, or in the headers.
+    /// Makes the AppSync protocol. The authorization is in the query, in a subprotocol beside the real one, or in the
+    /// headers.
     private static func appSync(_ request: HTTPRequest, offered: [String]) -> WebSocketProtocol {
         let prefix = "header-"
         let handshake: AppSyncAuthorization =

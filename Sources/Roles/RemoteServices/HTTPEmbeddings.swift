@@ -8,12 +8,12 @@ package import Operations
 import Synchronization
 package import OutboundHTTP
 
-/// Asks the embedding server for what `EmbeddingBatcher` decides.
+/// Sends to the embedding server the requests that `EmbeddingBatcher` decides on.
 ///
 /// | metric | is |
 /// | --- | --- |
 /// | `freshet_embedding_requests_total` | requests by `outcome`: answered, refused, late, failed |
-/// | `freshet_embedding_texts_total` | texts that were wanted, by `cache`: hit, miss |
+/// | `freshet_embedding_texts_total` | requested texts, by `cache`: hit, miss |
 package final class HTTPEmbeddings: EmbeddingTransport {
     private typealias Batcher = EmbeddingBatcher<CheckedContinuation<Embeddings, Never>>
 
@@ -21,17 +21,17 @@ package final class HTTPEmbeddings: EmbeddingTransport {
     private let sender: HTTPSender
     private let timeoutMs: Int64
     private let answerBytesMax: Int
-    private let desk: Mutex<Batcher>
+    private let batcher: Mutex<Batcher>
     private let logger: Logger
-    private let told = Mutex(LoggedState())
+    private let logged = Mutex(LoggedState())
     private let hits = Counter(label: "freshet_embedding_texts_total", dimensions: [("cache", "hit")])
     private let misses = Counter(label: "freshet_embedding_texts_total", dimensions: [("cache", "miss")])
 
-    /// What the log has. Bound: the models that operations name, and the few messages there are.
+    /// The failures already logged. Bounded by the models that operations name and the few messages that exist.
     private struct LoggedState {
-        /// Of models whose last answer was an error: the messages since.
+        /// By models whose last response was an error: the messages since then.
         var failures: [String: Set<String>] = [:]
-        /// Models of which several texts were refused.
+        /// The models that rejected a batch of texts.
         var refusing: Set<String> = []
     }
 
@@ -43,15 +43,15 @@ package final class HTTPEmbeddings: EmbeddingTransport {
         self.sender = sender
         timeoutMs = settings.timeoutMs
         answerBytesMax = settings.answerBytesMax
-        desk = Mutex(Batcher(settings))
+        batcher = Mutex(Batcher(settings))
     }
 
     package func embeddings(of texts: [EmbeddingText]) async -> Embeddings {
         await withCheckedContinuation { continuation in
-            let (actions, known, unknown) = desk.withLock { desk in
-                let before = desk.counts
-                let actions = desk.want(texts, by: continuation, nowMs: Self.nowMs())
-                return (actions, desk.counts.known - before.known, desk.counts.unknown - before.unknown)
+            let (actions, known, unknown) = batcher.withLock { batcher in
+                let before = batcher.counts
+                let actions = batcher.want(texts, by: continuation, nowMs: Self.nowMs())
+                return (actions, batcher.counts.known - before.known, batcher.counts.unknown - before.unknown)
             }
             hits.increment(by: known)
             misses.increment(by: unknown)
@@ -59,78 +59,80 @@ package final class HTTPEmbeddings: EmbeddingTransport {
         }
     }
 
-    /// What waits is refused; what is under way ends with the sender.
+    /// Fails queued requests; those in flight end with the sender.
     package func stop() {
-        perform(desk.withLock { $0.stop() })
+        perform(batcher.withLock { $0.stop() })
     }
 
     private func perform(_ actions: [Batcher.Action]) {
         for action in actions {
             switch action {
             case .finish(let continuation, let embeddings): continuation.resume(returning: embeddings)
-            // Not the caller's task: others may wait for the same text.
+            // Not in the caller's task, which may be cancelled: others may wait for the same text.
             case .send(let request):
                 Task {
-                    let answer = await ask(request)
+                    let answer = await send(request)
                     report(answer, to: request)
-                    perform(desk.withLock { $0.answered(request.id, answer, nowMs: Self.nowMs()) })
+                    perform(batcher.withLock { $0.answered(request.id, answer, nowMs: Self.nowMs()) })
                 }
             }
         }
     }
 
-    private func ask(_ request: EmbeddingRequest) async -> EmbeddingEndpoint.Answer {
+    private func send(_ request: EmbeddingRequest) async -> EmbeddingEndpoint.Answer {
         var headers = [(name: "accept", value: "application/json")]
         if let token = endpoint.token { headers.append(("authorization", "Bearer \(token)")) }
         let outcome = await sender.send(
             HTTPSender.Request(
                 url: endpoint.uri(of: request), headers: headers, body: endpoint.body(of: request),
-                timeoutMs: Int(request.timeoutMs), answerBytesMax: answerBytesMax))
+                timeoutMs: Int(request.timeoutMs), responseBytesMax: answerBytesMax))
         return switch outcome {
         case .success(let answer): endpoint.answer(to: request, status: answer.status, body: answer.body)
-        case .failure(.late): .late
-        // That of fewer texts is smaller.
-        case .failure(.answerTooLarge): .refused(request.failure("answered with more than \(answerBytesMax) bytes"))
+        case .failure(.timedOut): .late
+        // The response to fewer texts is smaller.
+        case .failure(.responseTooLarge): .refused(request.failure("answered with more than \(answerBytesMax) bytes"))
         case .failure(.unreachable(let cause)):
             .failed(request.failure("cannot be reached", code: .unavailable, cause: cause))
-        // Nothing is changed by asking: it can be done again.
+        // The request changes nothing, so it can be repeated.
         case .failure(.broken(let cause)):
-            .failed(request.failure("broke the connection off", code: .unavailable, cause: cause))
-        case .failure(.stopped): .failed(request.failure("is not asked: the node stops", code: .unavailable))
+            .failed(request.failure("closed the connection", code: .unavailable, cause: cause))
+        case .failure(.stopped): .failed(request.failure("is not called: the node is stopping", code: .unavailable))
         }
     }
 
-    /// Each fault of a model once, until it answers again; that it refuses several texts once.
+    /// Logs each failure of a model once until it responds again, and once that it rejects batches.
     private func report(_ answer: EmbeddingEndpoint.Answer, to request: EmbeddingRequest) {
         let outcome: String
         switch answer {
         case .outcomes:
             outcome = "answered"
-            guard told.withLock({ $0.failures.removeValue(forKey: request.model) }) != nil else { break }
-            logger.notice("the embedding server answers again", metadata: ["model": "\(request.model)"])
+            guard logged.withLock({ $0.failures.removeValue(forKey: request.model) }) != nil else { break }
+            logger.notice("the embedding server responds again", metadata: ["model": "\(request.model)"])
         case .refused(let error):
             outcome = "refused"
-            // Of one text: whoever sent it is told.
-            guard request.texts.count > 1, told.withLock({ $0.refusing.insert(request.model).inserted }) else { break }
+            // A rejection of one text is reported to its caller only.
+            guard request.texts.count > 1, logged.withLock({ $0.refusing.insert(request.model).inserted }) else {
+                break
+            }
             logger.warning(
                 """
-                the embedding server refused several texts at once; they are asked for in halves. If that goes on, lower \
+                the embedding server rejected a batch of texts; it is retried in halves. If this goes on, lower \
                 embeddings.textsPerRequestMax
                 """,
                 metadata: Self.metadata(of: error, ["texts": "\(request.texts.count)"]))
         case .late:
             outcome = "late"
-            tell(request, request.failure("did not answer in \(timeoutMs) ms"))
+            log(request, request.failure("did not answer in \(timeoutMs) ms"))
         case .failed(let error):
             outcome = "failed"
-            tell(request, error)
+            log(request, error)
         }
         Counter(label: "freshet_embedding_requests_total", dimensions: [("outcome", outcome)]).increment()
     }
 
-    private func tell(_ request: EmbeddingRequest, _ error: RequestError) {
-        let isNew = told.withLock { $0.failures[request.model, default: []].insert(error.message).inserted }
-        if isNew { logger.warning("no vectors of texts", metadata: Self.metadata(of: error)) }
+    private func log(_ request: EmbeddingRequest, _ error: RequestError) {
+        let isNew = logged.withLock { $0.failures[request.model, default: []].insert(error.message).inserted }
+        if isNew { logger.warning("embeddings failed", metadata: Self.metadata(of: error)) }
     }
 
     private static func metadata(of error: RequestError, _ more: Logger.Metadata = [:]) -> Logger.Metadata {

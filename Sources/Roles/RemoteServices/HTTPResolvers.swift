@@ -5,12 +5,12 @@ import SchemaModel
 import Synchronization
 package import OutboundHTTP
 
-/// Asks custom resolvers by GraphQL over HTTP.
+/// Calls custom resolvers by GraphQL over HTTP.
 package final class HTTPResolvers: ResolverTransport {
     package struct Settings: Sendable {
-        /// Requests under way on this node; more are refused.
+        /// Requests in flight on this node; more are refused.
         package var inFlightMax = 256
-        /// Of one answer.
+        /// The largest response.
         package var answerBytesMax = 1 << 20
 
         package init() {}
@@ -29,23 +29,23 @@ package final class HTTPResolvers: ResolverTransport {
         let count = inFlight.add(1, ordering: .relaxed).newValue
         defer { inFlight.subtract(1, ordering: .relaxed) }
         guard count <= settings.inFlightMax else {
-            throw call.failure("has as many requests under way as this node sends", code: .limitExceeded)
+            throw call.failure("has too many requests in flight from this node", code: .limitExceeded)
         }
         let outcome = await sender.send(
             HTTPSender.Request(
                 url: call.endpoint.uri,
                 headers: [("accept", "application/graphql-response+json, application/json")], body: call.body,
-                timeoutMs: call.endpoint.timeoutMs, answerBytesMax: settings.answerBytesMax))
+                timeoutMs: call.endpoint.timeoutMs, responseBytesMax: settings.answerBytesMax))
         switch outcome {
         case .success(let answer): return try call.value(status: answer.status, answer: answer.body)
-        case .failure(.late): throw call.failure("did not answer in \(call.endpoint.timeoutMs) ms", code: .timeout)
-        case .failure(.answerTooLarge):
+        case .failure(.timedOut): throw call.failure("did not answer in \(call.endpoint.timeoutMs) ms", code: .timeout)
+        case .failure(.responseTooLarge):
             throw call.failure("answered with more than \(settings.answerBytesMax) bytes")
         case .failure(.unreachable(let cause)):
             throw call.failure("cannot be reached", code: .unavailable, cause: cause)
         case .failure(.broken(let cause)):
-            throw call.failure("broke the connection off", code: .outcomeUnknown, cause: cause)
-        case .failure(.stopped): throw call.failure("is not asked: the node stops", code: .unavailable)
+            throw call.failure("closed the connection", code: .outcomeUnknown, cause: cause)
+        case .failure(.stopped): throw call.failure("is not called: the node is stopping", code: .unavailable)
         }
     }
 }

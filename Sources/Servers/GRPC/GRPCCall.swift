@@ -3,13 +3,13 @@ package import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// One call as the application sees it. Bound to its event loop; after its end every method does nothing.
+/// One call as the application sees it. Bound to its event loop; after the call has ended every method does nothing.
 ///
 /// `@unchecked Sendable`: everything mutable belongs to the event loop; other threads only carry it there.
 package final class GRPCCall: @unchecked Sendable {
     package let eventLoop: any EventLoop
     package let taskExecutor: LoopTaskExecutor
-    /// Accepted and not yet written to the connection: held back by the peer's window or its socket.
+    /// Bytes accepted but not written to the connection, because the peer's window or the socket is full.
     package var pendingBytes: Int { progress.pendingBytes }
     private var progress = WriteProgress()
     private let id: HTTP2StreamID
@@ -17,13 +17,13 @@ package final class GRPCCall: @unchecked Sendable {
     private var connection: GRPCConnection?
     private var hasSentHeaders = false
     private(set) var isOver = false
-    /// Somebody may have seen bytes pending, and is told when they fall.
-    private var isAwaited = false
-    private var isTelling = false
-    var onFall: ((_ pendingBytes: Int) -> Void)?
+    /// Whether the application may have seen pending bytes and must be notified when they decrease.
+    private var notifiesDecrease = false
+    private var isNotifying = false
+    var onPendingBytesDecreased: ((_ pendingBytes: Int) -> Void)?
     /// Called on the loop's next turn after `finish`.
     var onFinish: (() -> Void)?
-    /// Of the text that tells what went wrong, before it is encoded: clients bound the headers that they take.
+    /// The limit on a status message before it is encoded: clients bound the headers that they accept.
     private static let messageBytesMax = 2_048
 
     init(_ id: HTTP2StreamID, _ connection: GRPCConnection) {
@@ -33,7 +33,7 @@ package final class GRPCCall: @unchecked Sendable {
         taskExecutor = connection.taskExecutor
     }
 
-    /// The only message of a unary call, and its end.
+    /// Sends the only message of a unary call and ends the call.
     package func respond(_ message: [UInt8]) {
         gathered {
             send(prefix: message, shared: ByteBuffer())
@@ -41,12 +41,13 @@ package final class GRPCCall: @unchecked Sendable {
         }
     }
 
-    /// A frame of HTTP/2 costs more than copying this much (16 KiB: the largest frame that every peer takes).
+    /// Up to this size, copying is cheaper than a second HTTP/2 frame (16 KiB: the largest frame that every peer
+    /// accepts).
     private static let copiedBytesMax = 16_384
-    /// What waits is counted in pieces of this size, so that progress of a slow client shows.
+    /// Pending bytes are written in slices of this size, so that a slow client's progress is visible.
     private static let sliceBytes = 65_536
 
-    /// One message, in two parts; `shared` is not copied where it is large.
+    /// Sends one message in two parts; `shared` is not copied if it is large.
     package func send(prefix: [UInt8], shared: ByteBuffer) {
         eventLoop.assertInEventLoop()
         guard !isOver else { return }
@@ -61,14 +62,14 @@ package final class GRPCCall: @unchecked Sendable {
         write(first)
         if !isWhole { write(shared) }
         connection?.flush()
-        isAwaited = pendingBytes > 0
-        if isAwaited { connection?.awaitProgress() }
+        notifiesDecrease = pendingBytes > 0
+        if notifiesDecrease { connection?.awaitProgress() }
     }
 
-    /// When the call is reset unless its client takes something; nil while nothing waits for it.
+    /// When the call is reset if its client accepts nothing; nil while nothing is pending.
     func stallDeadline(timeoutMs: Int64) -> NIODeadline? { progress.stallDeadline(timeoutMs: timeoutMs) }
 
-    /// Several sends in one flush.
+    /// Sends everything that `body` sends in one flush.
     package func gathered(_ body: () -> Void) {
         guard let connection else { return body() }
         connection.gathered(body)
@@ -89,19 +90,19 @@ package final class GRPCCall: @unchecked Sendable {
             let now = eventLoop.now
             progress.taken(count, now: now)
             if case .success = result { connection?.wrote(now) }
-            if isAwaited { tellOfFall() }
+            if notifiesDecrease { notifyDecrease() }
         }
         connection?.write(.data(.init(data: .byteBuffer(bytes))), on: id, promise: promise)
     }
 
-    /// Never inside of a send: the session would be called while it writes.
-    private func tellOfFall() {
-        guard !isTelling, !isOver else { return }
-        isTelling = true
+    /// Notifies on the loop's next turn: inside a send, the session would be called while it writes.
+    private func notifyDecrease() {
+        guard !isNotifying, !isOver else { return }
+        isNotifying = true
         eventLoop.assumeIsolated().execute { [self] in
-            isTelling = false
-            isAwaited = pendingBytes > 0
-            if !isOver { onFall?(pendingBytes) }
+            isNotifying = false
+            notifiesDecrease = pendingBytes > 0
+            if !isOver { onPendingBytesDecreased?(pendingBytes) }
         }
     }
 
@@ -112,12 +113,13 @@ package final class GRPCCall: @unchecked Sendable {
         connection?.write(.headers(.init(headers: headers)), on: id)
     }
 
-    /// A client that streams learns at once that its call was accepted.
+    /// Sends the headers, so that a streaming client learns at once that its call was accepted.
     func begin() {
         sendHeaders()
         connection?.flush()
     }
 
+    /// Ends the call with a status.
     package func finish(_ status: GRPCStatus) {
         eventLoop.assertInEventLoop()
         guard !isOver else { return }
@@ -127,7 +129,7 @@ package final class GRPCCall: @unchecked Sendable {
             trailers.add(name: ":status", value: "200")
             trailers.add(name: "content-type", value: "application/grpc")
         }
-        // Told with UNIMPLEMENTED, as a client whose compression is not read needs it.
+        // A client whose compression is not supported needs it with UNIMPLEMENTED.
         if status.code == 12 { trailers.add(name: "grpc-accept-encoding", value: "identity") }
         trailers.add(name: "grpc-status", value: String(status.code))
         if !status.message.isEmpty {
@@ -142,21 +144,21 @@ package final class GRPCCall: @unchecked Sendable {
         }
     }
 
-    /// The request was no gRPC.
+    /// Rejects a request that is not gRPC.
     func refuse(httpStatus: Int) {
         isOver = true
         end([":status": String(httpStatus)])
     }
 
     private func end(_ headers: HPACKHeaders) {
-        // The write may end the stream, and with it `connection`.
+        // The write may end the stream and clear `connection`.
         guard let connection else { return }
         connection.write(.headers(.init(headers: headers, endStream: true)), on: id)
         connection.flush()
         connection.answered(id)
     }
 
-    /// The stream is over.
+    /// Called when the stream is over.
     func lost() {
         isOver = true
         connection = nil
@@ -167,7 +169,7 @@ package final class GRPCCall: @unchecked Sendable {
             ? message : String(decoding: message.utf8.prefix(messageBytesMax), as: UTF8.self)
     }
 
-    /// Source: gRPC over HTTP/2, "Percent-Encoded": what is printable ASCII but for `%` stays.
+    /// Encodes a status message: printable ASCII except `%` stays. Source: gRPC over HTTP/2, "Percent-Encoded".
     static func percentEncoded(_ message: String) -> String {
         var text = ""
         for byte in message.utf8 {

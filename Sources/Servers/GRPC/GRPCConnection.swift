@@ -3,52 +3,53 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// Above NIO's HTTP/2, which keeps the connection's state, its header tables and what its windows hold back: gives each
-/// frame to its call, writes what calls say, and sees to pings, idleness and farewell.
+/// One gRPC connection, above NIO's HTTP/2 handler, which keeps the connection's state, header tables and flow control.
+/// Routes frames to calls, writes what calls send, and handles pings, idle time-outs and graceful shutdown.
 ///
-/// Calls have no channel of their own: a channel and its pipeline for each would cost more than everything else of a
-/// connection. Owned by its event loop.
+/// Calls have no channel each: a channel and its pipeline would cost more than everything else of a connection. Owned
+/// by its event loop.
 final class GRPCConnection: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
 
     let configuration: GRPCConfiguration
     let application: any GRPCHandler
-    let server: ServerShare
+    let server: HandoverContext
     let eventLoop: any EventLoop
     let taskExecutor: LoopTaskExecutor
     let remoteAddress: SocketAddress?
     private let onClosed: () -> Void
     private var context: ChannelHandlerContext?
-    /// Bound: `callsMax`, which the library keeps.
+    /// Bounded by `callsMax`, which NIO enforces.
     private var calls: [HTTP2StreamID: GRPCStreamHandler] = [:]
-    /// The highest stream that was looked at; those that are refused are not.
+    /// The highest stream that was processed; refused ones do not count.
     private var lastID = HTTP2StreamID.rootStream
     private var timer: Scheduled<Void>?
-    /// Set while something may wait for the client.
+    /// Set while bytes may be pending for a client.
     private var stallCheck: Scheduled<Void>?
-    /// Set while the stream of an answered call may be open.
+    /// Set while the stream of an answered call may still be open.
     private var lingerCheck: Scheduled<Void>?
-    private var isLeaving = false
-    /// Begins `isRefusing`.
-    private var farewell: Scheduled<Void>?
-    /// New calls.
+    /// The shutdown of the connection has begun: GOAWAY without a last stream is out.
+    private var isShuttingDown = false
+    /// Starts `isRefusing` if the client does not answer the shutdown ping.
+    private var shutdownTimer: Scheduled<Void>?
+    /// New calls are refused.
     private var isRefusing = false
-    /// The connection has ended by a GOAWAY of this code.
+    /// The code of the GOAWAY that ended the connection.
     private var failure: HTTP2ErrorCode?
-    /// A WINDOW_UPDATE of the connection is written, and may wait in the library until the socket is writable.
+    /// A WINDOW_UPDATE of the connection is written and may wait in NIO until the socket is writable.
     private var isOpeningWindow = false
     private var pingedAt: NIODeadline?
     private var idleSince: NIODeadline
     private var lastRead: NIODeadline
     /// When the socket last took bytes of a message.
     private var lastWritten: NIODeadline
-    /// From a frame to the end of its read, when the library flushes.
+    /// Set from a frame to the end of its read, when NIO flushes.
     private var isReading = false
     private var isGathering = false
 
     init(
-        _ channel: any Channel, configuration: GRPCConfiguration, application: any GRPCHandler, server: ServerShare,
+        _ channel: any Channel, configuration: GRPCConfiguration, application: any GRPCHandler, server: HandoverContext,
         onClosed: @escaping () -> Void
     ) {
         self.configuration = configuration
@@ -82,15 +83,15 @@ final class GRPCConnection: ChannelInboundHandler {
             let length = data.data.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
             guard let call = calls[frame.streamID], case .byteBuffer(let bytes) = data.data else { return }
             call.received(bytes, windowBytes: length, endsInput: data.endStream)
-        case .ping(Self.farewellPing, ack: true): if isLeaving { refuseCalls() }
-        // The library answers these, and tells of streams that are over by an event.
+        case .ping(Self.shutdownPing, ack: true): if isShuttingDown { refuseCalls() }
+        // NIO answers these and reports closed streams by an event.
         case .rstStream, .windowUpdate, .settings, .ping, .goAway, .priority, .pushPromise, .alternativeService,
             .origin:
             break
         }
     }
 
-    /// Every byte is a sign of life, also of a frame that is not whole.
+    /// Counts any input as a sign of life, even part of an incomplete frame.
     func channelReadComplete(context: ChannelHandlerContext) {
         isReading = false
         lastRead = eventLoop.now
@@ -105,11 +106,11 @@ final class GRPCConnection: ChannelInboundHandler {
         }
     }
 
-    /// Each stream has its own window for what its application does not take; this one is for all bytes that came, also
-    /// those of streams that are over, which the library drops.
+    /// Reopens the connection's window. Streams have their own windows for what the application has not taken; this one
+    /// counts all bytes received, including those of closed streams, which NIO drops.
     private func openWindow(_ leftBytes: Int) {
         guard leftBytes < InboundWindow.bytes / 2 else {
-            // Also after the update: it adds more than half.
+            // This includes the event after the update, which adds more than half.
             isOpeningWindow = false
             return
         }
@@ -124,27 +125,27 @@ final class GRPCConnection: ChannelInboundHandler {
         call.closed()
         guard calls.isEmpty else { return }
         idleSince = eventLoop.now
-        // On the loop's next turn: the last frame may not have been flushed.
-        if isRefusing { eventLoop.assumeIsolated().execute { [self] in leaveIfDone() } }
+        // On the loop's next turn, because the last frame may not have been flushed.
+        if isRefusing { eventLoop.assumeIsolated().execute { [self] in closeIfDone() } }
     }
 
-    /// The library tells alike what the peer did wrong, which it has answered by RST_STREAM or by GOAWAY (RFC 9113 section
-    /// 5.4), and what it could not send, which nobody has answered.
+    /// NIO reports in the same way a peer's errors, which it has answered with RST_STREAM or GOAWAY (RFC 9113 section
+    /// 5.4), and our frames that it could not send, which nothing has answered.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if let failure {
-            // More mistakes or cancellations than a connection may have.
+            // The peer exceeded the limits for errors or cancellations.
             if failure == .enhanceYourCalm, self.context != nil { server.countCutOff() }
             return close()
         }
         switch error {
         case let error as NIOHTTP2Errors.StreamError:
-            // A frame of ours; of no interest once its stream is gone.
+            // One of our frames; irrelevant once its stream is gone.
             guard calls[error.streamID] != nil else { return }
             write(.rstStream(.internalError), on: error.streamID)
             flush()
-        // Of a header block the peer's table may miss what ours has.
+        // The header tables of the two sides may differ after a header block that was not sent.
         case is NIOHTTP2Errors.UnableToSerializeFrame: fail()
-        // The peer's mistake on a stream, or a frame of ours for a stream that is gone.
+        // An error of the peer on a stream, or a frame of ours for a stream that is gone.
         case is any NIOHTTP2Error: break
         default: fail()
         }
@@ -174,8 +175,8 @@ final class GRPCConnection: ChannelInboundHandler {
         stallCheck = nil
         lingerCheck?.cancel()
         lingerCheck = nil
-        farewell?.cancel()
-        farewell = nil
+        shutdownTimer?.cancel()
+        shutdownTimer = nil
         let left = calls.sorted { $0.key < $1.key }
         calls = [:]
         for (_, call) in left { call.closed() }
@@ -207,7 +208,7 @@ final class GRPCConnection: ChannelInboundHandler {
         if !isReading, !isGathering { context?.flush() }
     }
 
-    /// What `body` writes goes out in one flush.
+    /// Sends everything that `body` writes in one flush.
     func gathered(_ body: () -> Void) {
         guard !isGathering else { return body() }
         isGathering = true
@@ -216,8 +217,8 @@ final class GRPCConnection: ChannelInboundHandler {
         flush()
     }
 
-    /// The call has its answer. Its client may go on sending for a while (RFC 9113 section 8.1), and takes what still waits
-    /// for it in its own time, as long as it takes something.
+    /// Called when a call has been answered. Its client may continue to send for a while (RFC 9113 section 8.1) and may
+    /// take its time to receive what is pending, as long as there is progress.
     func answered(_ id: HTTP2StreamID) {
         guard let call = calls[id], !call.inputHasEnded else { return }
         let deadline = eventLoop.now + .milliseconds(configuration.lingerMs)
@@ -225,7 +226,7 @@ final class GRPCConnection: ChannelInboundHandler {
         if lingerCheck == nil { checkLingering(at: deadline) }
     }
 
-    /// One check at a time for all calls; streams that have ended meanwhile are no longer among them.
+    /// Schedules one check for all lingering calls.
     private func checkLingering(at deadline: NIODeadline) {
         lingerCheck = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in checkLingering() }
     }
@@ -245,10 +246,10 @@ final class GRPCConnection: ChannelInboundHandler {
 
     // MARK: Clients that do not read
 
-    /// The socket took bytes of a message.
+    /// Called when the socket accepted bytes of a message.
     func wrote(_ now: NIODeadline) { lastWritten = now }
 
-    /// Bytes of a call wait for its client.
+    /// Called when bytes are pending for a client.
     func awaitProgress() {
         guard stallCheck == nil, context != nil else { return }
         checkStalls(at: eventLoop.now + .milliseconds(configuration.writeStallTimeoutMs))
@@ -258,8 +259,8 @@ final class GRPCConnection: ChannelInboundHandler {
         stallCheck = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in checkStalls() }
     }
 
-    /// Resets the calls whose clients took nothing for too long. What waits holds trailers back, so the status is told by
-    /// the reset: clients read ENHANCE_YOUR_CALM as RESOURCE_EXHAUSTED (gRPC over HTTP/2, "Errors").
+    /// Resets the calls whose clients accepted nothing for too long. Pending data blocks trailers, so the reset carries
+    /// the status: clients read ENHANCE_YOUR_CALM as RESOURCE_EXHAUSTED (gRPC over HTTP/2, "Errors").
     private func checkStalls() {
         stallCheck = nil
         guard let context else { return }
@@ -267,7 +268,7 @@ final class GRPCConnection: ChannelInboundHandler {
         let timeoutMs = configuration.writeStallTimeoutMs
         let deadlines = calls.compactMapValues { $0.stallDeadline(timeoutMs: timeoutMs) }
         let stalled = deadlines.filter { $0.value <= now }.keys.sorted()
-        // A reset would wait in the socket behind what waits there.
+        // A reset would wait in the socket behind the pending data.
         if !stalled.isEmpty, socketHoldsBytes, lastWritten + .milliseconds(timeoutMs) <= now {
             server.countCutOff()
             return context.close(promise: nil)
@@ -281,7 +282,7 @@ final class GRPCConnection: ChannelInboundHandler {
         if let next = deadlines.values.filter({ $0 > now }).min() { checkStalls(at: next) }
     }
 
-    /// Past the windows of HTTP/2, and not taken by the kernel.
+    /// Whether bytes passed HTTP/2's flow control but not the kernel.
     private var socketHoldsBytes: Bool {
         let held = try? context?.channel.syncOptions?.getOption(.bufferedWritableBytes)
         return (held ?? 0) > 0
@@ -289,33 +290,33 @@ final class GRPCConnection: ChannelInboundHandler {
 
     // MARK: The connection's life
 
-    private static let farewellPing = HTTP2PingData(withInteger: 2)
+    private static let shutdownPing = HTTP2PingData(withInteger: 2)
 
-    /// No new calls, but for those that are on their way; those that run may end. Source: RFC 9113 section 6.8: the client
-    /// is warned, and after a round trip is told which calls were the last. It answers the ping after it read the warning.
+    /// Starts a graceful shutdown; running calls may finish. As RFC 9113 section 6.8 describes, a first GOAWAY warns
+    /// the client, and after a round trip (a ping and its acknowledgement) a second one names the last stream.
     func goAway() {
-        guard !isLeaving, context != nil else { return }
-        isLeaving = true
+        guard !isShuttingDown, context != nil else { return }
+        isShuttingDown = true
         announce(.maxID)
-        write(.ping(Self.farewellPing, ack: false), on: .rootStream)
+        write(.ping(Self.shutdownPing, ack: false), on: .rootStream)
         flush()
-        farewell = eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(configuration.lingerMs)) { [self] in
+        shutdownTimer = eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(configuration.lingerMs)) { [self] in
             refuseCalls()
         }
     }
 
-    /// Clients are told which calls nobody looks at, and can begin them elsewhere.
+    /// Sends the second GOAWAY, which tells the client which calls were not processed and can be retried elsewhere.
     private func refuseCalls() {
         guard !isRefusing, context != nil else { return }
         isRefusing = true
-        farewell?.cancel()
-        farewell = nil
+        shutdownTimer?.cancel()
+        shutdownTimer = nil
         announce(lastID)
-        leaveIfDone()
+        closeIfDone()
     }
 
-    /// GOAWAY with NO_ERROR, past the library: having sent one it takes no new stream, and what a client sends on such a
-    /// stream ends the connection with the calls that run.
+    /// Sends a GOAWAY with NO_ERROR, bypassing NIO: after its own GOAWAY it accepts no new stream, and a frame on such
+    /// a stream ends the connection with its running calls.
     private func announce(_ lastID: HTTP2StreamID) {
         guard let pipeline = context?.pipeline.syncOperations else { return }
         // Length, type, flags and stream of the frame; last stream; code.
@@ -326,12 +327,12 @@ final class GRPCConnection: ChannelInboundHandler {
         library?.writeAndFlush(NIOAny(IOData.byteBuffer(frame)), promise: nil)
     }
 
-    private func leaveIfDone() {
+    private func closeIfDone() {
         if calls.isEmpty, context != nil { close() }
     }
 
-    /// Our last word is out. What the client still sends is read for a while and dropped: not read, it would reset the
-    /// connection before the client has read that word.
+    /// Closes our side. Further input is read and dropped for a while: unread input would reset the connection before
+    /// the client has read the last frames.
     private func close() {
         guard let channel = context?.channel else { return }
         end()
@@ -379,7 +380,7 @@ final class GRPCConnection: ChannelInboundHandler {
 extension GRPCConnection: Sendable {}
 
 extension GRPCConnection: NIOHTTP2FrameDelegate {
-    /// Comes just before the bytes of the frame go down the pipeline.
+    /// Called just before the frame's bytes go down the pipeline.
     func wroteFrame(_ frame: HTTP2Frame) {
         guard case .goAway(_, let code, _) = frame.payload, failure == nil else { return }
         failure = code

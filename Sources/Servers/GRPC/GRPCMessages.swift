@@ -1,19 +1,19 @@
 import NIOCore
 
-/// Puts the messages of one side of a call together, however their bytes come. Source: gRPC over HTTP/2,
+/// Assembles the messages of one direction of a call from arbitrarily split bytes. Source: gRPC over HTTP/2,
 /// "Length-Prefixed-Message".
 struct GRPCMessages {
     enum Next: Equatable {
         case message(ByteBuffer)
-        /// More has to come first.
+        /// More bytes are needed.
         case incomplete
         case compressed
-        /// It has more than `bytesMax`; told before it has come.
+        /// The message exceeds `bytesMax`; reported before it has arrived.
         case tooLong
     }
 
     let bytesMax: Int
-    /// Of a message that is not whole, or that is not wanted yet: at most `bytesMax` and what a window lets in.
+    /// Bytes of a message that is incomplete or not wanted yet: at most `bytesMax` and one flow-control window.
     private var buffer = ByteBuffer()
 
     init(bytesMax: Int) { self.bytesMax = bytesMax }
@@ -22,7 +22,7 @@ struct GRPCMessages {
 
     mutating func append(_ bytes: ByteBuffer) { buffer.writeImmutableBuffer(bytes) }
 
-    /// Each message stands after five bytes: whether it is compressed, and its length.
+    /// Returns the next message. Each follows five bytes: the compression flag and its length.
     mutating func next() -> Next {
         guard let isCompressed: UInt8 = buffer.getInteger(at: buffer.readerIndex),
             let length: UInt32 = buffer.getInteger(at: buffer.readerIndex + 1)
@@ -32,7 +32,7 @@ struct GRPCMessages {
         guard buffer.readableBytes >= 5 + Int(length) else { return .incomplete }
         buffer.moveReaderIndex(forwardBy: 5)
         guard let message = buffer.readSlice(length: Int(length)) else { return .incomplete }
-        // A call that is silent keeps no memory.
+        // An idle call keeps no memory.
         if buffer.readableBytes == 0 { buffer = ByteBuffer() } else { buffer.discardReadBytes() }
         return .message(message)
     }

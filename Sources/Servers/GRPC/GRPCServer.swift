@@ -3,11 +3,14 @@ import NIOCore
 import NIOHTTP2
 import Synchronization
 
-/// gRPC on the port of `HTTPServer`: takes over connections that begin with HTTP/2's preface.
+/// gRPC on the port of `HTTPServer`: takes over connections that begin with the HTTP/2 preface.
+///
+/// Hand-written above NIO's HTTP/2 because gRPC shares its port with HTTP/1.1, encoded results are shared by many
+/// calls, and each call has its own stall limit.
 package final class GRPCServer: Sendable {
     private let configuration: GRPCConfiguration
     private let handler: any GRPCHandler
-    /// Bound: the HTTP server's `connectionsMax`.
+    /// Bounded by the HTTP server's `connectionsMax`.
     private let connections = Mutex<[ObjectIdentifier: Entry]>([:])
 
     private struct Entry: Sendable {
@@ -22,12 +25,12 @@ package final class GRPCServer: Sendable {
 
     package var connectionCount: Int { connections.withLock { $0.count } }
 
-    /// For `HTTPServer(http2:)`.
+    /// Installs gRPC on a connection, for `HTTPServer(http2:)`.
     package var setup: HTTP2Setup {
         { [self] channel, server in try install(on: channel, server) }
     }
 
-    private func install(on channel: any Channel, _ server: ServerShare) throws {
+    private func install(on channel: any Channel, _ server: HandoverContext) throws {
         let identity = ObjectIdentifier(channel)
         let connection = GRPCConnection(
             channel, configuration: configuration, application: handler, server: server
@@ -39,9 +42,10 @@ package final class GRPCServer: Sendable {
             HTTP2Setting(parameter: .maxConcurrentStreams, value: configuration.callsMax),
             HTTP2Setting(parameter: .maxHeaderListSize, value: configuration.headerBytesMax),
         ]
-        // What was on its way to a call that was reset is no error, however many were.
+        // Frames in flight to a call that was reset are no error, however many.
         http2.maximumRecentlyResetStreams = configuration.callsMax
-        // Mistakes are bounded by their rate (200 in 30 s): their number in all would end a proxy's connection some day.
+        // Errors are limited by their rate (200 in 30 s): a limit on their total would eventually end a proxy's
+        // connection.
         http2.maximumConnectionGlitches = .max
         var streams = NIOHTTP2Handler.StreamConfiguration()
         streams.streamResetFrameRateLimit.maximumCount = configuration.cancellationsMax
@@ -56,7 +60,7 @@ package final class GRPCServer: Sendable {
         connections.withLock { $0[identity] = entry }
     }
 
-    /// Tells every client to make new calls elsewhere; calls that run end by themselves.
+    /// Asks every client to make new calls elsewhere; running calls finish.
     package func goAway() {
         for entry in connections.withLock({ Array($0.values) }) {
             entry.eventLoop.execute { entry.connection.value.goAway() }

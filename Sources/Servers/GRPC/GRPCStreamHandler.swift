@@ -3,18 +3,19 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// One HTTP/2 stream: checks the call's headers, puts messages together, hands them on. Source: gRPC over HTTP/2.
+/// One HTTP/2 stream: checks the call's headers, assembles messages and passes them to the application. Source: gRPC
+/// over HTTP/2.
 final class GRPCStreamHandler {
     private enum Role {
         case awaitingHeaders
         case unary(@Sendable (ByteBuffer, GRPCCall) -> Void)
         case stream(any GRPCStream)
-        /// What still comes is dropped.
+        /// Further input is dropped.
         case over
     }
 
     private let id: HTTP2StreamID
-    /// Strong until `closed`, when the connection lets go of this.
+    /// A strong reference until `closed`, when the connection releases this stream.
     private var connection: GRPCConnection?
     private let eventLoop: any EventLoop
     private let bodies: BytesBudget
@@ -22,21 +23,22 @@ final class GRPCStreamHandler {
     private let call: GRPCCall
     private var role = Role.awaitingHeaders
     private var messages: GRPCMessages
-    /// Of the messages, taken from the server's budget for bodies.
+    /// Bytes of messages, reserved from the server's body budget.
     private var heldBytes = 0
     private var window = InboundWindow()
-    /// What came while it was paused.
+    /// Window bytes received while paused.
     private var pausedBytes = 0
     private var isPaused = false
     private var hasMessage = false
     private(set) var inputHasEnded = false
-    /// When the stream of an answered call is reset, unless its client ends it or has still to take something.
+    /// When the stream of an answered call is reset, unless its client ends it or still has data to receive.
     var lingerDeadline: NIODeadline?
-    /// For taking nothing.
+    /// Whether the stream was reset because its client accepts nothing.
     var isReset = false
     private var deadline: Scheduled<Void>?
-    private static let full = GRPCStatus(code: 14, message: "too many messages are arriving", retryAfterMs: 1_000)
-    private static let compressed = GRPCStatus(code: 12, message: "compressed messages are not read")
+    private static let full = GRPCStatus(
+        code: 14, message: "the server's memory for request bodies is full", retryAfterMs: 1_000)
+    private static let compressed = GRPCStatus(code: 12, message: "compressed messages are not supported")
 
     init(_ id: HTTP2StreamID, _ connection: GRPCConnection) {
         self.id = id
@@ -49,7 +51,8 @@ final class GRPCStreamHandler {
     }
 
     var pendingBytes: Int { call.pendingBytes }
-    /// Nil also once the stream is reset, which the library may hold back while the socket takes nothing.
+    /// When the call counts as stalled; nil once the stream is reset, which NIO may delay while the socket accepts
+    /// nothing.
     func stallDeadline(timeoutMs: Int64) -> NIODeadline? {
         isReset ? nil : call.stallDeadline(timeoutMs: timeoutMs)
     }
@@ -70,14 +73,14 @@ final class GRPCStreamHandler {
             return call.refuse(httpStatus: 415)
         }
         guard headers.first(name: ":method") == "POST" else {
-            return refuse(GRPCStatus(code: 12, message: "calls are made with POST"))
+            return refuse(GRPCStatus(code: 12, message: "the method of a call must be POST"))
         }
         switch GRPCTimeout.milliseconds(headers.first(name: "grpc-timeout")) {
         case .none: break
         case .malformed:
-            return refuse(GRPCStatus(code: 13, message: "\"grpc-timeout\" is up to 8 digits and a unit"))
+            return refuse(GRPCStatus(code: 13, message: "grpc-timeout must be 1 to 8 digits and a unit"))
         case .after(let ms):
-            // Nobody waits for an answer any more.
+            // The client is no longer waiting.
             guard ms > 0 else { return refuse(GRPCTimeout.exceeded) }
             let bound = NIOLoopBound(self, eventLoop: eventLoop)
             deadline = eventLoop.scheduleTask(in: .milliseconds(ms)) {
@@ -91,7 +94,7 @@ final class GRPCStreamHandler {
         case .stream(let make):
             call.begin()
             role = .stream(make(call))
-            call.onFall = { [weak self] in self?.writabilityChanged(pendingBytes: $0) }
+            call.onPendingBytesDecreased = { [weak self] in self?.writabilityChanged(pendingBytes: $0) }
             call.onFinish = { [weak self] in self?.endOfStream() }
         }
     }
@@ -101,15 +104,16 @@ final class GRPCStreamHandler {
         endOfStream()
     }
 
-    // MARK: What the connection tells
+    // MARK: Events of the connection
 
-    /// - Parameter windowBytes: what they took of the window, with padding.
+    /// Receives bytes of messages.
+    /// - Parameter windowBytes: what they used of the window, padding included.
     func received(_ bytes: ByteBuffer, windowBytes: Int, endsInput: Bool) {
-        // Nothing more follows: no window is needed.
+        // Nothing follows, so no window is needed.
         if endsInput { inputHasEnded = true }
         guard !isOver else { return release(windowBytes) }
         messages.append(bytes)
-        // What waits for a client to read keeps its window closed.
+        // While paused, the window stays closed.
         if isPaused { pausedBytes += windowBytes } else { release(windowBytes) }
         takeMessages()
         hold()
@@ -121,7 +125,7 @@ final class GRPCStreamHandler {
         endInputWhenTaken()
     }
 
-    /// The stream is over, whoever ended it. The application hears of it on the loop's next turn: it may be sending.
+    /// Called when the stream is over. The application is notified on the loop's next turn, because it may be sending.
     func closed() {
         call.lost()
         connection = nil
@@ -146,7 +150,9 @@ final class GRPCStreamHandler {
             case .message(let message):
                 switch role {
                 case .unary(let run):
-                    guard !hasMessage else { return refuse(GRPCStatus(code: 3, message: "a second message")) }
+                    guard !hasMessage else {
+                        return refuse(GRPCStatus(code: 3, message: "a unary call takes one message"))
+                    }
                     hasMessage = true
                     run(message, call)
                 case .stream(let stream):
@@ -158,7 +164,7 @@ final class GRPCStreamHandler {
         }
     }
 
-    /// What waits counts with all bodies of the server.
+    /// Counts unread messages against the server's body budget.
     private func hold() {
         guard !isOver else { return }
         if !bodies.change(&heldBytes, to: messages.heldBytes) { refuse(Self.full) }
@@ -167,7 +173,7 @@ final class GRPCStreamHandler {
     private func endInputWhenTaken() {
         guard inputHasEnded, !isPaused, !isOver else { return }
         switch role {
-        case .unary where !hasMessage: refuse(GRPCStatus(code: 3, message: "there is no message"))
+        case .unary where !hasMessage: refuse(GRPCStatus(code: 3, message: "the call has no message"))
         case .stream(let stream): stream.inputEnded()
         case .awaitingHeaders, .unary, .over: break
         }
@@ -183,7 +189,7 @@ final class GRPCStreamHandler {
         endInputWhenTaken()
     }
 
-    /// A client that does not read must not make us answer without end.
+    /// Pauses a client that does not read, so that its requests cannot grow our responses.
     private func regulate() {
         isPaused = call.pendingBytes > readPauseBytes
         guard !isPaused, pausedBytes > 0 else { return }
@@ -192,16 +198,16 @@ final class GRPCStreamHandler {
         release(bytes)
     }
 
-    /// The application's part is over, though the client may go on sending for a while.
+    /// Ends the application's part; the client may continue to send for a while.
     private func endOfStream() {
         deadline?.cancel()
         deadline = nil
-        call.onFall = nil
+        call.onPendingBytesDecreased = nil
         call.onFinish = nil
         messages = GRPCMessages(bytesMax: messages.bytesMax)
-        bodies.give(heldBytes)
+        bodies.release(heldBytes)
         heldBytes = 0
-        // A client that sends on is let, so that it comes to its end.
+        // Reopen the window, so that a client that is still sending can finish.
         let bytes = pausedBytes
         pausedBytes = 0
         release(bytes)

@@ -1,12 +1,12 @@
-/// The header `grpc-timeout`. Source: gRPC over HTTP/2, "Timeout": one to eight digits and a unit.
+/// The value of `grpc-timeout`, one to eight digits and a unit. Source: gRPC over HTTP/2, "Timeout".
 enum GRPCTimeout: Hashable {
-    /// The client waits for as long as it takes.
+    /// No time-out.
     case none
     case after(ms: Int64)
     case malformed
 
     static let exceeded = GRPCStatus(code: 4, message: "the deadline has passed")
-    /// A day: what is longer is as good as none, and timers add up.
+    /// One day; longer time-outs are clamped, since each holds a timer.
     private static let msMax: Int64 = 24 * 3_600_000
 
     static func milliseconds(_ header: String?) -> GRPCTimeout {
@@ -21,7 +21,7 @@ enum GRPCTimeout: Hashable {
         case "M": ms = value * 60_000
         case "S": ms = value * 1_000
         case "m": ms = value
-        // Rounded up: a deadline that has not passed must not be told as one that has.
+        // Rounded up, so that no deadline is reported as passed too early.
         case "u": ms = (value + 999) / 1_000
         case "n": ms = (value + 999_999) / 1_000_000
         default: return .malformed

@@ -1,15 +1,15 @@
-/// The window of one stream for what a peer sends. Source: RFC 9113 section 5.2.
+/// The receive window of one stream. Source: RFC 9113 section 5.2.
 ///
-/// The library counts what comes and ends who sends too much; this decides when the window is opened again.
+/// NIO counts what arrives and closes connections that exceed the window; this type decides when to reopen it.
 struct InboundWindow {
-    /// Of a new stream and of a new connection (RFC 9113 section 6.9.2).
+    /// The window of a new stream or connection (RFC 9113 section 6.9.2).
     static let bytes = 65_535
 
-    /// Handled, and not yet given back: less than half of the window.
+    /// Bytes handled but not yet returned to the peer: less than half of the window.
     private var owedBytes = 0
 
-    /// So many bytes, padding included, are held no longer.
-    /// - Returns: the increment to tell the peer; nil while it is not worth a frame.
+    /// Records that bytes, padding included, have been handled.
+    /// - Returns: the increment to send; nil while it is not worth a frame.
     mutating func released(_ bytes: Int) -> Int? {
         owedBytes += bytes
         guard owedBytes > Self.bytes / 2 else { return nil }

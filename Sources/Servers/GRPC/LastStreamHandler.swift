@@ -1,17 +1,17 @@
 import NIOCore
 import NIOHTTP2
 
-/// Below the library for its GOAWAY, which is the next that it writes. There it names all streams or, to a client that made
-/// too many mistakes, none, as if nothing had been looked at: calls that ran would be repeated. Names the highest that was
-/// looked at (RFC 9113 section 6.8), so that those after it alone are repeated.
+/// Corrects the last stream id in NIO's GOAWAY, which is the next frame that NIO writes. NIO names all streams or,
+/// after too many errors of a client, none, which would make the client repeat calls that ran. This handler names the
+/// highest stream that was processed (RFC 9113 section 6.8), so that only later calls are repeated.
 final class LastStreamHandler: ChannelOutboundHandler {
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData
 
-    /// Of length, type, flags and stream of the frame, which come first.
+    /// The size of a frame's length, type, flags and stream, which come first.
     private static let headBytes = 9
 
-    /// Nil once it is written.
+    /// Nil once the GOAWAY is written.
     private var lastID: HTTP2StreamID?
 
     init(_ lastID: HTTP2StreamID) { self.lastID = lastID }

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Below the library once our last word is out: it keeps all that comes after an error without reading it. Drops and counts
-/// instead, and closes past the bound.
+/// Drops and counts the input of a connection that is closing, and closes it past a limit. Sits below NIO's HTTP/2
+/// handler, which after an error would buffer all input unread.
 final class LingerHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

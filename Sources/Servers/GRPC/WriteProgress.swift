@@ -1,10 +1,10 @@
 import NIOCore
 
-/// Whether a client takes what is written for it, judged by the bytes that wait and when they last moved.
+/// A client's progress in accepting what is written: the pending bytes and when they last moved.
 struct WriteProgress {
-    /// Accepted and not yet taken.
+    /// Bytes accepted from the application and not yet taken by the connection.
     private(set) var pendingBytes = 0
-    /// When bytes began to wait or last moved; meaningful while some wait.
+    /// When bytes became pending or last moved; meaningful while some are pending.
     private var movedAt = NIODeadline.uptimeNanoseconds(0)
 
     mutating func accepted(_ bytes: Int, now: NIODeadline) {
@@ -17,7 +17,7 @@ struct WriteProgress {
         movedAt = now
     }
 
-    /// When a client that goes on taking nothing is stalled; nil while nothing waits.
+    /// When a client without further progress counts as stalled; nil while nothing is pending.
     func stallDeadline(timeoutMs: Int64) -> NIODeadline? {
         pendingBytes == 0 ? nil : movedAt + .milliseconds(timeoutMs)
     }

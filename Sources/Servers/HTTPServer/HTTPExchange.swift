@@ -2,11 +2,10 @@ package import NIOCore
 package import NIOHTTP1
 import Synchronization
 
-/// One request's answer: `respond` once, or `startStream`, any number of `write`, `end`.
+/// The response to one request: either `respond` once, or `startStream`, any number of `write`, and `end`.
 ///
-/// May be called from any thread; calls from other threads take a turn of the event loop and keep their order. After the
-/// connection is lost every call does nothing. A second answer is a mistake of the caller: ignored, and asserted in
-/// debug builds.
+/// May be called from any thread; calls from other threads run on the event loop in order. After the connection is lost
+/// every call does nothing. A second response is a caller's error: it is ignored, and asserts in debug builds.
 package final class HTTPExchange: @unchecked Sendable {
     // Unchecked: everything mutable below `eventLoop` belongs to the event loop, except the atomics.
 
@@ -42,16 +41,16 @@ package final class HTTPExchange: @unchecked Sendable {
         self.finished = finished
     }
 
-    /// The answer is complete or its connection is lost.
+    /// Whether the response is complete or its connection is lost.
     package var isClosed: Bool { isOver.load(ordering: .acquiring) }
 
-    /// For tasks that work on this request.
+    /// The executor for tasks that work on this request.
     package var taskExecutor: LoopTaskExecutor { transport.table.taskExecutor }
 
-    /// Bytes of this connection that wait for a slow client.
+    /// Bytes queued on this connection for a slow client.
     package var pendingBytes: Int { transport.pendingBytes }
 
-    /// Answers with a whole body. A HEAD request gets its length only; 204 and 304 never have one.
+    /// Sends a complete response. A HEAD request gets only the length of the body; 204 and 304 have none.
     package func respond(_ status: HTTPResponseStatus, headers: HTTPHeaders = [:], body: ByteBuffer = ByteBuffer()) {
         onLoop { $0.respondNow(status, headers, body) }
     }
@@ -60,27 +59,28 @@ package final class HTTPExchange: @unchecked Sendable {
         respond(status, headers: headers, body: ByteBuffer(bytes: body))
     }
 
-    /// Begins an answer of unknown length (SSE, multipart).
+    /// Starts a response of unknown length (SSE, multipart).
     package func startStream(_ status: HTTPResponseStatus, headers: HTTPHeaders = [:]) {
         onLoop { $0.startNow(status, headers) }
     }
 
-    /// Sends one piece of a stream at once. The bytes are not copied if they have to wait.
+    /// Sends one chunk of a stream at once. The bytes are not copied if they have to wait.
     package func write(_ chunk: ByteBuffer) {
         onLoop { $0.writeNow(chunk) }
     }
 
-    /// The same for a piece that begins with bytes of its own and goes on with bytes that many answers share.
+    /// Sends one chunk that consists of its own prefix and of bytes shared by many responses.
     package func write(prefix: [UInt8], shared: ByteBuffer) {
         onLoop { $0.writeNow(prefix: prefix, shared) }
     }
 
+    /// Completes a stream.
     package func end() {
         onLoop { $0.endNow() }
     }
 
-    /// `body` is called once, on the event loop, when the client goes away before its answer is complete; at once if it
-    /// has gone already. Not called for an answer that was completed.
+    /// Calls `body` once, on the event loop, if the client disconnects before the response is complete; at once if it
+    /// already has.
     package func onClose(_ body: @escaping @Sendable () -> Void) {
         onLoop { exchange in
             if exchange.lost {
@@ -93,15 +93,15 @@ package final class HTTPExchange: @unchecked Sendable {
         }
     }
 
-    /// `body` is called on the event loop each time that everything held back for this client has gone out, until the
-    /// answer is complete. One callback at a time: the last one set counts.
+    /// Calls `body` on the event loop whenever all queued bytes have been sent, until the response is complete. Setting
+    /// a callback replaces the previous one.
     package func onDrained(_ body: @escaping @Sendable () -> Void) {
         onLoop { $0.drainCallback = body }
     }
 
-    /// `body` is called on the event loop when the client says that it sends nothing more and the answer has not begun;
-    /// at once if it has said so already. It may be gone, so an answer that waits for something is due now; one that has
-    /// begun and has no end in sight is broken off by the server.
+    /// Calls `body` on the event loop when the client half-closes before the response has begun; at once if it already
+    /// has. The client may be gone, so a response that is waiting for something is due now. The server closes the
+    /// connection of a stream that has begun.
     package func onInputEnd(_ body: @escaping @Sendable () -> Void) {
         onLoop { exchange in
             guard case .waiting = exchange.phase else { return }
@@ -120,7 +120,7 @@ package final class HTTPExchange: @unchecked Sendable {
     // MARK: On the event loop
 
     private func respondNow(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, _ body: ByteBuffer) {
-        guard case .waiting = phase else { return mistake("answered twice") }
+        guard case .waiting = phase else { return misuse("responded twice") }
         settleKeepAlive(headers)
         let noBody = ResponseHead.hasNoBody(status)
         sendHead(status, headers, noBody ? .none : .length(body.readableBytes), body: isHead || noBody ? nil : body)
@@ -128,7 +128,7 @@ package final class HTTPExchange: @unchecked Sendable {
     }
 
     private func startNow(_ status: HTTPResponseStatus, _ headers: HTTPHeaders) {
-        guard case .waiting = phase else { return mistake("answered twice") }
+        guard case .waiting = phase else { return misuse("responded twice") }
         let chunked = !isHTTP10
         if !chunked { keepAlive = false }
         settleKeepAlive(headers)
@@ -136,7 +136,7 @@ package final class HTTPExchange: @unchecked Sendable {
         let noBody = ResponseHead.hasNoBody(status)
         sendHead(status, headers, noBody ? .none : chunked ? .chunked : .untilClose, body: nil)
         inputEndCallback = nil
-        if inputHasEnded { breakOff() }
+        if inputHasEnded { closeUnfinishedStream() }
     }
 
     func inputEnded() {
@@ -146,13 +146,14 @@ package final class HTTPExchange: @unchecked Sendable {
             let callback = inputEndCallback
             inputEndCallback = nil
             callback?()
-        case .streaming: breakOff()
+        case .streaming: closeUnfinishedStream()
         case .over: break
         }
     }
 
-    /// On the loop's next turn: a stream that ends by itself, as a query read once, is whole by then.
-    private func breakOff() {
+    /// Closes on the loop's next turn: a stream that ends by itself, such as a query that runs once, is complete by
+    /// then.
+    private func closeUnfinishedStream() {
         let transport = transport
         eventLoop.assumeIsolated().execute { [self] in
             if case .streaming = phase { transport.channel.close(promise: nil) }
@@ -160,7 +161,7 @@ package final class HTTPExchange: @unchecked Sendable {
     }
 
     private func writeNow(prefix: [UInt8] = [], _ chunk: ByteBuffer) {
-        guard case .streaming(let chunked) = phase else { return mistake("wrote outside a stream") }
+        guard case .streaming(let chunked) = phase else { return misuse("wrote outside a stream") }
         let length = prefix.count + chunk.readableBytes
         if isHead || length == 0 { return }
         let head = chunked ? Array((String(length, radix: 16) + "\r\n").utf8) + prefix : prefix
@@ -168,12 +169,12 @@ package final class HTTPExchange: @unchecked Sendable {
     }
 
     private func endNow() {
-        guard case .streaming(let chunked) = phase else { return mistake("ended outside a stream") }
+        guard case .streaming(let chunked) = phase else { return misuse("ended outside a stream") }
         if chunked, !isHead { transport.write(ByteBuffer(staticString: "0\r\n\r\n")) }
         finish()
     }
 
-    /// A connection that stays would keep its client on a node that goes away.
+    /// Whether the server is draining: a connection kept alive would tie its client to a node that is going away.
     private var isDraining: Bool { transport.table.context.isDraining.load(ordering: .relaxed) }
 
     private func settleKeepAlive(_ headers: HTTPHeaders) {
@@ -206,11 +207,11 @@ package final class HTTPExchange: @unchecked Sendable {
         finished?(keepAlive && !isDraining)
     }
 
-    private func mistake(_ what: String) {
+    private func misuse(_ what: String) {
         assert(lost, "HTTPExchange: \(what)")
     }
 
-    /// The connection is gone.
+    /// Called when the connection is lost.
     func connectionLost() {
         if case .over = phase { return }
         phase = .over
@@ -224,7 +225,7 @@ package final class HTTPExchange: @unchecked Sendable {
         for callback in callbacks { callback() }
     }
 
-    func pendingBytesFell() {
+    func pendingBytesDecreased() {
         if transport.pendingBytes == 0 { drainCallback?() }
     }
 }

@@ -1,12 +1,12 @@
 package import NIOCore
 package import NIOHTTP1
 
-/// One whole request: its body has arrived and is within `bodyBytesMax`.
+/// One complete request; its body has arrived and is within `bodyBytesMax`.
 package struct HTTPRequest: Sendable {
     package let method: HTTPMethod
-    /// Percent-decoded, without the query. Always starts with `/`, except `*` of `OPTIONS *`.
+    /// The percent-decoded path without the query. Always starts with `/`, except for `OPTIONS *`.
     package let path: String
-    /// The query as sent, without the `?`; nil when there is none.
+    /// The query as sent, without the `?`; nil if there is none.
     package let rawQuery: String?
     package let headers: HTTPHeaders
     package let body: ByteBuffer
@@ -24,28 +24,29 @@ package struct HTTPRequest: Sendable {
         self.remoteAddress = remoteAddress
     }
 
-    /// Names and values of the query, decoded as `application/x-www-form-urlencoded`, in order of appearance.
+    /// The names and values of the query in order, decoded as `application/x-www-form-urlencoded`.
     package var queryItems: [(name: String, value: String)] {
         rawQuery.map(RequestTarget.queryItems) ?? []
     }
 
-    /// The first value of a query item.
+    /// Returns the first value of a query item.
     package func query(_ name: String) -> String? {
         queryItems.first { $0.name == name }?.value
     }
 
-    /// The first field of that name, any case.
+    /// Returns the first header field of that name, in any case.
     package func header(_ name: String) -> String? {
         headers.first(name: name)
     }
 }
 
-/// The request target of RFC 9112 section 3.2, taken apart.
+/// A parsed request target (RFC 9112 section 3.2).
 struct RequestTarget: Equatable {
     var path: String
     var rawQuery: String?
 
-    /// nil: not origin-form, absolute-form or `*`, or a path whose percent escapes are broken, not UTF-8 or hide a NUL.
+    /// Parses a target. Nil unless it is in origin-form, absolute-form or `*` and the path's percent escapes are valid
+    /// UTF-8 without NUL.
     init?(_ target: String) {
         var rest = Substring(target)
         if rest == "*" {
@@ -91,7 +92,8 @@ struct RequestTarget: Equatable {
         return bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self)
     }
 
-    /// As browsers read forms: `+` is a space, a broken escape stays as it is, bytes that are not UTF-8 become U+FFFD.
+    /// Decodes a query as browsers decode forms: `+` is a space, an invalid escape is kept, invalid UTF-8 becomes
+    /// U+FFFD.
     static func queryItems(_ raw: String) -> [(name: String, value: String)] {
         raw.utf8.split(separator: UInt8(ascii: "&")).map { pair in
             let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)

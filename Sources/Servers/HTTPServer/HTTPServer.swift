@@ -3,10 +3,10 @@ import NIOCore
 package import NIOPosix
 import Synchronization
 
-/// One port for HTTP/1.1 and WebSocket: accepts, keeps the bounds of its configuration and gives every request to one
-/// handler, on the event loop of its connection. No task, timer or thread per connection.
+/// A server for HTTP/1.1 and WebSocket on one port. It enforces the limits of its configuration and passes every
+/// request to one handler, on the event loop of its connection, without a task, timer or thread per connection.
 ///
-/// `start` once; then `stopAccepting` and `shutdown` in this order (the second implies the first).
+/// Call `start` once, later `stopAccepting` and `shutdown` in this order (the second implies the first).
 package final class HTTPServer: Sendable {
     private let context: ServerContext
     private let group: MultiThreadedEventLoopGroup
@@ -18,7 +18,7 @@ package final class HTTPServer: Sendable {
         var tables: [LoopTable] = []
     }
 
-    /// A table and the loop that alone may touch it.
+    /// A connection table and the only loop that may touch it.
     private struct LoopTable: @unchecked Sendable {
         // Unchecked: `table` is used only on `eventLoop`.
         let eventLoop: any EventLoop
@@ -26,9 +26,9 @@ package final class HTTPServer: Sendable {
     }
 
     /// - Parameters:
-    ///   - group: event loops to share; nil: the server makes its own `configuration.eventLoops`.
-    ///   - http2: takes over plaintext connections that begin with the HTTP/2 preface; nil: they get a 400.
-    ///   - tls: makes the handlers that go below HTTP for each accepted connection.
+    /// - group: event loops to share; nil makes `configuration.eventLoops` own ones.
+    /// - http2: takes over connections that begin with the HTTP/2 preface; without it they get a 400.
+    /// - tls: makes the handlers below HTTP for each accepted connection.
     package init(
         configuration: HTTPServerConfiguration, handler: any HTTPHandler, logger: Logger,
         group: MultiThreadedEventLoopGroup? = nil, http2: HTTP2Setup? = nil, tls: TLSHandlers? = nil
@@ -40,7 +40,7 @@ package final class HTTPServer: Sendable {
 
     package var counters: HTTPServerCounters { context.snapshot() }
 
-    /// Binds and begins to accept. Returns the port. Throws the system's error when it cannot bind.
+    /// Binds, starts to accept and returns the port. Throws the system's error if it cannot bind.
     package func start() async throws -> Int {
         let context = context
         var tables: [LoopTable] = []
@@ -87,7 +87,7 @@ package final class HTTPServer: Sendable {
         let maximum = context.configuration.connectionsMax
         let open = context.counters.connectionsOpen.wrappingAdd(1, ordering: .relaxed).newValue
         do {
-            // Past the limit a peer is told so, but only so many at a time.
+            // A peer past the limit gets a 503, but only a limited number of them at a time.
             if open > maximum { context.counters.connectionsRefused.increment() }
             if open > maximum + maximum / 8 + 1 { throw HTTPFailure.overloaded }
             try HTTP1Handler.install(on: channel, table: table, refused: open > maximum)
@@ -98,7 +98,7 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    /// Closes the listening socket; open connections go on.
+    /// Closes the listening socket; open connections continue.
     package func stopAccepting() async {
         let listener = state.withLock { state in
             defer { state.listener = nil }
@@ -107,13 +107,13 @@ package final class HTTPServer: Sendable {
         try? await listener?.close().get()
     }
 
-    /// From now on every answer, also one that began before, is the last of its connection.
+    /// Makes every response, including those that have begun, the last one of its connection.
     package func beginDraining() {
         context.isDraining.store(true, ordering: .relaxed)
     }
 
-    /// Stops accepting, closes idle connections, tells WebSockets 1001, lets answers in flight finish for up to `graceMs`
-    /// and then closes what is left. Ends the event loops if they are the server's own.
+    /// Stops accepting, closes idle connections, closes WebSockets with 1001, lets responses in flight finish for up to
+    /// `graceMs` and then closes the rest. Ends the event loops if the server made them.
     package func shutdown(graceMs: Int64) async {
         await stopAccepting()
         beginDraining()

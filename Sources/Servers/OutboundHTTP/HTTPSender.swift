@@ -6,48 +6,48 @@ package import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// Sends HTTP requests and collects their answers: the node's one client for servers elsewhere (custom resolvers,
-/// the embedding server, issuers' key sets). Keeps and shares connections, follows no redirects, sends nothing twice.
+/// The node's HTTP client for other servers: custom resolvers, the embedding server, issuers' key sets. Pools
+/// connections, follows no redirects and never sends a request twice.
 package final class HTTPSender: Sendable {
     package struct Request: Sendable {
         package var url: String
         package var headers: [(name: String, value: String)]
-        /// JSON to post; nil: a GET.
+        /// A JSON body to post; nil sends a GET.
         package var body: [UInt8]?
-        /// To the last byte of the answer.
+        /// The limit until the last byte of the response.
         package var timeoutMs: Int
-        package var answerBytesMax: Int
+        package var responseBytesMax: Int
 
         package init(
             url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil, timeoutMs: Int,
-            answerBytesMax: Int
+            responseBytesMax: Int
         ) {
             self.url = url
             self.headers = headers
             self.body = body
             self.timeoutMs = timeoutMs
-            self.answerBytesMax = answerBytesMax
+            self.responseBytesMax = responseBytesMax
         }
     }
 
-    package struct Answer: Sendable {
+    package struct Response: Sendable {
         package let status: Int
         package let body: [UInt8]
     }
 
     package enum Failure: Error {
-        case late
-        case answerTooLarge
-        /// Nothing was sent. The cause holds nothing of the request.
+        case timedOut
+        case responseTooLarge
+        /// Nothing was sent. The cause contains nothing of the request.
         case unreachable(cause: String)
         /// Something may have been sent.
         case broken(cause: String)
-        /// After `stop`; nothing was sent.
+        /// The sender was stopped; nothing was sent.
         case stopped
     }
 
     private struct State {
-        /// Made by the first request: most services send none.
+        /// Created by the first request: most nodes send none.
         var client: HTTPClient?
         var isStopped = false
     }
@@ -57,14 +57,14 @@ package final class HTTPSender: Sendable {
     private let connectionsPerHostMax: Int
 
     /// - Parameters:
-    ///   - group: whose loops do the work; outlives this.
-    ///   - connectionsPerHostMax: of HTTP/1.1; further requests wait for one within their time-out.
+    /// - group: the event loops to use; must outlive this object.
+    /// - connectionsPerHostMax: the limit for HTTP/1.1; further requests wait for a connection within their time-out.
     package init(group: MultiThreadedEventLoopGroup, connectionsPerHostMax: Int) {
         self.group = group
         self.connectionsPerHostMax = connectionsPerHostMax
     }
 
-    /// Nil after `stop`.
+    /// Returns the client; nil after `stop`.
     private func client() -> HTTPClient? {
         state.withLock { state in
             if let client = state.client { return client }
@@ -90,22 +90,22 @@ package final class HTTPSender: Sendable {
         try? await client?.shutdown()
     }
 
-    /// One request, one answer, at most once.
-    package func send(_ request: Request) async -> Result<Answer, Failure> {
+    /// Sends a request at most once and returns its response.
+    package func send(_ request: Request) async -> Result<Response, Failure> {
         guard let client = client() else { return .failure(.stopped) }
-        // The client's own deadline ends with the head of the answer; the time-out is about all of it.
-        return await withTaskGroup(of: Result<Answer, Failure>.self) { group in
-            group.addTask { await Self.answer(to: request, client) }
+        // The client's deadline covers the response head only; the time-out covers all of it.
+        return await withTaskGroup(of: Result<Response, Failure>.self) { group in
+            group.addTask { await Self.perform(request, client) }
             group.addTask {
                 try? await Task.sleep(for: .milliseconds(request.timeoutMs))
-                return .failure(.late)
+                return .failure(.timedOut)
             }
             defer { group.cancelAll() }
-            return await group.next() ?? .failure(.late)
+            return await group.next() ?? .failure(.timedOut)
         }
     }
 
-    private static func answer(to request: Request, _ client: HTTPClient) async -> Result<Answer, Failure> {
+    private static func perform(_ request: Request, _ client: HTTPClient) async -> Result<Response, Failure> {
         var message = HTTPClientRequest(url: request.url)
         for header in request.headers { message.headers.add(name: header.name, value: header.value) }
         if let body = request.body {
@@ -116,14 +116,14 @@ package final class HTTPSender: Sendable {
         do {
             let deadline = NIODeadline.now() + .milliseconds(Int64(request.timeoutMs))
             let response = try await client.execute(message, deadline: deadline)
-            let body = try await response.body.collect(upTo: request.answerBytesMax)
-            return .success(Answer(status: Int(response.status.code), body: Array(body.readableBytesView)))
+            let body = try await response.body.collect(upTo: request.responseBytesMax)
+            return .success(Response(status: Int(response.status.code), body: Array(body.readableBytesView)))
         } catch let error as HTTPClientError where isTimeout(error) {
-            return .failure(.late)
+            return .failure(.timedOut)
         } catch is NIOTooManyBytesError {
-            return .failure(.answerTooLarge)
+            return .failure(.responseTooLarge)
         } catch let error as HTTPClientError {
-            // Not its description: that of a header's value that cannot be sent holds the value, which may be a token.
+            // Not its description: for an invalid header value that contains the value, which may be a token.
             let cause = error.shortDescription
             return .failure(isUnsent(error) ? .unreachable(cause: cause) : .broken(cause: cause))
         } catch let error where isUnsent(error) {
@@ -135,17 +135,17 @@ package final class HTTPSender: Sendable {
 
     private static func cause(of error: any Error) -> String { String("\(error)".prefix(300)) }
 
-    /// Of a connection or of its TLS, before any request.
+    /// Whether the connection or its TLS handshake failed, before any request.
     private static func isUnsent(_ error: any Error) -> Bool {
         switch error {
         case is NIOConnectionError, is NIOSSLExtraError, NIOSSLError.handshakeFailed: true
-        // Of an address in place of a name.
+        // Raised when the host is an address instead of a name.
         case let error as IOError: error.errnoCode == ECONNREFUSED
         default: false
         }
     }
 
-    /// Errors that come before anything of a request is sent.
+    /// Whether the error arises before anything of the request is sent.
     private static func isUnsent(_ error: HTTPClientError) -> Bool {
         let errors: [HTTPClientError] = [
             .connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout, .invalidURL, .emptyScheme, .emptyHost,

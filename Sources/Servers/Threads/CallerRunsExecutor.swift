@@ -1,17 +1,17 @@
 import Synchronization
 
-/// The executor of an actor whose work is brought by threads of `startThread`: while it is idle, such a thread runs it at
-/// once (`Task.immediate { await actor.… }`) instead of waking one of Swift's threads. On a machine with nothing else to do
-/// a wake-up takes longer than most of what an actor does in one go.
+/// A serial executor for an actor that is mostly called from threads of `startThread`. While the actor is idle, such a
+/// thread runs the job itself (`Task.immediate { await actor.… }`) instead of waking a thread of the cooperative pool,
+/// which can take longer than the job.
 ///
-/// One piece of work at a time is run there, so that a busy actor keeps no connection's thread: what came meanwhile, and
-/// what any other thread brings, runs on Swift's threads. The thread must hold no lock. Like any actor's queue this one is
-/// bounded by those who call the actor: for the worker one read, its statements and one flight at a time.
+/// At most one job runs inline. Jobs enqueued meanwhile, or from other threads, run on the cooperative pool, so a busy
+/// actor never occupies an I/O thread for long. The calling thread must hold no lock. The queue is bounded by the
+/// actor's callers: for the worker one read, its statements and one batch of appends at a time.
 package final class CallerRunsExecutor: SerialExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
-        /// Somebody runs a job, or is about to.
-        var isTaken = false
+        /// A job is running or about to run.
+        var isBusy = false
     }
 
     private let state = Mutex(State())
@@ -20,27 +20,27 @@ package final class CallerRunsExecutor: SerialExecutor {
 
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        let mayCarry = isOwnThread
+        let mayRunInline = isStartedThread
         let isFree = state.withLock { state in
-            defer { state.isTaken = true }
-            if state.isTaken || !mayCarry { state.jobs.append(job) }
-            return !state.isTaken
+            defer { state.isBusy = true }
+            if state.isBusy || !mayRunInline { state.jobs.append(job) }
+            return !state.isBusy
         }
         guard isFree else { return }
-        // The job may be the last that holds the actor, which holds this.
-        let keeper = Unmanaged.passRetained(self)
-        defer { keeper.release() }
-        if mayCarry {
+        // The job may hold the last reference to the actor, and with it to this executor.
+        let keepAlive = Unmanaged.passRetained(self)
+        defer { keepAlive.release() }
+        if mayRunInline {
             job.runSynchronously(on: asUnownedSerialExecutor())
-            guard !isIdle() else { return }
+            guard !releaseIfIdle() else { return }
         }
         Task.detached { self.runAll() }
     }
 
-    /// Gives the actor up when nothing is to be done.
-    private func isIdle() -> Bool {
+    /// Releases the actor if no job is queued; returns whether it did.
+    private func releaseIfIdle() -> Bool {
         state.withLock { state in
-            if state.jobs.isEmpty { state.isTaken = false }
+            if state.jobs.isEmpty { state.isBusy = false }
             return state.jobs.isEmpty
         }
     }
@@ -52,7 +52,7 @@ package final class CallerRunsExecutor: SerialExecutor {
                 return state.jobs
             }
             for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
-            if isIdle() { return }
+            if releaseIfIdle() { return }
         }
     }
 }

@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// Ends another thread's `poll`. Writing is safe from any thread; the owner drains.
+/// An event descriptor that ends another thread's `poll`. Any thread may signal; the owner drains.
 package final class Wakeup: Sendable {
-    /// Readable once signalled; -1 when the system has no descriptor left.
+    /// Readable once signalled; -1 if the system has no descriptor left.
     package let descriptor: Int32
 
     package init() {

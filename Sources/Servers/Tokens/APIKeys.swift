@@ -2,18 +2,18 @@ package import LiveModel
 package import Settings
 import Synchronization
 
-/// The API keys of a node. A key names an app and no user: who shows a good one is signed out, and so gets at operations
-/// of the level PUBLIC and no others.
+/// The API keys of a node. A key identifies an app, not a user: a caller with only a key is signed out and may run
+/// PUBLIC operations only.
 package final class APIKeys: Sendable {
     private struct Keys {
-        /// Names by the SHA-256 of the key: looking one up tells nothing about its bytes by time.
+        /// Names by the SHA-256 of the key, so that look-ups leak nothing about a key by their timing.
         var names: [Digest: String] = [:]
         var known: Set<String> = []
     }
 
-    /// Nobody who is signed out is let in without one.
+    /// Whether callers that are signed out need a key.
     private let isRequired: Bool
-    /// Without a file keys mean nothing: SDKs of other services send theirs.
+    /// Whether there is a file of keys. Without one keys are ignored: SDKs made for other services send theirs.
     private let isOn: Bool
     private let keys = Mutex(Keys())
 
@@ -22,8 +22,8 @@ package final class APIKeys: Sendable {
         self.isRequired = isRequired
     }
 
-    /// In place of those there were.
-    /// - Returns: whether there are others now.
+    /// Replaces all keys.
+    /// - Returns: whether the keys changed.
     @discardableResult
     package func set(_ entries: [String: APIKeyFile.Key]) -> Bool {
         var new = Keys()
@@ -40,24 +40,25 @@ package final class APIKeys: Sendable {
         }
     }
 
-    /// - Returns: the key's name; nil when none was shown or none is asked for.
-    /// - Throws: `.unauthenticated`.
-    package func judge(_ key: String?) throws(RequestError) -> String? {
+    /// Looks up a key.
+    /// - Returns: the key's name; nil if none was sent or none is needed.
+    /// - Throws: `.unauthenticated` for an unknown key.
+    package func name(of key: String?) throws(RequestError) -> String? {
         guard isOn, let key, !key.isEmpty else { return nil }
         let bytes = Array(key.utf8.prefix(APIKeyFile.keyBytesMax + 1))
         guard let name = keys.withLock({ $0.names[Digest(of: bytes)] }) else {
-            throw RequestError(.unauthenticated, "The API key is not known.")
+            throw RequestError(.unauthenticated, "The API key is unknown.")
         }
         return name
     }
 
-    /// Why somebody who is signed out is not let in.
-    /// - Parameter name: of the key that was shown.
+    /// Returns the error for a caller that is signed out and may not proceed.
+    /// - Parameter name: the name of the caller's key.
     package func refusal(of name: String?) -> RequestError? {
         if let name {
             return keys.withLock { $0.known.contains(name) }
                 ? nil : RequestError(.unauthenticated, "The API key is no longer valid.")
         }
-        return isOn && isRequired ? RequestError(.unauthenticated, "An API key or a token is needed.") : nil
+        return isOn && isRequired ? RequestError(.unauthenticated, "An API key or a token is required.") : nil
     }
 }

@@ -1,9 +1,9 @@
 import LiveModel
 
-/// Verified tokens by the digest of their text. Two generations: when the young one is full it becomes the old one and
-/// the old one goes, so whatever is used stays.
+/// A cache of verified tokens by the digest of their text. It has two generations: when the young one is full it
+/// replaces the old one, so tokens in use stay.
 struct TokenCache {
-    /// Of the tokens' texts, both generations.
+    /// The limit on the tokens' text in both generations, in bytes.
     let bytesMax: Int
     private var young: [Digest: (token: VerifiedToken, bytes: Int)] = [:]
     private var old: [Digest: (token: VerifiedToken, bytes: Int)] = [:]

@@ -2,14 +2,14 @@ import JSON
 package import LiveModel
 package import Settings
 
-/// The verifiers of all issuers that a node trusts. A token goes to the one whose issuer it names, which is not believed
-/// until that one has verified it; one that names none of them goes to that of `auth.mode`.
+/// The verifiers of all issuers that a node trusts. A token's `iss` claim selects the verifier, and counts only once
+/// that one has verified the token; tokens of other issuers go to the verifier of `auth.mode`.
 package final class TokenIssuers: Sendable {
     private let named: [String: TokenVerifier]
     private let standard: TokenVerifier
     private let tokenBytesMax: Int
 
-    /// - Throws: when an HS256 secret is too short.
+    /// - Throws: `TokenSetupError` if an HS256 secret is too short or an issuer is listed twice.
     package init(
         _ auth: Settings.Auth, issuers: [IssuerEntry] = [], downloads: KeyDownloads
     ) async throws(TokenSetupError) {
@@ -20,7 +20,7 @@ package final class TokenIssuers: Sendable {
         for entry in issuers {
             guard named[entry.issuer] == nil, entry.issuer != policy.issuer else {
                 throw TokenSetupError(
-                    code: .issuersInvalid, description: "the issuer \(entry.issuer) stands there twice")
+                    code: .issuersInvalid, description: "the issuer \(entry.issuer) is listed twice")
             }
             named[entry.issuer] = try await TokenVerifier(TokenPolicy(entry, auth, downloads))
         }
@@ -28,7 +28,7 @@ package final class TokenIssuers: Sendable {
     }
 
     /// Fetches all key sets.
-    /// - Returns: what went wrong, by issuer; that of `auth.mode` has an empty name.
+    /// - Returns: the errors by issuer; the issuer of `auth.mode` has an empty name.
     package func loadKeys(nowMs: Int64) async -> [(issuer: String, error: TokenSetupError)] {
         var failures: [(issuer: String, error: TokenSetupError)] = []
         for (issuer, verifier) in [("", standard)] + named.sorted(by: { $0.key < $1.key }) {
@@ -41,7 +41,8 @@ package final class TokenIssuers: Sendable {
         return failures
     }
 
-    /// - Throws: as `TokenVerifier.verify`.
+    /// Verifies a token with its issuer's verifier.
+    /// - Throws: the same as `TokenVerifier.verify`.
     package func verify(_ token: String, nowMs: Int64) async throws(RequestError) -> VerifiedToken {
         try await verifier(of: token).verify(token, nowMs: nowMs)
     }
@@ -55,7 +56,8 @@ package final class TokenIssuers: Sendable {
 }
 
 extension TokenPolicy {
-    /// Of one entry of `auth.issuersFile`; clocks, refreshing and unsigned tokens are as for all.
+    /// Creates the policy of an entry of `auth.issuersFile`. Leeway, refresh interval and unsigned tokens are the same
+    /// for all issuers.
     init(_ entry: IssuerEntry, _ auth: Settings.Auth, _ downloads: KeyDownloads) {
         let source =
             entry.jwksFile.map { KeySource.file($0) } ?? entry.jwksUrl.map { KeySource.url($0, by: downloads) }

@@ -1,14 +1,14 @@
 package import Settings
 
 extension TokenPolicy {
-    /// What the section `auth` of the settings says. `firebase` fills in audience, issuer and address from the project
-    /// unless they are given; a key file goes before an address.
+    /// Creates the policy of the settings section `auth`. Mode `firebase` derives audience, issuer and address from the
+    /// project unless they are given; a key file takes precedence over an address.
     package init(_ auth: Settings.Auth, _ downloads: KeyDownloads) {
         let source = auth.jwksFile.map { KeySource.file($0) } ?? auth.jwksUrl.map { KeySource.url($0, by: downloads) }
         switch auth.mode {
-        case .none: self.init(trust: .nobody)
+        case .none: self.init(trust: .nothing)
         case .hs256: self.init(trust: .secret(Array((auth.hs256Secret ?? "").utf8)))
-        case .jwks: self.init(trust: source.map { .keySet($0) } ?? .nobody)
+        case .jwks: self.init(trust: source.map { .keySet($0) } ?? .nothing)
         case .firebase:
             self = .firebase(
                 projectId: auth.projectId ?? "", source: source ?? .url(TokenPolicy.firebaseKeysURL, by: downloads))

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Verifies bearer ID tokens: signature, then claims. Time is an argument; nothing here reads a clock.
 ///
-/// Most tokens are answered at once by `verifyNow`; only one whose key must be fetched first needs `verify`, which waits
-/// for that. Good tokens are remembered until they expire or the keys change.
+/// `verifyNow` answers at once for most tokens; only a token whose key must be fetched first needs `verify`, which
+/// waits for the fetch. Valid tokens are cached until they expire or the keys change.
 package final class TokenVerifier: Sendable {
     private let policy: TokenPolicy
     private let secretKey: VerificationKey?
@@ -12,11 +12,11 @@ package final class TokenVerifier: Sendable {
     private let ring: Mutex<KeyRing>
     private let cache: Mutex<TokenCache>
 
-    /// - Throws: when an HS256 secret is too short. Keys are not fetched yet: see `loadKeys`.
+    /// - Throws: `TokenSetupError` if an HS256 secret is too short. Does not fetch keys: see `loadKeys`.
     package init(_ policy: TokenPolicy) async throws(TokenSetupError) {
         self.policy = policy
         switch policy.trust {
-        case .nobody: (secretKey, fetcher) = (nil, nil)
+        case .nothing: (secretKey, fetcher) = (nil, nil)
         case .secret(let secret): (secretKey, fetcher) = (try await .secret(secret), nil)
         case .keySet(let source): (secretKey, fetcher) = (nil, KeyFetcher(source: source))
         }
@@ -24,19 +24,20 @@ package final class TokenVerifier: Sendable {
         cache = Mutex(TokenCache(bytesMax: policy.cacheBytesMax))
     }
 
-    /// The token of `Authorization: Bearer …`; nil for another scheme or an empty token.
+    /// Returns the token of `Authorization: Bearer …`; nil for another scheme or an empty token.
     package static func bearerToken(inAuthorization header: String) -> String? {
         let parts = header.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
         return parts[1].contains(" ") ? nil : String(parts[1])
     }
 
-    /// Fetches the key set, if the policy has one: at start, to say early what is wrong, and whenever an operator asks.
+    /// Fetches the key set, if the policy has one: at start, to report errors early, and when an operator requests it.
     package func loadKeys(nowMs: Int64) async throws(TokenSetupError) {
         guard let fetcher else { return }
         if let error = await fetch(fetcher, nowMs: nowMs) { throw error }
     }
 
+    /// Verifies a token, fetching keys if necessary.
     /// - Throws: `.unauthenticated` with the reason; `.unavailable` if no keys could be fetched so far.
     package func verify(_ token: String, nowMs: Int64) async throws(RequestError) -> VerifiedToken {
         if let verified = try verifyNow(token, nowMs: nowMs) { return verified }
@@ -46,7 +47,7 @@ package final class TokenVerifier: Sendable {
         throw TokenFailure.noKeys.requestError
     }
 
-    /// The same without waiting. Nil: keys must be fetched first, call `verify`.
+    /// Verifies a token without waiting. Nil if keys must be fetched first: call `verify`.
     package func verifyNow(_ token: String, nowMs: Int64) throws(RequestError) -> VerifiedToken? {
         do throws(TokenFailure) {
             return try verifyAtOnce(Array(token.utf8.prefix(policy.tokenBytesMax + 1)), nowMs: nowMs)
@@ -72,19 +73,19 @@ package final class TokenVerifier: Sendable {
         return verified
     }
 
-    /// False: fetch keys first.
+    /// Checks the signature; false if keys must be fetched first.
     private func hasGoodSignature(_ token: SignedToken, nowMs: Int64) throws(TokenFailure) -> Bool {
         if token.algorithm == .none {
             guard policy.unsignedAllowed else { throw .unsigned }
-            guard token.signature.isEmpty else { throw .malformed("it is unsigned and has a signature") }
+            guard token.signature.isEmpty else { throw .malformed("its alg is none but it has a signature") }
             return true
         }
         let candidates: [VerificationKey]
         switch policy.trust {
-        case .nobody: throw .nobodyTrusted
+        case .nothing: throw .nothingTrusted
         case .secret: candidates = secretKey.map { [$0] } ?? []
         case .keySet:
-            // No key of a set verifies it, so none needs to be fetched for it.
+            // Key sets have no HS256 keys, so a fetch would not help.
             guard token.algorithm != .hs256 else { throw .algorithm }
             switch ring.withLock({ $0.answer(token, nowMs: nowMs) }) {
             case .fetch: return false
@@ -104,7 +105,7 @@ package final class TokenVerifier: Sendable {
             started: { self.ring.withLock { $0.started(nowMs: nowMs) } },
             finished: { keySet in
                 let isChanged = self.ring.withLock { $0.finished(keySet, nowMs: nowMs) }
-                // A token that a withdrawn key signed must not live on here.
+                // A token signed with a withdrawn key must not stay cached.
                 if isChanged { self.cache.withLock { $0.removeAll() } }
             })
     }

@@ -1,13 +1,13 @@
 package import LiveModel
 
-/// A token that was found good.
+/// The user and expiry of a verified token.
 package struct VerifiedToken: Sendable, Hashable {
     package let auth: Auth
-    /// The claim `exp` in milliseconds since 1970, leeway not added; nil if the token never expires.
+    /// The claim `exp` in milliseconds since 1970, without leeway; nil if the token never expires.
     package let expiresAtMs: Int64?
 }
 
-/// Why a token is refused.
+/// The reason that a token is rejected.
 enum TokenFailure: Error, Hashable {
     case tooLarge(bytesMax: Int)
     case malformed(String)
@@ -19,24 +19,24 @@ enum TokenFailure: Error, Hashable {
     case notYetValid
     case wrongAudience
     case wrongIssuer
-    case nobodyTrusted
-    /// There are no keys yet, so nothing can be said about the token.
+    case nothingTrusted
+    /// No keys have been fetched yet, so the token cannot be judged.
     case noKeys
 
-    /// What the client is told. Nothing of the token is repeated.
+    /// The error for the client. It repeats nothing of the token.
     var requestError: RequestError {
         switch self {
         case .tooLarge(let bytesMax): unauthenticated("The token is longer than \(bytesMax) bytes.")
         case .malformed(let what): unauthenticated("The token is malformed: \(what).")
         case .unsigned: unauthenticated("The token is not signed.")
-        case .algorithm: unauthenticated("The token's algorithm does not fit the key that verifies it.")
+        case .algorithm: unauthenticated("The token's algorithm does not match its key.")
         case .unknownKey: unauthenticated("The token is signed with an unknown key.")
-        case .badSignature: unauthenticated("The token's signature is wrong.")
+        case .badSignature: unauthenticated("The token's signature is invalid.")
         case .expired: unauthenticated("The token has expired.")
         case .notYetValid: unauthenticated("The token is not valid yet.")
         case .wrongAudience: unauthenticated("The token is for another audience.")
         case .wrongIssuer: unauthenticated("The token is from another issuer.")
-        case .nobodyTrusted: unauthenticated("This server accepts no signed tokens.")
+        case .nothingTrusted: unauthenticated("This server accepts no signed tokens.")
         case .noKeys: RequestError(.unavailable, "The keys that verify tokens cannot be fetched.")
         }
     }

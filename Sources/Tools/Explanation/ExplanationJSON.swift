@@ -6,7 +6,7 @@ import QuerySQL
 import Refresh
 
 extension OperationExplanation {
-    /// For tools. Absent is what does not apply to the operation's kind.
+    /// The explanation as JSON, for tools. Keys that do not apply to the operation's kind are absent.
     package var json: JSONValue {
         var object: JSONObject = [
             "connector": .string(reference.connector), "operation": .string(reference.operation),

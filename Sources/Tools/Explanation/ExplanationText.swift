@@ -6,7 +6,7 @@ import QuerySQL
 import Refresh
 
 extension OperationExplanation {
-    /// For people, lines that end without a line feed.
+    /// The explanation as text, without a final line feed.
     package var text: String {
         var lines = ["\(kind.rawValue) \(reference)   version \(version.hex.prefix(12))", "  auth: \(auth)"]
         lines.append(
@@ -24,7 +24,7 @@ extension OperationExplanation {
             ]
             lines +=
                 ["", "Rules"]
-                + (rules.isEmpty ? ["  none: followers get the first result only"] : rules.flatMap(Self.lines))
+                + (rules.isEmpty ? ["  none: subscribers get the first result only"] : rules.flatMap(Self.lines))
         }
         lines += ["", "SQL for variables like \(shape.isEmpty ? "{}" : shapeText)"]
         if let sql {

@@ -5,26 +5,29 @@ import Operations
 import QuerySQL
 package import Refresh
 
-/// What becomes of one stored operation: its SQL, its rules and how each is indexed, what is in the key of its live
-/// queries, and which mutations refresh it and why.
+/// An explanation of one stored operation: its SQL, its rules and how each is indexed, the key of its live queries, and
+/// the mutations that refresh it, with reasons.
 package struct OperationExplanation: Sendable {
+    /// A refresh rule of a query.
     package enum Rule: Sendable {
-        /// Looked up by (table, key).
+        /// An implicit rule, looked up by table and key.
         case implicit(table: String, key: [String])
-        /// - Parameter form: nil without a condition: every execution matches.
+        /// An `onMutationExecuted` rule.
+        /// - Parameter form: the analyzed condition; nil if there is none and every execution matches.
         case trigger(mutation: OperationReference, condition: String?, form: ConditionForm?)
         case timer(everyMs: Int)
     }
 
-    /// A mutation and a query, seen from either.
+    /// The relation of this operation to one of the other kind.
     package struct Relation: Sendable {
         package let other: OperationReference
-        /// Why it refreshes; empty when it does not.
+        /// The reasons for a refresh; empty if there is none.
         package let reasons: [String]
-        /// Tables that the mutation writes and the query reads.
+        /// The tables that the mutation writes and the query reads.
         package let tables: [String]
     }
 
+    /// The statements of a query.
     package struct SQL: Sendable {
         package let single: String
         package let multiplexed: String
@@ -35,30 +38,32 @@ package struct OperationExplanation: Sendable {
     package let kind: StoredOperation.Kind
     package let version: Digest
     package let auth: String
-    /// Names and types.
+    /// The names and types of the variables.
     package let variables: [(name: String, type: String)]
-    /// For which the SQL is shown.
+    /// The variables for which the SQL is shown.
     package let shape: JSONObject
-    /// What of auth is part of the key of a live query, `auth.uid`, `auth.token.org`.
+    /// The parts of auth in the key of a live query, such as `auth.uid` and `auth.token.org`.
     package let claims: [String]
-    /// Of a query.
+    /// The statements; nil for a mutation.
     package let sql: SQL?
-    /// Vectors that it needs of texts.
+    /// The embeddings that the operation needs.
     package let embeddings: [StoredOperation.EmbeddingUse]
-    /// Of a mutation.
+    /// The steps of a mutation.
     package let steps: [StoredOperation.Step]
     package let rules: [Rule]
-    /// A query: the mutations that refresh it. A mutation: the queries that it refreshes.
+    /// For a query, the mutations that refresh it; for a mutation, the queries that it refreshes.
     package let refreshing: [Relation]
-    /// Those that touch the same tables without refreshing.
+    /// Operations that touch the same tables without a refresh.
     package let unnoticed: [Relation]
-    /// All others of the catalog.
+    /// The number of all other operations of that kind.
     package let unrelatedCount: Int
-    /// Native SQL, views or filters from variables: the tables touched are not all known.
+    /// Whether native SQL, views or filters from variables may touch more tables than are known.
     package let isPartial: Bool
 
-    /// - Parameter variables: as sent, to see the SQL for exactly these; nil for the statement that has every part.
-    /// - Throws: `.invalidVariable`.
+    /// Explains an operation.
+    /// - Parameter variables: variables as sent, to show the SQL for exactly these; nil shows the statement with every
+    ///   part.
+    /// - Throws: `.invalidVariable` if `variables` do not fit the operation.
     package init(
         _ operation: StoredOperation, in catalog: Catalog, variables: JSONObject? = nil
     ) throws(RequestError) {
@@ -88,7 +93,7 @@ package struct OperationExplanation: Sendable {
 
     private static func claims(_ reads: AuthReads) -> [String] {
         guard reads.presence else { return [] }
-        var claims = ["whether somebody is signed in"]
+        var claims = ["whether the user is signed in"]
         if reads.uid { claims.append("auth.uid") }
         claims += reads.wholeToken ? ["auth.token, all of it"] : reads.claims.map { "auth.token.\($0)" }
         return claims
@@ -105,7 +110,7 @@ package struct OperationExplanation: Sendable {
         return rules
     }
 
-    /// With every operation of the other kind, sorted by name.
+    /// Returns the relations to every operation of the other kind, sorted by name.
     private static func relations(_ operation: StoredOperation, _ catalog: Catalog) -> [Relation] {
         let others = catalog.connectors.values.flatMap(\.operations.values).filter { $0.kind != operation.kind }
         return others.sorted { $0.reference < $1.reference }.map { other in

@@ -1,24 +1,24 @@
 package import LiveModel
 
-/// Why a call of the client failed.
+/// An error of the client.
 package struct ClientError: Error, Sendable, CustomStringConvertible {
     package enum Code: Sendable, Hashable {
-        /// The address cannot be used.
+        /// The address or the TLS configuration is invalid.
         case invalidAddress
-        /// Nobody answers there.
+        /// No server responds at the address.
         case cannotConnect
         /// The server closed the connection with this WebSocket code.
         case closed(UInt16?)
-        /// The server refused the request; its own words are in `description`.
+        /// The server refused the request; `description` has its message.
         case refused
-        /// The server answered something else than the protocol says.
+        /// The server violated the protocol.
         case protocolViolation
         case timeout
     }
 
     package let code: Code
     package let description: String
-    /// When the server wants to be asked again.
+    /// The time after which the server wants a retry.
     package let retryAfterMs: Int64?
 
     package init(_ code: Code, _ description: String, retryAfterMs: Int64? = nil) {

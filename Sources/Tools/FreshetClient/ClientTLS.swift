@@ -1,20 +1,21 @@
 package import NIOCore
 import NIOSSL
 
-/// How a client knows the servers that it speaks TLS with. One for any number of connections.
+/// A client's TLS configuration, shared by any number of connections.
 package final class ClientTLS: Sendable {
+    /// The certificates that a client accepts.
     package enum Trust: Sendable, Hashable {
-        /// The authorities that the system trusts.
+        /// Certificates of the authorities that the system trusts.
         case system
-        /// Those of a PEM file, and no others.
+        /// Certificates of the authorities in a PEM file only.
         case authorities(file: String)
-        /// Anybody. Whoever is between client and server can read along: for tests only.
-        case anybody
+        /// Any certificate. The connection can be intercepted: for tests only.
+        case any
     }
 
     private let context: NIOSSLContext
 
-    /// - Throws: `ClientError.invalidAddress` when the file cannot be used.
+    /// - Throws: `ClientError.invalidAddress` if the file is unusable.
     package init(_ trust: Trust) throws(ClientError) {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
@@ -32,39 +33,39 @@ package final class ClientTLS: Sendable {
                 throw ClientError(.invalidAddress, "\(file) has no certificates in PEM")
             }
             configuration.trustRoots = .certificates(certificates)
-        case .anybody: configuration.certificateVerification = .none
+        case .any: configuration.certificateVerification = .none
         }
         do {
             context = try NIOSSLContext(configuration: configuration)
         } catch {
-            throw ClientError(.invalidAddress, "TLS cannot be set up: \(error)")
+            throw ClientError(.invalidAddress, "the TLS configuration is invalid: \(error)")
         }
     }
 
-    /// Below everything else of the channel's pipeline. A server named by its address must have that in its certificate.
+    /// Adds TLS as the lowest handler of the pipeline. If the host is an IP address, the certificate must contain it.
     func install(on channel: any Channel, host: String) throws {
         let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
         try channel.pipeline.syncOperations.addHandler(
             NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host))
     }
 
-    /// What an error of a pipeline with TLS in it means; nil: it is none of TLS.
+    /// Translates an error of a pipeline with TLS; nil if it is not a TLS error.
     static func meaning(of error: any Error, at address: ServerAddress) -> ClientError? {
         if let error = error as? NIOSSLExtraError {
-            // Its own text repeats what the server sent.
+            // The error's own text repeats what the server sent.
             return error == .failedToValidateHostname
-                ? ClientError(.refused, "the certificate of \(address) is for another name")
-                : ClientError(.cannotConnect, "no TLS with \(address): \(error)")
+                ? ClientError(.refused, "the certificate of \(address) is for a different host name")
+                : ClientError(.cannotConnect, "TLS with \(address) failed: \(error)")
         }
         guard let error = error as? NIOSSLError else { return nil }
         guard case .handshakeFailed(let cause) = error else {
-            return ClientError(.cannotConnect, "no TLS with \(address): \(error)")
+            return ClientError(.cannotConnect, "TLS with \(address) failed: \(error)")
         }
         if "\(cause)".contains("CERTIFICATE_VERIFY_FAILED") {
             return ClientError(
-                .refused, "the certificate of \(address) is not trusted; --cacert names the file of its authority")
+                .refused, "the certificate of \(address) is not trusted; pass its authority's file with --cacert")
         }
-        return ClientError(.cannotConnect, "no TLS with \(address): \(cause)")
+        return ClientError(.cannotConnect, "TLS with \(address) failed: \(cause)")
     }
 }
 

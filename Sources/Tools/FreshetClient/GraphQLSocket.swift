@@ -3,14 +3,14 @@ import NIOHTTP1
 package import NIOPosix
 import NIOWebSocket
 
-/// One WebSocket that speaks `graphql-transport-ws`, by callbacks on its event loop: no task and no queue per
+/// A WebSocket client for `graphql-transport-ws`, with callbacks on its event loop instead of a task and queue per
 /// connection, so that a load driver can hold thousands.
 package final class GraphQLSocket: Sendable {
-    /// Called on the event loop.
+    /// Callbacks, called on the event loop.
     package struct Callbacks {
-        /// A whole text message.
+        /// Receives a complete text message.
         package var onText: (ByteBuffer) -> Void
-        /// The last call. The code is the server's close code; nil when the connection broke.
+        /// Called last, with the server's close code; nil if the connection was lost.
         package var onClose: (UInt16?, String) -> Void
 
         package init(onText: @escaping (ByteBuffer) -> Void, onClose: @escaping (UInt16?, String) -> Void) {
@@ -27,10 +27,10 @@ package final class GraphQLSocket: Sendable {
 
     package var eventLoop: any EventLoop { channel.eventLoop }
 
-    /// Opens the connection and performs the upgrade; `connection_init` is the caller's.
+    /// Opens the connection and performs the upgrade; the caller sends `connection_init`.
     ///
-    /// A server that was silent for half of `silenceMaxMs` is sent a ping; one that stays silent is taken for gone and
-    /// the connection broken off, because a half-open connection never ends by itself.
+    /// A server that is silent for half of `silenceMaxMs` is sent a ping; if it stays silent the connection is closed,
+    /// because a half-open connection never ends by itself.
     /// - Throws: `ClientError`.
     package static func connect(
         _ address: ServerAddress, path: String = "/graphql", subprotocol: String = "graphql-transport-ws",
@@ -75,7 +75,7 @@ package final class GraphQLSocket: Sendable {
         } catch {
             upgraded.fail(error)
             _ = try? await upgraded.futureResult.get()
-            throw ClientError(.cannotConnect, "nobody answers at \(address)")
+            throw ClientError(.cannotConnect, "no server responds at \(address)")
         }
         let headers: HTTPHeaders = [
             "host": "\(address.host):\(address.port)", "sec-websocket-protocol": subprotocol, "content-length": "0",
@@ -84,7 +84,7 @@ package final class GraphQLSocket: Sendable {
         channel.write(HTTPClientRequestPart.head(head), promise: nil)
         channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
         let timeout = eventLoop.scheduleTask(in: .seconds(10)) {
-            upgraded.fail(ClientError(.timeout, "no answer to the WebSocket handshake"))
+            upgraded.fail(ClientError(.timeout, "no response to the WebSocket handshake"))
         }
         defer { timeout.cancel() }
         do {
@@ -96,19 +96,19 @@ package final class GraphQLSocket: Sendable {
         return GraphQLSocket(channel: channel)
     }
 
-    /// From any thread.
+    /// Sends a text message. May be called from any thread.
     package func send(_ text: [UInt8]) {
         send(.text, ByteBuffer(bytes: text))
     }
 
-    /// Begins the closing handshake; `onClose` follows.
+    /// Starts the closing handshake; `onClose` follows.
     package func close(code: UInt16 = 1000) {
         var payload = ByteBuffer()
         payload.writeInteger(code)
         send(.connectionClose, payload)
     }
 
-    /// Breaks the connection off, as a crash would.
+    /// Closes the connection at once, as a crash would.
     package func abort() {
         channel.close(promise: nil)
     }
@@ -119,7 +119,7 @@ package final class GraphQLSocket: Sendable {
     }
 }
 
-/// Meets an answer that is not 101.
+/// Handles a handshake response other than 101.
 private final class RefusalHandler: ChannelInboundHandler, RemovableChannelHandler, Sendable {
     typealias InboundIn = HTTPClientResponsePart
 
@@ -133,11 +133,11 @@ private final class RefusalHandler: ChannelInboundHandler, RemovableChannelHandl
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if case .head(let head) = unwrapInboundIn(data) {
-            let isPassing = head.status.code >= 500 || head.status.code == 429
+            let isTransient = head.status.code >= 500 || head.status.code == 429
             upgraded.fail(
                 ClientError(
-                    isPassing ? .cannotConnect : .refused,
-                    "the WebSocket handshake was answered with \(head.status.code)",
+                    isTransient ? .cannotConnect : .refused,
+                    "the WebSocket handshake failed with status \(head.status.code)",
                     retryAfterMs: ReconnectDelay.retryAfterMs(head.headers.first(name: "retry-after"))))
         }
     }
@@ -198,7 +198,7 @@ private final class SocketHandler: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        // Taken out first: the callbacks hold the caller, and are called once.
+        // Cleared first: the callbacks retain the caller and must be called once.
         let callbacks = self.callbacks
         self.callbacks = nil
         callbacks?.onClose(closeCode, closeReason)

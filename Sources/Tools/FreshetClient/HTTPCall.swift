@@ -2,7 +2,7 @@ package import NIOCore
 package import NIOHTTP1
 package import NIOPosix
 
-/// One HTTP/1.1 request on a connection of its own: what the command line needs, no pool, no redirects.
+/// A minimal HTTP/1.1 client for the command line: one request per connection, no pool, no redirects.
 package enum HTTPCall {
     package struct Response: Sendable {
         package let status: Int
@@ -10,9 +10,10 @@ package enum HTTPCall {
         package let body: [UInt8]
     }
 
-    /// An answer larger than this fails the call.
+    /// The largest response; a larger one fails the call.
     package static let bodyBytesMax = 64 << 20
 
+    /// Sends a request and returns the response.
     /// - Throws: `ClientError`.
     package static func send(
         _ method: HTTPMethod, _ address: ServerAddress, path: String, headers: HTTPHeaders = [:], body: [UInt8] = [],
@@ -35,7 +36,7 @@ package enum HTTPCall {
         } catch {
             promise.fail(error)
             _ = try? await promise.futureResult.get()
-            throw ClientError(.cannotConnect, "nobody answers at \(address)")
+            throw ClientError(.cannotConnect, "no server responds at \(address)")
         }
         var headers = headers
         headers.replaceOrAdd(name: "host", value: "\(address.host):\(address.port)")
@@ -45,7 +46,7 @@ package enum HTTPCall {
         }
         let head = HTTPRequestHead(version: .http1_1, method: method, uri: path, headers: headers)
         let timeout = eventLoop.scheduleTask(in: .milliseconds(timeoutMs)) {
-            promise.fail(ClientError(.timeout, "no answer from \(address) within \(timeoutMs) ms"))
+            promise.fail(ClientError(.timeout, "no response from \(address) within \(timeoutMs) ms"))
         }
         channel.write(HTTPClientRequestPart.head(head), promise: nil)
         if !body.isEmpty {
@@ -60,7 +61,7 @@ package enum HTTPCall {
     }
 }
 
-/// Gathers one response.
+/// Collects one response.
 private final class ResponseCollector: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
 
@@ -80,7 +81,8 @@ private final class ResponseCollector: ChannelInboundHandler {
         case .body(let part):
             body.append(contentsOf: part.readableBytesView)
             if body.count > HTTPCall.bodyBytesMax {
-                promise.fail(ClientError(.protocolViolation, "the answer is larger than this client takes"))
+                promise.fail(
+                    ClientError(.protocolViolation, "the response is larger than \(HTTPCall.bodyBytesMax) bytes"))
                 context.close(promise: nil)
             }
         case .end:
@@ -92,11 +94,11 @@ private final class ResponseCollector: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         promise.fail(
             address.meaning(
-                of: error, otherwise: ClientError(.protocolViolation, "not an HTTP answer: \(error)")))
+                of: error, otherwise: ClientError(.protocolViolation, "the response is not HTTP: \(error)")))
         context.close(promise: nil)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        promise.fail(ClientError(.cannotConnect, "the server closed the connection before it answered"))
+        promise.fail(ClientError(.cannotConnect, "the server closed the connection before it responded"))
     }
 }

@@ -4,12 +4,13 @@ package import NIOCore
 package import NIOPosix
 import Synchronization
 
-/// One stored query, followed: reconnects by itself with back-off and jitter, not before the server wants it, until it is cancelled.
+/// A subscription to a stored query. It reconnects with back-off and jitter, not before the server allows it, until it
+/// is cancelled.
 package struct LiveSubscription: Sendable {
     package enum Event: Sendable {
-        /// The answer's whole payload, `{"data":…}`.
+        /// A result with its envelope, `{"data":…}`.
         case next([UInt8])
-        /// The connection is gone; another attempt follows after this time.
+        /// The connection was lost; the next attempt follows after this time.
         case reconnecting(afterMs: Int64, reason: String)
     }
 
@@ -32,7 +33,7 @@ package struct LiveSubscription: Sendable {
     }
 
     /// Follows until the task is cancelled.
-    /// - Throws: `ClientError.refused` when the server refuses the operation for good.
+    /// - Throws: `ClientError.refused` if the server refuses the operation permanently.
     package func run(
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         _ onEvent: @escaping @Sendable (Event) -> Void
@@ -60,7 +61,7 @@ package struct LiveSubscription: Sendable {
         }
     }
 
-    /// One connection, until it ends.
+    /// Runs one connection until it ends.
     private func once(
         _ group: any EventLoopGroup, _ onEvent: @escaping @Sendable (Event) -> Void
     ) async throws -> (received: Bool, reason: String) {
@@ -85,7 +86,7 @@ package struct LiveSubscription: Sendable {
             try await ended.futureResult.get()
         } onCancel: {
             socket.close()
-            // A server that does not answer the close must not keep the caller.
+            // A server that does not respond to the close frame must not block the caller.
             _ = socket.eventLoop.scheduleTask(in: .seconds(2)) { socket.abort() }
         }
         socket.abort()
@@ -110,7 +111,7 @@ package struct LiveSubscription: Sendable {
 /// One connection of a live subscription. Messages arrive on its event loop.
 private final class ConnectionState: Sendable {
     private let socket = Mutex<GraphQLSocket?>(nil)
-    private let anything = Atomic<Bool>(false)
+    private let receivedResult = Atomic<Bool>(false)
     private let start: [UInt8]
     private let ended: EventLoopPromise<String>
     private let onEvent: @Sendable (LiveSubscription.Event) -> Void
@@ -123,7 +124,7 @@ private final class ConnectionState: Sendable {
         self.onEvent = onEvent
     }
 
-    var hasReceived: Bool { anything.load(ordering: .relaxed) }
+    var hasReceived: Bool { receivedResult.load(ordering: .relaxed) }
 
     func open(_ socket: GraphQLSocket, initMessage: [UInt8]) {
         self.socket.withLock { $0 = socket }
@@ -136,16 +137,16 @@ private final class ConnectionState: Sendable {
         case "connection_ack": socket.withLock { $0 }?.send(start)
         case "ping": socket.withLock { $0 }?.send(Array(#"{"type":"pong"}"#.utf8))
         case "next":
-            anything.store(true, ordering: .relaxed)
+            receivedResult.store(true, ordering: .relaxed)
             if let payload = message["payload"] { onEvent(.next(JSONWriter.compact(payload))) }
         case "error":
             let text = message["payload"]?[0]?["message"]?.stringValue ?? "refused"
             let code = message["payload"]?[0]?["extensions"]?["code"]?.stringValue ?? ""
-            let told = code.isEmpty ? text : "\(code): \(text)"
+            let description = code.isEmpty ? text : "\(code): \(text)"
             if ErrorCode(rawValue: code)?.isRetryable == true {
-                ended.succeed(told)
+                ended.succeed(description)
             } else {
-                ended.fail(ClientError(.refused, told))
+                ended.fail(ClientError(.refused, description))
             }
         case "complete": ended.succeed("the server ended the subscription")
         default: break

@@ -1,15 +1,15 @@
 import Pacing
 
-/// How long a client waits before it connects again: exponential back-off, and never before the time that the server
-/// asked for. All of it with jitter, since the others lost their connection in the same moment.
+/// The delay before a client reconnects: exponential back-off, at least the server's `Retry-After`, with jitter, since
+/// other clients lost their connections at the same moment.
 package enum ReconnectDelay {
-    /// A server that asks for more is believed this much.
+    /// The limit on a server's `Retry-After`.
     package static let retryAfterMaxMs: Int64 = 300_000
 
     /// - Parameters:
-    ///   - failures: attempts in a row that failed before this one.
-    ///   - retryAfterMs: of the refusal (`Retry-After`). It is told in whole seconds, so those who were told the same
-    ///     spread over the second that follows.
+    /// - failures: the consecutive failed attempts so far.
+    /// - retryAfterMs: the refusal's `Retry-After`. It is in whole seconds, so clients given the same value spread over
+    ///   the following second.
     package static func ms(
         failures: Int, minMs: Int64, maxMs: Int64, retryAfterMs: Int64?, using random: inout some RandomNumberGenerator
     ) -> Int64 {
@@ -24,7 +24,7 @@ package enum ReconnectDelay {
         return ms(failures: failures, minMs: minMs, maxMs: maxMs, retryAfterMs: retryAfterMs, using: &random)
     }
 
-    /// The value of a `Retry-After` header; nil for the form with a date, which Freshet does not send.
+    /// Parses a `Retry-After` header; nil for the form with a date, which Freshet does not send.
     package static func retryAfterMs(_ header: String?) -> Int64? {
         guard let seconds = header.flatMap({ Int64($0) }), (0...1_000_000_000).contains(seconds) else { return nil }
         return seconds * 1_000

@@ -1,10 +1,10 @@
 package import NIOCore
 
-/// `http[s]://host:port` of a server's public endpoint.
+/// The address of a server's public port, `http[s]://host:port`.
 package struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
     package let host: String
     package let port: Int
-    /// Nil: without TLS.
+    /// The TLS configuration; nil without TLS.
     package let tls: ClientTLS?
 
     package init(host: String, port: Int, tls: ClientTLS? = nil) {
@@ -13,8 +13,8 @@ package struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
         self.tls = tls
     }
 
-    /// Accepts `http://host[:port]`, `ws://host[:port]` and `host:port`, whose default port is 9399, and with TLS
-    /// `https://host[:port]` and `wss://host[:port]`, whose default port is 443.
+    /// Parses `http://host[:port]`, `ws://host[:port]` or `host:port`, with default port 9399, or `https://host[:port]`
+    /// or `wss://host[:port]`, with default port 443.
     /// - Throws: `ClientError.invalidAddress`.
     package init(_ text: String, trust: ClientTLS.Trust = .system) throws(ClientError) {
         var rest = Substring(text)
@@ -25,7 +25,7 @@ package struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
             case "https", "wss": isSecure = true
             default:
                 throw ClientError(
-                    .invalidAddress, "\"\(text)\": an address begins with http://, https://, ws:// or wss://")
+                    .invalidAddress, "\"\(text)\": the scheme must be http, https, ws or wss")
             }
             rest = text[scheme.upperBound...]
         }
@@ -49,20 +49,20 @@ package struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
         return host.contains(":") ? "\(scheme)://[\(host)]:\(port)" : "\(scheme)://\(host):\(port)"
     }
 
-    /// First of all that goes into the pipeline of a channel to this server. On the channel's event loop.
+    /// Adds TLS, if any, to the empty pipeline of a channel to this server. Call on the channel's event loop.
     package func secure(_ channel: any Channel) throws {
         try tls?.install(on: channel, host: host)
     }
 
-    /// Why an exchange with this server failed.
-    /// - Parameter other: what it means when TLS has nothing to do with it.
+    /// Translates the error of an exchange with this server.
+    /// - Parameter other: the result if the error is not a TLS error.
     package func meaning(of error: any Error, otherwise other: @autoclosure () -> any Error) -> any Error {
         ClientTLS.meaning(of: error, at: self) ?? other()
     }
 }
 
 extension String {
-    /// The first place of `needle`; Foundation's `range(of:)` without Foundation.
+    /// Returns the first range of `needle`, like Foundation's `range(of:)`.
     fileprivate func range(of needle: String) -> Range<Index>? {
         var start = startIndex
         while start < endIndex {

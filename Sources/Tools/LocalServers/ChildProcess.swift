@@ -2,27 +2,27 @@ import Glibc
 import Threads
 import Synchronization
 
-/// A child that does not outlive its parent, and whose end can be awaited.
+/// A child process that does not outlive its parent and whose end can be awaited.
 ///
-/// The kernel sends a child its "parent death signal" when the *thread* that made it ends. So each child is made by a
-/// thread of its own, which then does nothing but wait for it: the thread lives exactly as long as the child, or until
-/// the whole process dies, in whatever way. `setpriv` asks for the signal in the child, after it has changed the user
-/// (that would clear it); the shell then checks that the parent was still there by that time, and becomes the program.
+/// The kernel sends a child its "parent death signal" when the *thread* that created it ends. So each child has a
+/// thread that creates it and then only waits for it: the thread lives as long as the child, or until the whole process
+/// dies in whatever way. `setpriv` requests the signal in the child after changing the user, which would clear it. A
+/// shell then checks that the parent was still alive at that time and executes the program.
 ///
-/// The child has its own process group, so Ctrl-C in a terminal reaches the parent only, which ends its children in
+/// The child has its own process group, so Ctrl-C in a terminal reaches only the parent, which ends its children in
 /// order.
 final class ChildProcess: Sendable {
     struct Command: Sendable {
         var program: String
         var arguments: [String]
-        /// Run as this user; only root can.
+        /// The user to run as; requires root.
         var account: (user: uid_t, group: gid_t)?
-        /// Standard output and error are appended to it.
+        /// The file to which standard output and error are appended.
         var logPath: String
         var workingFolder: String
-        /// Without the prefix: `INT`, `TERM`, `KILL`.
+        /// The signal's name without prefix: `INT`, `TERM` or `KILL`.
         var parentDeathSignal: String
-        /// Besides `PATH` and `LC_ALL`, which are all it gets otherwise.
+        /// The environment in addition to `PATH` and `LC_ALL`; nothing else is inherited.
         var environment: [String: String] = [:]
     }
 
@@ -35,7 +35,7 @@ final class ChildProcess: Sendable {
         var exit: Exit?
         var waiters: [(id: Int, CheckedContinuation<Exit?, Never>)] = []
         var idsGiven = 0
-        /// Those whose time was over before they came to wait.
+        /// Waiters that timed out before they began to wait.
         var early: Set<Int> = []
     }
 
@@ -61,7 +61,7 @@ final class ChildProcess: Sendable {
                 }
             }
             if !isStarted {
-                let error = LocalServerError(.startFailed, "no thread left for \(command.program)")
+                let error = LocalServerError(.startFailed, "no thread could be started for \(command.program)")
                 continuation.resume(returning: .failure(error))
             }
         }
@@ -70,12 +70,12 @@ final class ChildProcess: Sendable {
 
     var exit: Exit? { state.withLock { $0.exit } }
 
-    /// Does nothing once the child has ended: its number may be another process's by then.
+    /// Sends a signal unless the child has ended: its process id may have been reused by then.
     func signal(_ number: Int32) {
         state.withLock { if $0.exit == nil { kill(processID, number) } }
     }
 
-    /// The same to the processes that it made itself, too: it before them, or after them.
+    /// Sends a signal to the child and its own children, either before or after it.
     func signalFamily(_ number: Int32, parentFirst: Bool) {
         if parentFirst { signal(number) }
         state.withLock { state in
@@ -87,14 +87,15 @@ final class ChildProcess: Sendable {
 
     static func children(of parent: pid_t) -> [pid_t] {
         Files.entries("/proc").compactMap { pid_t($0) }.filter { number in
-            // "pid (name) state ppid …"; a name may hold anything.
+            // The format is "pid (name) state ppid …"; a name may contain anything.
             let text = Files.read("/proc/\(number)/stat") ?? ""
             let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
             return fields.count > 1 && pid_t(fields[1]) == parent
         }
     }
 
-    /// - Returns: nil when the child still runs after that time. Not ended early by the task's cancellation.
+    /// Waits for the child's end. The task's cancellation does not end the wait.
+    /// - Returns: nil if the child still runs after that time.
     func waitForExit(timeoutMs: Int?) async -> Exit? {
         let id = state.withLock { state in
             state.idsGiven += 1
@@ -119,7 +120,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Sends the signals one after the other, each with that much time, until the child has ended.
+    /// Sends the signals in turn, each with its time to wait, until the child has ended.
     func end(_ steps: [(signal: Int32, waitMs: Int)]) async {
         for step in steps {
             signal(step.signal)
@@ -139,7 +140,7 @@ final class ChildProcess: Sendable {
     }
 
     private func waitOnThisThread() {
-        // The child stays a zombie, and its number its own, until the lock is held: see `signal`.
+        // The child stays a zombie, and keeps its process id, until the lock is held: see `signal`.
         var info = siginfo_t()
         while waitid(P_PID, id_t(processID), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
         let (exit, waiters) = state.withLock { state in
@@ -158,7 +159,7 @@ final class ChildProcess: Sendable {
         if let (user, group) = command.account {
             arguments += ["--reuid", String(user), "--regid", String(group), "--clear-groups"]
         }
-        // `$PPID` is read by the shell when it starts, which is after the signal was asked for.
+        // The shell reads `$PPID` when it starts, which is after `setpriv` requested the signal.
         let becomeProgram = "[ \"$PPID\" = \"$0\" ] && cd \"$1\" && shift && exec \"$@\""
         arguments += ["--", "/bin/sh", "-c", becomeProgram, String(getpid()), command.workingFolder, command.program]
         arguments += command.arguments
@@ -169,7 +170,7 @@ final class ChildProcess: Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, command.logPath, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
-        // What others opened without "close on exec". Closing one that is closed already is not an error here.
+        // Close files opened without close-on-exec. Closing a closed one is no error here.
         for file in Files.entries("/proc/self/fd").compactMap({ Int32($0) }) where file > 2 {
             posix_spawn_file_actions_addclose(&actions, file)
         }
@@ -189,7 +190,7 @@ final class ChildProcess: Sendable {
 
         let pointers = arguments.map { strdup($0) }
         defer { for pointer in pointers { free(pointer) } }
-        // Nothing of the parent's (PGPORT, PGDATA, LANGUAGE, …) may steer a private server.
+        // The parent's environment (PGPORT, PGDATA, LANGUAGE, …) must not affect a private server.
         let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
         let variables = ["PATH": path, "LC_ALL": "C"].merging(command.environment) { $1 }
         let environment = variables.map { strdup("\($0)=\($1)") } + [nil]

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The few file operations that the private servers need, with errors for a person.
+/// The file operations that private servers need, with readable errors.
 enum Files {
     static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
@@ -17,18 +17,18 @@ enum Files {
         return names
     }
 
-    /// Makes the folder and those above it.
+    /// Creates the folder and its parents.
     static func makeFolder(_ path: String, mode: mode_t) throws(LocalServerError) {
         var made = path.hasPrefix("/") ? "" : "."
         for part in path.split(separator: "/") {
             made += "/" + part
             if mkdir(made, made == path ? mode : 0o755) != 0, errno != EEXIST {
-                throw LocalServerError(.dataFolderUnusable, "cannot make the folder \(made): \(reason())")
+                throw LocalServerError(.dataFolderUnusable, "cannot create the folder \(made): \(reason())")
             }
         }
     }
 
-    /// Absolute and free of links and dots; the folder must exist.
+    /// Returns the absolute path without links and dots; the folder must exist.
     static func absolute(_ path: String) throws(LocalServerError) -> String {
         guard let resolved = realpath(path, nil) else {
             throw LocalServerError(.dataFolderUnusable, "cannot enter the folder \(path): \(reason())")
@@ -68,18 +68,18 @@ enum Files {
         }
     }
 
-    /// The last lines of a log, for an error.
+    /// Returns the last lines of a log, for an error.
     static func tail(_ path: String, linesMax: Int = 20) -> [String] {
         (read(path) ?? "").split(whereSeparator: \.isNewline).suffix(linesMax).map(String.init)
     }
 
-    /// Two runs are kept.
+    /// Renames the log of the previous run; two runs are kept.
     static func rotateLog(_ path: String) { rename(path, path + ".1") }
 
     static func makeShortFolder() throws(LocalServerError) -> String {
         var template = Array("/tmp/freshet-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
-            throw LocalServerError(.dataFolderUnusable, "cannot make a folder for a socket in /tmp: \(reason())")
+            throw LocalServerError(.dataFolderUnusable, "cannot create a folder for a socket in /tmp: \(reason())")
         }
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
@@ -87,7 +87,7 @@ enum Files {
     static func reason() -> String { String(cString: strerror(errno)) }
 }
 
-/// Says that this process uses a folder, until it is released or the process ends in whatever way.
+/// A lock on a folder, held until it is released or the process ends in whatever way.
 final class FolderLock: Sendable {
     private let file: Int32
 
@@ -104,7 +104,7 @@ final class FolderLock: Sendable {
     }
 
     deinit {
-        // Closing alone would leave the lock to a child that is just being made and still has a copy of the descriptor.
+        // Closing alone would leave the lock with a child that is being created and still has a copy of the descriptor.
         flock(file, LOCK_UN)
         close(file)
     }
@@ -112,16 +112,17 @@ final class FolderLock: Sendable {
 
 /// Unix socket paths and free ports.
 package enum Addresses {
-    /// `sun_path` holds 108 bytes, the last one NUL.
+    /// `sun_path` holds 108 bytes, including the final NUL.
     static let socketPathBytesMax = 107
 
-    /// Free a moment ago. Somebody else can take it before the server does: the server then fails and is given another.
+    /// Returns a port that was free a moment ago. If another process takes it first, the server fails and gets another
+    /// one.
     ///
-    /// Not one that the kernel gives to outgoing connections, if possible: while a server is down one of those could get
-    /// its port, even one that wants to reach it, which then talks to itself.
+    /// Avoids the kernel's ephemeral ports if possible: while a server is down, an outgoing connection could get its
+    /// port, even one to that port, which would then be connected to itself.
     package static func freeLoopbackPort() -> Int? { freeLoopbackPorts(1).first }
 
-    /// The same for several, all different: each is held until the last one is found. Fewer when there are no more.
+    /// Returns several different ports, fewer if there are not enough. Each is held until the last one is found.
     package static func freeLoopbackPorts(_ count: Int) -> [Int] {
         var held: [Int32] = []
         defer { for descriptor in held { close(descriptor) } }
@@ -153,7 +154,7 @@ package enum Addresses {
         return nil
     }
 
-    /// - Parameter port: 0: any.
+    /// - Parameter port: 0 binds any port.
     private static func bindLoopback(_ port: UInt16) -> (descriptor: Int32, port: Int)? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
@@ -172,7 +173,7 @@ package enum Addresses {
         return nil
     }
 
-    /// Sends a request to a Unix socket and returns the first bytes of the answer; waits at most 500 ms.
+    /// Sends a request to a Unix socket and returns the beginning of the response; waits at most 500 ms.
     static func exchange(socketPath: String, _ request: String) -> String? {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0, socketPath.utf8.count <= socketPathBytesMax else { return nil }

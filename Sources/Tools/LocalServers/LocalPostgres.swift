@@ -1,27 +1,29 @@
 import Glibc
 import Synchronization
 
-/// How a private Postgres is run.
+/// The options of a private Postgres.
 package struct LocalPostgresOptions: Sendable {
-    /// false: a commit waits for the system but not for the disk. It survives a crash of the server, as `crash()`
-    /// makes one; a power cut can destroy the data. For tests.
+    /// Whether commits wait for the disk. Without it data survive a crash of the server, as `crash()` causes one, but a
+    /// power cut can destroy them. For tests.
     package var isDurable = true
-    /// Listen on 127.0.0.1 as well as on the Unix socket; a password is then needed and part of the connection string.
+    /// Whether to listen on 127.0.0.1 in addition to the Unix socket; a password is then required and part of the
+    /// connection string.
     package var listensOnLoopback = false
-    /// Made when missing.
+    /// The database, created if it is missing.
     package var databaseName = "freshet"
-    /// Begin as a streaming replica of this server (connection string), with a copy of its data; `promote` ends that.
+    /// The primary (connection string) whose data are copied and which this server follows as a streaming replica until
+    /// `promote`.
     package var primary: String?
-    /// `-c name=value`, after and above this file's own.
+    /// Settings passed as `-c name=value`; they override this file's own.
     package var settings: [String: String] = [:]
-    /// The folder of `postgres` and `initdb`; nil for the newest one installed.
+    /// The folder of `postgres` and `initdb`; nil selects the newest version installed.
     package var programFolder: String?
-    /// For `initdb` and for the server to be ready, each; recovery after a crash counts.
+    /// The time limit for `initdb` and for the server's start, each; includes recovery after a crash.
     package var startTimeoutMs = 60_000
 
     package init() {}
 
-    /// Quick and careless.
+    /// Options for tests: fast, not durable.
     package static var forTests: LocalPostgresOptions {
         var options = LocalPostgresOptions()
         options.isDurable = false
@@ -30,18 +32,18 @@ package struct LocalPostgresOptions: Sendable {
     }
 }
 
-/// A Postgres of our own in a folder of our own, ended with this process whatever happens to it.
+/// A private Postgres in its own folder, which ends with this process in whatever way that ends.
 ///
-/// The folder holds `cluster/` (Postgres' own), `server.log` and `server.log.1` (this run and the one before),
-/// `lock`, `password`, and `socket/` unless its path is too long for a socket.
+/// The folder holds `cluster/` (Postgres' own), `server.log` and `server.log.1` (this run and the one before), `lock`,
+/// `password`, and `socket/` unless its path is too long for a socket.
 package final class LocalPostgres: Sendable {
     package static let user = "freshet"
     private static let unixPort = 5432
 
     package let dataDirectory: String
-    /// The folder of the Unix socket: libpq's `host`.
+    /// The folder of the Unix socket, for libpq's `host`.
     package let socketDirectory: String
-    /// The loopback port, when there is one.
+    /// The loopback port, if any.
     package let port: Int?
     package let databaseName: String
     let options: LocalPostgresOptions
@@ -71,14 +73,14 @@ package final class LocalPostgres: Sendable {
     }
 
     deinit {
-        // Not stopped in order: then at least without delay.
+        // Not stopped in order, so end it at once.
         state.withLock { $0.child?.signal(SIGQUIT) }
         removeSocketFolder()
     }
 
-    /// Starts a server on the folder, which is made and filled when it is new; existing data are kept.
+    /// Starts a server on the folder, which is created and initialised if it is new; existing data are kept.
     ///
-    /// - Throws: one clear line; see `LocalServerError.Code`.
+    /// - Throws: `LocalServerError` with a readable message.
     package static func start(
         dataDirectory: String, options: LocalPostgresOptions = LocalPostgresOptions()
     ) async throws(LocalServerError) -> LocalPostgres {
@@ -90,7 +92,7 @@ package final class LocalPostgres: Sendable {
         try await layout.awaitEndOfPreviousServer()
 
         for attempt in 1... {
-            // Each attempt's own: a failed one removes what it made.
+            // For each attempt, since a failed one removes its folder.
             let (socketDirectory, isTemporary) = try layout.makeSocketFolder()
             let port = options.listensOnLoopback ? Addresses.freeLoopbackPort() : nil
             let server = LocalPostgres(
@@ -107,7 +109,7 @@ package final class LocalPostgres: Sendable {
         throw LocalServerError(.startFailed, "no free port")
     }
 
-    /// libpq's `key=value` form, by the Unix socket.
+    /// The connection string by the Unix socket, in libpq's `key=value` form.
     package var connectionString: String {
         connectionString(database: databaseName)
     }
@@ -117,7 +119,7 @@ package final class LocalPostgres: Sendable {
             + "dbname=\(Self.quoted(database))"
     }
 
-    /// The same by 127.0.0.1; nil without `listensOnLoopback`.
+    /// The connection string by 127.0.0.1; nil without `listensOnLoopback`.
     package var loopbackConnectionString: String? {
         port.map {
             "host=127.0.0.1 port=\($0) user=\(Self.user) password=\(password) dbname=\(Self.quoted(databaseName))"
@@ -125,7 +127,7 @@ package final class LocalPostgres: Sendable {
     }
 
     package var logPath: String { layout.log }
-    /// The postmaster's number while it runs.
+    /// The postmaster's process id while it runs.
     package var processID: Int32? { state.withLock { $0.child.flatMap { $0.exit == nil ? $0.processID : nil } } }
 
     /// Returns when the server has ended, for whatever reason.
@@ -134,7 +136,8 @@ package final class LocalPostgres: Sendable {
         _ = await child?.waitForExit(timeoutMs: nil)
     }
 
-    /// Fast shutdown: open transactions are rolled back, data are flushed. Harder after 20 s. Can be called again.
+    /// Stops the server by a fast shutdown: rolls back open transactions and flushes data; after 20 s it is ended
+    /// immediately. Can be called again.
     package func stop() async {
         let child = state.withLock { state in
             defer { state.child = nil }
@@ -145,13 +148,13 @@ package final class LocalPostgres: Sendable {
         state.withLock { $0.lock = nil }
     }
 
-    /// kill -9, as a crash of the machine would look to clients. `restart()` brings it back.
+    /// Kills the server (SIGKILL), which looks to clients like a crash of the machine. `restart()` starts it again.
     package func crash() async {
         let child = state.withLock { $0.child }
         await child?.end([(SIGKILL, 5_000)])
     }
 
-    /// Starts the server again at the same address, after `crash()` or an end of its own.
+    /// Starts the server again at the same address, after `crash()` or after it ended by itself.
     package func restart() async throws(LocalServerError) {
         let (child, isHeld) = state.withLock { ($0.child, $0.lock != nil) }
         guard isHeld else { throw LocalServerError(.stopped, "the private Postgres was stopped") }
@@ -171,7 +174,7 @@ package final class LocalPostgres: Sendable {
         let deadline = ContinuousClock.now + .milliseconds(options.startTimeoutMs)
         while true {
             Files.rotateLog(layout.log)
-            try layout.clearForeignProcessNumber()
+            try layout.clearForeignProcessID()
             layout.clearSocketFolder(socketDirectory)
             let child = try await ChildProcess.start(command)
             state.withLock { $0.child = child }
@@ -179,7 +182,7 @@ package final class LocalPostgres: Sendable {
                 return try await awaitReady(child, until: deadline)
             } catch {
                 await child.end([(SIGQUIT, 5_000)])
-                // Backends of a killed server can live on for a moment and hold its memory.
+                // Backends of a killed server can survive for a moment and hold its shared memory.
                 let mustWait = error.logTail.contains { $0.contains("pre-existing shared memory block") }
                 guard mustWait, ContinuousClock.now < deadline else { throw error }
                 try? await Task.sleep(for: .milliseconds(100))
@@ -232,14 +235,14 @@ package final class LocalPostgres: Sendable {
         }
     }
 
-    /// Makes a replica a primary; returns when it takes writes.
+    /// Promotes a replica to primary; returns when it accepts writes.
     package func promote() async throws(LocalServerError) {
         guard try await layout.promote(options) else {
             throw LocalServerError(.startFailed, "the replica was not promoted; its log is \(layout.log)")
         }
     }
 
-    /// Stops all its processes in their tracks, as a machine that hangs; `resume` lets them go on.
+    /// Suspends all its processes, like a machine that hangs, until `resume`.
     package func freeze() { state.withLock { $0.child }?.signalFamily(SIGSTOP, parentFirst: true) }
     package func resume() { state.withLock { $0.child }?.signalFamily(SIGCONT, parentFirst: false) }
 

@@ -2,25 +2,25 @@ import Glibc
 import Threads
 import Synchronization
 
-/// How a private Redis is run.
+/// The options of a private Redis.
 package struct LocalRedisOptions: Sendable {
-    /// Keep data over a restart (an append-only file, written through every second). false: nothing on disk.
+    /// Whether data survive a restart (in an append-only file, synced every second); otherwise nothing is on disk.
     package var isDurable = true
-    /// Redis' own settings (`maxmemory` → `256mb`), above this file's own.
+    /// Redis settings (`maxmemory` → `256mb`), which override this file's own.
     package var settings: [String: String] = [:]
-    /// Run it as a sentinel with these lines of configuration (`sentinel monitor …`); it then keeps no data.
+    /// Configuration lines (`sentinel monitor …`) with which to run as a sentinel, which keeps no data.
     package var sentinelLines: [String]?
-    /// Run it as a node of a Redis Cluster, which begins alone and without slots.
+    /// Whether to run as a node of a Redis Cluster, which begins alone and without slots.
     package var isClusterNode = false
-    /// Listen by TLS only (besides the Unix socket), and speak it to replicas, sentinels and nodes of a cluster: folder
-    /// with `ca.crt`, `server.crt` and `server.key`.
+    /// A folder with `ca.crt`, `server.crt` and `server.key`, with which to listen by TLS only (in addition to the Unix
+    /// socket) and to talk to replicas, sentinels and cluster nodes.
     package var tlsFolder: String?
-    /// For the server to be ready; loading its data counts.
+    /// The time limit for the server's start, including loading its data.
     package var startTimeoutMs = 30_000
 
     package init() {}
 
-    /// Quick and forgetful.
+    /// Options for tests: fast, not durable.
     package static var forTests: LocalRedisOptions {
         var options = LocalRedisOptions()
         options.isDurable = false
@@ -28,7 +28,7 @@ package struct LocalRedisOptions: Sendable {
     }
 }
 
-/// A Redis of our own in a folder of our own, ended with this process whatever happens to it. It listens on a Unix
+/// A private Redis in its own folder, which ends with this process in whatever way that ends. It listens on a Unix
 /// socket and on a free port of 127.0.0.1.
 ///
 /// The folder holds `data/`, `server.log` and `server.log.1`, `lock`, and `redis.sock` unless its path is too long.
@@ -37,7 +37,7 @@ package final class LocalRedis: Sendable {
     package let socketPath: String
     package let host = "127.0.0.1"
     package let port: Int
-    /// Where nodes of a cluster talk to each other; 0: it is none.
+    /// The port of the cluster bus; 0 without a cluster.
     package let busPort: Int
     let options: LocalRedisOptions
     private let program: String
@@ -65,14 +65,14 @@ package final class LocalRedis: Sendable {
     }
 
     deinit {
-        // Not stopped in order: what was written is in the append-only file, if there is one.
+        // Not stopped in order: all writes are in the append-only file, if there is one.
         state.withLock { $0.child?.signal(SIGKILL) }
         removeSocket()
     }
 
-    /// Starts a server on the folder, which is made when it is missing; existing data are kept.
+    /// Starts a server on the folder, which is created if it is missing; existing data are kept.
     ///
-    /// - Throws: one clear line; see `LocalServerError.Code`.
+    /// - Throws: `LocalServerError` with a readable message.
     package static func start(
         dataDirectory: String, options: LocalRedisOptions = LocalRedisOptions()
     ) async throws(LocalServerError) -> LocalRedis {
@@ -85,7 +85,7 @@ package final class LocalRedis: Sendable {
         let inside = root + "/redis.sock"
         let fits = inside.utf8.count <= Addresses.socketPathBytesMax
         for attempt in 1... {
-            // Each attempt's own: a failed one removes what it made.
+            // For each attempt, since a failed one removes its folder.
             let temporaryFolder = fits ? nil : try Files.makeShortFolder()
             guard let port = Addresses.freeLoopbackPort(),
                 let busPort = options.isClusterNode ? Addresses.freeLoopbackPort() : 0
@@ -113,8 +113,8 @@ package final class LocalRedis: Sendable {
     /// `host:port`.
     package var address: String { "\(host):\(port)" }
 
-    /// Sends a command, words separated by blanks, as an operator would.
-    /// - Returns: the beginning of the answer as it comes over the wire, at most 4 KiB; nil when there is none.
+    /// Sends a command, with words separated by blanks, as an operator would.
+    /// - Returns: the beginning of the response as sent over the wire, at most 4 KiB; nil if there is none.
     package func command(_ line: String) async -> String? {
         await withCheckedContinuation { continuation in
             let path = socketPath
@@ -125,11 +125,11 @@ package final class LocalRedis: Sendable {
         }
     }
 
-    /// Stops the process in its tracks, as a machine that hangs; `resume` lets it go on.
+    /// Suspends the process, like a machine that hangs, until `resume`.
     package func freeze() { state.withLock { $0.child?.signal(SIGSTOP) } }
     package func resume() { state.withLock { $0.child?.signal(SIGCONT) } }
 
-    /// While it runs.
+    /// The process id while it runs.
     package var processID: Int32? { state.withLock { $0.child.flatMap { $0.exit == nil ? $0.processID : nil } } }
 
     /// Returns when the server has ended, for whatever reason.
@@ -138,7 +138,7 @@ package final class LocalRedis: Sendable {
         _ = await child?.waitForExit(timeoutMs: nil)
     }
 
-    /// Orderly shutdown, harder after 10 s. Can be called again.
+    /// Shuts the server down; kills it after 10 s. Can be called again.
     package func stop() async {
         let child = state.withLock { state in
             defer { state.child = nil }
@@ -149,16 +149,16 @@ package final class LocalRedis: Sendable {
         state.withLock { $0.lock = nil }
     }
 
-    /// kill -9. `restart()` brings it back, without its data unless they are durable.
+    /// Kills the server (SIGKILL). `restart()` starts it again, without its data unless they are durable.
     package func crash() async {
         let child = state.withLock { $0.child }
         await child?.end([(SIGKILL, 5_000)])
     }
 
-    /// Starts the server again at the same addresses, after `crash()` or an end of its own.
+    /// Starts the server again at the same addresses, after `crash()` or after it ended by itself.
     package func restart() async throws(LocalServerError) { try await restart(environment: [:]) }
 
-    /// The same with this in its environment, until it is started again.
+    /// Starts the server again with these environment variables, which last until the next start.
     package func restart(environment: [String: String]) async throws(LocalServerError) {
         let (child, isHeld) = state.withLock { state in
             state.environment = environment
@@ -171,7 +171,7 @@ package final class LocalRedis: Sendable {
 
     private func launch() async throws(LocalServerError) {
         Files.rotateLog(logPath)
-        // A socket file left by a crash would answer nobody, and Redis removes it itself only when it can.
+        // A socket file left by a crash would block clients, and Redis removes it only if it can.
         Files.remove(socketPath)
         let child = try await ChildProcess.start(try command())
         state.withLock { $0.child = child }
@@ -209,7 +209,7 @@ package final class LocalRedis: Sendable {
             return try sentinelCommand(settings.sorted { $0.key < $1.key }.map { "\($0) \($1)" } + lines)
         }
         settings.merge(options.settings) { $1 }
-        // The first argument would be taken for a file's name; an option is not.
+        // As options: the first plain argument would be taken for a file name.
         let arguments = settings.sorted { $0.key < $1.key }.flatMap { ["--" + $0, $1] }
         return ChildProcess.Command(
             program: program, arguments: arguments, account: nil, logPath: logPath, workingFolder: dataDirectory,
@@ -217,7 +217,7 @@ package final class LocalRedis: Sendable {
             environment: state.withLock { $0.environment })
     }
 
-    /// A sentinel keeps its state in its file of settings, and so needs one.
+    /// Makes the command of a sentinel, which keeps its state in its configuration file and so needs one.
     private func sentinelCommand(_ lines: [String]) throws(LocalServerError) -> ChildProcess.Command {
         let path = dataDirectory + "/sentinel.conf"
         if !Files.exists(path) {
@@ -248,7 +248,7 @@ package final class LocalRedis: Sendable {
         }
     }
 
-    /// `-LOADING` is an answer too, but not the right one.
+    /// Whether the server is ready; while it loads its data it responds with `-LOADING`.
     private func isReady() async -> Bool {
         await withCheckedContinuation { continuation in
             let path = socketPath

@@ -1,10 +1,9 @@
-/// A private Redis Cluster on this machine: three primaries, each with a replica if asked for, quick to notice that one
-/// is gone.
+/// A private Redis Cluster: three primaries, with a replica each if requested, and a short failover time-out.
 package final class LocalRedisCluster: Sendable {
     package static let primaryCount = 3
     private static let slotCount = 16_384
 
-    /// The primaries as they began, then their replicas in the same order.
+    /// The initial primaries, then their replicas in the same order.
     package let nodes: [LocalRedis]
 
     private init(nodes: [LocalRedis]) { self.nodes = nodes }
@@ -39,13 +38,13 @@ package final class LocalRedisCluster: Sendable {
         for node in nodes { await node.stop() }
     }
 
-    /// The node's name within the cluster.
+    /// Returns the node's id within the cluster.
     package func id(of node: LocalRedis) async -> String {
         let answer = await node.command("CLUSTER MYID") ?? ""
         return answer.split(whereSeparator: \.isNewline).last.map(String.init) ?? ""
     }
 
-    /// The present primary of a slot, as a node of the cluster sees it; nil when nobody has it.
+    /// Returns the current primary of a slot, as a cluster node sees it; nil if there is none.
     package func primary(ofSlot slot: Int) async -> LocalRedis? {
         for node in nodes {
             guard let answer = await node.command("CLUSTER NODES"), answer.contains("connected") else { continue }
@@ -56,7 +55,7 @@ package final class LocalRedisCluster: Sendable {
                     let ends = range.split(separator: "-").compactMap { Int($0) }
                     return ends.first.map { $0 <= slot && slot <= ends[ends.count - 1] } ?? false
                 }
-                // host:port@busPort[,name]; by the Unix socket, a node with TLS only says that its port is 0.
+                // The format is host:port@busPort[,name]. By the Unix socket, a TLS-only node reports its port as 0.
                 let busPort = words[1].split(separator: "@").last?.prefix { $0 != "," } ?? ""
                 if has { return nodes.first { busPort == String($0.busPort) } }
             }
@@ -93,11 +92,11 @@ package final class LocalRedisCluster: Sendable {
     }
 
     private func until(
-        _ timeoutMs: Int, _ what: String, _ asked: [LocalRedis]? = nil,
+        _ timeoutMs: Int, _ what: String, _ selected: [LocalRedis]? = nil,
         _ holds: (LocalRedis) async -> Bool
     ) async throws(LocalServerError) {
         let deadline = ContinuousClock.now + .milliseconds(timeoutMs)
-        for node in asked ?? nodes {
+        for node in selected ?? nodes {
             while await !holds(node) {
                 guard ContinuousClock.now < deadline, !Task.isCancelled else {
                     throw LocalServerError(.startFailed, "not within \(timeoutMs) ms: \(what)")

@@ -1,10 +1,10 @@
-/// A private Redis master with replicas and three sentinels on this machine, quick to notice that the master is gone.
+/// A private Redis master with replicas and three sentinels, with a short failover time-out.
 package final class LocalRedisSentinels: Sendable {
-    /// What the sentinels call the master.
+    /// The sentinels' name for the master.
     package static let masterName = "freshet"
     package static let downAfterMs = 500
 
-    /// The first one began as the master.
+    /// The servers; the first one is the initial master.
     package let servers: [LocalRedis]
     package let sentinels: [LocalRedis]
 
@@ -51,8 +51,8 @@ package final class LocalRedisSentinels: Sendable {
 
     package var addresses: [String] { sentinels.map(\.address) }
 
-    /// The master that all sentinels name, and that says so of itself; nil while they disagree. On a busy machine two of
-    /// them can lead a failover each: what one names is then not the last word.
+    /// Returns the master that all sentinels name and that has that role itself; nil while they disagree. On a busy
+    /// machine two sentinels can each lead a failover, so a single one's opinion may not last.
     package func master() async -> LocalRedis? {
         var named: LocalRedis?
         for sentinel in sentinels {
@@ -66,7 +66,7 @@ package final class LocalRedisSentinels: Sendable {
         return named
     }
 
-    /// What sentinels and servers say of themselves, for whoever waited in vain.
+    /// Returns what sentinels and servers report about themselves, for the message of a time-out.
     package func report() async -> String {
         var lines: [String] = []
         for sentinel in sentinels {
@@ -77,9 +77,10 @@ package final class LocalRedisSentinels: Sendable {
         for server in servers {
             let words = ["role:", "master_port:", "master_link_status:", "connected_slaves:"]
             let answer = await server.command("INFO replication") ?? "no answer"
-            let told = answer.split(whereSeparator: \.isNewline).filter { line in words.contains { line.hasPrefix($0) }
+            let fields = answer.split(whereSeparator: \.isNewline).filter { line in
+                words.contains { line.hasPrefix($0) }
             }
-            lines.append("server \(server.port): \(told.joined(separator: " "))")
+            lines.append("server \(server.port): \(fields.joined(separator: " "))")
         }
         return lines.joined(separator: "\n")
     }

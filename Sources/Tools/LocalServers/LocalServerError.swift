@@ -1,17 +1,17 @@
-/// Why a private server could not be started, in one line for a person, and the last lines of its log.
+/// An error of a private server: a readable message and the last lines of the server's log.
 package struct LocalServerError: Error, Sendable, CustomStringConvertible {
     package enum Code: Sendable, Hashable {
-        /// A program is not installed; the message names the Debian package.
+        /// A program is not installed; the message names its Debian package.
         case programMissing
-        /// The data folder cannot be made, entered or owned.
+        /// The data folder cannot be created, entered or owned.
         case dataFolderUnusable
         /// Another process uses the data folder.
         case alreadyRunning
         /// `initdb` failed.
         case initialisationFailed
-        /// The server ended, or was never ready in time.
+        /// The server ended or was not ready in time.
         case startFailed
-        /// `stop()` was called before or meanwhile.
+        /// `stop()` was called.
         case stopped
     }
 

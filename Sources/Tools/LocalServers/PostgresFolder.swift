@@ -1,7 +1,7 @@
 import Glibc
 
-/// The data folder of a private Postgres: its parts, its first filling, and what a previous run left behind. The caller
-/// holds the folder's lock, so nobody else of our kind is at work in it.
+/// The data folder of a private Postgres: its layout, initialisation and recovery from a previous run. The caller holds
+/// the folder's lock, so no other private server works in it.
 struct PostgresFolder: Sendable {
     let root: String
     let cluster: String
@@ -31,7 +31,7 @@ struct PostgresFolder: Sendable {
             workingFolder: cluster, parentDeathSignal: parentDeathSignal)
     }
 
-    /// Makes a new cluster unless there is one. A half-made one, left by a crash meanwhile, is made anew.
+    /// Initialises the cluster unless that has been done. A partial one, left by a crash, is replaced.
     func initialise(_ options: LocalPostgresOptions) async throws(LocalServerError) {
         let marker = root + "/initialised"
         try Files.makeFolder(cluster, mode: 0o700)
@@ -42,7 +42,8 @@ struct PostgresFolder: Sendable {
         if !Files.entries(cluster).isEmpty {
             guard Files.exists(password) else {
                 throw LocalServerError(
-                    .dataFolderUnusable, "\(cluster) is not empty and not of our making: choose another data folder")
+                    .dataFolderUnusable,
+                    "\(cluster) is not empty and was not created by freshet: choose another data folder")
             }
             _ = try await run("/bin/rm", ["-rf", "--"] + Files.entries(cluster).map { cluster + "/" + $0 }, options)
         }
@@ -76,7 +77,8 @@ struct PostgresFolder: Sendable {
         return try await run(control, ["promote", "-D", cluster, "-w", "-t", "30"], options)
     }
 
-    /// A server of a previous run may still be shutting down; our lock says that its parent is gone.
+    /// Waits for the server of a previous run, which may still be shutting down: our lock shows that its parent is
+    /// gone.
     func awaitEndOfPreviousServer() async throws(LocalServerError) {
         let deadline = ContinuousClock.now + .seconds(20)
         while let processID = runningServer() {
@@ -88,10 +90,10 @@ struct PostgresFolder: Sendable {
         }
     }
 
-    /// A note whose process number belongs to somebody else by now would keep Postgres from starting. The number is
-    /// replaced by an impossible one and the rest kept: from it Postgres learns whether children of the previous server
-    /// are still at work on the data.
-    func clearForeignProcessNumber() throws(LocalServerError) {
+    /// Invalidates a `postmaster.pid` whose process id now belongs to another process, which would keep Postgres from
+    /// starting. The id is replaced by an impossible one and the rest kept: from it Postgres learns whether children of
+    /// the previous server still work on the data.
+    func clearForeignProcessID() throws(LocalServerError) {
         let path = cluster + "/postmaster.pid"
         guard let text = Files.read(path), runningServer() == nil else { return }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -102,13 +104,14 @@ struct PostgresFolder: Sendable {
         if let account { try account.give(path) }
     }
 
-    /// A socket's lock file is judged by its process number alone, too. With nobody at work in the folder it is stale.
+    /// Removes stale socket lock files, which Postgres, too, judges by their process id alone. Without a running server
+    /// they are stale.
     func clearSocketFolder(_ path: String) {
         guard runningServer() == nil else { return }
         for name in Files.entries(path) where name.hasPrefix(".s.PGSQL.") { Files.remove(path + "/" + name) }
     }
 
-    /// The process that `postmaster.pid` names, if it is a server that works in this very folder.
+    /// Returns the process that `postmaster.pid` names, if it is a server working in this very folder.
     private func runningServer() -> Int? {
         guard let text = Files.read(cluster + "/postmaster.pid"),
             let processID = text.split(whereSeparator: \.isNewline).first.flatMap({ Int($0) }), processID > 0
@@ -120,7 +123,7 @@ struct PostgresFolder: Sendable {
         return folder == cluster ? processID : nil
     }
 
-    /// Below the data folder when the path fits into a socket address, else in /tmp.
+    /// Creates the socket's folder: in the data folder if the path fits into a socket address, otherwise in /tmp.
     func makeSocketFolder() throws(LocalServerError) -> (path: String, isTemporary: Bool) {
         let inside = root + "/socket"
         // The lock file beside the socket has the longest name; a loopback port has up to five digits.
@@ -131,7 +134,8 @@ struct PostgresFolder: Sendable {
         return (path, !fits)
     }
 
-    /// Below a folder like /root (0700) the other account sees nothing; Postgres' own words for it are obscure.
+    /// Checks that the other user can reach the folder, which is impossible below one like /root (0700); Postgres' own
+    /// message would be obscure.
     private func checkReach(_ options: LocalPostgresOptions) async throws(LocalServerError) {
         guard let account else { return }
         var check = command("/usr/bin/test", ["-w", cluster], parentDeathSignal: "KILL")
@@ -141,7 +145,7 @@ struct PostgresFolder: Sendable {
         throw LocalServerError(
             .dataFolderUnusable,
             "Postgres does not run as root, and the user \(account.name) cannot enter \(root): "
-                + "choose a data folder outside of private folders, or run as an ordinary user")
+                + "choose a data folder outside of private folders or run as an ordinary user")
     }
 
     private func run(

@@ -1,12 +1,13 @@
 import CLibpq
 import Threads
 
-/// Asks a starting server whether it is ready, and makes the database then. libpq blocks here, on a thread of its own.
+/// Checks whether a starting server is ready, and then creates the database. libpq blocks, so it runs on its own
+/// thread.
 enum PostgresProbe {
     enum Answer: Sendable {
         case ready
         case notYet
-        /// It answers, but will not do what is needed.
+        /// The server responds but refuses to create the database.
         case refused(String)
     }
 
@@ -20,7 +21,7 @@ enum PostgresProbe {
     }
 
     private static func probe(_ connectionString: String, _ name: String) -> Answer {
-        // At least 2 seconds are needed: less would be rounded up anyway.
+        // libpq's minimum is 2 seconds.
         let connection = PQconnectdb(connectionString + " connect_timeout=2 application_name=freshet-probe")
         defer { PQfinish(connection) }
         guard PQstatus(connection) == CONNECTION_OK else { return .notYet }
@@ -39,6 +40,6 @@ enum PostgresProbe {
         let made = PQexec(connection, "CREATE DATABASE " + String(cString: quoted))
         defer { PQclear(made) }
         if PQresultStatus(made) == PGRES_COMMAND_OK { return .ready }
-        return .refused("cannot make the database \(name): \(String(cString: PQerrorMessage(connection)))")
+        return .refused("cannot create the database \(name): \(String(cString: PQerrorMessage(connection)))")
     }
 }

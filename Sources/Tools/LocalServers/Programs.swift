@@ -2,10 +2,10 @@ import Glibc
 
 /// Finds the programs of the private servers.
 package enum Programs {
-    /// In `PATH`, and for Postgres in `/usr/lib/postgresql/N/bin`, which Debian keeps out of `PATH`; there the highest
-    /// version comes first, so that `initdb` and `postgres` are of one version.
+    /// Finds a program in `PATH` and in `/usr/lib/postgresql/N/bin`, which Debian keeps out of `PATH`. The highest
+    /// version comes first, so that `initdb` and `postgres` match.
     ///
-    /// - Parameter version: the major version that existing data ask for, preferred to all others.
+    /// - Parameter version: the major version of existing data, preferred to all others.
     package static func find(
         _ name: String, package: String, version: String? = nil, folder: String? = nil
     ) throws(LocalServerError) -> String {
@@ -16,7 +16,7 @@ package enum Programs {
         }
         throw LocalServerError(
             .programMissing,
-            "\(name) is not installed: it comes with the Debian package \(package) "
+            "\(name) is not installed; install the Debian package \(package) "
                 + "(apt-get install \(package))")
     }
 

@@ -1,13 +1,13 @@
 import Pacing
 
-/// When something that ended by itself is started again: quickly at first, then with growing pauses, and not for ever.
-/// Pure: told of ends and of the time.
+/// The schedule for restarting something that ended by itself: quickly at first, then with growing pauses, and not for
+/// ever. Pure.
 struct RestartSchedule: Sendable {
-    /// Before each further start.
+    /// The pauses before each further start.
     static let pauses = Backoff(minMs: 200, maxMs: 5_000)
-    /// Ends in a row, failed starts included, of which none came after `steadyMs` of running.
+    /// The limit on consecutive ends, including failed starts, without `steadyMs` of running in between.
     static let endsMax = 10
-    /// After so long an end counts as the first one again.
+    /// The running time after which an end counts as the first one again.
     static let steadyMs: Int64 = 30_000
 
     private var endsInARow = 0
@@ -15,7 +15,8 @@ struct RestartSchedule: Sendable {
 
     mutating func started(nowMs: Int64) { startedMs = nowMs }
 
-    /// - Returns: the pause before the next start; nil: no more.
+    /// Records an end.
+    /// - Returns: the pause before the next start; nil to give up.
     mutating func ended(nowMs: Int64) -> Int? {
         if let startedMs, nowMs - startedMs >= Self.steadyMs { endsInARow = 0 }
         startedMs = nil

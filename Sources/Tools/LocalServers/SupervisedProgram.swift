@@ -1,19 +1,19 @@
 import Glibc
 import Synchronization
 
-/// A program that is started again when it ends by itself, until `stop()`: what systemd or a container runtime does for
-/// a served node, for processes that live only as long as this one.
+/// A program that is restarted when it ends by itself, until `stop()`, as systemd or a container runtime would do it.
+/// Lives only as long as this process.
 package final class SupervisedProgram: Sendable {
-    /// Before a program that ended is started again.
+    /// The pause before a restart.
     package static let restartAfterMs = 2_000
 
     package struct Command: Sendable {
         package var name: String
         package var program: String
         package var arguments: [String]
-        /// Besides `PATH` and `LC_ALL`.
+        /// The environment in addition to `PATH` and `LC_ALL`.
         package var environment: [String: String]
-        /// Standard output and error; the run before is kept beside it with the suffix `.1`.
+        /// The file of standard output and error; the previous run's is kept with the suffix `.1`.
         package var logPath: String
 
         package init(
@@ -40,7 +40,7 @@ package final class SupervisedProgram: Sendable {
         self.command = command
     }
 
-    /// - Parameter onEnd: told every end that nobody asked for, in words: "signal 9".
+    /// - Parameter onEnd: called after each unrequested end with a description, such as "signal 9".
     package static func start(
         _ command: Command, onEnd: @escaping @Sendable (SupervisedProgram, String) -> Void
     ) async throws(LocalServerError) -> SupervisedProgram {
@@ -52,17 +52,17 @@ package final class SupervisedProgram: Sendable {
         return supervised
     }
 
-    /// While it runs.
+    /// The process id while it runs.
     package var processID: Int32? { state.withLock { $0.child.flatMap { $0.exit == nil ? $0.processID : nil } } }
 
-    /// The last lines that it wrote.
+    /// The last lines of its log.
     package var logTail: [String] { Files.tail(command.logPath) }
 
     package func signal(_ number: Int32) {
         state.withLock { $0.child }?.signal(number)
     }
 
-    /// SIGTERM; harder after `waitMs`. Can be called again.
+    /// Stops the program (SIGTERM); kills it after `waitMs`. Can be called again.
     package func stop(waitMs: Int) async {
         let (child, supervisor) = state.withLock { state in
             state.isStopping = true
@@ -83,7 +83,7 @@ package final class SupervisedProgram: Sendable {
             state.child = child
             return state.isStopping
         }
-        // `stop` came while it was being made.
+        // `stop` was called during the start.
         if isLate { child.signal(SIGTERM) }
         return child
     }
@@ -100,7 +100,7 @@ package final class SupervisedProgram: Sendable {
             }
             try? await Task.sleep(for: .milliseconds(Self.restartAfterMs))
             if state.withLock({ $0.isStopping }) { return }
-            // When it cannot even be started, the next pause comes.
+            // If it cannot be started, try again after the next pause.
             child = try? await launch()
         }
     }

@@ -9,21 +9,21 @@ package import SchemaModel
 ///     connector/**/*.gql          its operations
 ///     seed.sql                    optional, rows for development
 ///
-/// Files end in `.gql` or `.graphql`; names that begin with a dot are passed over.
+/// Files end in `.gql` or `.graphql`; names that begin with a dot are ignored.
 package enum ProjectFolder {
-    /// Bounds of one folder tree.
+    /// The limits of one folder tree.
     package static let filesMax = 5_000
     package static let depthMax = 16
     package static let fileBytesMax = 8 << 20
 
-    /// Errors: everything wrong with the folder's layout and configuration, located; warnings of a sound folder are in
-    /// `Project.warnings`. `path` is the folder with `dataconnect.yaml`, or the one above it when that is called
-    /// `dataconnect`.
+    /// Reads a project; its warnings are in `Project.warnings`.
+    /// - Parameter path: the folder with `dataconnect.yaml`, or its parent if the folder is named `dataconnect`.
+    /// - Throws: `CatalogError` with every problem of the layout and configuration, with locations.
     package static func load(_ path: String) throws(CatalogError) -> Project {
         var loader = ProjectLoader()
         let project = loader.load(path)
         try loader.sink.throwIfErrors()
-        // Without errors there is a project; the check keeps a mistake here from becoming a trap.
+        // Without errors there is a project; throwing avoids a trap if that were wrong.
         guard var project else { throw CatalogError(diagnostics: loader.sink.diagnostics) }
         project.warnings = loader.sink.diagnostics
         return project
@@ -56,7 +56,8 @@ private struct ProjectLoader {
         var connectors: [ConnectorSource] = []
         if configuration.connectorFolders.isEmpty, !sink.hasErrors {
             sink.report(
-                .warning, rule: "no-connectors", in: file, "\"connectorDirs\" is empty: clients can run nothing")
+                .warning, rule: "no-connectors", in: file,
+                "\"connectorDirs\" is empty: clients cannot run any operation")
         }
         for source in configuration.connectorFolders {
             guard let directory = directory(source, of: folder, in: file, what: "connector"),
@@ -68,7 +69,7 @@ private struct ProjectLoader {
                 sink.report(
                     .error, rule: "duplicate-connector",
                     at: connectorFile.range(line: node.line, column: node.column, length: id.count),
-                    in: connectorFile, "connectorId \"\(id)\" is used by another connector already")
+                    in: connectorFile, "connectorId \"\(id)\" is already used by another connector")
                 continue
             }
             let operations = graphQLFiles(in: directory)
@@ -98,7 +99,7 @@ private struct ProjectLoader {
                 return read(candidate).map { (folder, $0) }
             }
         }
-        report("no-configuration", path, "there is no \(ServiceConfiguration.fileName) in this folder")
+        report("no-configuration", path, "the folder has no \(ServiceConfiguration.fileName)")
         return nil
     }
 
@@ -126,7 +127,7 @@ private struct ProjectLoader {
         return nil
     }
 
-    /// All GraphQL files below a folder, ordered by path.
+    /// Returns all GraphQL files below a folder, sorted by path.
     private mutating func graphQLFiles(in directory: String) -> [SourceFile] {
         var paths: [String] = []
         collect(directory, depth: 0, into: &paths)
@@ -139,7 +140,7 @@ private struct ProjectLoader {
 
     private mutating func collect(_ directory: String, depth: Int, into paths: inout [String]) {
         guard depth <= ProjectFolder.depthMax else {
-            report("too-deep", directory, "more than \(ProjectFolder.depthMax) folders inside each other")
+            report("too-deep", directory, "folders are nested deeper than \(ProjectFolder.depthMax)")
             return
         }
         guard let names = try? files.contentsOfDirectory(atPath: directory) else {
@@ -174,7 +175,7 @@ private struct ProjectLoader {
         return files.fileExists(atPath: path, isDirectory: &isDirectory) && isDirectory
     }
 
-    /// As a user would type it: no `./` inside, no double slashes.
+    /// Joins paths as a user would type them: without `./` and double slashes.
     private func join(_ folder: String, _ name: String) -> String {
         var rest = name[...]
         while rest.hasPrefix("./") { rest = rest.dropFirst(2).drop { $0 == "/" } }

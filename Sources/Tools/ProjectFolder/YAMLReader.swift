@@ -1,12 +1,12 @@
 import SchemaModel
 import Yams
 
-/// YAML text to `ConfigurationNode`.
+/// Parses YAML into `ConfigurationNode`.
 enum YAMLReader {
-    /// Deeper documents are refused.
+    /// The deepest nesting of a document.
     static let depthMax = 32
 
-    /// Nil after a reported problem.
+    /// Parses a file; nil if a problem was reported.
     static func read(_ file: SourceFile, sink: inout DiagnosticSink) -> ConfigurationNode? {
         do {
             let root = try Yams.compose(yaml: file.text)
@@ -20,9 +20,9 @@ enum YAMLReader {
             if let mark {
                 sink.report(
                     .error, rule: "yaml", at: file.range(line: mark.line, column: mark.column), in: file,
-                    "not YAML: \(message)")
+                    "invalid YAML: \(message)")
             } else {
-                sink.report(.error, rule: "yaml", in: file, "not YAML: \(message)")
+                sink.report(.error, rule: "yaml", in: file, "invalid YAML: \(message)")
             }
         } catch {
             sink.report(.error, rule: "yaml", in: file, "nested deeper than \(depthMax)")
@@ -50,7 +50,7 @@ enum YAMLReader {
             }
             return ConfigurationNode(.mapping(entries), line: line, column: column)
         case .alias:
-            // `compose` resolves aliases; one that is left refers to nothing.
+            // `compose` resolves aliases; a remaining one has no target.
             return ConfigurationNode(.null, line: line, column: column)
         }
     }

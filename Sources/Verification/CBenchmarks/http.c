@@ -40,7 +40,7 @@ static int open_connection(uint16_t port) {
     return -1;
 }
 
-// A request is far smaller than the socket's buffer, which is empty: it goes out whole.
+// A request is far smaller than the socket's empty buffer, so it is sent in one call.
 static int send_next(caller *caller, work *work) {
     uint32_t index = work->next;
     work->next = (index + 1) % work->request_count;
@@ -50,7 +50,7 @@ static int send_next(caller *caller, work *work) {
     return sent == (ssize_t)work->lengths[index] ? 0 : -1;
 }
 
-// 1: a whole answer is there, 0: not yet, -1: this is no answer.
+// Returns 1 if the response is complete, 0 if not yet, -1 if it is invalid.
 static int is_complete(caller *caller) {
     caller->answer[caller->used] = 0;
     char *end = strstr(caller->answer, "\r\n\r\n");

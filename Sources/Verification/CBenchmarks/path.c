@@ -16,7 +16,7 @@
 
 enum { EVENT_BYTES = 350, RESULT_BYTES = 300 };
 
-// The far end of a hop or of a write: a thread that waits for it, and the instant at which it had it.
+// The receiving end of a hop or write: a thread that waits for it and records the time of arrival.
 typedef struct {
     pthread_t thread;
     int is_running;
@@ -39,7 +39,7 @@ struct cbench_path {
     far_end socket_end;
 };
 
-// Tells whoever waits; also when there is nothing to wait for any more (at 0).
+// Signals an arrival, or with `at` 0 that the receiving end is gone.
 static void arrive(far_end *end, double at) {
     pthread_mutex_lock(&end->lock);
     end->arrived_at = at;
@@ -48,7 +48,7 @@ static void arrive(far_end *end, double at) {
     pthread_mutex_unlock(&end->lock);
 }
 
-// Seconds from `start` to the arrival numbered `number`; negative when the far end has gone.
+// Returns the seconds from `start` to the given arrival; negative if the receiving end is gone.
 static double wait_for(far_end *end, uint64_t number, double start) {
     pthread_mutex_lock(&end->lock);
     while (end->arrivals < number) pthread_cond_wait(&end->changed, &end->lock);
@@ -90,7 +90,7 @@ static int start(far_end *end, void *(*body)(void *), cbench_path *path) {
     return end->is_running ? 0 : -1;
 }
 
-// Two ends of one TCP connection over 127.0.0.1.
+// Opens both ends of a TCP connection over 127.0.0.1.
 static int open_loopback(cbench_path *path) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof address;
@@ -167,7 +167,7 @@ static void stop(far_end *end) {
 }
 
 void cbench_path_close(cbench_path *path) {
-    // Both threads wait in a read, which this ends.
+    // Ends the reads in which both threads wait.
     if (path->reader != NULL) shutdown(path->reader->fd, SHUT_RDWR);
     if (path->from >= 0) shutdown(path->from, SHUT_RDWR);
     stop(&path->stream_end);

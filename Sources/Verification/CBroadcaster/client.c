@@ -14,7 +14,7 @@
 
 enum { CONNECT = 1, WAIT, DISCONNECT };
 
-/* Where one connection is in the stream of frames. */
+/* The position of one connection in its stream of frames. */
 typedef struct {
     int fd;
     uint8_t header[10];
@@ -62,7 +62,7 @@ static int send_text(int fd, const char *text) {
     if (length > 125) return -1;
     frame[0] = 0x81;
     frame[1] = (uint8_t)(0x80 | length);
-    memset(frame + 2, 0, 4); /* a mask of zeros is a mask */
+    memset(frame + 2, 0, 4); /* a mask of zeros is valid */
     memcpy(frame + 6, text, length);
     return cb_write_all(fd, frame, 6 + length);
 }
@@ -119,7 +119,7 @@ static int connect_all(client *self, uint32_t count, uint16_t port) {
     return 0;
 }
 
-/* Reads from every connection until so many frames have come. */
+/* Reads from every connection until this many frames have arrived. */
 static int drain_until(client *self, uint64_t frames) {
     static uint8_t buffer[65536];
     struct epoll_event events[256];

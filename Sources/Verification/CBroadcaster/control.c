@@ -11,7 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The child ends when the control socket does. Returns 0 in the parent, 1 in the child, -1 on failure; the child's end of the control socket goes to `control`. */
+/* Forks a child that ends when the control socket closes. Returns 0 in the parent, 1 in the child, -1 on failure;
+ * `control` receives the child's end of the control socket. */
 int cb_fork(cb_process *process, int *control) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return -1;

@@ -3,7 +3,7 @@
 
 #include "CBroadcaster.h"
 
-/* One command or answer on the control socket; the meaning of the numbers belongs to the command. */
+/* A command or response on the control socket; the command defines the meaning of the numbers. */
 typedef struct {
     uint32_t command;
     uint32_t a;

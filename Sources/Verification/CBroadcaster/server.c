@@ -10,7 +10,7 @@
 
 enum { ACCEPT = 1, ROUND, CPU, PORT };
 
-/* Reads one request header; what follows it is left unread or dropped, the broadcaster never listens again. */
+/* Reads one request header; later input is ignored. */
 static int handshake(int fd) {
     char request[4096];
     size_t have = 0;

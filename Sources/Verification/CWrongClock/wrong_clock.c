@@ -7,11 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
-// System calls and not the next library's functions: those could call back before they are ready.
+// System calls instead of the next library's functions, which might call back before they are initialized.
 int clock_gettime(clockid_t clock, struct timespec *time) {
     int status = (int)syscall(SYS_clock_gettime, clock, time);
     if (status != 0 || (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE)) return status;
-    // Read each time: no allocation, and no order of initialization to get wrong.
+    // Read on each call: no allocation and no dependence on initialization order.
     const char *text = getenv("WRONG_CLOCK_MS");
     long long error = text ? atoll(text) : 0;
     long long nanoseconds = time->tv_nsec + error % 1000 * 1000000;

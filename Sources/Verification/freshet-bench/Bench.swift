@@ -6,9 +6,9 @@ import Glibc
 struct Bench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "freshet-bench",
-        abstract: "Measures what Freshet costs, each time beside something bare in the same run.",
+        abstract: "Measures Freshet's performance beside a baseline in the same run.",
         discussion:
-            "Needs Postgres (with pgbench) and Redis installed; private ones are started. Nothing else should run.")
+            "Requires Postgres (with pgbench) and Redis; starts private ones. Run nothing else on the machine.")
 
     enum Part: String, CaseIterable, ExpressibleByArgument {
         case fanout, protocols, idle, rules, compile, reruns, lookups, latency, mutations
@@ -17,14 +17,15 @@ struct Bench: AsyncParsableCommand {
     @Option(help: "Comma-separated: \(Part.allCases.map(\.rawValue).joined(separator: ", ")).")
     var only: String?
 
-    @Flag(help: "Shorter runs, for a first look.")
+    @Flag(help: "Shorter runs, for a rough idea.")
     var quick = false
 
     @Option(
-        help: "Of protocols and idle, comma-separated: \(ClientKind.allCases.map(\.rawValue).joined(separator: ", ")).")
+        help: "For protocols and idle, comma-separated: \(ClientKind.allCases.map(\.rawValue).joined(separator: ", "))."
+    )
     var kinds: String?
 
-    @Option(help: "Of protocols and idle: clients of each kind.")
+    @Option(help: "For protocols and idle: the number of clients of each kind.")
     var sessions: Int?
 
     @Option(help: "Project folder of the auctions sample.")
@@ -35,11 +36,11 @@ struct Bench: AsyncParsableCommand {
             guard let only else { return Part.allCases }
             let named = try only.split(separator: ",").map { name in
                 guard let part = Part(rawValue: String(name)) else {
-                    throw ValidationError("--only: there is no \"\(name)\"")
+                    throw ValidationError("--only: unknown value \"\(name)\"")
                 }
                 return part
             }
-            // Fan-out forks: it comes before anything has started threads.
+            // Fan-out forks, so it must run before anything starts threads.
             return Part.allCases.filter(named.contains)
         }
     }
@@ -48,7 +49,7 @@ struct Bench: AsyncParsableCommand {
         get throws {
             try kinds?.split(separator: ",").map { name in
                 guard let kind = ClientKind(rawValue: String(name)) else {
-                    throw ValidationError("--kinds: there is no \"\(name)\"")
+                    throw ValidationError("--kinds: unknown value \"\(name)\"")
                 }
                 return kind
             } ?? []
@@ -58,40 +59,42 @@ struct Bench: AsyncParsableCommand {
     func validate() throws {
         _ = try parts
         _ = try clientKinds
-        if let sessions, !(1...15_000).contains(sessions) { throw ValidationError("--sessions: 1 to 15000") }
+        if let sessions, !(1...15_000).contains(sessions) {
+            throw ValidationError("--sessions must be from 1 to 15000")
+        }
     }
 
     func run() async throws {
         print(MachineDescription.description, terminator: "\n\n")
-        var bars: [Bar] = []
+        var results: [BenchmarkResult] = []
         var failures: [String] = []
-        // Forks as well.
-        let crowd = try ClientGroup()
+        // This forks, too.
+        let clients = try ClientGroup()
         for part in try parts {
             fflush(nil)
             do {
-                bars += try await run(part, crowd)
+                results += try await run(part, clients)
             } catch {
                 failures.append("\(part.rawValue): \(error)")
             }
             print()
         }
-        print(Bar.table(bars))
+        print(BenchmarkResult.table(results))
         print("load average: \(MachineDescription.loadAverage)")
         for failure in failures { print("failed: \(failure)") }
         fflush(nil)
         if !failures.isEmpty { throw ExitCode.failure }
     }
 
-    private func run(_ part: Part, _ crowd: ClientGroup) async throws -> [Bar] {
+    private func run(_ part: Part, _ clients: ClientGroup) async throws -> [BenchmarkResult] {
         switch part {
-        case .fanout: try await FanoutBenchmark.bars(isQuick: quick)
+        case .fanout: try await FanoutBenchmark.results(isQuick: quick)
         case .protocols:
             try await ProtocolsBenchmark.fanout(
-                crowd, project: project, kinds: clientKinds, sessions: sessions, isQuick: quick)
+                clients, project: project, kinds: clientKinds, sessions: sessions, isQuick: quick)
         case .idle:
             try await ProtocolsBenchmark.idle(
-                crowd, project: project, kinds: clientKinds, sessions: sessions, isQuick: quick)
+                clients, project: project, kinds: clientKinds, sessions: sessions, isQuick: quick)
         case .rules: try RulesBenchmark.run(isQuick: quick)
         case .compile: try CompileBenchmark.run(isQuick: quick)
         case .lookups: try await LookupsBenchmark.run(project: project, isQuick: quick)

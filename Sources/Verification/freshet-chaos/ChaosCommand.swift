@@ -6,18 +6,18 @@ import Foundation
 struct ChaosCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "freshet-chaos",
-        abstract: "Breaks a cluster again and again under load, and tells whether anything was missed.",
+        abstract: "Injects faults into a cluster under load and verifies the guarantees.",
         discussion: """
-            Starts 2 API nodes, 3 workers, 2 gateways, HAProxy, Postgres and Redis of its own. After each round of faults \
-            every subscriber must hold what reading gives, every acknowledged mutation must be in the database, and no \
-            session may have been shown older numbers. Logs stay in --folder, those of misses in its folder misses. Exit \
-            code 0 without a miss, 1 with one, 2 when it could not start.
+            Starts 2 API nodes, 3 workers, 2 gateways, HAProxy, and a private Postgres and Redis. After each round of \
+            faults every subscriber must have the current result, every acknowledged mutation must be in the database, \
+            and no session may have received an older result. Logs are in --folder, copies for each miss below misses. \
+            Exit codes: 0 no miss, 1 a miss, 2 the run could not start.
             """)
 
-    @Option(help: "Length of the run; the round under way is finished.")
+    @Option(help: "Length of the run; the current round is finished.")
     var minutes = 5.0
 
-    @Option(help: "What decides the faults; otherwise a new one.")
+    @Option(help: "Seed of the faults; random by default.")
     var seed: UInt64?
 
     @Option(help: "Subscribers, over WebSockets, event streams and long-polls.")
@@ -26,7 +26,7 @@ struct ChaosCommand: AsyncParsableCommand {
     @Option(help: "Mutations per second.")
     var rate = 40.0
 
-    @Option(help: ArgumentHelp("Time after which a subscriber that differs is a miss.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Time after which a subscriber with a wrong result is a miss.", valueName: "seconds"))
     var settle = 60
 
     @Option(help: "Data, settings and logs; emptied at the start.")
@@ -35,7 +35,7 @@ struct ChaosCommand: AsyncParsableCommand {
     @Option(help: "Project folder with the operations.")
     var project = "config/chaos"
 
-    @Option(help: "The program under test; otherwise the one beside this.")
+    @Option(help: "The program under test; by default the one beside this.")
     var freshet: String?
 
     @Option(help: ArgumentHelp("Only faults of this kind, one at a time; repeat it for several.", valueName: "kind"))
@@ -47,16 +47,19 @@ struct ChaosCommand: AsyncParsableCommand {
     func validate() throws {
         if let unknown = only.first(where: { !ChaosRun.kinds.contains($0) }) {
             throw ValidationError(
-                "--only: there is no \"\(unknown)\"; there are \(ChaosRun.kinds.sorted().joined(separator: ", "))")
+                "--only: unknown value \"\(unknown)\"; known values: \(ChaosRun.kinds.sorted().joined(separator: ", "))"
+            )
         }
         guard minutes > 0, minutes <= 24 * 60 else { throw ValidationError("--minutes must be above 0, at most 1440") }
-        guard (27...20_000).contains(subscribers) else { throw ValidationError("--subscribers: 27 to 20000") }
+        guard (27...20_000).contains(subscribers) else {
+            throw ValidationError("--subscribers must be from 27 to 20000")
+        }
         guard rate > 0, rate <= 5_000 else { throw ValidationError("--rate must be above 0, at most 5000") }
         guard (1...3_600).contains(settle) else { throw ValidationError("--settle must be from 1 to 3600") }
     }
 
     func run() async throws {
-        // Before anything is started.
+        // Fail before anything is started.
         _ = try WrongClock.environment(byMs: 1)
         let seed = seed ?? UInt64.random(in: 1...UInt64(UInt32.max))
         let own =
@@ -69,7 +72,7 @@ struct ChaosCommand: AsyncParsableCommand {
         options.only = Set(only)
         options.settleMs = settle * 1_000
         let run = ChaosRun(options)
-        Self.tell("seed \(seed), \(minutes) minutes, logs in \(folder)")
+        Self.printError("seed \(seed), \(minutes) minutes, logs in \(folder)")
         signal(SIGINT, SIG_IGN)
         let interrupt = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
         interrupt.setEventHandler { run.stop() }
@@ -77,13 +80,13 @@ struct ChaosCommand: AsyncParsableCommand {
         defer { interrupt.cancel() }
         let report: ChaosReport
         do {
-            report = try await run.run { Self.tell($0.text) }
+            report = try await run.run { Self.printError($0.text) }
         } catch {
-            Self.tell("error: \(error)")
+            Self.printError("error: \(error)")
             throw ExitCode(2)
         }
         if json {
-            Self.tell(report.text)
+            Self.printError(report.text)
             print(report.json)
         } else {
             print(report.text)
@@ -91,7 +94,7 @@ struct ChaosCommand: AsyncParsableCommand {
         if !report.hasPassed { throw ExitCode(1) }
     }
 
-    private static func tell(_ text: String) {
+    private static func printError(_ text: String) {
         FileHandle.standardError.write(Data((text + "\n").utf8))
     }
 }

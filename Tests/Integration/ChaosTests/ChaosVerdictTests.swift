@@ -25,7 +25,7 @@ struct ChaosVerdictTests {
         let misses = report.rounds.flatMap(\.misses)
         #expect(misses.contains { $0.contains("not converged") }, "\(misses)")
         #expect(misses.contains { $0.contains("acknowledged mutations are lost") }, "\(misses)")
-        #expect(misses.contains { $0.contains("apart") }, "\(misses)")
+        #expect(misses.contains { $0.contains("differ by") }, "\(misses)")
     }
 
     @Test func passesOtherwise() async throws {

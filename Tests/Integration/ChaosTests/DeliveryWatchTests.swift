@@ -25,40 +25,40 @@ import Testing
         deliver(&watch, [1, 5])
         deliver(&watch, [2, 5])
         deliver(&watch, [1, 5], subscriber: 1)
-        #expect(watch.regressCount == 0)
+        #expect(watch.regressionCount == 0)
         deliver(&watch, [3, 4])
-        #expect(watch.regressCount == 1)
-        #expect(watch.takeRegresses().map { [$0.subscriber, $0.from, $0.to] } == [[0, 5, 4]])
-        #expect(watch.takeRegresses().isEmpty)
+        #expect(watch.regressionCount == 1)
+        #expect(watch.takeRegressions().map { [$0.subscriber, $0.from, $0.to] } == [[0, 5, 4]])
+        #expect(watch.takeRegressions().isEmpty)
     }
 
     @Test func countsAReconnectWithoutATagApart() {
         var watch = DeliveryWatch()
         deliver(&watch, [5])
         deliver(&watch, [4], connection: 2)
-        #expect(watch.regressCount == 0)
+        #expect(watch.regressionCount == 0)
         #expect(watch.withoutTag == 1)
         deliver(&watch, [3], connection: 2)
-        #expect(watch.regressCount == 1)
+        #expect(watch.regressionCount == 1)
     }
 
     @Test(arguments: [LoadTransport.sse, .longpoll]) func aReconnectWithATagMayNotGoBack(_ transport: LoadTransport) {
         var watch = DeliveryWatch()
         deliver(&watch, [5], transport: transport)
         deliver(&watch, [4], connection: 2, transport: transport)
-        #expect(watch.regressCount == 1)
+        #expect(watch.regressionCount == 1)
         #expect(watch.withoutTag == 0)
-        #expect(watch.takeRegresses().map(\.isAcrossConnections) == [true])
+        #expect(watch.takeRegressions().map(\.isAcrossConnections) == [true])
     }
 
     @Test func manyReconnectsHideNoMiss() {
         var watch = DeliveryWatch()
-        for subscriber in 0...DeliveryWatch.regressesMax {
+        for subscriber in 0...DeliveryWatch.regressionsMax {
             deliver(&watch, [5], subscriber: subscriber)
             deliver(&watch, [4], subscriber: subscriber, connection: 2)
         }
         deliver(&watch, [3], connection: 2)
-        #expect(watch.takeRegresses().count == 1)
+        #expect(watch.takeRegressions().count == 1)
     }
 
     @Test func timesTheFirstRefreshOfEveryOperation() throws {

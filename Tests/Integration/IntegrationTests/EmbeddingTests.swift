@@ -175,7 +175,7 @@ struct EmbeddingTests {
                 ("large", "RESOLVER_FAILED", 502, "\(prefix) answered with more than 1048576 bytes"),
                 ("short", "RESOLVER_FAILED", 502, "\(prefix) makes vectors of 3 numbers, but the column has 256"),
                 ("slow", "TIMEOUT", 504, "\(prefix) did not answer in 700 ms"),
-                ("ending", "UNAVAILABLE", 503, "\(prefix) broke the connection off"),
+                ("ending", "UNAVAILABLE", 503, "\(prefix) closed the connection"),
                 (
                     String(repeating: "x", count: 201), "PAYLOAD_TOO_LARGE", 413,
                     #"a text of more than 200 bytes is not given to "textembedding-gecko@003""#
@@ -244,7 +244,7 @@ struct EmbeddingTests {
             await running.server.process.crash()
             let removed = try await API.mutate(running.address, "Remove", ["name": "Beach"])
             #expect(removed.body["data"] == ["place_delete": ["name": "Beach"]], "\(removed)")
-            _ = try await running.node.line(containing: "no vectors of texts")
+            _ = try await running.node.line(containing: "embeddings failed")
             // Nor of a token that it refuses until somebody mends it.
             try await running.server.restart(token: "other")
             _ = try await running.node.line(containing: "answered with HTTP status 401")
@@ -252,7 +252,7 @@ struct EmbeddingTests {
             try await running.server.restart()
             let next = try await subscriber.message { $0["id"]?.stringValue == "1" }
             #expect(next["type"] == "next" && next["payload"]?["data"] == Self.found("Peak"), "\(next)")
-            _ = try await running.node.line(containing: "the embedding server answers again")
+            _ = try await running.node.line(containing: "the embedding server responds again")
         }
     }
 

@@ -11,8 +11,8 @@ struct LinkTests {
     /// More than twice the life of a node's entry.
     private static let cutMs = 3_500
 
-    @Test(arguments: [Fault.Trouble.cut, .silent])
-    func aGatewayIsBackSoonAfterItsLink(_ trouble: Fault.Trouble) async throws {
+    @Test(arguments: [Fault.Impairment.cut, .silent])
+    func aGatewayIsBackSoonAfterItsLink(_ impairment: Fault.Impairment) async throws {
         try await Cluster.with { cluster in
             let link = try await FaultyLink.start(to: cluster.servers.redis.port)
             // Summaries would find it, too; they are not to.
@@ -33,7 +33,7 @@ struct LinkTests {
             subscriber.subscribe("GetLot", ["id": .string(id)], id: "one")
             _ = try await subscriber.data(id: "one")
 
-            await link.set(trouble)
+            await link.set(impairment)
             _ = try await worker.line(containing: "gateway gone")
             // Of live queries that nobody followed before, too.
             let second = try #require(list["data"]?["lots"]?[1]?["id"]?.stringValue)
@@ -49,7 +49,7 @@ struct LinkTests {
             let known = ContinuousClock.now - healed
             _ = try await newcomer.data(id: "two")
             let new = ContinuousClock.now - healed
-            print("\(trouble): back after \(known), what was new meanwhile after \(new)")
+            print("\(impairment): back after \(known), what was new meanwhile after \(new)")
             try await update("afterwards")
             _ = try await subscriber.data(id: "one") { $0["lot"]?["description"]?.stringValue == "afterwards" }
             await link.stop()

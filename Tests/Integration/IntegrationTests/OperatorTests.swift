@@ -57,7 +57,7 @@ struct OperatorTests {
             #expect(try await HTTPCall.send(.GET, two.address, path: "/readyz").status == 503)
             try await SplitTests.write(one.address, ids[0], 10)
             _ = try await subscriber.data(id: "a", where: Self.shows(10))
-            #expect(try await admin.command(["undrain", other.node]).contains("takes shards and sessions again"))
+            #expect(try await admin.command(["undrain", other.node]).contains("accepts shards and sessions again"))
             try await admin.wait("shards") { $0.rows("shards")[live]["owner"]?.stringValue == other.node }
             #expect(try await HTTPCall.send(.GET, two.address, path: "/readyz").status == 200)
             #expect(try await admin.post("shards/\(live)/clear-move").status == 200)
@@ -146,7 +146,7 @@ struct OperatorTests {
                 try await admin.command(["nodes"], environment: ["FRESHET_ADMIN_TOKEN_FILE": file]).contains(admin.node)
             )
             let lines = node.process.output.split(separator: "\n").filter { $0.contains("admin request refused") }
-            let strangers = lines.filter { $0.contains("the admin token is missing or wrong") }
+            let strangers = lines.filter { $0.contains("the admin token is missing or invalid") }
             // 20, and one each 3 s.
             #expect((20..<100).contains(strangers.count))
             #expect(strangers.allSatisfy { $0.contains("audit") && $0.contains("127.0.0.1:") })
@@ -190,7 +190,7 @@ struct OperatorTests {
             let metrics = String(
                 decoding: try await HTTPCall.send(.GET, admin.address, path: "/metrics").body, as: UTF8.self)
             #expect(metrics.contains("freshet_outbox_backlog_rows"))
-            #expect(node.process.output.contains("events wait in the outbox"))
+            #expect(node.process.output.contains("events are waiting in the outbox"))
 
             try await cluster.servers.redis.restart()
             try await screen.wait(for: try await SplitTests.truth(node.address, ids))

@@ -104,7 +104,7 @@ struct ResolverTests {
                 ("large", "RESOLVER_FAILED", 502, "answered with more than 1048576 bytes", ["person"]),
                 ("slow", "TIMEOUT", 504, "did not answer in 700 ms", ["person"]),
                 ("dripping", "TIMEOUT", 504, "did not answer in 700 ms", ["person"]),
-                ("ending", "UNAVAILABLE", 503, "broke the connection off", ["person"]),
+                ("ending", "UNAVAILABLE", 503, "closed the connection", ["person"]),
             ] {
                 let answer = try await read(who)
                 let error = answer.body["errors"]?[0]
@@ -128,7 +128,7 @@ struct ResolverTests {
             subscriber.subscribe("WithProfile", ["id": id, "who": "carl"], id: "3")
             _ = try await subscriber.data(id: "3")
             for (name, message) in [
-                ("dripping", "did not answer in 700 ms"), ("ending", "broke the connection off"),
+                ("dripping", "did not answer in 700 ms"), ("ending", "closed the connection"),
             ] {
                 let unknown = try await API.mutate(address, "Rename", ["who": "carl", "name": .string(name)])
                 let error = unknown.body["errors"]?[0]

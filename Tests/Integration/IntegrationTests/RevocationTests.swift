@@ -72,7 +72,7 @@ struct RevocationTests {
             #expect(change.status == 200)
             _ = try await bobFollows.data { $0.description.contains("still here") }
 
-            #expect(first.process.output.contains("revoke uid:ann until taken back"), "audit")
+            #expect(first.process.output.contains("revoke uid:ann until cleared"), "audit")
             let listed = try await admin.command(["revocations"])
             #expect(listed.contains("uid:ann"), "\(listed)")
             #expect(try await admin.post("revocations?uid=a&jti=b").status == 400)

@@ -41,7 +41,7 @@ import Testing
         let text = try explain("Movies").text
         for part in [
             "  auth: USER\n  variables: $genre: String, $year: Int\n",
-            "Live query key: operation, version, the variables, whether somebody is signed in, auth.uid, auth.token.org\n",
+            "Live query key: operation, version, the variables, whether the user is signed in, auth.uid, auth.token.org\n",
             "    index: hash key request.variables.genre == mutation.variables.genre\n",
             "    once for each event: mutation.variables.genre != ''\n",
             "    once for each live query: request.auth.token.org == 'a'\n",

@@ -38,7 +38,7 @@ final class GRPCPair {
         client.connect(to: address, promise: nil)
         bodies = BytesBudget(bytesMax: bodiesBytesMax)
         grpc = GRPCServer(configuration: configuration, handler: application)
-        let share = ServerShare(bodies: bodies) { [cutOffs] in cutOffs.value.wrappingAdd(1, ordering: .relaxed) }
+        let share = HandoverContext(bodies: bodies) { [cutOffs] in cutOffs.value.wrappingAdd(1, ordering: .relaxed) }
         try grpc.setup(server, share)
         try carry()
     }

@@ -7,12 +7,12 @@ import Testing
         let budget = BytesBudget(bytesMax: 100)
         var held = 0
         #expect(budget.change(&held, to: 60) && held == 60)
-        #expect(budget.take(40))
+        #expect(budget.acquire(40))
         #expect(!budget.change(&held, to: 61) && held == 60, "full, and what was held stays")
         #expect(budget.change(&held, to: 60) && budget.change(&held, to: 50) && held == 50)
-        #expect(!budget.take(11) && budget.take(10) && !budget.take(1))
-        #expect(budget.change(&held, to: 0) && budget.take(50))
-        #expect(!budget.take(.max))
+        #expect(!budget.acquire(11) && budget.acquire(10) && !budget.acquire(1))
+        #expect(budget.change(&held, to: 0) && budget.acquire(50))
+        #expect(!budget.acquire(.max))
     }
 
     @Test func whatIsRefusedTakesNobodysRoom() async {
@@ -21,8 +21,8 @@ import Testing
             for bytes in [101, 10] {
                 group.addTask {
                     (0..<200_000).reduce(0) { refused, _ in
-                        guard budget.take(bytes) else { return refused + 1 }
-                        budget.give(bytes)
+                        guard budget.acquire(bytes) else { return refused + 1 }
+                        budget.release(bytes)
                         return refused
                     }
                 }

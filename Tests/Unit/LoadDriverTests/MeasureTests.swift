@@ -120,7 +120,7 @@ import Testing
         held.add(nil)
         let difference = try #require(held.difference(from: bytes(#"{"data":{"a":2}}"#)))
         #expect(difference.subscribers == 4)
-        #expect(difference.reason == "2 with another result, 2 without any result")
+        #expect(difference.reason == "2 with a different result, 2 without any result")
         #expect(held.payloads.count == 3)
     }
 
@@ -165,7 +165,7 @@ import Testing
 
     @Test func theReportTellsTheVerdict() {
         let difference = Verdict.Difference(
-            operation: "Get", variables: "{}", subscribers: 2, reason: "2 with another result")
+            operation: "Get", variables: "{}", subscribers: 2, reason: "2 with a different result")
         let verdict = Verdict(
             subscribers: 10, notConverged: 2, liveQueries: 5, settledMs: 1_500, differences: [difference])
         var report = LoadReport(
@@ -177,7 +177,7 @@ import Testing
         #expect(report.text.contains("NOT CONVERGED: 2 of 10 subscribers, after 1.50 s"))
         #expect(report.text.contains("CODE 1 times, e.g. why"))
         #expect(report.json["convergence"]?["converged"] == false)
-        #expect(report.json["convergence"]?["differences"]?[0]?["reason"] == "2 with another result")
+        #expect(report.json["convergence"]?["differences"]?[0]?["reason"] == "2 with a different result")
         #expect(report.json["deliveries"]?["latency"]?["p999Us"] == 0)
         #expect(report.json["errors"]?["CODE"] == 1 && report.json["seed"] == 9)
     }

@@ -92,13 +92,13 @@ import Testing
 
     @Test func unquotedTemplatesAreExplained() {
         let found = problems(small + "\n    row: each\n  - {count: 1, operation: A, variables: {id: {{row.id}}}}")
-        #expect(found.contains { $0.contains("must stand in quotes") })
+        #expect(found.contains { $0.contains("must be quoted") })
     }
 
     @Test func otherTextIsRefused() {
         #expect(problems("") == ["s.yaml: is empty"])
         #expect(problems("- a") == ["s.yaml:1: the file must be a mapping"])
-        #expect(problems("a: [").first?.contains("not YAML") == true)
+        #expect(problems("a: [").first?.contains("invalid YAML") == true)
         #expect(problems("connector: m") == ["s.yaml:1: subscribers needs at least one group"])
     }
 

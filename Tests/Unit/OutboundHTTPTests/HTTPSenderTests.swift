@@ -6,17 +6,18 @@ import Testing
 
 /// What becomes of a request that cannot be sent: the cause is told, the request's own words are not.
 @Suite struct HTTPSenderTests {
-    private func post(_ url: String, token: String = "secret") async -> Result<HTTPSender.Answer, HTTPSender.Failure> {
+    private func post(_ url: String, token: String = "secret") async -> Result<HTTPSender.Response, HTTPSender.Failure>
+    {
         let sender = HTTPSender(group: .singleton, connectionsPerHostMax: 1)
         let answer = await sender.send(
             HTTPSender.Request(
                 url: url, headers: [("authorization", "Bearer \(token)")], body: [], timeoutMs: 60_000,
-                answerBytesMax: 1_000))
+                responseBytesMax: 1_000))
         await sender.stop()
         return answer
     }
 
-    private func unreachable(_ result: Result<HTTPSender.Answer, HTTPSender.Failure>) -> String? {
+    private func unreachable(_ result: Result<HTTPSender.Response, HTTPSender.Failure>) -> String? {
         if case .failure(.unreachable(let cause)) = result { cause } else { nil }
     }
 

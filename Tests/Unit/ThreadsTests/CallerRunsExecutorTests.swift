@@ -22,11 +22,11 @@ private actor Carried {
 
     /// Where it runs, and where that runs which it brings up.
     func places(_ tell: @escaping @Sendable (Bool) -> Void) {
-        tell(isOwnThread)
+        tell(isStartedThread)
         Task { tell(self.place()) }
     }
 
-    private func place() -> Bool { isOwnThread }
+    private func place() -> Bool { isStartedThread }
 }
 
 @Suite("an actor carried by the threads that bring its work", .timeLimit(.minutes(1)))

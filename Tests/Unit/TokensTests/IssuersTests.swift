@@ -37,12 +37,12 @@ struct IssuersTests {
         let good = try token(kid: "kid-1", nowMs: nowMs, key: certificate.key)
         #expect(try await verifier.verify(good, nowMs: nowMs).auth.uid == "ann")
         let forged = try token(kid: "kid-1", nowMs: nowMs, key: try TokenFactory.rsa.get())
-        #expect(await refusal(verifier, forged, nowMs: nowMs)?.message == "The token's signature is wrong.")
+        #expect(await refusal(verifier, forged, nowMs: nowMs)?.message == "The token's signature is invalid.")
         let unknown = try token(kid: "kid-2", nowMs: nowMs, key: certificate.key)
         #expect(await refusal(verifier, unknown, nowMs: nowMs)?.message == "The token is signed with an unknown key.")
         let laterMs = nowMs + 3 * 24 * 3_600_000
         let late = try token(kid: "kid-1", nowMs: laterMs, key: certificate.key)
-        #expect(await refusal(verifier, late, nowMs: laterMs)?.message == "The token's signature is wrong.")
+        #expect(await refusal(verifier, late, nowMs: laterMs)?.message == "The token's signature is invalid.")
     }
 
     @Test("each token is judged by the keys and rules of the issuer that it names, and by no other's")
@@ -80,8 +80,8 @@ struct IssuersTests {
         #expect(await judged(access, by: two) == "cognito|ann", "user_id does not count where uidClaim is given")
         let identity = TokenFactory.claims(["iss": .string(Self.pool), "aud": "app-1"])
         #expect(await judged(identity, by: two) == "cognito|ann")
-        #expect(await judged(access, by: one) == "The token's signature is wrong.", "another issuer's key")
-        #expect(await judged(TokenFactory.claims(), by: two) == "The token's signature is wrong.")
+        #expect(await judged(access, by: one) == "The token's signature is invalid.", "another issuer's key")
+        #expect(await judged(TokenFactory.claims(), by: two) == "The token's signature is invalid.")
         var other = access
         other["client_id"] = "app-2"
         #expect(await judged(other, by: two) == "The token is for another audience.")
@@ -89,7 +89,7 @@ struct IssuersTests {
         #expect(await judged(other, by: one) == "The token is from another issuer.")
         var endless = access
         endless["exp"] = JSONValue?.none
-        #expect(await judged(endless, by: two) == "The token is malformed: it has no exp.")
+        #expect(await judged(endless, by: two) == "The token is malformed: it has no exp claim.")
         var nobody = access
         nobody["sub"] = JSONValue?.none
         #expect(await judged(nobody, by: two) == "The token is malformed: it names no user (sub).")
@@ -153,17 +153,17 @@ struct IssuersTests {
         let second = String(repeating: "b", count: 20)
         let hex = Digest(of: Array(second.utf8)).hex
         #expect(keys.set(try APIKeyFile.parse("web-1: \(first)\nweb-2: sha256:\(hex)\n")))
-        #expect(try keys.judge(first) == "web-1" && keys.judge(second) == "web-2")
-        #expect(try keys.judge(nil) == nil && keys.judge("") == nil)
-        #expect(throws: RequestError.self) { try keys.judge(first + "x") }
-        #expect(throws: RequestError.self) { try keys.judge(String(repeating: "a", count: 100_000)) }
+        #expect(try keys.name(of: first) == "web-1" && keys.name(of: second) == "web-2")
+        #expect(try keys.name(of: nil) == nil && keys.name(of: "") == nil)
+        #expect(throws: RequestError.self) { try keys.name(of: first + "x") }
+        #expect(throws: RequestError.self) { try keys.name(of: String(repeating: "a", count: 100_000)) }
         #expect(keys.refusal(of: "web-1") == nil && keys.refusal(of: nil)?.code == .unauthenticated)
         #expect(!keys.set(try APIKeyFile.parse("web-1: \(first)\nweb-2: \(second)\n")), "the same keys")
         #expect(keys.set(try APIKeyFile.parse("web-2: \(second)\n")))
-        #expect(throws: RequestError.self) { try keys.judge(first) }
+        #expect(throws: RequestError.self) { try keys.name(of: first) }
         #expect(keys.refusal(of: "web-1")?.code == .unauthenticated && keys.refusal(of: "web-2") == nil)
         let off = APIKeys(isOn: false, isRequired: false)
-        #expect(try off.judge("whatever SDKs of other services send") == nil)
+        #expect(try off.name(of: "whatever SDKs of other services send") == nil)
         #expect(off.refusal(of: nil) == nil)
     }
 }

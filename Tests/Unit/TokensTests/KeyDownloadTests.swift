@@ -25,7 +25,7 @@ import Testing
     @Test func anotherStatusIsAnError() async throws {
         let error = FetchError(code: .badStatus, detail: "404")
         #expect(try await download { _ in nil } == .failure(error))
-        #expect(error.description == "the answer is not 200 (404)")
+        #expect(error.description == "the response status is not 200 (404)")
     }
 
     @Test func aLargeAnswerIsAnError() async throws {

@@ -1,32 +1,32 @@
 /// Names that the schema does not spell out: SQL names, root fields, relation fields.
 ///
-/// Source: docs/reference/sql-connect.md §5.2 and §5.4 (`release_year`, `movies`, `directedBies_on_movie`,
-/// `reviews_on_movie`, `actors_via_MovieActor`).
+/// Source: docs/reference/sql-connect.md §5.2 and §5.4 (`highest_bid`, `lots`, `bids_on_lot`,
+/// `users_via_Watch`).
 package enum GeneratedNames {
-    /// `releaseYear` → `release_year`, `imageURL` → `image_url`, `TVShow` → `tv_show`.
+    /// Converts a name to snake case: `highestBid` → `highest_bid`, `imageURL` → `image_url`, `TVShow` → `tv_show`.
     package static func snakeCase(_ name: String) -> String {
         words(name).map { $0.lowercased() }.joined(separator: "_")
     }
 
-    /// `MovieActor` → `movieActor`, `TVShow` → `tvShow`.
+    /// Converts a name to camel case: `LotImage` → `lotImage`, `TVShow` → `tvShow`.
     package static func camelCase(_ name: String) -> String {
         let words = words(name)
         guard let first = words.first else { return name }
         return first.lowercased() + words.dropFirst().map(capitalized).joined()
     }
 
-    /// The column a reference adds for one field of what it points to: `movie` and `id` → `movieId`.
+    /// Returns the column that a reference adds for one field of its target: `lot` and `id` → `lotId`.
     package static func foreignKeyField(reference: String, target: String) -> String {
         reference + capitalized(target)
     }
 
-    /// The field of the target that lists, or for one-to-one shows, the rows that refer to it.
+    /// Returns the target's field for the rows that refer to it, a list or, if one-to-one, a single row.
     package static func inverse(of child: Table, field: String, isSingle: Bool) -> String {
         "\(isSingle ? child.singular : child.plural)_on_\(field)"
     }
 
-    /// `actors_via_MovieActor`. A join table whose two references point to the same type gets two such fields, told
-    /// apart by the reference one starts from: `users_via_Friendship_on_user1`.
+    /// Returns the field of a many-to-many relation, such as `users_via_Watch`. A join table whose two references point
+    /// to the same type gets two such fields, distinguished by the near reference: `users_via_Friendship_on_user1`.
     package static func manyToMany(to target: Table, via join: Table, startingAt nearField: String?) -> String {
         "\(target.plural)_via_\(join.typeName)" + (nearField.map { "_on_\($0)" } ?? "")
     }
@@ -35,8 +35,8 @@ package enum GeneratedNames {
         word.prefix(1).uppercased() + word.dropFirst()
     }
 
-    /// Words of a camelCase, PascalCase or snake_case name. A run of capitals is one word, except that its last
-    /// letter begins the next word if a small letter follows. Digits belong to the word before them.
+    /// Splits a camelCase, PascalCase or snake_case name into words. A run of capitals is one word, except that its
+    /// last letter begins the next word if a small letter follows. Digits belong to the preceding word.
     static func words(_ name: String) -> [String] {
         var words: [String] = []
         var current = ""

@@ -17,7 +17,7 @@ package enum QuotaResource: Hashable, Sendable, CaseIterable {
     case request
 }
 
-/// How much of each resource one subject may hold at a time; 0: any number.
+/// The limits of each resource that one subject may hold at a time; 0 means unlimited.
 package struct QuotaLimits: Sendable, Hashable {
     package struct Limit: Sendable, Hashable {
         package var perUser: Int
@@ -59,8 +59,8 @@ package struct QuotaLimits: Sendable, Hashable {
     }
 }
 
-/// What each user and each address holds on a node now. Bound: subjects that hold nothing are absent, so there are at
-/// most as many entries as sessions, subscriptions and requests.
+/// The resources that each user and each address currently holds on a node. Bounded: subjects that hold nothing are
+/// absent, so there are at most as many entries as sessions, subscriptions and requests.
 package struct QuotaLedger: Sendable {
     private struct Key: Hashable {
         let resource: QuotaResource
@@ -81,7 +81,7 @@ package struct QuotaLedger: Sendable {
         counts[Key(resource: resource, subject: subject)] ?? 0
     }
 
-    /// One more for all of the subjects, or for none.
+    /// Acquires one for all of the subjects, or for none.
     /// - Throws: `.limitExceeded`.
     package mutating func acquire(_ resource: QuotaResource, for subjects: [QuotaSubject]) throws(RequestError) {
         for subject in subjects {
@@ -95,7 +95,7 @@ package struct QuotaLedger: Sendable {
         }
     }
 
-    /// One less, of what was acquired before.
+    /// Releases one that was acquired before.
     package mutating func release(_ resource: QuotaResource, for subjects: [QuotaSubject]) {
         for subject in subjects {
             let key = Key(resource: resource, subject: subject)

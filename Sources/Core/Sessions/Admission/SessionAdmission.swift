@@ -3,7 +3,7 @@ import Pacing
 /// Whether a new session may begin now: a token bucket, with advice for those that it refuses.
 ///
 /// When a gateway dies, all its clients come to the others in the same moment. Each costs a handshake, a token to
-/// verify and an interest to announce; accepted all at once, they would hold up everybody who is connected already. So
+/// verify and an interest to announce; accepted all at once, they would delay all connected clients. So
 /// a node accepts `burst` at once and `perSecond` after that. A refused client learns when to come back, and that time
 /// is a slot: the first gets the next second, the ones behind it later ones, `perSecond` of them in each. Drawing a
 /// time from the whole window instead would send most clients to its beginning, because the window was short when the

@@ -1,4 +1,4 @@
-/// The proxies whose `X-Forwarded-For` is believed.
+/// The proxies whose `X-Forwarded-For` is trusted.
 ///
 /// Behind a proxy, all clients have its address. A trusted proxy says in `X-Forwarded-For` from whom it received the
 /// request; entries further left come from others and may be forged. So the list is read from the right, and the first

@@ -4,13 +4,13 @@ package enum ResponseType: String, Sendable {
     case graphQLResponse = "application/graphql-response+json"
 }
 
-/// What a client of `/graphql` accepts, from its `Accept` header (RFC 9110 §12.5.1).
+/// The responses that a client of `/graphql` accepts, from its `Accept` header (RFC 9110 section 12.5.1).
 package struct AcceptedAnswer: Sendable, Hashable {
     /// Nil if no single response is accepted.
     package let single: ResponseType?
     /// Nil if no stream is accepted.
     package let stream: StreamFormat?
-    /// A query that does not say whether it is to be followed, is followed.
+    /// Whether a query that may be read or followed is followed.
     package let prefersStream: Bool
 
     /// Higher weights first, then in order of appearance. Without a header, a single response in plain JSON.

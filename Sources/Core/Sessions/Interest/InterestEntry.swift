@@ -21,24 +21,24 @@ struct InterestEntry: Sendable {
         }
     }
 
-    /// What a new subscription leads to.
+    /// The consequence of a new subscription.
     enum Join {
         case immediate(Delivery)
-        /// The answer to the announcement under way will do.
+        /// The answer to the pending announcement is sufficient.
         case awaitsAnswer
         case announce
-        /// Announce, too; but only what answers that announcement or a later one is for this subscription.
+        /// Announce, too, and deliver only what answers that announcement or a later one.
         case announceUnordered
     }
 
-    /// What a message of the owner leads to.
+    /// The consequence of a message of the owner.
     enum Arrival {
-        /// It is older than what is held.
+        /// It is older than the held result.
         case outdated
         case deliver(Delivery)
-        /// The owner believes that something else is held here; an announcement corrects it.
+        /// The owner assumes another result to be held here; an announcement corrects it.
         case announce
-        /// It believes so, but an announcement is under way already.
+        /// The owner assumes so, but an announcement is already pending.
         case awaitsAnswer
     }
 
@@ -50,16 +50,16 @@ struct InterestEntry: Sendable {
     /// When the last announcement is repeated; nil once the owner has answered it.
     private(set) var repeatAtMs: Int64?
     private var retries = 0
-    /// When the live query ends if nobody subscribes until then.
+    /// When the live query ends unless it is subscribed to again.
     private(set) var lingerUntilMs: Int64?
     /// The first announcement on this route. Answers to earlier ones come from another registration.
     private var firstAnnouncement: UInt64
     /// The first announcement that only a later run can answer; nil once one has.
     private var freshAnnouncement: UInt64?
-    /// A session here hears of every timer run. Stays while the live query lives: it costs little.
+    /// A session here receives every timer run. Never reset while the live query lives: it costs little.
     private(set) var reportsTimerRuns: Bool
 
-    /// A first subscription, on `hub`.
+    /// Creates the entry of a first subscription, on `hub`.
     init(
         _ query: LiveQuery, _ route: ShardRoute, hub: Int, known: KnownResult?, reportsTimerRuns: Bool,
         nextAnnouncement: UInt64
@@ -82,7 +82,7 @@ struct InterestEntry: Sendable {
 
     // MARK: Subscriptions
 
-    /// One more subscription.
+    /// Adds a subscription.
     mutating func join(hub: Int, known: KnownResult?, nextAnnouncement: UInt64) -> Join {
         hubs[hub, default: 0] += 1
         lingerUntilMs = nil
@@ -96,9 +96,10 @@ struct InterestEntry: Sendable {
             guard seen > result.position else {
                 return .immediate(known.digest == result.digest ? unchanged : .result(result))
             }
-            // The client has seen a newer result than this gateway: ask the owner rather than go backwards. Only a run
-            // can tell: an owner that has not yet read the newer result's cause would confirm what is held here. On a
-            // new route, what arrives has no order with what the client saw, and may be older.
+            // The client has seen a newer result than this gateway: request one from the owner rather than go
+            // backwards. Only a run can provide it: an owner that has not yet read the newer result's cause would
+            // confirm the held result. On a new route, what arrives is not comparable with what the client saw, and may
+            // be older.
             if isUnordered(known) { return joinUnordered(known, nextAnnouncement) }
             if freshAnnouncement == nil { freshAnnouncement = nextAnnouncement }
             return .announce
@@ -117,8 +118,8 @@ struct InterestEntry: Sendable {
         }
     }
 
-    /// A client joins whose result has no order with what is held. If it comes from this route, it has an order with
-    /// what is on its way; otherwise only a run that starts from now on is certain to be newer.
+    /// Adds a client whose result is not comparable with the held one. If it comes from this route, it is comparable
+    /// with what is on its way; otherwise only a run that starts from now on is certain to be newer.
     private mutating func joinUnordered(_ known: KnownResult, _ nextAnnouncement: UInt64) -> Join {
         guard isUnordered(known) else { return isAwaiting ? .awaitsAnswer : .announce }
         // The owner may confirm a claim, which brings no body.
@@ -127,16 +128,16 @@ struct InterestEntry: Sendable {
         return .announceUnordered
     }
 
-    /// Whether positions of this route say nothing about `known`.
+    /// Whether positions of this route are not comparable with `known`.
     private func isUnordered(_ known: KnownResult) -> Bool { known.position?.placement != route.version }
 
-    /// - Returns: true if none of the former subscriptions wanted that.
+    /// - Returns: true if none of the former subscriptions requested that.
     mutating func requestTimerRuns() -> Bool {
         defer { reportsTimerRuns = true }
         return !reportsTimerRuns
     }
 
-    /// One subscription less.
+    /// Removes a subscription.
     /// - Returns: false if there was none on this hub.
     mutating func leave(hub: Int) -> Bool {
         guard let count = hubs[hub] else { return false }
@@ -148,10 +149,10 @@ struct InterestEntry: Sendable {
 
     // MARK: Announcements
 
-    /// Only a run answers the next announcement.
+    /// Makes the next announcement require a run.
     mutating func requireRun(nextAnnouncement: UInt64) { freshAnnouncement = nextAnnouncement }
 
-    /// Operators changed where the live query belongs.
+    /// Moves the live query to another route.
     mutating func move(to route: ShardRoute, nextAnnouncement: UInt64) {
         self.route = route
         firstAnnouncement = nextAnnouncement
@@ -162,7 +163,7 @@ struct InterestEntry: Sendable {
     mutating func repeated() { retries += 1 }
     mutating func forgetRetries() { retries = 0 }
 
-    /// - Returns: what to tell the owner.
+    /// - Returns: the message to the owner.
     mutating func announce(
         _ number: UInt64, by gateway: NodeID, _ settings: InterestMachine.Settings, nowMs: Int64
     ) -> ControlMessage {
@@ -172,7 +173,7 @@ struct InterestEntry: Sendable {
         return .announce(gateway: gateway, query: query, known: knownToOwner, announcement: announcement)
     }
 
-    /// What is held, without positions of another route: they mean nothing to this owner.
+    /// The held result, without a position of another route, which would mean nothing to this owner.
     private var knownToOwner: KnownResult? {
         guard var known = held.known else { return nil }
         known.position = isUnordered(known) ? nil : known.position?.at(placement: 0)
@@ -181,7 +182,7 @@ struct InterestEntry: Sendable {
 
     // MARK: Messages of the owner
 
-    /// Whether a message concerns this registration, rather than one on a former route or of a former entry.
+    /// Returns whether a message concerns this registration, rather than one on a former route or of a former entry.
     func isAddressed(by shard: ShardID, answering number: UInt64) -> Bool {
         route.shard == shard && number >= firstAnnouncement
     }
@@ -189,8 +190,8 @@ struct InterestEntry: Sendable {
     mutating func arrived(_ result: LiveResult, answering number: UInt64) -> Arrival {
         var result = result
         result.position.placement = route.version
-        // A client's claim does not fence, or a forged one would silence the live query for everybody; each session's
-        // own position does.
+        // A client's claim does not fence, or a forged one would silence the live query for all; each session's own
+        // position does.
         if case .result(let held) = held, held.position == result.position || isOlder(result.position) {
             return .outdated
         }
@@ -199,7 +200,7 @@ struct InterestEntry: Sendable {
         return .deliver(.result(result))
     }
 
-    /// What the owner believes to be held here is still the result.
+    /// Handles `unchanged`: the result that the owner assumes to be held here is still current.
     mutating func confirmed(_ digest: Digest, _ position: Position, answering number: UInt64) -> Arrival {
         guard let known = held.known, known.digest == digest else { return isAwaiting ? .awaitsAnswer : .announce }
         let position = position.at(placement: route.version)
@@ -216,7 +217,7 @@ struct InterestEntry: Sendable {
         }
     }
 
-    /// A timer run found the result that is held here.
+    /// Handles a timer run that found the held result.
     mutating func timerRunArrived(_ digest: Digest, _ position: Position) -> Arrival {
         let position = position.at(placement: route.version)
         guard case .result(var result) = held, result.digest == digest, !isOlder(position) else { return .outdated }
@@ -227,10 +228,10 @@ struct InterestEntry: Sendable {
 
     mutating func failed(_ error: RequestError, _ position: Position, answering number: UInt64) -> Arrival {
         if isOlder(position.at(placement: route.version)) { return .outdated }
-        // A run that is still wanted stays wanted: another owner must not answer from what it finds.
+        // A required run stays required: another owner must not answer from what it finds.
         answered(number, isRun: false)
-        // The owner forgot what this gateway holds, so the next result brings its body. What a client claimed was not
-        // confirmed, and a new subscriber must not get what cannot be read any more.
+        // The owner forgot what this gateway holds, so the next result brings its body. A client's claim was not
+        // confirmed, and a new subscriber must not get a result that may no longer be readable.
         switch held {
         case .claim: held = .nothing
         case .result where !error.code.isRetryable: held = .nothing
@@ -239,7 +240,7 @@ struct InterestEntry: Sendable {
         return .deliver(.failed(error))
     }
 
-    /// What is held is fresh up to `id` at least.
+    /// Records that the held result is fresh up to `id` at least.
     mutating func settle(through id: StreamID) {
         switch held {
         case .nothing: break
@@ -253,14 +254,14 @@ struct InterestEntry: Sendable {
     }
 
     private mutating func answered(_ number: UInt64, isRun: Bool) {
-        // What was on its way before the announcement that requires a run does not answer it.
+        // A message sent before the announcement that requires a run does not answer it.
         if let freshAnnouncement, number < freshAnnouncement { return }
         repeatAtMs = nil
         retries = 0
         if isRun { freshAnnouncement = nil }
     }
 
-    /// Whether `position`, stamped with this route, is older than the result that is held (fencing).
+    /// Returns whether `position`, stamped with this route, is older than the held result (fencing).
     private func isOlder(_ position: Position) -> Bool {
         guard case .result(let result) = held, result.position.isOrdered(with: position) else { return false }
         return position < result.position

@@ -1,24 +1,24 @@
 package import LiveModel
 import Pacing
 
-/// What a gateway knows of the live queries that its sessions subscribe to: the truth about interest.
+/// The interest of a gateway: the live queries that its sessions subscribe to.
 ///
-/// It announces interest to the owning shards and repeats that until answered, keeps the last result per live query,
-/// and drops whatever is older than what it has (fencing). It counts subscriptions per *hub*, one hub per event loop;
-/// the hub knows the sessions. Facts come in with the time they happened, `Action`s come out. What becomes of one live
-/// query is decided by its `InterestEntry`; this type finds it and addresses what comes of it.
+/// Announces interest to the owning shards and repeats that until answered, keeps the last result per live query, and
+/// drops whatever is older than what it has (fencing). Counts subscriptions per *hub*, one hub per event loop; the hub
+/// knows the sessions. Facts come in with the time they happened, `Action`s come out. The `InterestEntry` of a live
+/// query decides about it; this type finds the entry and addresses the consequences.
 ///
-/// Messages and unsubscriptions may concern live queries that ended here; they change nothing.
+/// Messages and unsubscriptions may concern live queries that have ended; they change nothing.
 package struct InterestMachine: Sendable {
     package struct Settings: Sendable {
-        /// An announcement without an answer is repeated after this, doubling up to `announceRetryMaxMs`.
+        /// Time after which an unanswered announcement is repeated, doubling up to `announceRetryMaxMs`.
         package var announceRetryMs: Int64 = 2_000
         package var announceRetryMaxMs: Int64 = 30_000
-        /// A live query without subscriptions is kept this long: the next long-poll may be on its way.
+        /// Time for which a live query without subscriptions is kept: the next long-poll may be on its way.
         package var lingerMs: Int64 = 30_000
         /// Time between two summaries to each shard (anti-entropy).
         package var summaryMs: Int64 = 10_000
-        /// Live queries of this gateway; a further subscription is refused.
+        /// The limit on live queries of this gateway; a further subscription is refused.
         package var liveQueriesMax = 200_000
 
         var announceBackoff: Backoff { Backoff(minMs: announceRetryMs, maxMs: announceRetryMaxMs) }
@@ -26,12 +26,12 @@ package struct InterestMachine: Sendable {
         package init() {}
     }
 
-    /// What a hub hands to its sessions.
+    /// A delivery from a hub to its sessions.
     package enum Delivery: Sendable {
         case result(LiveResult)
-        /// What the subscriber said it holds is the result; fresh up to the position.
+        /// The result that the subscriber holds is current, up to the position.
         case unchanged(digest: Digest, position: Position)
-        /// A timer's run gave the same result once more; for subscriptions that want to hear of that.
+        /// A timer run found the same result; for subscriptions that request such runs.
         case unchangedTick(LiveResult)
         case failed(RequestError)
     }
@@ -39,16 +39,16 @@ package struct InterestMachine: Sendable {
     package enum Action: Sendable {
         /// Append to the control stream of the shard.
         case tell(ShardID, ControlMessage)
-        /// Hand to the sessions of these hubs that take what answers this announcement (`Start.fromAnnouncement`).
+        /// Deliver to the sessions of these hubs that accept answers to this announcement (`Start.fromAnnouncement`).
         case deliver(hubs: [Int], key: LiveQueryKey, Delivery, answers: UInt64)
     }
 
     /// The answer to a new subscription.
     package struct Start: Sendable {
-        /// What can be handed over at once; nil when the owner has to answer first.
+        /// The delivery that is available at once; nil if the owner must answer first.
         package var immediate: Delivery?
-        /// The subscription takes only what answers this announcement or a later one: what its client saw has no order
-        /// with anything that is on its way already.
+        /// The subscription accepts only answers to this announcement or a later one: what its client saw is not
+        /// comparable with anything that is already on its way.
         package var fromAnnouncement: UInt64 = 0
         package var actions: [Action] = []
     }
@@ -60,12 +60,12 @@ package struct InterestMachine: Sendable {
     private var lastAnnouncement: UInt64
     private var nextSummaryMs: Int64 = 0
     private var nextSweepMs: Int64 = 0
-    /// Moves of live queries to another route since the start.
+    /// The number of moves of live queries to another route since the start.
     package private(set) var movedCount = 0
 
     /// - Parameters:
-    ///   - firstAnnouncement: greater than any announcement's number of a former process under this name.
-    ///   - placeOf: where a live query belongs now; after a change, call `placesChanged`.
+    /// - firstAnnouncement: greater than any announcement number of a former process under this name.
+    /// - placeOf: returns the current route of a live query; after a change, call `placesChanged`.
     package init(
         gateway: NodeID, settings: Settings, firstAnnouncement: UInt64 = 0,
         placeOf: @escaping @Sendable (LiveQuery) -> ShardRoute
@@ -76,20 +76,20 @@ package struct InterestMachine: Sendable {
         self.placeOf = placeOf
     }
 
-    // MARK: What operators see
+    // MARK: Reports
 
     package var liveQueryCount: Int { table.count }
     package var subscriptionCount: Int { table.totals.subscriptions }
     package var awaitingCount: Int { table.totals.awaiting }
-    /// Bytes of the results kept.
+    /// The bytes of the results kept.
     package var resultBytes: Int { table.totals.resultBytes }
 
     // MARK: Subscriptions
 
-    /// One more subscription of `query` on `hub`.
+    /// Adds a subscription of `query` on `hub`.
     /// - Parameters:
-    ///   - known: what the client says it holds.
-    ///   - reportsTimerRuns: it hears of each timer run, even if the result is the same.
+    /// - known: the result that the client claims to hold.
+    /// - reportsTimerRuns: whether to deliver each timer run, even if the result is the same.
     package mutating func subscribed(
         hub: Int, _ query: LiveQuery, known: KnownResult?, reportsTimerRuns: Bool = false, nowMs: Int64
     ) throws(RequestError) -> Start {
@@ -106,7 +106,7 @@ package struct InterestMachine: Sendable {
             return Start(actions: announce(key, nowMs: nowMs))
         }
         let (mustAnnounce, join) = table.update(key) { entry in
-            // The owner must hear of the first subscription that wants timer runs.
+            // The owner must know of the first subscription that requests timer runs.
             let mustAnnounce = reportsTimerRuns && entry.requestTimerRuns()
             return (mustAnnounce, entry.join(hub: hub, known: known, nextAnnouncement: next))
         }
@@ -119,8 +119,8 @@ package struct InterestMachine: Sendable {
         }
     }
 
-    /// The owner is to run the live query again, whatever is held of it.
-    /// - Returns: the number of the announcement that says so; nil when nobody subscribes to it.
+    /// Requests another run of the live query, whatever result is held.
+    /// - Returns: the number of the announcement that requests it; nil if the live query has no subscriptions.
     package mutating func rerun(_ key: LiveQueryKey, nowMs: Int64) -> (announcement: UInt64, actions: [Action])? {
         guard let entry = table[key], entry.hasSubscriptions else { return nil }
         let next = lastAnnouncement + 1
@@ -128,7 +128,7 @@ package struct InterestMachine: Sendable {
         return (next, announce(key, nowMs: nowMs))
     }
 
-    /// One subscription less. Its live query may be gone, because the gateway left.
+    /// Removes a subscription. Its live query may be gone, because the gateway left.
     package mutating func unsubscribed(hub: Int, _ key: LiveQueryKey, nowMs: Int64) -> [Action] {
         guard table[key] != nil else { return [] }
         let lingerMs = settings.lingerMs
@@ -153,8 +153,8 @@ package struct InterestMachine: Sendable {
         }
     }
 
-    /// Operators changed where live queries belong: those that moved are announced on their new route, then withdrawn
-    /// from the old shard. What that still sends is dropped from here on.
+    /// Handles a change of routes: live queries that moved are announced on their new route, then withdrawn from the
+    /// old shard. Later messages of the old shard are dropped.
     package mutating func placesChanged(nowMs: Int64) -> [Action] {
         let placeOf = placeOf
         var actions: [Action] = []
@@ -174,7 +174,7 @@ package struct InterestMachine: Sendable {
 
     // MARK: The inbox
 
-    /// An owner of a shard sent a message.
+    /// Handles a message of a shard's owner.
     package mutating func inboxArrived(_ message: InboxMessage, nowMs: Int64) -> [Action] {
         switch message {
         case .result(let shard, let key, let result, let number):
@@ -197,7 +197,7 @@ package struct InterestMachine: Sendable {
         }
     }
 
-    /// A message about one live query; from a former owner, or about a registration that is over, it changes nothing.
+    /// Handles a message about one live query. From a former owner, or about an ended registration, it changes nothing.
     private mutating func arrived(
         _ shard: ShardID, epoch: UInt64, _ key: LiveQueryKey, _ number: UInt64, nowMs: Int64,
         _ change: (inout InterestEntry) -> InterestEntry.Arrival
@@ -216,7 +216,7 @@ package struct InterestMachine: Sendable {
 
     private mutating func announceAll(_ shard: ShardID, epoch: UInt64, nowMs: Int64) -> [Action] {
         guard table.meets(epoch: epoch, of: shard) else { return [] }
-        // Even if nothing is held: summaries tell an owner that remembers a former process of this name.
+        // Even if nothing is held: summaries correct an owner that remembers a former process of this name.
         table.sendSummaries(to: shard)
         return table.keys(of: shard).flatMap { announce($0, nowMs: nowMs) }
     }
@@ -229,14 +229,14 @@ package struct InterestMachine: Sendable {
         return []
     }
 
-    /// Entries of the inbox are lost: everything is announced again.
+    /// Handles a loss of inbox entries: announces everything again.
     package mutating func inboxLost(nowMs: Int64) -> [Action] {
         table.keys().flatMap { announce($0, nowMs: nowMs) }
     }
 
     // MARK: Time
 
-    /// How often `timeReached` wants to be called.
+    /// The interval at which to call `timeReached`.
     package static let sweepMs: Int64 = 500
 
     package mutating func timeReached(nowMs: Int64) -> [Action] {
@@ -262,8 +262,8 @@ package struct InterestMachine: Sendable {
         return actions
     }
 
-    /// The broker is back. Announcements made meanwhile may not have reached it, so everything that waits for an answer
-    /// is announced now, rather than at the end of a pause that has grown.
+    /// Handles the return of the broker. Announcements made meanwhile may not have reached it, so everything unanswered
+    /// is announced now, rather than after a pause that has grown.
     package mutating func linkRestored(nowMs: Int64) -> [Action] {
         table.keys(where: \.isAwaiting).flatMap { key in
             table.update(key) { $0.forgetRetries() }
@@ -271,7 +271,7 @@ package struct InterestMachine: Sendable {
         }
     }
 
-    /// The gateway leaves, and says so to every shard that may remember it.
+    /// Withdraws all interest from every shard that may remember it.
     package mutating func leave() -> [Action] {
         let shards = table.summarizedShards.map(\.shard)
         table.removeAll()

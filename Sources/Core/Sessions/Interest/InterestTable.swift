@@ -3,8 +3,8 @@ import LiveModel
 
 /// The live queries of a gateway, with what is derived from them: totals, the interest in each shard, and deadlines.
 ///
-/// All of it is kept with every change, so that neither a tick nor a look at the numbers walks all entries: the event
-/// loops wait for the same lock. A key in a parameter is one that the table holds, unless a method says otherwise.
+/// Updated with every change, so that neither a tick nor reading the numbers walks all entries: the event loops wait
+/// for the same lock. A key in a parameter is one that the table holds, unless a method says otherwise.
 struct InterestTable: Sendable {
     struct Totals: Sendable {
         var subscriptions = 0
@@ -102,7 +102,7 @@ struct InterestTable: Sendable {
         shards.filter { $0.value.getsSummaries }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// From now on the shard gets summaries, even if nothing of it is held.
+    /// Makes the shard get summaries, even if nothing of it is held.
     mutating func sendSummaries(to shard: ShardID) { shards[shard, default: ShardInterest()].sendSummaries() }
 
     /// See `ShardInterest.meets`.

@@ -1,20 +1,20 @@
 import LiveModel
 
-/// What a gateway has at one shard, and what it knows of the shard's owner.
+/// A gateway's interest in one shard, and what it knows of the shard's owner.
 struct ShardInterest: Sendable {
     private(set) var keys: Set<LiveQueryKey> = []
     /// XOR of the keys' prefixes, for summaries.
     private(set) var fingerprint: UInt64 = 0
-    /// Up to where what is held of this shard was last known to be fresh.
+    /// The event up to which everything held of this shard was last known to be fresh.
     private(set) var settledThrough = StreamID.zero
-    /// The newest epoch met: what an older owner still sends is dropped.
+    /// The newest epoch seen; messages of older owners are dropped.
     private var epoch: UInt64 = 0
     /// Whether the shard gets summaries, even if nothing of it is held: once it was announced to, or requested
     /// announcements.
     private(set) var getsSummaries = false
 
-    /// - Returns: false if another worker owned the shard since: it may still send what it read late, which would turn
-    ///   screens back.
+    /// - Returns: false if another worker has owned the shard since: the former one may still send what it read late,
+    ///   which would turn screens back.
     mutating func meets(epoch: UInt64) -> Bool {
         self.epoch = max(self.epoch, epoch)
         return epoch == self.epoch
@@ -35,7 +35,7 @@ struct ShardInterest: Sendable {
 
     mutating func settled(through id: StreamID) { settledThrough = id }
 
-    /// The gateway left. An owner that was replaced stays replaced.
+    /// Resets the interest because the gateway left. A replaced owner stays replaced.
     mutating func leave() {
         (keys, fingerprint, settledThrough, getsSummaries) = ([], 0, .zero, false)
     }

@@ -2,23 +2,23 @@ package import LiveModel
 
 /// The subscriptions of one event loop, by live query.
 ///
-/// Generic over the session, which it never touches: it decides who gets a delivery, and its caller hands it over. A
-/// session gets nothing twice, and nothing older than what it has.
+/// Generic over the session, which it never touches: it decides which subscriptions get a delivery, and its caller
+/// delivers it. A session gets nothing twice, and nothing older than what it has.
 package struct SubscriptionTable<Session> {
     package struct Subscription {
         package let session: Session
         /// The protocol's id within the session.
         package let id: String
-        /// What the client holds: from the last delivery, or by its own word.
+        /// The result that the client holds: from the last delivery, or by its own claim.
         var digest: Digest?
         var position: Position?
-        /// Accepts only what answers this announcement or a later one: see `InterestMachine.Start`.
+        /// Accepts only answers to this announcement or a later one: see `InterestMachine.Start`.
         var fromAnnouncement: UInt64
-        /// Hears of timer runs that change nothing.
+        /// Receives timer runs that change nothing.
         var reportsTimerRuns = false
-        /// Something was delivered.
+        /// Whether anything was delivered.
         var isServed = false
-        /// The client requested a run: what answers this announcement or a later one is due even if it is the same.
+        /// The client requested a run: an answer to this announcement or a later one is due even if it is the same.
         var owedFrom: UInt64?
     }
 
@@ -47,7 +47,7 @@ package struct SubscriptionTable<Session> {
         return Handle(key: key, number: nextNumber)
     }
 
-    /// - Returns: false if it was gone already.
+    /// - Returns: false if it was already gone.
     @discardableResult
     package mutating func remove(_ handle: Handle) -> Bool {
         guard queries[handle.key]?.removeValue(forKey: handle.number) != nil else { return false }
@@ -56,10 +56,10 @@ package struct SubscriptionTable<Session> {
         return true
     }
 
-    /// Marks a delivery as handed over to each subscription for which it is due, and returns those.
+    /// Marks a delivery as made to each subscription for which it is due, and returns those.
     ///
-    /// They are returned rather than called back, because a session may end its own or another session's subscription
-    /// when it gets something; `contains` says whether a subscription is still there.
+    /// Returned rather than called back, because a session may end its own or another session's subscription during a
+    /// delivery; `contains` says whether a subscription still exists.
     package mutating func take(
         _ delivery: InterestMachine.Delivery, key: LiveQueryKey, answers: UInt64 = .max
     ) -> [(subscription: Subscription, handle: Handle)] {
@@ -84,20 +84,20 @@ package struct SubscriptionTable<Session> {
         queries[handle.key]?[handle.number] != nil
     }
 
-    /// The same for one subscription, with the answer to its start.
-    /// - Returns: whether it is to be handed over.
+    /// Marks a delivery for one subscription, with the answer to its start.
+    /// - Returns: whether to deliver it.
     package mutating func deliver(_ delivery: InterestMachine.Delivery, to handle: Handle) -> Bool {
         guard queries[handle.key]?[handle.number] != nil else { return false }
         return Self.take(delivery, &queries[handle.key]![handle.number]!, 0)
     }
 
-    /// Whether something was delivered to it. A client that requests a run before gets its answer with the first
-    /// result.
+    /// Returns whether anything was delivered to it. A client that requests a run before then gets its answer with the
+    /// first result.
     package func isServed(_ handle: Handle) -> Bool {
         queries[handle.key]?[handle.number]?.isServed ?? false
     }
 
-    /// What answers this announcement or a later one is due.
+    /// Makes the answer to this announcement or a later one due.
     package mutating func owe(_ handle: Handle, from announcement: UInt64) {
         queries[handle.key]?[handle.number]?.owedFrom = announcement
     }
@@ -138,7 +138,7 @@ package struct SubscriptionTable<Session> {
             subscription.position = position
             return false
         case .failed:
-            // Whatever comes next is new to the client.
+            // The next delivery is new to the client.
             subscription.digest = nil
             return true
         }

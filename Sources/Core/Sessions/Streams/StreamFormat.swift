@@ -96,7 +96,7 @@ package enum StreamFormat: Sendable, Hashable {
     }
 
     /// The node is shutting down. Clients of event streams reconnect if the stream breaks off without `complete`;
-    /// multipart clients must be told to.
+    /// multipart clients need an error.
     package var leaving: [UInt8] {
         switch self {
         case .resource, .graphQLSSE: []

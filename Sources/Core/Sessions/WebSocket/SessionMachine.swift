@@ -1,7 +1,7 @@
 package import JSON
 package import LiveModel
 
-/// What a session's machine wants its shell to do.
+/// An action of a session's machine, for its shell to perform.
 package enum SessionAction: Sendable, Hashable {
     /// One text message.
     case send([UInt8])
@@ -29,7 +29,7 @@ package enum StartMode: Sendable, Hashable {
     case once
 }
 
-/// What a client sent while it connected.
+/// The data that a client sent while it connected.
 package struct SessionOpening: Sendable, Hashable {
     /// From the headers or the query of the upgrade.
     package var credentials: Credentials
@@ -58,9 +58,9 @@ package protocol SessionMachine: Sendable {
     static var format: ResultFormat { get }
     /// Whether clients may send new tokens during a session; live operations are then authorized again.
     static var takesNewTokens: Bool { get }
-    /// Whether `keepAliveDue` has something to say.
+    /// Whether `keepAliveDue` sends anything.
     static var sendsKeepAlives: Bool { get }
-    /// Whether clients hear of every run of an `every` rule, even if the result is the same.
+    /// Whether clients receive every run of an `every` rule, even if the result is the same.
     static var reportsTimerRuns: Bool { get }
 
     var operationCount: Int { get }
@@ -88,7 +88,7 @@ package protocol SessionMachine: Sendable {
     /// Errors of one refresh; the operation lives on.
     mutating func refreshFailed(id: String, _ errors: [RequestError]) -> [SessionAction]
     /// The session's token expired or was revoked, as the error says. Its live operations, `ids`, have been ended and
-    /// are to be told so, or the session ends.
+    /// are to be reported as such, or the session ends.
     mutating func expired(ids: [String], _ error: RequestError) -> [SessionAction]
     /// It is time for the protocol's keep-alive message.
     mutating func keepAliveDue() -> [SessionAction]
@@ -109,7 +109,7 @@ extension SessionMachine {
 /// Ids are stored per operation in several places; a longer one is refused like an empty one.
 package let operationIDBytesMax = 256
 
-/// What machines with JSON messages have in common.
+/// The common parts of machines with JSON messages.
 enum SessionMessage {
     /// Nil: not a JSON object.
     static func object(_ text: [UInt8]) -> JSONObject? {

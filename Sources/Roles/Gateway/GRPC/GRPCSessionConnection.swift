@@ -4,7 +4,7 @@ package import LiveModel
 package import NIOCore
 package import Sessions
 
-/// One call of `ConnectorStreamService.Connect` as what is below a session.
+/// A call of `ConnectorStreamService.Connect` as the connection of a session.
 package final class GRPCSessionConnection: SessionConnection {
     private let call: GRPCCall
 
@@ -33,7 +33,7 @@ package final class GRPCSessionConnection: SessionConnection {
         call.gathered(body)
     }
 
-    /// Close codes of the server's own as statuses.
+    /// Ends the call with the status that corresponds to a close code.
     package func close(code: UInt16, reason: String) {
         let status: RPCCode =
             switch code {
@@ -52,7 +52,7 @@ package final class GRPCSessionConnection: SessionConnection {
     }
 }
 
-/// Hands what comes on a call to its session.
+/// Passes the messages and events of a call to its session.
 package final class GRPCSession: GRPCStream {
     package let session: ClientSession
 

@@ -13,7 +13,7 @@ package final class LoopHub: @unchecked Sendable {
     private unowned let service: GatewayService
     private var table = SubscriptionTable<any LiveSession>()
     private var recent = RecentResults()
-    /// For clients that asked for deltas.
+    /// The cache of patches, for clients that requested deltas.
     package var deltas: DeltaCache
 
     init(index: Int, eventLoop: any EventLoop, service: GatewayService, deltas: DeltaCache) {
@@ -23,11 +23,11 @@ package final class LoopHub: @unchecked Sendable {
         self.service = service
     }
 
-    /// Begins a subscription.
-    /// - Parameter reportsTimerRuns: each run of a timer is delivered, also when the result is the same.
-    /// - Returns: the subscription, and what the gateway has for it already: the caller delivers that to itself when it
-    ///   has noted the handle.
-    /// - Throws: `.limitExceeded` when the gateway can follow no further live query.
+    /// Starts a subscription.
+    /// - Parameter reportsTimerRuns: delivers every run of a timer, even if the result is unchanged.
+    /// - Returns: the subscription and the result that the gateway already has; the caller delivers that to itself
+    ///   after storing the handle.
+    /// - Throws: `.limitExceeded` if the gateway cannot follow another live query.
     package func subscribe(
         _ session: any LiveSession, id: String, query: LiveQuery, known: KnownResult?, reportsTimerRuns: Bool = false
     ) throws(RequestError) -> (handle: Handle, immediate: SessionDelivery?) {
@@ -45,16 +45,16 @@ package final class LoopHub: @unchecked Sendable {
         if table.remove(handle) { service.unsubscribed(hub: index, handle.key) }
     }
 
-    /// Has the live query run anew for this subscription; the answer is delivered also when it is the same.
-    /// - Returns: false when its first result is still to come and will do.
+    /// Runs the live query again for this subscription and delivers the result even if it is unchanged.
+    /// - Returns: false if the first result, which will do, has not arrived yet.
     package func rerun(_ handle: Handle) -> Bool {
         eventLoop.assertInEventLoop()
-        guard table.isServed(handle), let ask = service.rerun(handle.key) else { return false }
-        table.owe(handle, from: ask)
+        guard table.isServed(handle), let announcement = service.rerun(handle.key) else { return false }
+        table.owe(handle, from: announcement)
         return true
     }
 
-    /// Nil where a session has nothing to tell its client.
+    /// Converts a delivery; nil if there is nothing to send to the client.
     private func sessionDelivery(_ delivery: InterestMachine.Delivery, of key: LiveQueryKey) -> SessionDelivery? {
         switch delivery {
         case .result(let result), .unchangedTick(let result): .result(recent.shared(result, of: key))
@@ -70,7 +70,7 @@ package final class LoopHub: @unchecked Sendable {
         let shared = sessionDelivery(delivery, of: key)
         let due = table.take(delivery, key: key, answers: answers)
         guard let shared else { return }
-        // A session that got it may have ended others on its way.
+        // Delivering to a session may have ended others.
         for (subscription, handle) in due where table.contains(handle) {
             subscription.session.deliver(shared, id: subscription.id)
         }

@@ -8,17 +8,17 @@ package import Sessions
 package final class SharedResult {
     package let result: LiveResult
     private let key: LiveQueryKey
-    /// One for each protocol in use; mostly one.
+    /// One encoding for each protocol in use; usually one.
     private var encodings: [Encoding] = []
     private var streamTexts: [(format: StreamFormat, text: ByteBuffer)] = []
-    /// By what the client holds; nil: the whole result is shorter. Bounded by `framesMax`.
+    /// Patches by the digest that the client holds; nil if the whole result is shorter. Bounded by `framesMax`.
     private var deltas: [Digest: ByteBuffer?] = [:]
     private var streamDeltas: [Digest: [(format: StreamFormat, text: ByteBuffer)]] = [:]
 
     private final class Encoding {
         let format: ResultFormat
         let rest: ByteBuffer
-        /// Frames by the id of the subscription: most clients of a kind number theirs alike. Bounded by `framesMax`.
+        /// Frames by subscription id: clients of a kind mostly number alike. Bounded by `framesMax`.
         var frames: [String: EncodedTextFrame] = [:]
 
         init(_ format: ResultFormat, _ result: LiveResult) {
@@ -28,7 +28,7 @@ package final class SharedResult {
         }
     }
 
-    /// For connections that frame messages themselves: what is shared, and what goes before it.
+    /// Returns the individual prefix and the shared rest of a message, for connections that frame messages themselves.
     package func parts(id: String, as format: ResultFormat) -> (prefix: [UInt8], rest: ByteBuffer) {
         (format.prefix(id: id), encoding(format).rest)
     }
@@ -42,14 +42,14 @@ package final class SharedResult {
 
     package var byteCount: Int { result.answer.byteCount }
 
-    /// With all that was encoded of it: about a copy for each form, frame and patch.
+    /// The memory held including all encodings: about one copy for each form, frame and patch.
     var heldBytes: Int {
         let copies =
             encodings.reduce(streamTexts.count) { $0 + 1 + $1.frames.count } + deltas.count + streamDeltas.count
         return (1 + copies) * byteCount
     }
 
-    /// Sends it as a message of the protocol.
+    /// Sends the result as a message of the protocol.
     package func send(id: String, as format: ResultFormat, on connection: WebSocketConnection) {
         let encoding = encoding(format)
         if let frame = encoding.frames[id] {
@@ -70,12 +70,12 @@ package final class SharedResult {
         connection.send(frame)
     }
 
-    /// The same as a piece of a stream that carries several operations.
+    /// Writes the result to a stream that carries several operations.
     package func write(id: String, as format: ResultFormat, on exchange: HTTPExchange) {
         exchange.write(prefix: format.prefix(id: id), shared: encoding(format).rest)
     }
 
-    /// The same for a stream, where nothing differs between subscribers.
+    /// Returns the result for a stream, where all subscribers get the same text.
     package func text(as format: StreamFormat) -> ByteBuffer {
         for known in streamTexts where known.format == format { return known.text }
         EncodingCount.increment(format)
@@ -84,7 +84,7 @@ package final class SharedResult {
         return text
     }
 
-    /// What follows `ResultFormat.deltaPrefix`, for a client that holds `held`. Nil: send the whole result.
+    /// Returns what follows `ResultFormat.deltaPrefix` for a client that holds `held`; nil to send the whole result.
     package func delta(from held: Digest, _ cache: inout DeltaCache) -> ByteBuffer? {
         if let known = deltas[held] { return known }
         let patch = cache.patch(from: held, to: result.digest, result.answer)
@@ -93,7 +93,7 @@ package final class SharedResult {
         return text
     }
 
-    /// The same for a stream.
+    /// Returns the patch for a stream; nil to send the whole result.
     package func delta(from held: Digest, as format: StreamFormat, _ cache: inout DeltaCache) -> ByteBuffer? {
         for known in streamDeltas[held] ?? [] where known.format == format { return known.text }
         guard let patch = cache.patch(from: held, to: result.digest, result.answer),
@@ -112,20 +112,20 @@ package final class SharedResult {
     }
 }
 
-/// Results of late, so that who comes now shares what was encoded for others: when a crowd comes back at once, too, a
-/// result is encoded once. Of one event loop.
+/// The recent results of one event loop, so that new subscribers share what was encoded for others. When many clients
+/// reconnect at once, a result is still encoded once.
 struct RecentResults {
-    /// When it is full it begins anew.
+    /// The number of results; a full cache is emptied.
     static let countMax = 32
-    /// A larger result is not kept.
+    /// The largest result that is kept.
     static let resultBytesMax = 64 << 10
-    /// Of all that are kept, with what was encoded of them.
+    /// The memory of all results kept, including their encodings.
     static let bytesMax = 4 << 20
 
     private var results: [LiveQueryKey: SharedResult] = [:]
 
     mutating func shared(_ result: LiveResult, of key: LiveQueryKey) -> SharedResult {
-        // What is kept grows as it is encoded for more clients, so it is summed each time.
+        // Results grow as they are encoded for more clients, so they are summed each time.
         if results.values.reduce(0, { $0 + $1.heldBytes }) > Self.bytesMax {
             results = results.filter { $0.key == key }
         }
@@ -143,7 +143,7 @@ struct RecentResults {
     }
 }
 
-/// How often a result was encoded, by form: once for each event loop with sessions, whatever their number.
+/// The count of encodings by form: one for each result and event loop with sessions, however many.
 private enum EncodingCount {
     private static let label = "freshet_gateway_encodings_total"
     private static let messages: [ResultFormat: Counter] = counters([
@@ -160,13 +160,13 @@ private enum EncodingCount {
     static func increment(_ format: StreamFormat) { streams[format]?.increment() }
 }
 
-/// What a hub hands to a session.
+/// What a hub delivers to a session.
 package enum SessionDelivery {
     case result(SharedResult)
     case failed(RequestError)
 }
 
-/// A client's side of subscriptions. Everything happens on one event loop.
+/// The receiver of a client's subscriptions. Everything happens on one event loop.
 package protocol LiveSession: AnyObject {
     func deliver(_ delivery: SessionDelivery, id: String)
 }

@@ -4,13 +4,13 @@ package import LiveModel
 package import NIOCore
 import Sessions
 
-/// One long-poll exchange: a subscription that lives until its first news or the end of the wait.
+/// One long-poll exchange: a subscription until the first new result or the end of the wait.
 ///
-/// Lives on the exchange's event loop. Any gateway can serve the next poll: all state is in the entity tag.
+/// Belongs to the exchange's event loop. Any gateway can serve the next poll: all state is in the entity tag.
 package final class LongPoll: LiveSession, ManagedSession {
     package enum Ending: Sendable {
         case result(LiveResult)
-        /// Nothing new within the wait.
+        /// The wait ended without a new result.
         case waited
         case failed(RequestError)
     }
@@ -25,14 +25,14 @@ package final class LongPoll: LiveSession, ManagedSession {
         self.finish = finish
     }
 
-    /// Waits for a result other than `known`; calls `finish` once, on the loop, unless the client goes away first.
+    /// Waits for a result other than `known`. Calls `finish` once, on the loop, unless the client disconnects first.
     package static func wait(
         _ session: HTTPSession, known: KnownResult?, waitMs: Int64, finish: @escaping (Ending) -> Void
     ) {
         let hub = session.hub
         let poll = LongPoll(session, finish: finish)
         session.register(poll)
-        // It may have been revoked since it was authenticated.
+        // The identity may have been revoked since it was authenticated.
         if let refusal = session.identityRefusal { return poll.end(.failed(refusal)) }
         let bound = NIOLoopBound(poll, eventLoop: hub.eventLoop)
         poll.timeout = hub.eventLoop.scheduleTask(in: .milliseconds(waitMs)) { bound.value.end(.waited) }
@@ -57,7 +57,7 @@ package final class LongPoll: LiveSession, ManagedSession {
 
     package var protocolName: String { "long-poll" }
 
-    /// The node drains: the client gets its answer now and polls elsewhere.
+    /// Ends the wait because the node drains: the client gets its response now and polls elsewhere.
     package func goAway() {
         end(.waited)
     }

@@ -1,22 +1,23 @@
-/// Which sessions of a drain are told to come back elsewhere at which time: evenly over `overMs`, so that the nodes they
-/// go to are not stormed. Pure.
+/// The schedule by which a drain moves sessions to other nodes: evenly over `overMs`, so that those nodes are not
+/// overloaded. Pure.
 ///
-/// In portions, because a timer for each of very many sessions would be late; in each as many as in any other, or one more.
+/// Sessions go in portions of equal size (give or take one), because a timer for each of very many sessions would be
+/// late.
 struct DrainPlan: Sendable, Hashable {
-    /// The least time between two portions.
+    /// The minimum time between two portions.
     static let stepMs: Int64 = 20
 
     let sessions: Int
-    /// 0: all at once.
+    /// The duration of the drain; 0 moves all sessions at once.
     let overMs: Int64
 
     var portions: Int {
         sessions > 0 ? max(1, min(sessions, Int(clamping: overMs / Self.stepMs))) : 0
     }
 
-    /// Since the drain began; before `overMs`.
+    /// Returns the time of a portion since the drain began; less than `overMs`.
     func atMs(_ portion: Int) -> Int64 { Int64(portion) * max(0, overMs) / Int64(max(1, portions)) }
 
-    /// Numbers of the sessions.
+    /// Returns the indices of a portion's sessions.
     func members(of portion: Int) -> StrideTo<Int> { stride(from: portion, to: sessions, by: max(1, portions)) }
 }

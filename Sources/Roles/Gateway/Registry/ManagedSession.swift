@@ -1,11 +1,12 @@
-/// A session as the registry knows it. Touched on its event loop only.
+/// A session as the registry sees it. Used on its event loop only.
 package protocol ManagedSession: AnyObject {
-    /// Sends the client elsewhere: the node drains, or an operator ends the session.
+    /// Asks the client to reconnect elsewhere: the node drains, or an operator ends the session.
     func goAway()
-    /// Ends what runs on an identity that is no longer accepted.
+    /// Ends the operations of an identity that is no longer accepted.
     func recheckIdentity()
-    /// For operators: what it speaks, and how many live queries it follows.
+    /// The client protocol, for operators.
     var protocolName: String { get }
+    /// The number of live queries followed, for operators.
     var subscriptionCount: Int { get }
 }
 

@@ -3,8 +3,8 @@ package import NIOCore
 package import Sessions
 import Synchronization
 
-/// The right of one session to be on this node: its place in the registry and what it counts for of its subjects' quotas.
-/// It ends once: by `end`, or when nobody holds it any more, as when a connection breaks before its session begins.
+/// The admission of one session to this node: its entry in the registry and its share of its subjects' quotas. Ends
+/// once: by `end`, or when released, as when a connection breaks before its session begins.
 package final class SessionPermit: Sendable {
     private let id: UInt64
     private let registry: SessionRegistry
@@ -13,16 +13,17 @@ package final class SessionPermit: Sendable {
     private let subjects: [QuotaSubject]
     private let isOver = Atomic(false)
 
-    /// For a connection: a session of its address. The user's quota comes with the token, which is the session's affair.
-    /// - Throws: `.limitExceeded`.
+    /// Creates the permit of a connection, which counts as a session of its address. The session acquires its user's
+    /// quota itself, once it has a token.
+    /// - Throws: `.limitExceeded` if a quota is exhausted.
     package convenience init(
         connectionFrom address: QuotaSubject?, _ registry: SessionRegistry, _ quotas: QuotaGate
     ) throws(RequestError) {
         try self.init([.session], for: address.map { [$0] } ?? [], registry, quotas)
     }
 
-    /// For a stream or a long-poll: one session and one subscription.
-    /// - Throws: `.limitExceeded`.
+    /// Creates the permit of a stream or long-poll, which counts as one session and one subscription.
+    /// - Throws: `.limitExceeded` if a quota is exhausted.
     package convenience init(
         streamFor subjects: [QuotaSubject], _ registry: SessionRegistry, _ quotas: QuotaGate
     ) throws(RequestError) {
@@ -40,10 +41,10 @@ package final class SessionPermit: Sendable {
 
     deinit { end() }
 
-    /// Enters the session into the registry.
+    /// Adds the session to the registry.
     /// - Parameters:
-    ///   - peer: for operators.
-    ///   - version: the project that resolves its operations.
+    /// - peer: the client's address, for operators.
+    /// - version: the project version that resolves its operations.
     package func register(
         _ session: any ManagedSession, on eventLoop: any EventLoop, peer: SocketAddress?, version: Digest
     ) {
@@ -51,9 +52,10 @@ package final class SessionPermit: Sendable {
         registry.insert(session, id: id, eventLoop: eventLoop, peer: peer, version: version)
     }
 
-    /// Notes that the session has an operation of this former version, and so must come back when that ends.
+    /// Records that the session uses an operation of a former version and so must reconnect when that version ends.
     package func uses(_ version: Digest) { registry.uses(version, by: id) }
 
+    /// Removes the session from the registry and releases its quotas.
     package func end() {
         guard !isOver.exchange(true, ordering: .relaxed) else { return }
         registry.remove(id)

@@ -4,17 +4,17 @@ package import NIOCore
 package import Sessions
 import Synchronization
 
-/// The sessions of a node, so that a drain can send each elsewhere and operators can see them. Bound: `sessionsMax` of the
-/// public API, which asks before it lets a session begin.
+/// The sessions of a node, for drains and operators. Bounded by `sessionsMax` of the public API, which checks it before
+/// a session begins.
 package final class SessionRegistry: Sendable {
     private struct Entry: Sendable {
         let session: NIOLoopBound<any ManagedSession>
         let eventLoop: any EventLoop
         let peer: String
         let sinceMs: Int64
-        /// Of the project that its operations are resolved by.
+        /// The project version that resolves its operations.
         let version: Digest
-        /// Former versions whose texts it sent besides.
+        /// Former versions of which it also uses operations.
         var formers: Set<Digest> = []
 
         func stays(with versions: Set<Digest>) -> Bool {
@@ -53,11 +53,11 @@ package final class SessionRegistry: Sendable {
 
     package var count: Int { entries.withLock { $0.count } }
 
-    /// New sessions that were told to come back later, since the start.
+    /// The number of sessions refused since the start.
     package var refusedCount: Int { refused.load(ordering: .relaxed) }
 
-    /// A session wants to begin.
-    /// - Throws: `.unavailable` with the time after which to come back, when too many did lately.
+    /// Admits a new session.
+    /// - Throws: `.unavailable` with the time after which to retry, if too many sessions are starting.
     package func admit() throws(RequestError) {
         let nowMs = nowMs()
         let decision = admission.withLock { admission in
@@ -71,12 +71,13 @@ package final class SessionRegistry: Sendable {
             .unavailable, "too many sessions are starting on this node", retryAfterMs: Int(retryAfterMs))
     }
 
-    /// Where no session fits, none will in a second either, and those who wait must not come back all at once.
+    /// Returns the error for a full node. There will hardly be room a second later, so the retry times are long and
+    /// spread.
     package func refusalOfFullNode() -> RequestError {
         refused.wrappingAdd(1, ordering: .relaxed)
         refusedByFull.increment()
         return RequestError(
-            .unavailable, "this node has as many sessions as it may have",
+            .unavailable, "too many sessions on this node",
             retryAfterMs: Int.random(in: Self.fullRetryAfterSeconds) * 1_000)
     }
 
@@ -93,7 +94,7 @@ package final class SessionRegistry: Sendable {
         entries.withLock { $0[id] = entry }
     }
 
-    /// The session has an operation of this former version.
+    /// Records that a session uses an operation of a former version.
     func uses(_ version: Digest, by id: UInt64) {
         entries.withLock { _ = $0[id]?.formers.insert(version) }
     }
@@ -103,7 +104,7 @@ package final class SessionRegistry: Sendable {
         return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
-    /// The oldest sessions, at most `limit`. Each is asked on its own event loop.
+    /// Returns the oldest sessions, at most `limit`. Each reports on its own event loop.
     package func reports(limit: Int) async -> [Report] {
         let chosen = entries.withLock { $0.sorted { $0.key < $1.key }.prefix(limit) }
         var reports: [Report] = []
@@ -119,7 +120,7 @@ package final class SessionRegistry: Sendable {
         return reports
     }
 
-    /// What counts as an identity has changed: each session looks at its own.
+    /// Makes every session check whether its identity is still accepted.
     package func recheckIdentities() {
         var byLoop: [ObjectIdentifier: [Entry]] = [:]
         for entry in entries.withLock({ Array($0.values) }) {
@@ -130,8 +131,8 @@ package final class SessionRegistry: Sendable {
         }
     }
 
-    /// Tells one session to come back elsewhere.
-    /// - Returns: false when there is no such session.
+    /// Asks one session to reconnect elsewhere.
+    /// - Returns: false if there is no such session.
     package func end(_ id: UInt64) -> Bool {
         guard let entry = entries.withLock({ $0[id] }) else { return false }
         entry.eventLoop.execute { entry.session.value.goAway() }
@@ -142,13 +143,13 @@ package final class SessionRegistry: Sendable {
         _ = entries.withLock { $0.removeValue(forKey: id) }
     }
 
-    /// Tells every session to come back elsewhere, spread over `overMs`, so that the others are not stormed.
+    /// Asks every session to reconnect elsewhere, spread over `overMs`, so that the other nodes are not overloaded.
     package func drain(overMs: Int64) async {
         await drain(entries.withLock { Array($0.values) }, overMs: overMs)
     }
 
-    /// The same for sessions that began with another version than these, or have operations of another one.
-    /// - Returns: how many there were.
+    /// Asks the sessions that use a version other than these to reconnect.
+    /// - Returns: the number of those sessions.
     package func drain(except versions: Set<Digest>, overMs: Int64) async -> Int {
         let chosen = entries.withLock { $0.values.filter { !$0.stays(with: versions) } }
         if chosen.isEmpty { return 0 }
@@ -156,7 +157,7 @@ package final class SessionRegistry: Sendable {
         return chosen.count
     }
 
-    /// Sessions by the version that they began with.
+    /// The number of sessions by the version that they began with.
     package var countsByVersion: [Digest: Int] {
         entries.withLock { $0.values.reduce(into: [:]) { $0[$1.version, default: 0] += 1 } }
     }
@@ -165,7 +166,7 @@ package final class SessionRegistry: Sendable {
         let plan = DrainPlan(sessions: all.count, overMs: overMs)
         let start = ContinuousClock.now
         for portion in 0..<plan.portions {
-            // By the start, so that late timers do not add up. A drain that is cancelled waits for nothing.
+            // Relative to the start, so that late timers do not add up. A cancelled drain does not wait.
             try? await Task.sleep(until: start + .milliseconds(plan.atMs(portion)))
             for index in plan.members(of: portion) {
                 let entry = all[index]

@@ -5,9 +5,9 @@ import LiveModel
 import NIOCore
 import Sessions
 
-/// Who the client is, until when, and what a new token changes.
+/// The identity of the client: its expiry, revocation and replacement by a new token.
 extension ClientSession {
-    /// Why nothing may be done on this identity any more.
+    /// The reason that the identity is no longer accepted, if any.
     var identityRefusal: RequestError? {
         if let expiresAtMs = identity.expiresAtMs, expiresAtMs <= executor.clock.nowMs() { return .tokenExpired }
         return executor.refusal(of: identity)
@@ -22,7 +22,7 @@ extension ClientSession {
             then: { session, outcome in
                 switch outcome {
                 case .success(let identity):
-                    // It may have been revoked between the verdict and this moment.
+                    // The identity may have been revoked since it was verified.
                     if let refusal = executor.refusal(of: identity) {
                         return session.perform(session.machine.rejected(refusal))
                     }
@@ -30,14 +30,15 @@ extension ClientSession {
                         return session.perform(session.machine.rejected(refusal))
                     }
                     session.armExpiry()
-                    session.judgeAnew()
+                    session.recheckSubscriptions()
                     session.perform(session.machine.authenticated())
                 case .failure(let error): session.perform(session.machine.rejected(error))
                 }
             })
     }
 
-    /// - Returns: why it cannot: the user has too many sessions.
+    /// Changes the identity and moves the session's quota to it.
+    /// - Returns: an error if the user has too many sessions.
     private func change(to identity: Identity) -> RequestError? {
         if identity.subjects != self.identity.subjects {
             do throws(RequestError) {
@@ -51,9 +52,9 @@ extension ClientSession {
         return nil
     }
 
-    /// What is live goes on under the new token if that may see it. Where the token changes what the query gives, the
-    /// new live query takes the old one's place.
-    private func judgeAnew() {
+    /// Continues the subscriptions under the new token where it permits them. If the token changes the live query, the
+    /// new one replaces the old one.
+    private func recheckSubscriptions() {
         for (id, entry) in live.sorted(by: { $0.key < $1.key }) {
             guard let resolved = entry.resolved?.with(auth: identity.auth) else { continue }
             if let refusal = refusal(of: resolved) {
@@ -74,7 +75,7 @@ extension ClientSession {
         }
     }
 
-    /// The token runs out: nothing is delivered on it afterwards.
+    /// Schedules the end of the token, after which nothing is delivered on it.
     private func armExpiry() {
         expiry?.cancel()
         expiry = nil
@@ -88,7 +89,7 @@ extension ClientSession {
         }
     }
 
-    /// The protocol's own signal; nothing is delivered on the identity afterwards.
+    /// Ends all subscriptions with the protocol's own signal.
     private func identityEnded(_ error: RequestError) {
         let ids = live.keys.sorted()
         for id in ids { stop(id) }

@@ -7,18 +7,18 @@ package import NIOCore
 import Operations
 package import Sessions
 
-/// One connection of whatever protocol, a WebSocket or a stream of gRPC: performs what the protocol's machine asks for.
-/// Lives on the connection's event loop.
+/// The session of one connection, a WebSocket or a gRPC stream: performs the actions of its protocol's machine. Belongs
+/// to the connection's event loop.
 package final class ClientSession: WebSocketHandler, LiveSession {
-    /// A class: it is looked up for each delivery, and a copy would count references to all that it holds.
+    /// A followed operation. A class: it is looked up for each delivery, and a copy would count references to all that it holds.
     final class Live {
         let handle: LoopHub.Handle
-        /// Kept where the authorization can change with time alone, or the session's token can change.
+        /// The resolved operation, kept if its authorization depends on the time or the session's token can change.
         var resolved: ResolvedOperation?
-        /// Whether the authorization can change with time alone.
+        /// Whether the authorization depends on the time.
         let isRechecked: Bool
         var delta: DeltaState
-        /// Whose quota it counts for.
+        /// The subjects whose quota it counts against.
         let subjects: [QuotaSubject]
 
         init(
@@ -42,23 +42,22 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     private let reportsTimerRuns: Bool
     private var outbox: DeliveryOutbox<SharedResult>
     var live: [String: Live] = [:]
-    /// One-shot operations under way. The number tells a reused id from its former use.
+    /// One-shot operations in flight. The number distinguishes uses of the same id.
     private var tasks: [String: (number: UInt64, task: Task<Void, Never>)] = [:]
     private var startedCount: UInt64 = 0
-    /// One-shot operations that have not run to their end, also those that the client has given up: no more than the
-    /// session may have at a time.
+    /// One-shot operations that have not finished, including those that the client gave up; at most `operationsMax`.
     private var runningCount = 0
     private let operationsMax: Int
-    /// When a client that asked for a run is told that it takes too long. Bound: the live operations.
-    private var reruns: [String: (timer: Scheduled<Void>, isWantedAgain: Bool)] = [:]
+    /// Time-outs of runs that the client requested. Bounded by the followed operations.
+    private var reruns: [String: (timer: Scheduled<Void>, repeats: Bool)] = [:]
     private let rerunTimeoutMs: Int64
     var identity = Identity.signedOut
     var initTimeout: Scheduled<Void>?
-    /// Nil where addresses are not known or not counted.
+    /// The client's address; nil if addresses are unknown or not counted.
     private let address: QuotaSubject?
     private let idleTimeoutMs: Int64
     private var idle: Scheduled<Void>?
-    /// Of the client's last message, or of the last operation's end, whichever came later.
+    /// The later of the client's last message and the end of the last operation.
     private var lastUse = NIODeadline.now()
     private var keepAlive: RepeatedTask?
     var expiry: Scheduled<Void>?
@@ -94,7 +93,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
             let interval = TimeAmount.milliseconds(limits.keepAliveMs)
             keepAlive = connection.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
                 let session = bound.value
-                // A client that does not read gets no more to read.
+                // A client that does not read needs no keep-alive.
                 if session.connection.pendingBytes == 0 { session.perform(session.machine.keepAliveDue()) }
             }
         }
@@ -102,7 +101,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         perform(self.machine.opened())
     }
 
-    /// One timer for the whole session: it looks at the time when it ends.
+    /// Sets the session's idle timer, which checks `lastUse` when it fires.
     private func armIdle(afterMs: Int64) {
         let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
         idle = connection.eventLoop.scheduleTask(in: .milliseconds(afterMs)) {
@@ -120,7 +119,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         }
     }
 
-    /// Whose quotas this session counts for.
+    /// The subjects whose quotas this session counts against.
     var subjects: [QuotaSubject] { (address.map { [$0] } ?? []) + identity.subjects }
 
     // MARK: WebSocketHandler
@@ -166,7 +165,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         }
     }
 
-    /// As a patch where the client asked for that and the whole result is no shorter.
+    /// Writes a result, as a patch if the client requested deltas and the patch is shorter.
     private func write(_ shared: SharedResult, _ id: String) {
         if format.hasDeltas, let entry = live[id], case .on(let held) = entry.delta {
             entry.delta = .on(held: shared.result.digest)
@@ -178,7 +177,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         connection.send(shared, id: id, as: format)
     }
 
-    /// The client sends nothing more: the connection ends with its last operation.
+    /// Called when the client half-closes: the connection ends with its last operation.
     package func inputEnded() {
         inputHasEnded = true
         endIfDone()
@@ -186,7 +185,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
 
     private func endIfDone() {
         guard inputHasEnded, !isClosed, machine.operationCount == 0 else { return }
-        // Once: the connection may be a while in closing, and this comes after every action.
+        // Once only: closing may take a while, and this is called after every action.
         inputHasEnded = false
         perform(machine.close(1000, ""))
     }
@@ -194,7 +193,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     package var subscriptionCount: Int { live.count }
     package var protocolName: String { type(of: machine).protocolName }
 
-    /// The node drains: the client is to come back elsewhere.
+    /// Asks the client to reconnect elsewhere.
     package func goAway() {
         perform(machine.close(1001, "Going away"))
     }
@@ -220,7 +219,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
             }
         case .failed(let error):
             outbox.discard(id: id)
-            // The client's screen may show the error: it gets the next result whole.
+            // The client may have replaced the result by the error, so the next one is sent whole.
             if case .on = entry.delta { entry.delta = .on(held: nil) }
             perform(machine.refreshFailed(id: id, [error]))
         }
@@ -301,7 +300,8 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         if let immediate { deliver(immediate, id: id) }
     }
 
-    /// - Parameter subjects: for whom the request counts until it has run, even when nobody waits for its answer.
+    /// - Parameter subjects: the request counts against their quotas until it has finished, even if nothing waits for
+    ///   it.
     private func runOnce(_ id: String, _ resolved: ResolvedOperation, for subjects: [QuotaSubject]) {
         let executor = self.executor
         let traceID = executor.makeTraceID()
@@ -325,12 +325,12 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         tasks[id] = (number, task)
     }
 
-    /// The answer is the subscription's next result; a client must not wait for it for ever. One at a time: what is
-    /// asked for meanwhile is one more afterwards.
+    /// Runs a live query again at the client's request. The next result is the response, with a time-out. One run at a
+    /// time: requests in between lead to one more run.
     private func rerun(_ id: String) {
         guard let entry = live[id] else { return }
         guard reruns[id] == nil else {
-            reruns[id]?.isWantedAgain = true
+            reruns[id]?.repeats = true
             return
         }
         guard hub.rerun(entry.handle) else { return }
@@ -338,7 +338,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         let timer = connection.eventLoop.scheduleTask(in: .milliseconds(rerunTimeoutMs)) {
             let session = bound.value
             session.reruns[id] = nil
-            let error = RequestError(.unavailable, "the query could not be run again in time")
+            let error = RequestError(.unavailable, "the query did not run again in time")
             session.perform(session.machine.refreshFailed(id: id, [error]))
         }
         reruns[id] = (timer, false)
@@ -347,7 +347,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     private func rerunAnswered(_ id: String) {
         guard !reruns.isEmpty, let answered = reruns.removeValue(forKey: id) else { return }
         answered.timer.cancel()
-        if answered.isWantedAgain { rerun(id) }
+        if answered.repeats { rerun(id) }
     }
 
     func stop(_ id: String) {
@@ -358,11 +358,11 @@ package final class ClientSession: WebSocketHandler, LiveSession {
             executor.quotas.release(.subscription, for: entry.subjects)
             lastUse = .now()
         }
-        // A mutation that runs is not undone; only its answer is dropped.
+        // A running mutation is not undone; its response is dropped.
         tasks[id] = nil
     }
 
-    /// Runs `work` in a task and hands its outcome to `then` on it, unless the connection is gone by then.
+    /// Runs `work` in a task and passes its outcome to `then` on the event loop, unless the session has closed.
     @discardableResult
     func onLoop<Success: Sendable>(
         _ work: @escaping @Sendable () async throws(RequestError) -> Success,

@@ -5,7 +5,7 @@ package import LiveModel
 package import NIOCore
 package import Sessions
 
-/// What a long-poll and a result stream begin with: one HTTP exchange that follows one live query for one identity.
+/// The common part of a long-poll and a result stream: one HTTP exchange that follows one live query for one identity.
 package struct HTTPSession {
     package let exchange: HTTPExchange
     package let hub: LoopHub
@@ -28,10 +28,10 @@ package struct HTTPSession {
         self.peer = peer
     }
 
-    /// Why the identity is not accepted any more.
+    /// The reason that the identity is no longer accepted, if any.
     var identityRefusal: RequestError? { executor.refusal(of: identity) }
 
-    /// Why the operation may not be run any more: its authorization can depend on the time.
+    /// The reason that the operation may no longer run, if any: its authorization can depend on the time.
     package var authorizationRefusal: RequestError? {
         resolved.operation.authorize(
             auth: resolved.auth, variables: resolved.variables, nowMs: executor.clock.nowMs())

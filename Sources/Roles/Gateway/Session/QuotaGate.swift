@@ -4,8 +4,7 @@ import Metrics
 package import Sessions
 import Synchronization
 
-/// Counts what users and addresses hold on this node, and the requests in flight, for sessions of all event loops and
-/// requests of all tasks.
+/// The quotas of users and addresses on this node and the limit on requests in flight, for all event loops and tasks.
 package final class QuotaGate: Sendable {
     /// See `QuotaLimits.countsAddresses`.
     package let countsAddresses: Bool
@@ -15,7 +14,7 @@ package final class QuotaGate: Sendable {
     private let requests = Atomic<Int>(0)
     private let refused = Counter(label: "freshet_requests_refused_total")
 
-    /// - Parameter requestsMax: requests in flight on this node, whoever sent them; further ones are refused.
+    /// - Parameter requestsMax: the limit on requests in flight on this node; further ones are refused.
     package init(_ limits: QuotaLimits = QuotaLimits(), requestsMax: Int = .max) {
         self.limits = limits
         self.requestsMax = requestsMax
@@ -34,8 +33,8 @@ package final class QuotaGate: Sendable {
         ledger.withLock { $0.release(resource, for: subjects) }
     }
 
-    /// Counts one more request in flight, before anything is done for it. `leaveRequest` ends it.
-    /// - Throws: `.unavailable`.
+    /// Counts a request in flight, before any work is done for it. `leaveRequest` ends it.
+    /// - Throws: `.unavailable` if there are too many.
     package func enterRequest() throws(RequestError) {
         guard requests.wrappingAdd(1, ordering: .relaxed).newValue <= requestsMax else {
             leaveRequest()
@@ -46,8 +45,8 @@ package final class QuotaGate: Sendable {
 
     package func leaveRequest() { requests.wrappingSubtract(1, ordering: .relaxed) }
 
-    /// The same for a request whose subjects are known. `releaseRequest` ends it.
-    /// - Throws: `.unavailable`, `.limitExceeded`.
+    /// Counts a request in flight and against its subjects' quotas. `releaseRequest` ends it.
+    /// - Throws: `.unavailable` or `.limitExceeded`.
     package func acquireRequest(for subjects: [QuotaSubject]) throws(RequestError) {
         try enterRequest()
         do throws(RequestError) {
@@ -67,7 +66,7 @@ package final class QuotaGate: Sendable {
         ledger.withLock { $0.count(resource, of: subject) }
     }
 
-    /// Acquires all or nothing.
+    /// Acquires all of the resources or none.
     /// - Throws: `.limitExceeded`.
     func acquire(_ resources: [QuotaResource], for subjects: [QuotaSubject]) throws(RequestError) {
         let resources = resources.filter(limits.counts)
@@ -94,6 +93,6 @@ package final class QuotaGate: Sendable {
 }
 
 extension Identity {
-    /// Callers who are signed out share no limit.
+    /// The subjects of the identity; none if it is signed out.
     package var subjects: [QuotaSubject] { auth.map { [.user($0.uid)] } ?? [] }
 }

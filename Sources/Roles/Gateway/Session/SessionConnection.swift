@@ -3,24 +3,24 @@ package import LiveModel
 package import NIOCore
 package import Sessions
 
-/// What is below a session: a WebSocket, a stream of gRPC. Used on its event loop only.
+/// The connection of a session: a WebSocket or a gRPC stream. Used on its event loop only.
 package protocol SessionConnection: AnyObject {
     var eventLoop: any EventLoop { get }
-    /// For tasks that work for this connection.
+    /// The executor for tasks that work for this connection.
     var taskExecutor: LoopTaskExecutor { get }
-    /// Accepted from the session and not yet taken by the kernel or, where there is one, the peer's window.
+    /// Bytes accepted from the session that the kernel, or the peer's window if there is one, has not taken yet.
     var pendingBytes: Int { get }
 
-    /// One whole message.
+    /// Sends one complete message.
     func send(message: ByteBuffer)
-    /// A result as a message of the protocol, its body shared.
+    /// Sends a result as a message of the protocol; its body is shared.
     func send(_ shared: SharedResult, id: String, as format: ResultFormat)
-    /// The same in two parts, the second one shared.
+    /// Sends a message in two parts; the second one is shared.
     func send(prefix: [UInt8], shared: ByteBuffer)
-    /// Several sends in as few system calls as possible.
+    /// Gathers several sends into as few system calls as possible.
     func gathered(_ body: () -> Void)
     func close(code: UInt16, reason: String)
-    /// Ends it with a status.
+    /// Ends the connection with an error status.
     func end(_ error: RequestError)
 }
 

@@ -7,8 +7,8 @@ package import NIOHTTP1
 import Operations
 package import Sessions
 
-/// One HTTP answer that stays open and carries every result of a live query: an event stream or a multipart answer. A
-/// slow client holds one pending result, the newest.
+/// An HTTP response that stays open and carries every result of a live query, as an event stream or a multipart
+/// response. For a slow client only the newest result is kept.
 package final class ResultStream: LiveSession {
     private let session: HTTPSession
     private let format: StreamFormat
@@ -30,9 +30,9 @@ package final class ResultStream: LiveSession {
     private var hub: LoopHub { session.hub }
 
     /// - Parameters:
-    ///   - known: what the client holds already.
-    ///   - wantsDelta: results may come as patches.
-    ///   - headers: of the answer, besides its type.
+    /// - known: the result that the client already has.
+    /// - wantsDelta: whether results may be sent as patches.
+    /// - headers: headers of the response in addition to its type.
     package static func start(
         _ session: HTTPSession, as format: StreamFormat, known: KnownResult?, wantsDelta: Bool,
         headers: HTTPHeaders, limits: SessionLimits
@@ -42,9 +42,9 @@ package final class ResultStream: LiveSession {
             bytesMax: limits.bytesMax)
         session.register(stream)
         stream.open(headers: headers, keepAliveMs: limits.keepAliveMs)
-        // The client may be gone already.
+        // The client may have disconnected.
         if stream.isOver { return }
-        // It may have been revoked since it was authenticated.
+        // The identity may have been revoked since it was authenticated.
         if let refusal = session.identityRefusal { return stream.fail(refusal) }
         do throws(RequestError) {
             let (handle, immediate) = try stream.hub.subscribe(
@@ -76,7 +76,7 @@ package final class ResultStream: LiveSession {
         exchange.onClose { bound.value.close() }
     }
 
-    /// Headers of an answer that no intermediary is to hold back.
+    /// Adds the headers that keep intermediaries from buffering the response.
     package static func headers(_ headers: HTTPHeaders, _ format: StreamFormat) -> HTTPHeaders {
         var headers = headers
         headers.replaceOrAdd(name: "content-type", value: format.contentType)
@@ -121,7 +121,7 @@ package final class ResultStream: LiveSession {
         end(with: format.failed([error]))
     }
 
-    /// The node drains: the client comes back elsewhere.
+    /// Ends the stream; the client reconnects elsewhere.
     package func goAway() {
         end(with: format.leaving)
     }

@@ -7,34 +7,34 @@ package import NIOHTTP1
 import Operations
 package import Sessions
 
-/// The shell of graphql-sse's single connection mode. It lives on the event loop of the request that reserved it; the
-/// stream and the requests that start operations may be of other loops and come over by `onLoop`.
+/// The session of graphql-sse's single connection mode. Belongs to the event loop of the request that reserved it; the
+/// stream and the requests that start operations may be on other loops and hop over by `onLoop`.
 ///
 /// `@unchecked Sendable`: everything mutable is touched on `eventLoop` only.
 package final class SharedStreamSession: LiveSession, @unchecked Sendable {
     private struct Live {
         let handle: LoopHub.Handle
-        /// Kept where the authorization can change with time alone.
+        /// The operation, kept if its authorization depends on the time.
         let rechecked: ResolvedOperation?
         let expiry: Scheduled<Void>?
-        /// Every operation comes with a request of its own.
+        /// The identity of the request that started this operation.
         let identity: Identity
         let subjects: [QuotaSubject]
     }
 
     package let eventLoop: any EventLoop
     private let hub: LoopHub
-    /// By the project's version that was current when it began.
+    /// Resolves operations by the project version that was current when the session began.
     package let executor: any SessionRequestExecutor
     private let limits: SessionLimits
     private var machine: SharedStreamMachine
     private var exchange: HTTPExchange?
     private var outbox: DeliveryOutbox<SharedResult>
     private var live: [String: Live] = [:]
-    /// One-shot operations under way. The number tells a reused id from its former use.
+    /// One-shot operations in flight. The number distinguishes uses of the same id.
     private var tasks: [String: (number: UInt64, task: Task<Void, Never>)] = [:]
     private var startedCount: UInt64 = 0
-    /// As in `ClientSession`.
+    /// One-shot operations that have not finished; at most `operationsMax`.
     private var runningCount = 0
     private var openTimeout: Scheduled<Void>?
     private var keepAlive: RepeatedTask?
@@ -43,7 +43,7 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
     private let permit: SessionPermit
     private let onClosed: () -> Void
 
-    /// On the hub's event loop.
+    /// Creates a session; call on the hub's event loop.
     package init(
         executor: any SessionRequestExecutor, hub: LoopHub, limits: SessionLimits, address: QuotaSubject?,
         permit: SessionPermit, onClosed: @escaping () -> Void
@@ -66,14 +66,16 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
 
     // MARK: Requests; from any thread
 
-    /// The request that becomes the stream.
-    /// - Parameter refuse: called where it cannot: true when the stream is open already, false when it is gone.
+    /// Makes a request's response the stream.
+    /// - Parameter refuse: called if that is impossible: with true if the stream is already open, with false if it is
+    ///   gone.
     package func open(_ exchange: HTTPExchange, headers: HTTPHeaders, refuse: @escaping @Sendable (Bool) -> Void) {
         onLoop { self.openNow(exchange, headers, refuse) }
     }
 
-    /// Returns when the request is done with: what is run once has run by then, whether anybody waits for it or not.
-    /// - Parameter answer: called once, on the loop.
+    /// Starts an operation. Returns when the request is finished; a one-shot operation has then finished, even if
+    /// nothing waits for it.
+    /// - Parameter answer: called once, on the event loop.
     package func start(
         _ id: String, _ resolved: ResolvedOperation, follow: Bool, identity: Identity, known: KnownResult?,
         answer: @escaping @Sendable (SharedStreamMachine.Start) -> Void
@@ -88,7 +90,7 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         onLoop { if self.machine.stop(id: id) { self.drop(id) } }
     }
 
-    /// The node drains: the stream breaks off, and the client connects anew.
+    /// Ends the stream, so that the client reconnects elsewhere.
     package func goAway() {
         exchange?.end()
         close()
@@ -122,12 +124,12 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         }
     }
 
-    /// - Returns: what runs once.
+    /// - Returns: the task of a one-shot operation.
     private func startNow(
         _ id: String, _ resolved: ResolvedOperation, _ follow: Bool, _ identity: Identity, _ known: KnownResult?,
         _ answer: (SharedStreamMachine.Start) -> Void
     ) -> Task<Void, Never>? {
-        // It may have been revoked since it was judged.
+        // The identity may have been revoked since it was authenticated.
         let start = executor.refusal(of: identity).map { .refused($0) } ?? machine.start(id: id)
         guard start == .started else {
             answer(start)

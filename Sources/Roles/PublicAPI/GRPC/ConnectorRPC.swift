@@ -8,7 +8,7 @@ import NIOHPACK
 import Observability
 import Sessions
 
-/// The gRPC surface of SQL Connect, for Android and iOS. Source: docs/reference/sql-connect.md §3.
+/// SQL Connect over gRPC, for Android and iOS. Source: docs/reference/sql-connect.md §3.
 extension PublicRouter: GRPCHandler {
     private static let package = "google.firebase.dataconnect.v1."
 
@@ -20,7 +20,7 @@ extension PublicRouter: GRPCHandler {
         default:
             settings.emulator.flatMap { emulator($0, head) }
                 ?? .refuse(
-                    GRPCStatus(code: RPCCode.unimplemented.rawValue, message: "there is no method \(head.path)"))
+                    GRPCStatus(code: RPCCode.unimplemented.rawValue, message: "no such method: \(head.path)"))
         }
     }
 

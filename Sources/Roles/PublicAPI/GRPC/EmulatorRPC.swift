@@ -4,11 +4,11 @@ import LiveModel
 import NIOCore
 import Sessions
 
-/// `EmulatorService`, under `freshet dev`. Source: docs/reference/sql-connect.md §3 and §7.
+/// `EmulatorService`, served under `freshet dev`. Source: docs/reference/sql-connect.md §3 and §7.
 extension PublicRouter {
     private static let service = "/google.firebase.dataconnect.emulator.EmulatorService/"
 
-    /// - Returns: nil where there is no such method.
+    /// - Returns: nil if there is no such method.
     func emulator(_ emulator: EmulatorInfo, _ head: GRPCCallHead) -> GRPCAcceptance? {
         switch head.path {
         case Self.service + "GetEmulatorInfo":
@@ -23,7 +23,8 @@ extension PublicRouter {
         }
     }
 
-    /// As `GET /emulator/stream_issues`: one message that names none, and then nothing for as long as the editor listens.
+    /// Serves `StreamEmulatorIssues`, like `GET /emulator/stream_issues`: one message without issues, then nothing
+    /// until the editor hangs up.
     private func streamIssues(_ head: GRPCCallHead) -> GRPCAcceptance {
         let permit: SessionPermit
         do throws(RequestError) {
@@ -41,7 +42,7 @@ extension PublicRouter {
     }
 }
 
-/// An editor that listens for issues of the project.
+/// A call by which an editor listens for issues of the project.
 private final class IssueCall: GRPCStream, ManagedSession {
     private let call: GRPCCall
     private let permit: SessionPermit
@@ -52,18 +53,18 @@ private final class IssueCall: GRPCStream, ManagedSession {
         self.permit = permit
     }
 
-    /// `StreamEmulatorIssuesRequest` names a service; there is one. `EmulatorIssuesResponse` without issues has no bytes.
+    /// Sends one response. The request names a service, of which there is one; a response without issues has no bytes.
     func received(_ message: ByteBuffer) {
         if !hasAnswered { call.send(prefix: [], shared: ByteBuffer()) }
         hasAnswered = true
     }
 
-    /// The request is complete; the answer goes on.
+    /// Does nothing: the response continues after the request.
     func inputEnded() {}
     func writabilityChanged(pendingBytes: Int) {}
     func closed() { permit.end() }
 
     var protocolName: String { "issues" }
-    func goAway() { call.finish(GRPCStatus(code: RPCCode.unavailable.rawValue, message: "the node is leaving")) }
+    func goAway() { call.finish(GRPCStatus(code: RPCCode.unavailable.rawValue, message: "the node is shutting down")) }
     func recheckIdentity() {}
 }

@@ -9,22 +9,21 @@ import Operations
 import Sessions
 import Synchronization
 
-/// What administrators run: on the admin port behind its token, and under `freshet dev` on the public port.
+/// Administrators' operations: on the admin port behind its token, and under `freshet dev` on the public port.
 ///
-/// An ad-hoc mutation has no rules that name it. Its event goes to all shards: live queries that look up rows by the keys
-/// which it wrote run again; `onMutationExecuted` of stored queries is about stored mutations, and ones that nothing but
-/// that refreshes stay as they are.
+/// No rule names an ad-hoc mutation, so its event goes to all shards: live queries that look up the rows it wrote
+/// re-run. Queries refreshed only by `onMutationExecuted`, which names stored mutations, stay as they are.
 package final class AdministratorOperations: Sendable {
     private let executor: RequestExecutor
     private let inFlight = Atomic<Int>(0)
-    /// Each compiles a text of its own.
+    /// Each operation compiles its text, so few may run at a time.
     private static let inFlightMax = 8
 
     package init(executor: RequestExecutor) {
         self.executor = executor
     }
 
-    /// Whether the path is one of these.
+    /// Returns whether the path is an administrator's operation.
     package static func owns(_ path: String) -> Bool { AdministratorCall(path: path) != nil }
 
     package func handle(_ request: HTTPRequest, _ exchange: HTTPExchange, headers: HTTPHeaders = [:]) {
@@ -32,12 +31,12 @@ package final class AdministratorOperations: Sendable {
             exchange.respond(error, headers: headers, body: SQLConnectFailure(error).json)
         }
         guard let call = AdministratorCall(path: request.path) else {
-            return fail(RequestError(.notFound, "there is nothing at this path"))
+            return fail(RequestError(.notFound, "not found"))
         }
         guard request.method == .POST else { return fail(RequestError(.methodNotAllowed, "this path allows POST")) }
         guard inFlight.wrappingAdd(1, ordering: .relaxed).newValue <= Self.inFlightMax else {
             inFlight.wrappingSubtract(1, ordering: .relaxed)
-            return fail(RequestError(.unavailable, "the node runs its maximum of administrators' operations"))
+            return fail(RequestError(.unavailable, "too many administrator operations on this node"))
         }
         Task {
             do throws(RequestError) {
@@ -60,7 +59,7 @@ package final class AdministratorOperations: Sendable {
         do throws(RequestError) {
             resolved = try resolve(call, request)
         } catch {
-            // As with clients, bad variables are the operation's own outcome.
+            // As for clients, invalid variables are the operation's own outcome.
             guard error.code == .invalidVariable else { throw error }
             return OperationAnswer(failed: [error])
         }

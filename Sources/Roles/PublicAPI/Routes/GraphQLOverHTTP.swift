@@ -10,15 +10,16 @@ import NIOHTTP1
 import Operations
 import Sessions
 
-/// `/graphql` by GET or POST for stored operations: one answer, or a stream of them (graphql-sse, Apollo's multipart
-/// subscriptions). Source: GraphQL over HTTP; status codes as its audits want them: 200 for `application/json`, 4xx for
-/// requests that fail before execution under `application/graphql-response+json`.
+/// `/graphql` by GET or POST for stored operations: one response, or a stream (graphql-sse, Apollo's multipart
+/// subscriptions). Source: GraphQL over HTTP, with the status codes that its audits expect: 200 for `application/json`,
+/// 4xx under `application/graphql-response+json` for requests that fail before execution.
 extension PublicRouter {
     func graphQL(_ call: Call) {
         if sharedStream(call) { return }
         guard call.request.method != .DELETE else {
             return call.fail(
-                RequestError(.badRequest, "DELETE ends an operation of a reserved stream: the request lacks its token"))
+                RequestError(
+                    .badRequest, "DELETE ends an operation of a reserved stream and requires the stream's token"))
         }
         guard call.request.method == .GET || call.request.method == .POST else {
             return call.methodNotAllowed("GET, POST, PUT, DELETE")
@@ -38,7 +39,7 @@ extension PublicRouter {
                 do throws(RequestError) {
                     try await self.answer(call, request, identity, accepted)
                 } catch {
-                    // A node that cannot now says so by 503: a stream that began and ended would be the last word.
+                    // Temporary errors stay 503: clients take a stream that began and ended as final.
                     if accepted.single == nil, let format = accepted.stream, format == .graphQLSSE,
                         error.code != .unavailable
                     {
@@ -47,7 +48,7 @@ extension PublicRouter {
                     self.answer(call, type, error, status: type.status(of: error))
                 }
             } catch {
-                // What is no GraphQL request at all is not 200 under any type.
+                // A malformed request is not 200 under any type.
                 self.answer(call, type, error, status: HTTPResponseStatus(statusCode: error.code.httpStatus))
             }
         }
@@ -78,7 +79,8 @@ extension PublicRouter {
                     .notAcceptable,
                     "subscriptions need a WebSocket, text/event-stream or multipart/mixed;subscriptionSpec=1.0")
             }
-            // Not before: only the operation tells whether the answer stays open, and mutations are not held up.
+            // Not earlier: only the operation decides whether the response stays open, and mutations must not be
+            // delayed.
             if gateway != nil { try admitSession() }
             return try stream(
                 call, resolved, identity, as: format, known: request.resume?.known(of: resolved.liveQuery.key),
@@ -93,7 +95,7 @@ extension PublicRouter {
         }
     }
 
-    /// A stream that ends at once.
+    /// Sends a stream that ends at once.
     private static func stream(_ call: Call, _ format: StreamFormat, _ text: [UInt8]) {
         call.exchange.respond(.ok, headers: ResultStream.headers(call.headers, format), body: text)
     }
@@ -112,7 +114,7 @@ extension PublicRouter {
         call.exchange.respond(status, headers: headers, body: body)
     }
 
-    /// The request and its `extensions`.
+    /// Parses the request and its `extensions`.
     /// - Throws: `.badRequest`, `.unsupportedMediaType`.
     static func graphQLRequest(
         _ request: HTTPRequest
@@ -130,19 +132,19 @@ extension PublicRouter {
         }
         let operation = try OperationRequest(graphQL: object)
         guard operation.operationName != nil || operation.document != nil || operation.documentID != nil else {
-            throw RequestError(.badRequest, "\"query\", \"operationName\" or \"documentId\" is needed")
+            throw RequestError(.badRequest, "one of \"query\", \"operationName\" and \"documentId\" is required")
         }
         return (operation, object["extensions"]?.objectValue ?? JSONObject())
     }
 }
 
 extension Call {
-    /// A GET changes nothing.
+    /// The kinds that the method allows: a GET must change nothing.
     var allowedKinds: AllowedKinds { request.method == .GET ? .only(.query, code: .methodNotAllowed) : .all }
 }
 
 extension ResponseType {
-    /// Of a request that failed before execution.
+    /// Returns the status of a request that failed before execution.
     func status(of error: RequestError) -> HTTPResponseStatus {
         switch (self, error.code) {
         case (_, .unauthenticated), (_, .permissionDenied), (_, .unavailable), (_, .limitExceeded),

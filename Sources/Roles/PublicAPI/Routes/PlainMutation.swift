@@ -7,8 +7,8 @@ import NIOHTTP1
 import Operations
 import Sessions
 
-/// `POST /v1/connectors/C/mutations/OP` with the body `{"variables": {…}}`. 200 means committed; errors of single fields
-/// stand beside `data`.
+/// `POST /v1/connectors/C/mutations/OP` with the body `{"variables": {…}}`. 200 means committed; errors of single
+/// fields are beside `data`.
 extension PublicRouter {
     func mutation(_ call: Call, connector: String, operation: String) {
         guard settings.isAPI else {
@@ -25,7 +25,7 @@ extension PublicRouter {
             guard !outcome.errors.isEmpty else {
                 return call.exchange.respond(json: ResultEnvelope.data(outcome.body), headers: headers)
             }
-            // 200 means committed: otherwise the answer has the status of the failure.
+            // 200 means committed; otherwise the response has the failure's status.
             if let retryAfterMs = outcome.failure?.retryAfterMs {
                 headers.replaceOrAdd(name: "retry-after", value: String((retryAfterMs + 999) / 1_000))
             }

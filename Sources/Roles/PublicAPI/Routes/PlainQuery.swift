@@ -26,7 +26,7 @@ extension PublicRouter {
             Preferences.waitMs($0, maximumMs: settings.longPollMaxMs)
         }
         let tag = call.request.header("if-none-match").flatMap { EntityTag(ifNoneMatch: $0) }
-        // A poll with a tag goes on with an earlier one: who is here already is not held up.
+        // A poll with a tag continues an earlier one: clients that are already here are not rate-limited.
         if gateway != nil, isStream || (waitMs != nil && tag == nil) {
             do throws(RequestError) {
                 try admitSession()
@@ -60,7 +60,8 @@ extension PublicRouter {
         answer(call, tag: tag, known: known, result.digest, result.answer, resolved)
     }
 
-    /// 304 for what the client has; a patch for one that asked for it, if there is one; else the whole result.
+    /// Sends 304 if the client has the result, a patch if it requested deltas and there is one, otherwise the whole
+    /// result.
     private func answer(
         _ call: Call, tag: EntityTag, known: KnownResult?, _ digest: Digest, _ result: OperationAnswer,
         _ resolved: ResolvedOperation
@@ -90,7 +91,7 @@ extension PublicRouter {
         return headers
     }
 
-    /// - Parameter result: nil answers 304.
+    /// - Parameter result: nil sends 304.
     private func answer(_ call: Call, tag: EntityTag, _ result: OperationAnswer?, _ resolved: ResolvedOperation) {
         let headers = headers(call, tag, resolved)
         if let result {
@@ -112,7 +113,7 @@ extension PublicRouter {
         let exchange = call.exchange
         exchange.eventLoop.execute {
             LongPoll.wait(session, known: known, waitMs: min(waitMs, untilExpiryMs)) { ending in
-                // What was allowed when the wait began may not be now.
+                // The authorization may have changed during the wait.
                 if let refusal = session.authorizationRefusal { return call.fail(refusal) }
                 switch ending {
                 case .result(let result):
@@ -120,7 +121,7 @@ extension PublicRouter {
                         KnownResult(digest: result.digest, position: result.position), of: resolved.liveQuery.key)
                     self.answer(call, tag: tag, known: known, result.digest, result.answer, resolved)
                 case .waited:
-                    // The owner may not have answered at all: the database decides what the client is told.
+                    // The owner may not have responded at all, so the database decides.
                     let readMs = max(Self.finalReadMs.lowerBound, min(waitMs, Self.finalReadMs.upperBound))
                     self.perform(call) { _ throws(RequestError) in
                         let result = try await Self.within(readMs, on: exchange.eventLoop) {
@@ -139,17 +140,17 @@ extension PublicRouter {
         }
     }
 
-    /// Bounds of the time for the final read after a long-poll, which is as long as the wait was.
+    /// The range of the time-out of the final read after a long-poll, which is as long as the wait was.
     private static let finalReadMs: ClosedRange<Int64> = 1_000...5_000
 
-    /// What `work` gives, which goes on to its own end if it takes longer than that.
-    /// - Throws: `.unavailable` after that time.
+    /// Returns the result of `work`, which continues to its end even if it takes longer.
+    /// - Throws: `.unavailable` after `ms`.
     private static func within<Value: Sendable>(
         _ ms: Int64, on eventLoop: any EventLoop, _ work: @escaping @Sendable () async throws(RequestError) -> Value
     ) async throws(RequestError) -> Value {
         let promise = eventLoop.makePromise(of: Result<Value, RequestError>.self)
-        let late = RequestError(.unavailable, "the query could not be run in time", retryAfterMs: 1_000)
-        // The first one counts.
+        let late = RequestError(.unavailable, "the query did not run in time", retryAfterMs: 1_000)
+        // The first result counts.
         let timer = eventLoop.scheduleTask(in: .milliseconds(ms)) { promise.succeed(.failure(late)) }
         Task {
             let outcome: Result<Value, RequestError>
@@ -170,13 +171,13 @@ extension PublicRouter {
     ) throws(RequestError) {
         let known = call.request.header("last-event-id").flatMap { EntityTag(bare: $0) }?
             .known(of: resolved.liveQuery.key)
-        // Browsers' EventSource has no headers of its own.
+        // Browsers' EventSource cannot set headers.
         let wantsDelta =
             Preferences.acceptsDelta(call.request.header("a-im")) || call.request.query("delta") == "json-patch"
         try stream(call, resolved, identity, as: .resource, known: known, wantsDelta: wantsDelta)
     }
 
-    /// Follows a live query in an answer that stays open. The caller has asked for admission.
+    /// Follows a live query in a response that stays open. The caller has already been admitted.
     func stream(
         _ call: Call, _ resolved: ResolvedOperation, _ identity: Identity, as format: StreamFormat, known: KnownResult?,
         wantsDelta: Bool

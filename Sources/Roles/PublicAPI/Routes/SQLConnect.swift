@@ -9,11 +9,11 @@ import NIOHTTP1
 import Operations
 import Sessions
 
-/// `POST /v1/projects/P/locations/L/services/S/connectors/C:executeQuery` and `:executeMutation`, as the SQL Connect SDKs
-/// send them. Source: docs/reference/sql-connect.md §1.
+/// `POST /v1/projects/P/locations/L/services/S/connectors/C:executeQuery` and `:executeMutation`, as the SQL Connect
+/// SDKs send them. Source: docs/reference/sql-connect.md §1.
 ///
-/// What an operation ends with, bad variables included, is 200 with `data` and `errors`; what fails as a request has a
-/// status of 400 or above and `{"code","message","details"}`.
+/// An operation's outcome, including invalid variables, is 200 with `data` and `errors`; a failed request has a status
+/// of 400 or above and `{"code","message","details"}`.
 extension PublicRouter {
     func sqlConnect(_ call: Call, _ wanted: ConnectorCall) {
         var call = call
@@ -30,9 +30,8 @@ extension PublicRouter {
         }
     }
 
-    /// Runs an operation once. Bad variables, checks that do not hold and what the database refuses are the operation's
-    /// own outcome.
-    /// - Throws: what is a failure of the request.
+    /// Runs an operation once. Invalid variables, failed checks and database errors are the operation's own outcome.
+    /// - Throws: failures of the request.
     func sqlConnectAnswer(
         _ request: OperationRequest, _ method: ConnectorCall.Method, _ identity: Identity, traceID: String
     ) async throws(RequestError) -> OperationAnswer {
@@ -53,8 +52,8 @@ extension PublicRouter {
 
     // MARK: Emulator (docs/reference/sql-connect.md §7)
 
-    /// `GET /emulator/stream_issues`: what is wrong with the project, line by line for as long as the editor listens. A
-    /// project with errors is not served, so there is one line, and it names none.
+    /// Serves `GET /emulator/stream_issues`, the project's problems, one a line while the editor listens. A project
+    /// with errors is not served, so there is one line without issues.
     private func streamIssues(_ call: Call) {
         let exchange = call.exchange
         var headers = call.headers
@@ -78,8 +77,8 @@ extension PublicRouter {
         }
     }
 
-    /// `GET /emulator/info` and `POST /emulator/configure`. The database of `freshet dev` is its own: a configuration is
-    /// accepted and changes nothing.
+    /// Serves `GET /emulator/info` and `POST /emulator/configure`. `freshet dev` has its own database: a configuration
+    /// is accepted and has no effect.
     func emulator(_ call: Call, _ name: String) {
         guard let emulator = settings.emulator else { return }
         switch (name, call.request.method) {
@@ -100,7 +99,7 @@ extension PublicRouter {
     }
 }
 
-/// An editor that listens for issues of the project.
+/// A request by which an editor listens for issues of the project.
 private final class IssueStream: ManagedSession {
     private let exchange: HTTPExchange
 
@@ -112,7 +111,7 @@ private final class IssueStream: ManagedSession {
 }
 
 extension ConnectorCall.Method {
-    /// What SQL Connect answers for an operation of the other kind: there is none of this name.
+    /// The kinds that the method accepts. For another kind, SQL Connect reports that no such operation exists.
     var allowedKinds: AllowedKinds {
         switch self {
         case .executeQuery: .only(.query, code: .operationNotFound, hint: ", no query")

@@ -11,9 +11,10 @@ import Operations
 import Sessions
 import Synchronization
 
-/// graphql-sse's single connection mode on `/graphql`: PUT reserves a stream and answers with its token; a request with
-/// the token and `Accept: text/event-stream` opens it; requests with the token and `extensions.operationId` start
-/// operations on it; DELETE ends one. The streams are this node's own: requests of one client must reach the same node.
+/// The streams of graphql-sse's single connection mode on `/graphql`: PUT reserves a stream and returns its token; a
+/// request with the token and `Accept: text/event-stream` opens it; requests with the token and
+/// `extensions.operationId` start operations on it; DELETE ends one. Streams belong to this node: all requests of one
+/// client must reach the same node.
 final class SharedStreams: Sendable {
     private let streams = Mutex<[String: SharedStreamSession]>([:])
 
@@ -23,7 +24,7 @@ final class SharedStreams: Sendable {
 
     subscript(token: String) -> SharedStreamSession? { streams.withLock { $0[token] } }
 
-    /// 128 random bits, which nobody guesses.
+    /// Returns 128 random bits in hexadecimal.
     static func makeToken() -> String {
         var random = SystemRandomNumberGenerator()
         return [random.next(), random.next()].map { (word: UInt64) in
@@ -34,7 +35,7 @@ final class SharedStreams: Sendable {
 }
 
 extension Call {
-    /// 409: the token or the id is in use.
+    /// Responds with 409: the token or the id is in use.
     fileprivate func conflict(_ message: String) {
         exchange.respond(
             json: ResultEnvelope.errors([RequestError(.badRequest, message)]), status: .conflict, headers: headers)
@@ -42,7 +43,8 @@ extension Call {
 }
 
 extension PublicRouter {
-    /// - Returns: whether the request was one of this mode.
+    /// Handles a request of the single connection mode.
+    /// - Returns: false if the request is not of this mode.
     func sharedStream(_ call: Call) -> Bool {
         if call.request.method == .PUT {
             reserve(call)
@@ -55,11 +57,11 @@ extension PublicRouter {
         switch call.request.method {
         case .GET, .POST:
             guard accepted.stream != .graphQLSSE || accepted.single != nil else {
-                // An unknown token is not told from none: the request is one of a connection for each operation.
+                // An unknown token counts as none: the request is of the distinct connections mode.
                 guard let stream else { return false }
                 stream.open(call.exchange, headers: call.headers) { isConflict in
                     isConflict
-                        ? call.conflict("the stream is open already")
+                        ? call.conflict("the stream is already open")
                         : call.fail(RequestError(.notFound, "the stream is gone"))
                 }
                 return true
@@ -70,18 +72,18 @@ extension PublicRouter {
                 return true
             }
             guard let stream else {
-                call.fail(RequestError(.notFound, "there is no stream with this token"))
+                call.fail(RequestError(.notFound, "no stream has this token"))
                 return true
             }
             start(call, on: stream)
             return true
         case .DELETE:
             guard let stream else {
-                call.fail(RequestError(.notFound, "there is no stream with this token"))
+                call.fail(RequestError(.notFound, "no stream has this token"))
                 return true
             }
             guard let id = call.request.query("operationId"), !id.isEmpty else {
-                call.fail(RequestError(.badRequest, "the query item \"operationId\" is needed"))
+                call.fail(RequestError(.badRequest, "the query item \"operationId\" is required"))
                 return true
             }
             stream.stop(id)
@@ -93,7 +95,7 @@ extension PublicRouter {
 
     private func reserve(_ call: Call) {
         if let token = call.request.header(SharedStreamMachine.tokenHeader), sharedStreams[token] != nil {
-            return call.conflict("this token has a stream already")
+            return call.conflict("this token already has a stream")
         }
         do throws(RequestError) {
             guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
@@ -114,7 +116,7 @@ extension PublicRouter {
                     session, on: hub.eventLoop, peer: call.request.remoteAddress, version: executor.projectVersion)
                 var headers = call.headers
                 headers.replaceOrAdd(name: "content-type", value: "text/plain; charset=utf-8")
-                // For proxies, which send what names it here to this node.
+                // For proxies, which route requests by it.
                 headers.replaceOrAdd(name: SharedStreamMachine.tokenHeader, value: token)
                 call.exchange.respond(.created, headers: headers, body: Array(token.utf8))
             }
@@ -127,7 +129,7 @@ extension PublicRouter {
         perform(call) { identity throws(RequestError) in
             let (request, extensions) = try Self.graphQLRequest(call.request)
             guard let id = extensions["operationId"]?.stringValue, !id.isEmpty else {
-                throw RequestError(.badRequest, "\"extensions.operationId\" is needed")
+                throw RequestError(.badRequest, "\"extensions.operationId\" is required")
             }
             let resolved: ResolvedOperation
             do throws(RequestError) {
@@ -137,7 +139,7 @@ extension PublicRouter {
                 return call.methodNotAllowed("POST")
             }
             let isFollowed = resolved.operation.kind == .query && resolved.wantedKind != .query
-            // What runs once is in flight until it has run.
+            // A one-shot operation counts as in flight until it has finished.
             await stream.start(
                 id, resolved, follow: isFollowed, identity: identity,
                 known: request.resume?.known(of: resolved.liveQuery.key)

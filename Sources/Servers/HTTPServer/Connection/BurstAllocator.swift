@@ -1,9 +1,10 @@
 import NIOCore
 
-/// Receive buffers that start small, grow while a peer sends in bulk and are small again right after.
+/// Allocates receive buffers that start small, grow while a peer sends in bulk and shrink again right after.
 ///
-/// NIO keeps one receive buffer per channel and its adaptive allocator lets that stay large; with thousands of idle
-/// connections this is most of their memory. No size hint and "may grow" tell NIO not to pool beyond the first buffer.
+/// NIO keeps one receive buffer per channel, and its adaptive allocator lets that buffer stay large; with thousands of
+/// idle connections that is most of their memory. Giving no size hint and reporting "may grow" stops NIO from pooling
+/// beyond the first buffer.
 struct BurstAllocator: RecvByteBufferAllocator {
     static let idleBytes = 512
     static let burstBytesMax = 16 * 1024

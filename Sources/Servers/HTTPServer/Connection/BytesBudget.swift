@@ -1,16 +1,17 @@
 import Synchronization
 
-/// Bytes that all connections of a server may hold together.
+/// A limit on the bytes that all connections of a server hold together.
 package final class BytesBudget: Sendable {
     private let bytesMax: Int
     private let held = Atomic<Int>(0)
 
     package init(bytesMax: Int) { self.bytesMax = bytesMax }
 
-    /// - Returns: false, and takes nothing, when there is no room for them.
-    package func take(_ bytes: Int) -> Bool {
+    /// Reserves `bytes`.
+    /// - Returns: false, with nothing reserved, if that would exceed the limit.
+    package func acquire(_ bytes: Int) -> Bool {
         var now = held.load(ordering: .relaxed)
-        // Never above the bound, so that what is refused leaves others their room.
+        // Never goes above the bound, even briefly: a refused reservation must not make others fail.
         while bytes <= bytesMax - now {
             let (exchanged, original) = held.weakCompareExchange(
                 expected: now, desired: now + bytes, ordering: .relaxed)
@@ -20,13 +21,14 @@ package final class BytesBudget: Sendable {
         return false
     }
 
-    /// Takes or gives the difference alone: what is held already is never at stake.
-    /// - Returns: false, and changes nothing, when there is no room for it.
+    /// Changes a reservation from `heldBytes` to `bytes`; only the difference can be refused.
+    /// - Returns: false, with nothing changed, if the increase would exceed the limit.
     package func change(_ heldBytes: inout Int, to bytes: Int) -> Bool {
-        if bytes < heldBytes { give(heldBytes - bytes) } else if !take(bytes - heldBytes) { return false }
+        if bytes < heldBytes { release(heldBytes - bytes) } else if !acquire(bytes - heldBytes) { return false }
         heldBytes = bytes
         return true
     }
 
-    package func give(_ bytes: Int) { held.wrappingSubtract(bytes, ordering: .relaxed) }
+    /// Returns reserved bytes.
+    package func release(_ bytes: Int) { held.wrappingSubtract(bytes, ordering: .relaxed) }
 }

@@ -1,32 +1,33 @@
 import Glibc
 import NIOCore
 
-/// What a connection currently is to its loop: an HTTP/1 conversation or a WebSocket.
+/// The protocol handler that currently owns a connection: HTTP/1 or WebSocket.
 protocol ConnectionOwner: AnyObject {
-    /// The deadline passed; returns the next one. May close the connection.
+    /// Handles a passed deadline and returns the next one. May close the connection.
     func deadlineReached(nowMs: Int64) -> Int64
-    /// Held-back bytes reached the kernel.
-    func pendingBytesFell()
-    /// The server stops: finish what is in flight, then close.
+    /// Called when queued bytes reached the kernel.
+    func pendingBytesDecreased()
+    /// Called when the server stops: finishes what is in flight, then closes.
     func drain()
 }
 
-/// All connections of one event loop and their deadlines.
+/// The connections of one event loop and their deadlines.
 ///
-/// A timer per connection would cost an allocation and a heap entry each, for deadlines that almost never pass. Here a
-/// connection has one number in a dense array; one repeated task per loop compares all of them (10,000 in about 10 µs).
-/// A deadline that moves further away is not written back: when the old number passes, the owner says the new one.
+/// A timer per connection would cost an allocation and a heap entry each, for deadlines that almost never pass. Instead
+/// each connection has one number in a dense array, and one repeated task per loop compares all of them (10,000 in
+/// about 10 µs). Extending a deadline does not write to the array: when the old deadline passes, the owner returns the
+/// new one.
 ///
-/// Owned by its event loop; the loop's scratch memory and the Date header text live here too.
+/// Owned by its event loop, together with the loop's scratch memory and `Date` header text.
 final class ConnectionTable {
     static let never = Int64.max
 
     let eventLoop: any EventLoop
     let context: ServerContext
     let taskExecutor: LoopTaskExecutor
-    /// Where frames are put together for one `send`; used only within one write or one gathering.
+    /// Memory in which frames are assembled for one `send`; used only within one write or one gathered write.
     let scratch: UnsafeMutableRawBufferPointer
-    /// False while a gathering has frames in `scratch`: other connections written to meanwhile must not touch it.
+    /// False while a gathered write holds frames in `scratch`: writes to other connections must not use it meanwhile.
     var scratchIsFree = true
     private var entries: [Entry] = []
     private var tick: Scheduled<Void>?
@@ -79,14 +80,14 @@ final class ConnectionTable {
         }
     }
 
-    /// Makes sure that `transport` is looked at no later than `deadlineMs`.
+    /// Ensures that `transport`'s deadline is checked no later than `deadlineMs`.
     func expect(_ transport: Transport, by deadlineMs: Int64) {
         guard transport.slot >= 0, deadlineMs < entries[transport.slot].deadlineMs else { return }
         entries[transport.slot].deadlineMs = deadlineMs
     }
 
     func expire(nowMs: Int64) {
-        // Backwards: an owner that closes takes its own entry away, and the one moved into its place was looked at.
+        // Backwards: an owner that closes removes its own entry, and the entry moved into its slot has been checked.
         var slot = entries.count - 1
         while slot >= 0 {
             if slot < entries.count, entries[slot].deadlineMs <= nowMs {
@@ -107,7 +108,8 @@ final class ConnectionTable {
         for entry in entries { entry.transport.abort() }
     }
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7), made once a second.
+    /// The value of the `Date` header, as in `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7); formatted once a
+    /// second.
     func date() -> [UInt8] {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)

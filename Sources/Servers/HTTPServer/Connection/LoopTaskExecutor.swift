@@ -1,7 +1,7 @@
 package import NIOCore
 
-/// Runs the jobs of tasks on an event loop: a request's task then works where its connection lives, and the answer needs
-/// no turn of another thread. For tasks that never block and compute little between their suspensions.
+/// Runs tasks on an event loop, so that a request's task works where its connection lives and its response needs no
+/// thread switch. For tasks that never block and compute little between suspensions.
 package final class LoopTaskExecutor: TaskExecutor {
     private let eventLoop: any EventLoop
 

@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// What all connections of one server share.
+/// The state that all connections of one server share.
 final class ServerContext: Sendable {
     let configuration: HTTPServerConfiguration
     let handler: any HTTPHandler
@@ -9,9 +9,9 @@ final class ServerContext: Sendable {
     let http2: HTTP2Setup?
     let tls: TLSHandlers?
     let counters = Counters()
-    /// Of request bodies, until they are answered.
+    /// The bytes of request bodies, held until their requests are answered.
     let bodies: BytesBudget
-    /// Set once by shutdown: answers close their connections from then on.
+    /// Set once by shutdown; every response then closes its connection.
     let isDraining = Atomic<Bool>(false)
     private let lastWebSocketID = Atomic<UInt64>(0)
 
@@ -38,8 +38,8 @@ final class ServerContext: Sendable {
         bodies = BytesBudget(bytesMax: configuration.bodiesBytesMax)
     }
 
-    var share: ServerShare {
-        ServerShare(bodies: bodies) { [self] in counters.peersCutOffTotal.increment() }
+    var handover: HandoverContext {
+        HandoverContext(bodies: bodies) { [self] in counters.peersCutOffTotal.increment() }
     }
 
     func nextWebSocketID() -> UInt64 {

@@ -3,47 +3,47 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// The write side of one connection, past NIO's own where that is possible.
+/// The write side of one connection; it bypasses NIO where possible.
 ///
-/// A result that goes to thousands of sessions is thousands of small writes, and NIO's path (pipeline, pending-write
-/// queue, promise, flush) costs half as much again as the system call itself. So while NIO holds nothing for this socket,
-/// bytes go straight to `send(2)`; what the kernel does not take goes to `channel.write`, and from then on everything
-/// follows it there until NIO has written it all. Order is kept because both ways are never open at once: the direct
-/// one only when `pendingBytes` is 0.
+/// A result for thousands of sessions is thousands of small writes, and NIO's path (pipeline, pending-write queue,
+/// promise, flush) costs half as much again as the system call itself. So while NIO holds nothing for this socket,
+/// bytes go straight to `send(2)`. What the kernel does not accept goes to `channel.write`, and later bytes follow it
+/// there until NIO has written everything. Order is kept because only one path is open at a time: the direct one
+/// requires `pendingBytes` to be 0.
 ///
-/// The descriptor belongs to NIO, which closes it on this loop; a failed write is the first we hear of that, so it ends
-/// the direct way before anybody could use a descriptor that may by then be someone else's.
+/// NIO owns the descriptor and closes it on this loop. A failed write is the first sign of that, so it disables the
+/// direct path before a descriptor can be used that may have been reused.
 ///
 /// Owned by its event loop, except `pendingBytes`, which any thread may read.
 final class Transport {
-    /// Held-back data is given to NIO in pieces of this size, so that progress of a slow peer shows.
+    /// Queued data goes to NIO in slices of this size, so that a slow peer's progress is visible.
     private static let sliceBytes = 64 * 1024
 
     let channel: any Channel
     let table: ConnectionTable
     var owner: (any ConnectionOwner)?
-    /// Place in `table`; -1: not in it.
+    /// Index in `table`; -1 when not in it.
     var slot = -1
-    /// When held-back bytes last moved; meaningful while `pendingBytes` > 0.
+    /// When queued bytes last advanced; meaningful while `pendingBytes` > 0.
     private(set) var progressMs: Int64 = 0
-    /// No more writes: closed, cut off or failed.
+    /// Whether writing has ended: closed, cut off or failed.
     private(set) var isDead = false
     private var descriptor: CInt
     private var gathering = Gathering.off
     private let pending = Atomic<Int>(0)
-    /// The owner is told of progress on the loop's next turn, when it happens inside its own write.
-    private var isHoldingBack = false
-    private var fellWhileHoldingBack = false
+    /// True during `flush`: the owner is then notified of progress on the loop's next turn, not inside its own write.
+    private var isFlushing = false
+    private var progressedWhileFlushing = false
 
     private enum Gathering {
         case off
-        /// Writes are put together in the loop's scratch memory, for one `send`.
+        /// Writes are assembled in the loop's scratch memory for one `send`.
         case scratch(bytes: Int)
-        /// Writes go to NIO, which is told to flush at the end.
+        /// Writes go to NIO and are flushed at the end.
         case channel
     }
 
-    /// - Parameter direct: false when handlers below (TLS) must see the bytes.
+    /// - Parameter direct: whether to bypass NIO; false if handlers below, such as TLS, must see the bytes.
     init(channel: any Channel, table: ConnectionTable, direct: Bool) {
         self.channel = channel
         self.table = table
@@ -54,21 +54,21 @@ final class Transport {
         descriptor = handle ?? -1
     }
 
-    /// Bytes accepted from the application and not yet taken by the kernel.
+    /// Bytes accepted from the application that the kernel has not taken yet.
     var pendingBytes: Int { pending.load(ordering: .relaxed) }
 
     func write(_ bytes: ByteBuffer) {
         write(head: UnsafeRawBufferPointer(start: nil, count: 0), shared: bytes, tail: [])
     }
 
-    /// Writes `head`, `shared` and `tail` as one run of bytes; `shared` is not copied if it has to wait.
+    /// Writes `head`, `shared` and `tail` back to back; `shared` is not copied if it has to wait.
     func write(head: UnsafeRawBufferPointer, shared: ByteBuffer, tail: [UInt8]) {
         if isDead { return }
         let total = head.count + shared.readableBytes + tail.count
         var sent = 0
         if case .scratch(let bytes) = gathering, bytes + total > table.scratch.count {
             sendScratch(bytes)
-            if total <= table.scratch.count, isDirect { takeScratch() }
+            if total <= table.scratch.count, isDirect { claimScratch() }
         }
         if case .scratch(let bytes) = gathering {
             copy(head: head, shared: shared, tail: tail, to: table.scratch.baseAddress! + bytes)
@@ -83,7 +83,7 @@ final class Transport {
                 return
             }
         }
-        holdBack(head: head, shared: shared, tail: tail, skip: sent)
+        enqueue(head: head, shared: shared, tail: tail, skip: sent)
     }
 
     private var isDirect: Bool {
@@ -95,7 +95,7 @@ final class Transport {
     func gathered(_ body: () -> Void) {
         guard case .off = gathering else { return body() }
         if isDirect, table.scratchIsFree {
-            takeScratch()
+            claimScratch()
         } else {
             gathering = .channel
         }
@@ -105,12 +105,12 @@ final class Transport {
         if pendingBytes > 0 { flush() }
     }
 
-    private func takeScratch() {
+    private func claimScratch() {
         gathering = .scratch(bytes: 0)
         table.scratchIsFree = false
     }
 
-    /// Sends what has been gathered; later writes of the same gathering go to NIO if not all of it went out.
+    /// Sends the gathered bytes; if some remain, later writes of the same gathering go to NIO.
     private func sendScratch(_ bytes: Int) {
         gathering = .off
         defer { table.scratchIsFree = true }
@@ -120,11 +120,11 @@ final class Transport {
             abort()
         } else if taken < bytes {
             gathering = .channel
-            holdBack(head: gathered, shared: ByteBuffer(), tail: [], skip: taken)
+            enqueue(head: gathered, shared: ByteBuffer(), tail: [], skip: taken)
         }
     }
 
-    /// Cuts the connection off. The owner hears of it on the loop's next turn, never inside the caller's write.
+    /// Closes the connection at once. The owner is notified on the loop's next turn, never inside the caller's write.
     func abort() {
         guard !isDead else { return }
         isDead = true
@@ -132,7 +132,7 @@ final class Transport {
         channel.eventLoop.execute { channel.close(promise: nil) }
     }
 
-    /// The channel is gone.
+    /// Called when the channel is closed.
     func closed() {
         isDead = true
         descriptor = -1
@@ -142,19 +142,19 @@ final class Transport {
         table.context.counters.connectionsOpen.decrement()
     }
 
-    /// Says that nothing more follows (FIN), after what is pending. Reading goes on.
+    /// Closes the write side (FIN) after what is pending. Reading continues.
     func closeOutput() {
         guard !isDead else { return }
         isDead = true
         channel.close(mode: .output, promise: nil)
     }
 
-    /// When a peer that takes nothing is to be cut off; nil while nothing is pending.
+    /// When a peer that accepts nothing is cut off; nil while nothing is pending.
     var stallDeadlineMs: Int64? {
         pendingBytes == 0 ? nil : progressMs + table.context.configuration.writeStallTimeoutMs
     }
 
-    /// - Returns: as `attempt`.
+    /// Sends directly to the socket; returns the same as `attempt`.
     private func sendNow(head: UnsafeRawBufferPointer, shared: ByteBuffer, tail: [UInt8], total: Int) -> Int {
         if head.count == 0, tail.isEmpty {
             return shared.withUnsafeReadableBytes { bytes in
@@ -162,7 +162,7 @@ final class Transport {
             }
         }
         if total <= table.scratch.count, table.scratchIsFree {
-            // Copying a small result once more is cheaper than the kernel's walk over an iovec.
+            // Copying a small result is cheaper than the kernel's walk over an iovec.
             copy(head: head, shared: shared, tail: tail, to: table.scratch.baseAddress!)
             return attempt { send(descriptor, table.scratch.baseAddress, total, $0) }
         }
@@ -182,7 +182,7 @@ final class Transport {
         }
     }
 
-    /// - Returns: bytes taken by the kernel, -1 when the connection is broken.
+    /// - Returns: the bytes the kernel accepted; -1 if the connection is broken.
     private func attempt(_ call: (CInt) -> Int) -> Int {
         let taken = call(CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL))
         if taken >= 0 { return taken }
@@ -203,7 +203,7 @@ final class Transport {
         tail.withUnsafeBytes(add)
     }
 
-    private func holdBack(head: UnsafeRawBufferPointer, shared: ByteBuffer, tail: [UInt8], skip: Int) {
+    private func enqueue(head: UnsafeRawBufferPointer, shared: ByteBuffer, tail: [UInt8], skip: Int) {
         let count = head.count + shared.readableBytes + tail.count - skip
         let before = pendingBytes
         if before > 0, before + count > table.context.configuration.pendingBytesMax {
@@ -217,7 +217,7 @@ final class Transport {
         }
         var skip = skip
         if skip < head.count {
-            give(channel.allocator.buffer(bytes: head.dropFirst(skip)))
+            writeToChannel(channel.allocator.buffer(bytes: head.dropFirst(skip)))
             skip = 0
         } else {
             skip -= head.count
@@ -227,22 +227,22 @@ final class Transport {
         rest.moveReaderIndex(forwardBy: skippedHere)
         skip -= skippedHere
         while let slice = rest.readSlice(length: min(rest.readableBytes, Self.sliceBytes)), slice.readableBytes > 0 {
-            give(slice)
+            writeToChannel(slice)
         }
-        if skip < tail.count { give(channel.allocator.buffer(bytes: tail.dropFirst(skip))) }
+        if skip < tail.count { writeToChannel(channel.allocator.buffer(bytes: tail.dropFirst(skip))) }
         if case .off = gathering { flush() }
     }
 
     private func flush() {
-        isHoldingBack = true
+        isFlushing = true
         channel.flush()
-        isHoldingBack = false
-        guard fellWhileHoldingBack else { return }
-        fellWhileHoldingBack = false
-        channel.eventLoop.assumeIsolated().execute { [self] in owner?.pendingBytesFell() }
+        isFlushing = false
+        guard progressedWhileFlushing else { return }
+        progressedWhileFlushing = false
+        channel.eventLoop.assumeIsolated().execute { [self] in owner?.pendingBytesDecreased() }
     }
 
-    private func give(_ bytes: ByteBuffer) {
+    private func writeToChannel(_ bytes: ByteBuffer) {
         let count = bytes.readableBytes
         pending.wrappingAdd(count, ordering: .relaxed)
         let promise = channel.eventLoop.makePromise(of: Void.self)
@@ -251,13 +251,13 @@ final class Transport {
             switch result {
             case .success:
                 progressMs = ConnectionTable.nowMs()
-                if isHoldingBack {
-                    fellWhileHoldingBack = true
+                if isFlushing {
+                    progressedWhileFlushing = true
                 } else {
-                    owner?.pendingBytesFell()
+                    owner?.pendingBytesDecreased()
                 }
             case .failure:
-                // The socket is closed already: nothing may be sent to this descriptor any more.
+                // The socket is closed: nothing may be sent to this descriptor any more.
                 isDead = true
                 descriptor = -1
             }

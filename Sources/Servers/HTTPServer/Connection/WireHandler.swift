@@ -1,16 +1,16 @@
 package import NIOCore
 import NIOHTTP1
 
-/// Takes over a plaintext HTTP/2 connection (the client's preface comes first): adds its handlers to the channel's
-/// pipeline, on the event loop, and from then on owns the connection.
-package typealias HTTP2Setup = @Sendable (_ channel: any Channel, _ server: ServerShare) throws -> Void
-/// Handlers that go below everything else (TLS); with them the direct write path is off.
+/// Takes over an HTTP/2 connection (one that begins with the client preface): adds its handlers to the channel's
+/// pipeline, on the event loop, and owns the connection from then on.
+package typealias HTTP2Setup = @Sendable (_ channel: any Channel, _ server: HandoverContext) throws -> Void
+/// Makes handlers to install below all others (TLS). With them, writes do not bypass NIO.
 package typealias TLSHandlers = @Sendable () throws -> [any ChannelHandler]
 
-/// First in the pipeline while a connection speaks HTTP: looks at the raw bytes, nothing else.
+/// The first handler in the pipeline while a connection speaks HTTP; it sees the raw bytes only.
 ///
-/// It decides by the first bytes who gets the connection (RFC 9113 section 3.4: the HTTP/2 preface is no valid HTTP/1
-/// request), tells the HTTP/1 handler when a request begins, and after our last word counts and drops what still comes.
+/// It detects the protocol by the first bytes (RFC 9113 section 3.4: the HTTP/2 preface is not a valid HTTP/1 request),
+/// reports to the HTTP/1 handler when a request begins, and after the final response counts and drops further input.
 final class WireHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -18,10 +18,10 @@ final class WireHandler: ChannelInboundHandler, RemovableChannelHandler {
     private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
 
     private enum State {
-        /// What has arrived so far is a beginning of the HTTP/2 preface.
+        /// The bytes so far are a prefix of the HTTP/2 preface.
         case detecting(ByteBuffer)
         case http1
-        /// Everything is dropped, up to this many bytes more.
+        /// All input is dropped; the connection closes after this many more bytes.
         case lingering(bytesLeft: Int)
     }
 

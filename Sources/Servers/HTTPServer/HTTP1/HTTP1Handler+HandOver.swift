@@ -2,26 +2,26 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// The connection goes to another protocol.
+/// Handing the connection over to another protocol.
 extension HTTP1Handler {
     func handOver(to http2: @escaping HTTP2Setup, from wire: WireHandler, first bytes: ByteBuffer) {
         guard let pipeline = channelContext?.pipeline else { return }
         leaveConnection()
         let channel = transport.channel
         let context = context
-        // The preface came first, so the end of what the peer sends has not.
+        // The preface has only just arrived, so the peer has not closed its side; HTTP/2 does not half-close.
         try? channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
         transport.table.remove(transport)
         transport.owner = nil
         channel.closeFuture.whenComplete { _ in context.counters.connectionsOpen.decrement() }
         pipeline.syncOperations.removeHandler(self, promise: nil)
         pipeline.syncOperations.removeHandler(wire, promise: nil)
-        // The decoder leaves only on the loop's next turn, and must not see these bytes. Nothing is read until then.
+        // The decoder is removed on the loop's next turn and must not see these bytes, so nothing is read until then.
         let decoderGone = channel.eventLoop.makePromise(of: Void.self)
         let below = below
         decoderGone.futureResult.assumeIsolated().whenComplete { _ in
             do {
-                try http2(channel, context.share)
+                try http2(channel, context.handover)
                 try channel.syncOptions?.setOption(.autoRead, value: true)
                 if let below {
                     let context = try channel.pipeline.syncOperations.context(handler: below)
@@ -40,7 +40,7 @@ extension HTTP1Handler {
         pipeline.syncOperations.removeHandler(decoder, promise: decoderGone)
     }
 
-    /// Answers 101 and gives the connection to a `WebSocketConnection`, or answers what the application decided.
+    /// Responds with 101 and passes the connection to a `WebSocketConnection`, or sends the application's rejection.
     func upgrade(_ request: HTTPRequest, _ partial: PartialRequest, _ exchange: HTTPExchange)
         throws(HTTPFailure)
     {
@@ -72,7 +72,7 @@ extension HTTP1Handler {
 }
 
 extension HTTP1Handler {
-    /// The parser, with our limits.
+    /// Makes NIO's parser with the configured limits.
     static func makeDecoder(_ configuration: HTTPServerConfiguration) -> ByteToMessageHandler<
         HTTPRequestDecoder
     > {

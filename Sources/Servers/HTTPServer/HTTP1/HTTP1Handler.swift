@@ -3,28 +3,28 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// One connection's HTTP/1.1 conversation: gathers requests, lets the application answer one at a time and in order,
-/// keeps limits and timeouts.
+/// One HTTP/1.1 connection: collects requests, has the application answer them one at a time and in order, and enforces
+/// limits and timeouts.
 ///
-/// Reading is asked for explicitly and stops, while a request is being answered, as soon as anything more has come, so a
-/// client that pipelines can have at most two receive buffers of requests queued here, and one that does not read its
-/// answers gets no further ones made. (It would be one if reading stopped with the request; then each request would cost
-/// two more system calls, to tell epoll so.)
+/// Reads are explicit. While a request is being answered, reading stops as soon as more input has arrived: a pipelining
+/// client can queue at most two receive buffers of requests, and a client that does not read its responses gets no
+/// further ones. (Stopping with the request itself would save one of those buffers but cost two more system calls per
+/// request to update epoll.)
 ///
 /// Owned by its event loop.
 final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, ConnectionOwner {
     typealias InboundIn = HTTPServerRequestPart
 
-    /// Where in a request the parser is.
+    /// The parser's position within a request.
     private enum Phase {
-        /// Between requests; `begun` once a byte of the next one has arrived.
+        /// Between requests; `begun` after the first byte of the next one.
         case awaitingHead(begun: Bool)
         case body(PartialRequest)
-        /// A failure is queued or sent: nothing more is parsed.
+        /// An error response is queued or sent; nothing more is parsed.
         case failed
-        /// Our last word is out: waiting for the peer to close.
+        /// The final response is out; waiting for the peer to close.
         case lingering
-        /// Another protocol has the connection.
+        /// Another protocol owns the connection.
         case handedOver
     }
 
@@ -35,28 +35,30 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
 
     let transport: Transport
     let context: ServerContext
-    /// The last handler of those below (TLS), which this one hands connections over above.
+    /// The topmost handler below this one (TLS); another protocol's handlers go above it.
     private(set) var below: (any ChannelHandler)?
     private(set) var wire: WireHandler!
     private(set) var decoder: ByteToMessageHandler<HTTPRequestDecoder>!
     private(set) var channelContext: ChannelHandlerContext?
     private var phase = Phase.awaitingHead(begun: false)
-    /// Whole requests not yet given to the application; bounded by two receive buffers (`BurstAllocator.burstBytesMax`),
-    /// and by `pipelinedMax`, since what a peer sent before its end is read at once, whatever it is.
+    /// Complete requests that the application has not seen. Bounded by two receive buffers
+    /// (`BurstAllocator.burstBytesMax`) and by `pipelinedMax`: input that arrived before the peer's FIN is read at
+    /// once, however much it is.
     private var queue: [Item] = []
     private var current: HTTPExchange?
-    /// Taken from the server's budget for bodies: of all requests here, and of the current one.
+    /// Reserved from the server's body budget by all requests of this connection.
     private var bodyBytesHeld = 0
+    /// The part of `bodyBytesHeld` that belongs to the current request.
     private var currentBodyBytes = 0
-    /// Behind a request that offers an upgrade, until it is answered.
+    /// Set after a request that offers an upgrade, until it is answered.
     private var isParserStopped = false
     private var isAdvancing = false
-    /// Asked for and not answered yet: asking again would only walk the pipeline.
+    /// A read is pending; another one would only walk the pipeline.
     private var isReading = false
     private var continueIsDue = false
     private var sawTargetEnd = false
-    private var lastWordSent = false
-    /// The peer sends nothing more.
+    private var finalResponseSent = false
+    /// The peer closed its write side.
     private var inputHasEnded = false
     private var deadlineMs: Int64
 
@@ -66,7 +68,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         let tls = try table.context.tls?() ?? []
         for handler in tls { try pipeline.addHandler(handler) }
         let transport = Transport(channel: channel, table: table, direct: tls.isEmpty)
-        // Over TLS the end of input is the end of the connection.
+        // TLS has no usable half-closed state: the end of input ends the connection.
         if tls.isEmpty { try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true) }
         let handler = HTTP1Handler(transport: transport)
         handler.below = tls.last
@@ -100,7 +102,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
             phase = .failed
             advance()
         }
-        // Also for whom there is no room: over TLS nothing can be said before the peer has been heard.
+        // A refused connection reads, too: with TLS nothing can be sent before the handshake.
         read()
     }
 
@@ -109,7 +111,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     private func connectionLost() {
         if case .handedOver = phase { return }
         transport.closed()
-        giveBackBodies()
+        releaseBodies()
         queue = []
         let exchange = current
         current = nil
@@ -126,8 +128,8 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// A peer that only sends no more gets its answers (RFC 9112 section 9.6 has both sides end on their own), and the
-    /// connection ends with the last of them. Whether it is gone altogether cannot be seen, so nothing goes on waiting.
+    /// A peer that half-closes still gets its responses (RFC 9112 section 9.6), and the connection ends with the last
+    /// of them. A peer that is gone altogether looks the same, so no request may keep waiting.
     private func inputClosed() {
         inputHasEnded = true
         switch phase {
@@ -135,7 +137,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         case .lingering: if transport.pendingBytes == 0 { transport.channel.close(promise: nil) }
         case .awaitingHead, .body, .failed:
             if let current { return current.inputEnded() }
-            if queue.isEmpty { sendLastWord() }
+            if queue.isEmpty { finishConnection() }
         }
     }
 
@@ -172,12 +174,12 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
             }
         case .body(var bytes):
             guard case .body(var request) = phase else { return }
-            phase = .failed  // so that the body is not copied while it grows
+            phase = .failed  // releases the only other reference: the body grows in place
             continueIsDue = false
             let count = bytes.readableBytes
             if request.body.readableBytes + count > self.context.configuration.bodyBytesMax {
                 fail(.bodyTooLarge)
-            } else if !self.context.bodies.take(count) {
+            } else if !self.context.bodies.acquire(count) {
                 fail(.bodiesFull)
             } else {
                 bodyBytesHeld += count
@@ -202,7 +204,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         case .lingering, .handedOver: return
         case .awaitingHead, .body, .failed: break
         }
-        guard !lastWordSent else { return }
+        guard !finalResponseSent else { return }
         context.counters.peerErrorsTotal.increment()
         phase = .failed
         continueIsDue = false
@@ -210,18 +212,18 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         advance()
     }
 
-    /// Gives out queued requests as long as each is answered at once and the peer takes the answers.
+    /// Dispatches queued requests while each is answered at once and the peer accepts the responses.
     private func advance() {
         guard !isAdvancing else { return }
         isAdvancing = true
         defer { isAdvancing = false }
-        while current == nil, !queue.isEmpty, !lastWordSent, transport.pendingBytes == 0, !transport.isDead {
+        while current == nil, !queue.isEmpty, !finalResponseSent, transport.pendingBytes == 0, !transport.isDead {
             switch queue.removeFirst() {
             case .request(let request): dispatch(request)
             case .failure(let failure): answer(failure)
             }
         }
-        guard current == nil, queue.isEmpty, !lastWordSent else { return }
+        guard current == nil, queue.isEmpty, !finalResponseSent else { return }
         if continueIsDue {
             continueIsDue = false
             transport.write(ByteBuffer(staticString: "HTTP/1.1 100 Continue\r\n\r\n"))
@@ -257,7 +259,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     private func answer(_ failure: HTTPFailure) {
         current = nil
         let exchange = HTTPExchange(transport: transport, isHead: false, isHTTP10: false, keepAlive: false) {
-            [unowned self] _ in sendLastWord()
+            [unowned self] _ in finishConnection()
         }
         var headers = failure.headers
         headers.add(name: "content-type", value: "application/json")
@@ -266,9 +268,9 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
 
     private func answered(keepAlive: Bool) {
         current = nil
-        giveBack(currentBodyBytes)
+        releaseBody(currentBodyBytes)
         currentBodyBytes = 0
-        guard keepAlive, !inputHasEnded || !queue.isEmpty else { return sendLastWord() }
+        guard keepAlive, !inputHasEnded || !queue.isEmpty else { return finishConnection() }
         setDeadline(context.configuration.idleTimeoutMs)
         switch phase {
         case .awaitingHead(begun: true): setDeadline(context.configuration.headerTimeoutMs)
@@ -283,25 +285,25 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         readIfWanted()
     }
 
-    private func giveBack(_ bytes: Int) {
-        context.bodies.give(bytes)
+    private func releaseBody(_ bytes: Int) {
+        context.bodies.release(bytes)
         bodyBytesHeld -= bytes
     }
 
-    /// No request of this connection goes on here.
-    private func giveBackBodies() {
-        giveBack(bodyBytesHeld)
+    /// Releases every reservation; no request of this connection continues here.
+    private func releaseBodies() {
+        releaseBody(bodyBytesHeld)
         currentBodyBytes = 0
     }
 
-    /// Whoever has the connection now answers for it.
+    /// Ends this handler's responsibility; the connection's new owner takes over.
     func leaveConnection() {
         phase = .handedOver
         current = nil
-        giveBackBodies()
+        releaseBodies()
     }
 
-    /// The parser stops behind a request with `Upgrade`; when we do not take the offer, a new one continues after it.
+    /// Replaces the parser, which stops after a request with `Upgrade`; used when the upgrade is not accepted.
     private func restartParser() {
         guard let pipeline = channelContext?.pipeline.syncOperations, let old = decoder else { return }
         let new = Self.makeDecoder(context.configuration)
@@ -316,16 +318,17 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
 
     private func readIfWanted() {
         switch phase {
-        case .failed where !lastWordSent: return
+        case .failed where !finalResponseSent: return
         case .handedOver: return
         case .awaitingHead, .body, .failed, .lingering: break
         }
-        if lastWordSent { return read() }
+        if finalResponseSent { return read() }
         guard queue.isEmpty, transport.pendingBytes == 0 else { return }
         if current == nil || mayReadAhead { read() }
     }
 
-    /// Over TLS a peer that says it sends no more would be closed by that before it is answered.
+    /// Whether to read while a request is being answered. Not with TLS: the peer's close_notify would close the
+    /// connection before the response.
     private var mayReadAhead: Bool {
         guard case .awaitingHead(begun: false) = phase else { return false }
         return !isParserStopped && below == nil
@@ -337,9 +340,9 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         channelContext?.read()
     }
 
-    private func sendLastWord() {
-        guard !lastWordSent else { return }
-        lastWordSent = true
+    private func finishConnection() {
+        guard !finalResponseSent else { return }
+        finalResponseSent = true
         queue = []
         phase = .lingering
         wire.linger()
@@ -371,17 +374,17 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         deadlineMs = ConnectionTable.never
         switch phase {
         case .lingering: transport.channel.close(promise: nil)
-        case .awaitingHead(begun: false) where current == nil: sendLastWord()
+        case .awaitingHead(begun: false) where current == nil: finishConnection()
         case .awaitingHead, .body: if current == nil { fail(.requestTimeout) }
         case .failed, .handedOver: break
         }
         return deadlineMs
     }
 
-    func pendingBytesFell() {
-        current?.pendingBytesFell()
+    func pendingBytesDecreased() {
+        current?.pendingBytesDecreased()
         guard transport.pendingBytes == 0 else { return }
-        if lastWordSent {
+        if finalResponseSent {
             beginLinger()
         } else {
             advance()
@@ -390,7 +393,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     }
 
     func drain() {
-        if current == nil, queue.isEmpty, case .awaitingHead(begun: false) = phase { sendLastWord() }
+        if current == nil, queue.isEmpty, case .awaitingHead(begun: false) = phase { finishConnection() }
     }
 }
 

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// An answer of the server's own to a request that never reaches the application.
+/// A response of the server itself, to a request that never reaches the application.
 struct HTTPFailure: Error, Equatable {
     var status: HTTPResponseStatus
     var message: String
@@ -13,14 +13,15 @@ struct HTTPFailure: Error, Equatable {
     static let bodyTooLarge = HTTPFailure(status: .payloadTooLarge, message: "the request body is too large")
     static let headerTooLarge = HTTPFailure(
         status: .requestHeaderFieldsTooLarge, message: "the request header is too large")
-    static let badExpectation = HTTPFailure(status: .expectationFailed, message: "only 100-continue can be expected")
+    static let badExpectation = HTTPFailure(status: .expectationFailed, message: "Expect supports only 100-continue")
     static let upgradeRequired = HTTPFailure(
-        status: .upgradeRequired, message: "only WebSocket version 13 is spoken",
+        status: .upgradeRequired, message: "only WebSocket version 13 is supported",
         headers: ["upgrade": "websocket", "sec-websocket-version": "13"])
     static let overloaded = HTTPFailure(
         status: .serviceUnavailable, message: "too many connections", headers: ["retry-after": "1"])
     static let bodiesFull = HTTPFailure(
-        status: .serviceUnavailable, message: "too many request bodies are arriving", headers: ["retry-after": "1"])
+        status: .serviceUnavailable, message: "the server's memory for request bodies is full",
+        headers: ["retry-after": "1"])
 
     init(status: HTTPResponseStatus, message: String, headers: HTTPHeaders = [:]) {
         self.status = status
@@ -28,20 +29,20 @@ struct HTTPFailure: Error, Equatable {
         self.headers = headers
     }
 
-    /// What NIO's parser found.
+    /// Creates the response to an error of NIO's parser.
     init(parser error: HTTPParserError, inTarget: Bool) {
         switch error {
         case .headerOverflow:
             self = inTarget ? .targetTooLong : .headerTooLarge
         case .invalidVersion:
-            self.init(status: .httpVersionNotSupported, message: "only HTTP/1.0 and HTTP/1.1 are spoken here")
+            self.init(status: .httpVersionNotSupported, message: "only HTTP/1.0 and HTTP/1.1 are supported")
         default:
             self = .badRequest("not a valid HTTP request")
         }
     }
 
-    /// GraphQL's form, and the message at the top for clients that read it there (SQL Connect). Messages and codes are
-    /// constants of this file, so nothing needs escaping.
+    /// A GraphQL error that also has `message` at the top level, where SQL Connect clients read it. Messages and codes
+    /// are constants of this file, so nothing needs escaping.
     var body: ByteBuffer {
         let code = HTTPFailureCodes.byStatus[Int(status.code)] ?? "BAD_REQUEST"
         let later = headers.contains(name: "retry-after") ? #","retryAfterMs":1000"# : ""
@@ -52,7 +53,7 @@ struct HTTPFailure: Error, Equatable {
     }
 }
 
-/// What those answers carry in `extensions.code`; `docs/reference/errors.md` has the same table.
+/// The `extensions.code` of each status; `docs/reference/errors.md` has the same table.
 package enum HTTPFailureCodes {
     package static let byStatus: [Int: String] = [
         400: "BAD_REQUEST", 405: "METHOD_NOT_ALLOWED", 408: "BAD_REQUEST", 413: "PAYLOAD_TOO_LARGE",

@@ -1,21 +1,21 @@
 import NIOCore
 import NIOHTTP1
 
-/// A request whose header is accepted and whose body is arriving.
+/// A request with an accepted header and a body that is still arriving.
 struct PartialRequest {
     let head: HTTPRequestHead
     let target: RequestTarget
     /// At most `bodyBytesMax`.
     var body = ByteBuffer()
     let expectsContinue: Bool
-    /// `Upgrade` in `Connection`, of whatever protocol: NIO's parser stops behind such a request.
+    /// Whether `Connection` lists `Upgrade`, for any protocol: NIO's parser stops after such a request.
     let wantsUpgrade: Bool
     let isWebSocket: Bool
 
     var isHTTP10: Bool { head.version.minor == 0 }
     var keepAlive: Bool { head.isKeepAlive }
 
-    /// The rules of RFC 9112 that NIO's parser leaves to us, and our limits.
+    /// Checks the rules of RFC 9112 that NIO's parser leaves out, and the configured limits.
     init(_ head: HTTPRequestHead, _ configuration: HTTPServerConfiguration) throws(HTTPFailure) {
         guard head.uri.utf8.count <= configuration.targetBytesMax else { throw .targetTooLong }
         guard head.method != .CONNECT else {
@@ -26,7 +26,7 @@ struct PartialRequest {
         }
         let fields = KnownFields(head.headers)
         guard fields.hosts == 1 || (fields.hosts == 0 && head.version.minor == 0) else {
-            throw .badRequest("exactly one Host is required")
+            throw .badRequest("exactly one Host field is required")
         }
         if let length = fields.contentLength {
             guard let bytes = Int(length), bytes <= configuration.bodyBytesMax else { throw .bodyTooLarge }
@@ -54,9 +54,9 @@ struct PartialRequest {
     }
 }
 
-/// What is looked at in every request, found in one pass.
+/// The header fields needed from every request, found in one pass.
 private struct KnownFields {
-    /// Values, also where a field has several separated by commas.
+    /// The number of values, including several in one field separated by commas.
     private(set) var hosts = 0
     private(set) var contentLength: String?
     private(set) var expectation: String?
@@ -78,8 +78,8 @@ private struct KnownFields {
 }
 
 extension String {
-    /// Compares names of fields, any case (RFC 9110 §5.1).
-    /// - Parameter lowercased: in lower case, of the same length.
+    /// Compares a field name without regard to case (RFC 9110 section 5.1).
+    /// - Parameter lowercased: the name in lower case; must have the same length.
     func isSameField(as lowercased: StaticString) -> Bool {
         var index = 0
         for byte in utf8 {

@@ -1,13 +1,13 @@
 import NIOCore
 import NIOHTTP1
 
-/// Writes status line and header (RFC 9112). Framing fields are ours alone: a handler's own `Content-Length`,
-/// `Transfer-Encoding` and `Date` are dropped, its `Connection` only counts when it says `close`.
+/// A response's status line and header (RFC 9112). The server owns the framing: a handler's `Content-Length`,
+/// `Transfer-Encoding` and `Date` are dropped, and its `Connection` matters only if it says `close`.
 struct ResponseHead {
     enum Framing: Equatable {
         case length(Int)
         case chunked
-        /// To an HTTP/1.0 client a stream ends with the connection.
+        /// The body ends when the connection closes (HTTP/1.0 streams).
         case untilClose
         /// 1xx, 204, 304.
         case none
@@ -30,7 +30,7 @@ struct ResponseHead {
                 assertionFailure("response field '\(name)' contains characters that would break the header")
                 continue
             }
-            if Self.isOurs(name) { continue }
+            if Self.isReserved(name) { continue }
             buffer.writeString(name)
             buffer.writeStaticString(": ")
             buffer.writeString(value)
@@ -58,7 +58,7 @@ struct ResponseHead {
         buffer.writeStaticString("\r\n\r\n")
     }
 
-    private static func isOurs(_ name: String) -> Bool {
+    private static func isReserved(_ name: String) -> Bool {
         switch name.utf8.count {
         case 4: name.isSameField(as: "date")
         case 10: name.isSameField(as: "connection") || name.isSameField(as: "keep-alive")

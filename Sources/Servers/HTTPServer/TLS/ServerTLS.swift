@@ -3,16 +3,16 @@ package import NIOCore
 import NIOSSL
 import Synchronization
 
-/// Why a certificate or its key cannot be used.
+/// The reason that a certificate or its key cannot be used.
 package struct TLSFilesError: Error, Sendable, CustomStringConvertible {
     package let description: String
 }
 
-/// The certificate of the public port, from files that may change while it serves: connections that begin after `reload`
-/// get the new one, those that run keep theirs.
+/// The certificate of the public port, from files that may change while the server runs: new connections use what the
+/// last `reload` read, existing ones keep theirs.
 ///
-/// By ALPN a client that offers HTTP/1.1 gets that, and one that offers h2 alone (gRPC) gets h2: on HTTP/2 only gRPC is
-/// spoken here, while browsers and curl offer both for what is on HTTP/1.1.
+/// ALPN prefers HTTP/1.1; a client that offers only h2 (gRPC) gets h2. Only gRPC is served over HTTP/2, while browsers
+/// and curl offer both protocols for what is served over HTTP/1.1.
 package final class ServerTLS: Sendable {
     private struct Loaded {
         let certificate: [UInt8]
@@ -28,7 +28,7 @@ package final class ServerTLS: Sendable {
     private let loaded: Mutex<Loaded>
 
     /// - Parameters:
-    ///   - certificateFile: PEM, the server's own certificate first, then those between it and an authority.
+    /// - certificateFile: PEM, the server's certificate first, followed by the intermediate ones.
     ///   - keyFile: PEM, without a passphrase.
     package init(certificateFile: String, keyFile: String) throws(TLSFilesError) {
         self.certificateFile = certificateFile
@@ -38,8 +38,8 @@ package final class ServerTLS: Sendable {
     }
 
     /// Reads the files again.
-    /// - Throws: what is wrong with them; what was loaded before stays.
-    /// - Returns: whether they are others than before.
+    /// - Throws: `TLSFilesError`; the certificate in use stays.
+    /// - Returns: whether the files changed.
     package func reload() throws(TLSFilesError) -> Bool {
         let certificate = try Self.read(certificateFile)
         let key = try Self.read(keyFile)
@@ -50,7 +50,7 @@ package final class ServerTLS: Sendable {
         return true
     }
 
-    /// For `HTTPServer(tls:)`.
+    /// Makes the TLS handler for each connection, for `HTTPServer(tls:)`.
     package var handlers: TLSHandlers {
         { [self] in [NIOSSLServerHandler(context: loaded.withLock { $0.context })] }
     }
@@ -86,10 +86,11 @@ package final class ServerTLS: Sendable {
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = applicationProtocols
         do {
-            // Fails where the key is not the certificate's.
+            // Fails if the key does not belong to the certificate.
             return Loaded(certificate: certificate, key: key, context: try NIOSSLContext(configuration: configuration))
         } catch {
-            throw TLSFilesError(description: "\(certificateFile) and \(keyFile) do not fit: \(error)")
+            throw TLSFilesError(
+                description: "the key in \(keyFile) does not match the certificate in \(certificateFile): \(error)")
         }
     }
 }

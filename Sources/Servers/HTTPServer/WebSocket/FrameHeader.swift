@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// Frames as a server sends them (RFC 6455 section 5.2): never masked, never fragmented.
+/// Frame headers as a server sends them (RFC 6455 section 5.2): never masked, never fragmented.
 enum FrameHeader {
     static let text: UInt8 = 0x81
     static let binary: UInt8 = 0x82
@@ -8,7 +8,7 @@ enum FrameHeader {
     static let ping: UInt8 = 0x89
     static let pong: UInt8 = 0x8A
 
-    /// Longest header.
+    /// The longest header.
     static let bytesMax = 10
 
     /// Writes the header of a frame with `length` bytes of payload; returns its size.
@@ -33,7 +33,7 @@ enum FrameHeader {
     }
 }
 
-/// A whole text frame made once for many connections.
+/// A complete text frame, encoded once for many connections.
 package struct EncodedTextFrame: Sendable {
     let bytes: ByteBuffer
 
@@ -48,6 +48,6 @@ package struct EncodedTextFrame: Sendable {
         self.bytes = bytes
     }
 
-    /// Header and payload.
+    /// The size of header and payload.
     package var byteCount: Int { bytes.readableBytes }
 }

@@ -1,24 +1,24 @@
 import NIOCore
 import NIOWebSocket
 
-/// Checks a client's frames and puts fragments together (RFC 6455 sections 5.4 to 5.5 and 8.1). Pure.
+/// Validates a client's frames and assembles fragments (RFC 6455 sections 5.4 to 5.5 and 8.1). Pure.
 struct WebSocketAssembler {
     enum Outcome: Equatable {
         case none
         case text(ByteBuffer)
         case binary(ByteBuffer)
-        /// To be answered with the same payload.
+        /// Requires a pong with the same payload.
         case ping(ByteBuffer)
         /// The peer's code, 1005 when it gave none.
         case close(UInt16)
-        /// The peer broke the protocol: to be closed with this code.
+        /// The peer violated the protocol; the connection must be closed with this code.
         case fail(UInt16)
     }
 
-    /// The message whose last fragment is still to come; at most `bytesMax`. Boxed: most connections never have one.
+    /// The message whose last fragment is missing; at most `bytesMax`. Boxed: most connections never have one.
     private var partial: Partial?
 
-    /// Of one message. Whoever sends a large one in pieces sends larger pieces; many empty ones are no message at all.
+    /// The most fragments of one message. Senders of large messages use large fragments; many empty ones are an attack.
     static let fragmentsMax = 4_096
 
     private final class Partial {
@@ -31,7 +31,7 @@ struct WebSocketAssembler {
         }
     }
 
-    /// Of a message that is not whole.
+    /// The bytes of the incomplete message.
     var heldBytes: Int { partial?.bytes.readableBytes ?? 0 }
 
     mutating func add(_ frame: WebSocketFrame, bytesMax: Int) -> Outcome {

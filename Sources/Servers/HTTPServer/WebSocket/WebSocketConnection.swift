@@ -1,32 +1,32 @@
 package import NIOCore
 import NIOWebSocket
 
-/// One open WebSocket as the application sees it: whole messages out, and a say in reading and closing.
+/// One open WebSocket: sends complete messages and controls reading and closing.
 ///
-/// Bound to its event loop: call every method there (asserted in debug builds). It is `Sendable` so that other threads
-/// can carry it to `eventLoop.execute`.
+/// Bound to its event loop: call every method there (asserted in debug builds). `Sendable` so that other threads can
+/// pass it to `eventLoop.execute`.
 package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     // Unchecked: everything mutable belongs to the event loop.
 
     private enum Phase {
         case open
-        /// A ping is out and nothing has come since.
+        /// A ping has been sent and nothing has arrived since.
         case awaitingPong
-        /// Our close frame is out, the peer's is awaited.
+        /// Our close frame has been sent, the peer's has not arrived.
         case closeSent
-        /// Both sides are done; the peer is given a moment to close.
+        /// The closing handshake is over; the peer has a moment to close.
         case lingering
         case closed
     }
 
-    /// Unique in this server.
+    /// A number that is unique in this server.
     package let id: UInt64
     private let transport: Transport
     private var handler: (any WebSocketHandler)?
     private var phase = Phase.open
     private var deadlineMs: Int64
     private var message = WebSocketAssembler()
-    /// Of a message that is not whole, taken from the server's budget for bodies.
+    /// Bytes of an incomplete message, reserved from the server's body budget.
     private var heldBytes = 0
     private var lingerBytesLeft = 0
     private var readIsDue = false
@@ -35,7 +35,8 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         self.transport = transport
         let configuration = transport.table.context.configuration
         id = transport.table.context.nextWebSocketID()
-        // The first ping comes after half an interval to a whole one, so that clients which came together part.
+        // The first ping comes after between half an interval and a whole one, which spreads clients that connected
+        // together.
         let half = max(1, configuration.webSocketPingIntervalMs / 2)
         deadlineMs =
             ConnectionTable.nowMs() + half + Int64(truncatingIfNeeded: (id &* 0x9E37_79B9_7F4A_7C15) >> 33) % half
@@ -49,7 +50,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         let configuration = transport.table.context.configuration
         try pipeline.addHandlers([
             ByteToMessageHandler(
-                WatchedFrameDecoder(connection, frameBytesMax: configuration.webSocketFrameBytesMax)),
+                BudgetedFrameDecoder(connection, frameBytesMax: configuration.webSocketFrameBytesMax)),
             WebSocketChannelHandler(connection),
         ])
         transport.owner = connection
@@ -62,10 +63,10 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     }
 
     package var eventLoop: any EventLoop { transport.channel.eventLoop }
-    /// For tasks that work for this connection.
+    /// The executor for tasks that work for this connection.
     package var taskExecutor: LoopTaskExecutor { transport.table.taskExecutor }
 
-    /// False once either side has begun to close; sends do nothing then.
+    /// Whether neither side has begun to close; otherwise sends do nothing.
     package var isOpen: Bool {
         switch phase {
         case .open, .awaitingPong: !transport.isDead
@@ -73,41 +74,42 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         }
     }
 
-    /// Both sides are done: nothing that still comes is kept.
+    /// Whether the closing handshake is over: further input is discarded.
     var isLingering: Bool { if case .lingering = phase { true } else { false } }
 
-    /// Accepted from the application and not yet taken by the kernel; may be read from any thread.
+    /// Bytes accepted from the application that the kernel has not taken yet; may be read from any thread.
     package var pendingBytes: Int { transport.pendingBytes }
 
-    /// While true nothing more is read from the peer (what has been read is still delivered).
+    /// While true, nothing more is read from the peer; what has been read is still delivered.
     package var isReadingPaused = false {
         didSet { if !isReadingPaused { readIfWanted() } }
     }
 
     // MARK: Sending
 
-    /// One text frame. The bytes must be valid UTF-8; they are not copied if they have to wait.
+    /// Sends one text frame. The bytes must be valid UTF-8; they are not copied if they have to wait.
     package func send(text: ByteBuffer) {
         send(FrameHeader.text, prefix: [], shared: text, suffix: [])
     }
 
+    /// Sends one binary frame.
     package func send(binary: ByteBuffer) {
         send(FrameHeader.binary, prefix: [], shared: binary, suffix: [])
     }
 
-    /// ONE text frame whose payload is `prefix`, `shared` and `suffix` in a row: the way of a result that many sessions
-    /// share, each with its own envelope. `shared` is never copied into memory that stays.
+    /// Sends one text frame with the payload `prefix`, `shared` and `suffix` back to back: a result shared by many
+    /// sessions in the envelope of each. `shared` is never copied into memory that stays.
     package func send(prefix: [UInt8], shared: ByteBuffer, suffix: [UInt8] = []) {
         send(FrameHeader.text, prefix: prefix, shared: shared, suffix: suffix)
     }
 
-    /// A frame that many connections send without a difference.
+    /// Sends a frame that is identical for many connections.
     package func send(_ frame: EncodedTextFrame) {
         eventLoopAssert()
         if isOpen { transport.write(frame.bytes) }
     }
 
-    /// Several sends in one: they leave in as few system calls as possible when `body` returns.
+    /// Gathers the sends of `body` into as few system calls as possible.
     package func gathered(_ body: () -> Void) {
         eventLoopAssert()
         transport.gathered(body)
@@ -137,14 +139,14 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         transport.write(frame)
     }
 
-    /// A ping besides the periodic ones.
+    /// Sends a ping in addition to the periodic ones.
     package func ping() {
         eventLoopAssert()
         if isOpen { sendControl(FrameHeader.ping, []) }
     }
 
-    /// Begins the closing handshake after everything sent so far. `code` 1000 to 4999; `reason` is cut to 123 bytes.
-    /// The peer gets `webSocketCloseTimeoutMs` to answer; `closed` follows in any case.
+    /// Starts the closing handshake after everything sent so far. `code` is 1000 to 4999; `reason` is cut to 123 bytes.
+    /// The peer has `webSocketCloseTimeoutMs` to respond; `closed` follows in any case.
     package func close(code: UInt16 = 1000, reason: String = "") {
         eventLoopAssert()
         guard isOpen else { return }
@@ -162,7 +164,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     // MARK: Receiving
 
     func received(_ frame: WebSocketFrame) {
-        bytesCame()
+        inputArrived()
         switch phase {
         case .lingering, .closed: return
         case .open, .awaitingPong, .closeSent: break
@@ -180,16 +182,16 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         }
     }
 
-    /// What has come of a message counts with all bodies of the server.
-    /// - Parameter frameBytes: of a frame that is not whole.
+    /// Counts the bytes of an incomplete message against the server's body budget.
+    /// - Parameter frameBytes: the bytes of an incomplete frame.
     func hold(frameBytes: Int) {
         guard handler != nil else { return }
         let bodies = transport.table.context.bodies
         if !bodies.change(&heldBytes, to: message.heldBytes + frameBytes) { fail(1013) }
     }
 
-    /// Any byte is a sign of life, even one of a frame that is long in coming.
-    func bytesCame() {
+    /// Counts any input as a sign of life, even part of an incomplete frame.
+    func inputArrived() {
         guard case .awaitingPong = phase else { return }
         phase = .open
         let configuration = transport.table.context.configuration
@@ -210,7 +212,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         }
     }
 
-    /// Of no interest any more, but the peer may not go on for ever.
+    /// Counts discarded input, so that the peer cannot go on for ever.
     func countLingering(_ bytes: Int) {
         lingerBytesLeft -= bytes
         if lingerBytesLeft < 0 { transport.channel.close(promise: nil) }
@@ -222,7 +224,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         linger()
     }
 
-    /// Section 7.1.7: says why, and does not wait for an answer.
+    /// Fails the connection (section 7.1.7): sends the code and does not wait for the peer's close frame.
     private func fail(_ code: UInt16) {
         switch phase {
         case .open, .awaitingPong:
@@ -249,13 +251,13 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         guard let handler else { return }
         self.handler = nil
         message = WebSocketAssembler()
-        transport.table.context.bodies.give(heldBytes)
+        transport.table.context.bodies.release(heldBytes)
         heldBytes = 0
         transport.table.context.counters.webSocketsOpen.decrement()
         handler.closed(code: code)
     }
 
-    /// Who sends no more cannot close as the protocol has it: the connection is over.
+    /// A peer that half-closes can no longer take part in the closing handshake.
     func inputClosed() { transport.channel.close(promise: nil) }
 
     func connectionLost() {
@@ -293,7 +295,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
             deadlineMs = nowMs + configuration.webSocketPongTimeoutMs
             return min(deadlineMs, stall)
         case .awaitingPong:
-            // A peer that we do not read from may have answered: what is paused is our ear, not the peer.
+            // While reading is paused the peer may have responded: extend the deadline.
             if !readIsDue { return cutOff() }
             deadlineMs = nowMs + configuration.webSocketPongTimeoutMs
             return min(deadlineMs, stall)
@@ -312,7 +314,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         return ConnectionTable.never
     }
 
-    func pendingBytesFell() {
+    func pendingBytesDecreased() {
         if case .lingering = phase {
             if transport.pendingBytes == 0 { transport.closeOutput() }
             return
@@ -331,7 +333,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     }
 }
 
-/// Hands frames from the pipeline to the connection.
+/// Passes frames from the pipeline to the connection.
 final class WebSocketChannelHandler: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
 
@@ -342,7 +344,7 @@ final class WebSocketChannelHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) { connection.received(unwrapInboundIn(data)) }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        connection.bytesCame()
+        connection.inputArrived()
         connection.readIfWanted()
     }
 

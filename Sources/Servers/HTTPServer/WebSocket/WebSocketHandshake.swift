@@ -6,7 +6,7 @@ import NIOWebSocket
 struct WebSocketHandshake {
     private let head: HTTPRequestHead
 
-    /// Checks what the client must send: version 13 and a key of 16 bytes.
+    /// Checks the client's handshake: version 13 and a key of 16 bytes.
     init(_ head: HTTPRequestHead) throws(HTTPFailure) {
         guard head.headers["sec-websocket-version"] == ["13"] else { throw .upgradeRequired }
         let keys = head.headers["sec-websocket-key"]
@@ -20,10 +20,10 @@ struct WebSocketHandshake {
         head.headers[canonicalForm: "sec-websocket-protocol"].map(String.init)
     }
 
-    /// `Sec-WebSocket-Accept` and the chosen subprotocol; `on` is the connection's loop.
+    /// Returns `Sec-WebSocket-Accept` and the chosen subprotocol.
     func responseHeaders(subprotocol: String?, on channel: any Channel) -> HTTPHeaders {
         var headers = HTTPHeaders()
-        // NIO's upgrader knows the SHA-1 of section 4.2.2; its future is complete when it returns.
+        // NIO's upgrader computes the SHA-1 of section 4.2.2; its future is complete when it returns.
         Self.upgrader.buildUpgradeResponse(channel: channel, upgradeRequest: head, initialResponseHeaders: [:])
             .assumeIsolated().whenSuccess { headers = $0 }
         if let subprotocol {

@@ -1,5 +1,6 @@
-/// Base64 with the URL alphabet and without padding, as JWS requires it (RFC 7515 §2). Strict: an impossible length,
-/// padding, a foreign character or unused bits that are not zero make it nil, so that a text has one spelling.
+/// A strict decoder of Base64 with the URL alphabet and without padding, as JWS requires (RFC 7515 section 2). Returns
+/// nil for an impossible length, padding, a foreign character or unused bits that are not zero, so that each value has
+/// one spelling.
 enum Base64URL {
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }

@@ -1,17 +1,17 @@
 import JSON
 import LiveModel
 
-/// What a token says, measured against the policy. Source: RFC 7519 §4.1.
+/// Checks of a token's claims against the policy. Source: RFC 7519 section 4.1.
 extension TokenPolicy {
     private static let uidBytesMax = 256
-    /// The end of the year 9999: a later time is a mistake or a trick, and stands for no end at all.
+    /// The end of the year 9999; a later `exp` is rejected, because it would amount to none.
     private static let expiresAtMsMax: Int64 = 253_402_300_799_000
 
     func check(_ claims: JSONObject, nowMs: Int64) throws(TokenFailure) -> VerifiedToken {
         let expiresAtMs = try Self.milliseconds(claims, "exp")
-        if expiresAtMs == nil, expiryRequired { throw .malformed("it has no exp") }
+        if expiresAtMs == nil, expiryRequired { throw .malformed("it has no exp claim") }
         if let expiresAtMs {
-            guard expiresAtMs <= Self.expiresAtMsMax else { throw .malformed("its exp is no time") }
+            guard expiresAtMs <= Self.expiresAtMsMax else { throw .malformed("its exp claim is not a valid time") }
             if hasExpired(expiresAtMs, nowMs: nowMs) { throw .expired }
         }
         if let notBeforeMs = try Self.milliseconds(claims, "nbf"), nowMs < notBeforeMs - Int64(leewayMs) {
@@ -49,11 +49,11 @@ extension TokenPolicy {
         return uidPrefix + name
     }
 
-    /// Seconds since 1970, perhaps with a fraction, as milliseconds. Far values are clamped to some 30 million years, so
-    /// that sums with a leeway do not overflow.
+    /// Reads a claim in seconds since 1970, with or without a fraction, as milliseconds. Clamped to some 30 million
+    /// years, so that adding the leeway cannot overflow.
     private static func milliseconds(_ claims: JSONObject, _ name: String) throws(TokenFailure) -> Int64? {
         guard let claim = claims[name] else { return nil }
-        guard let seconds = claim.doubleValue else { throw .malformed("its \(name) is no number") }
+        guard let seconds = claim.doubleValue else { throw .malformed("its \(name) claim is not a number") }
         let bound = 1e15
         return Int64((min(max(seconds, -bound), bound) * 1000).rounded(.down))
     }

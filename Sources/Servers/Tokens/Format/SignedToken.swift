@@ -1,6 +1,6 @@
 import JSON
 
-/// A token in compact JWS form (RFC 7515 §7.1), taken apart and not yet believed.
+/// A parsed token in compact JWS form (RFC 7515 section 7.1), not yet verified.
 struct SignedToken {
     enum Algorithm: String {
         case rs256 = "RS256"
@@ -11,7 +11,7 @@ struct SignedToken {
 
     let algorithm: Algorithm
     let keyID: String?
-    /// What the signature is over: header and payload as they were sent.
+    /// The signed bytes: header and payload as sent.
     let signed: ArraySlice<UInt8>
     let signature: [UInt8]
     let claims: JSONObject
@@ -27,15 +27,16 @@ struct SignedToken {
         guard let signature = Base64URL.decode(parts[2]) else { throw .malformed("its signature is not base64url") }
         self.signature = signature
         signed = text[..<parts[1].endIndex]
-        // RFC 7515 §4.1.11: what must be understood and is not makes the token invalid. Nothing is understood here.
-        guard header["crit"] == nil else { throw .malformed("its header has a critical extension") }
+        // RFC 7515 section 4.1.11: a critical extension that is not understood makes the token invalid. None is
+        // understood.
+        guard header["crit"] == nil else { throw .malformed("its header has an unsupported critical extension") }
         guard let name = header["alg"]?.stringValue else { throw .malformed("its header has no alg") }
         guard let algorithm = Algorithm(rawValue: name) else { throw .algorithm }
         self.algorithm = algorithm
         switch header["kid"] {
         case nil: keyID = nil
         case .string(let text)? where text.utf8.count <= Self.keyIDBytesMax: keyID = text
-        default: throw .malformed("its kid is no short text")
+        default: throw .malformed("its kid is not a string of at most \(Self.keyIDBytesMax) bytes")
         }
     }
 
@@ -44,7 +45,7 @@ struct SignedToken {
     ) throws(TokenFailure) -> JSONObject {
         guard let bytes = Base64URL.decode(part) else { throw .malformed("its \(name) is not base64url") }
         guard let object = (try? JSONParser.parse(bytes, limits: limits))?.objectValue else {
-            throw .malformed("its \(name) is no JSON object")
+            throw .malformed("its \(name) is not a JSON object")
         }
         return object
     }

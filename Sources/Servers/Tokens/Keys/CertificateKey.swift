@@ -2,18 +2,18 @@ import JSON
 import JWTKit
 import NIOSSL
 
-/// Keys as Google publishes them beside the key set: `{"KEY ID": "-----BEGIN CERTIFICATE-----…", …}`, RSA of 2048 bits or
+/// Reads keys in Google's certificate form, `{"KEY ID": "-----BEGIN CERTIFICATE-----…", …}`, with RSA of 2048 bits or
 /// more, for RS256. Source: Firebase, "Verify ID tokens using a third-party JWT library",
 /// `…/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com`.
 ///
-/// The certificates are signed by themselves or by nobody's business: what vouches for them is the address they come from.
-/// Only their dates are looked at.
+/// The certificates are self-signed, so trust comes from the address they are fetched from; only their dates are
+/// checked.
 enum CertificateKey {
     static func isPEM(_ value: JSONValue) -> Bool {
         value.stringValue?.contains("-----BEGIN CERTIFICATE-----") ?? false
     }
 
-    /// Nil: no certificate, or a key that is not for RS256.
+    /// Returns the key of a certificate; nil if it is not a certificate or its key does not suit RS256.
     static func key(id: String, _ value: JSONValue) async -> VerificationKey? {
         guard let pem = value.stringValue, isPEM(value),
             let dates = try? NIOSSLCertificate(bytes: Array(pem.utf8), format: .pem),

@@ -1,4 +1,4 @@
-/// Fetches a key set, for any number of callers at once: they all wait for the one fetch in flight.
+/// Fetches a key set; concurrent callers share the fetch in flight.
 actor KeyFetcher {
     private let source: KeySource
     private var inFlight: Task<TokenSetupError?, Never>?
@@ -7,15 +7,15 @@ actor KeyFetcher {
         self.source = source
     }
 
-    /// Calls `started` and `finished` around the fetch; neither when one is in flight already. The source bounds its
-    /// own time. Nil if it went well.
+    /// Fetches the key set and returns what went wrong, if anything. Calls `started` and `finished` around the fetch,
+    /// but not if one is in flight already. The source has its own time limit.
     func fetch(
         started: @Sendable () -> Void, finished: @escaping @Sendable (KeySet?) -> Void
     ) async -> TokenSetupError? {
         if let inFlight { return await inFlight.value }
         started()
         let source = source
-        // A task of its own, so that a caller that is cancelled does not take the others' fetch along.
+        // Unstructured, so that one caller's cancellation does not cancel the fetch for the others.
         let fetch = Task {
             let result = await Self.load(source)
             finished(try? result.get())

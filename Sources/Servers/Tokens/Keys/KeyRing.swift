@@ -1,14 +1,14 @@
-/// The current key set and when to fetch it anew. Decides only; the verifier fetches.
+/// The current key set and the decision when to fetch it again. Pure: the verifier fetches.
 ///
-/// A fetch is due when there is none yet, when the set is old, or when a token names an unknown key (the issuer may have
-/// changed keys). Whatever the reason, fetches start at least `gapMs` apart.
+/// A fetch is due when there is no key set, when it is old, or when a token names an unknown key (the issuer may have
+/// rotated its keys). Fetches start at least `gapMs` apart, whatever the reason.
 struct KeyRing {
     enum Answer {
         case keys([VerificationKey])
-        /// Fetch first, then ask again. Keys that serve until then are in it.
+        /// Fetch the keys, then retry.
         case fetch
         case unknownKey
-        /// Nothing was ever fetched, and it is too early to try again.
+        /// No fetch has succeeded so far, and it is too early for another.
         case noKeys
     }
 
@@ -28,7 +28,7 @@ struct KeyRing {
         guard let keySet else { return isFetching || mayFetch(nowMs) ? .fetch : .noKeys }
         let candidates = keySet.candidates(for: token)
         guard !candidates.isEmpty else { return isFetching || mayFetch(nowMs) ? .fetch : .unknownKey }
-        // One caller renews an old set, the others go on with it.
+        // One caller refreshes an old set; the others continue with it.
         let isOld = nowMs - (fetchedAtMs ?? nowMs) >= Int64(refreshMs)
         return isOld && !isFetching && mayFetch(nowMs) ? .fetch : .keys(candidates)
     }
@@ -42,7 +42,7 @@ struct KeyRing {
         triedAtMs = nowMs
     }
 
-    /// True if the keys are other ones than before.
+    /// Records the result of a fetch; returns whether the keys changed.
     mutating func finished(_ keySet: KeySet?, nowMs: Int64) -> Bool {
         isFetching = false
         guard let keySet else { return false }

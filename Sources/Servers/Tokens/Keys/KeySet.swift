@@ -1,12 +1,12 @@
 import JSON
 import JWTKit
 
-/// A key and the one algorithm that it may verify: which, the key decides and never the token, or an attacker could
-/// sign with HS256 and somebody's public RSA key as the secret.
+/// A key and the one algorithm that it verifies. The key decides the algorithm, never the token: otherwise an attacker
+/// could sign with HS256, using a public RSA key as the secret.
 struct VerificationKey: Sendable {
     let id: String?
     let algorithm: SignedToken.Algorithm
-    /// Of a certificate: when it may be used, in milliseconds since 1970.
+    /// A certificate's period of validity in milliseconds since 1970.
     let validMs: ClosedRange<Int64>?
     private let verifier: any JWTAlgorithm
 
@@ -20,7 +20,7 @@ struct VerificationKey: Sendable {
     }
 
     func verifies(_ token: SignedToken) -> Bool {
-        // A signature of an impossible shape throws; it is as wrong as any other.
+        // A malformed signature throws; treat it as a wrong one.
         token.algorithm == algorithm && (try? verifier.verify(token.signature, signs: token.signed)) == true
     }
 
@@ -37,20 +37,20 @@ struct VerificationKey: Sendable {
     }
 }
 
-/// The usable keys of a JSON Web Key Set (RFC 7517 §5): RSA of 2048 bits or more for RS256, P-256 for ES256. Keys of
-/// other kinds, for encryption or with mistakes are left out, as §5 asks. Google's older form, an object of certificates
-/// by key id, serves as well.
+/// The usable keys of a JSON Web Key Set (RFC 7517 section 5): RSA of 2048 bits or more for RS256, P-256 for ES256.
+/// Keys of other kinds, for encryption or with errors are ignored, as section 5 requires. Google's older form, an
+/// object of certificates by key id, is accepted, too.
 struct KeySet: Sendable {
     static let keysMax = 64
 
     let keys: [VerificationKey]
-    /// The text, to notice changes.
+    /// The source text, to detect changes.
     let source: [UInt8]
 
     init(json: [UInt8]) async throws(TokenSetupError) {
         guard let root = try? JSONParser.parse(json, limits: JSONLimits(depthMax: 16, bytesMax: KeySource.bytesMax)),
             let object = root.objectValue
-        else { throw TokenSetupError(code: .keySetInvalid, description: "it is no JSON object") }
+        else { throw TokenSetupError(code: .keySetInvalid, description: "it is not a JSON object") }
         var keys: [VerificationKey] = []
         if let entries = object["keys"]?.arrayValue {
             for entry in entries.prefix(Self.keysMax) {
@@ -71,7 +71,7 @@ struct KeySet: Sendable {
         source = json
     }
 
-    /// The keys that may have signed the token: the one it names, or without a name all of its algorithm.
+    /// Returns the keys that may have signed the token: the one it names or, without a name, all of its algorithm.
     func candidates(for token: SignedToken) -> [VerificationKey] {
         guard let id = token.keyID else { return keys.filter { $0.algorithm == token.algorithm } }
         return keys.filter { $0.id == id }
@@ -79,7 +79,7 @@ struct KeySet: Sendable {
 
     private static func key(_ entry: JSONValue) async -> VerificationKey? {
         guard entry["use"]?.stringValue ?? "sig" == "sig" else { return nil }
-        // JWTKit finds keys by their id only; ours are held one by one.
+        // JWTKit finds keys by id only, so each key gets its own collection.
         let name = JWKIdentifier(string: "key")
         let algorithm: SignedToken.Algorithm
         let key: JWK

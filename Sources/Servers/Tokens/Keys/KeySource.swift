@@ -1,13 +1,13 @@
 import FoundationEssentials
 
-/// Where a JSON Web Key Set comes from. It is asked again when a token names an unknown key.
+/// A source of a JSON Web Key Set, read again when a token names an unknown key.
 package struct KeySource: Sendable {
-    /// At most this much is read.
+    /// The largest key set that is read.
     package static let bytesMax = 256 << 10
 
-    /// In messages and logs: the path or address.
+    /// The path or address, for messages and logs.
     package let name: String
-    /// Must end within a time of its own.
+    /// Reads the key set; must have its own time limit.
     package let fetch: @Sendable () async throws -> [UInt8]
 
     package init(name: String, fetch: @escaping @Sendable () async throws -> [UInt8]) {
@@ -26,28 +26,28 @@ package struct KeySource: Sendable {
         }
     }
 
-    /// An `https:` address (`http:` works too: whether that is wise, the settings decide).
+    /// An `https:` address; the settings decide whether `http:` is allowed.
     package static func url(_ address: String, by downloads: KeyDownloads) -> KeySource {
         KeySource(name: address) { try await downloads.get(address) }
     }
 }
 
-/// Why a key set could not be read.
+/// The reason that a key set could not be read.
 struct FetchError: Error, Hashable, CustomStringConvertible {
     enum Code: String {
-        case unreadable = "no such file, or not readable"
-        case badAddress = "the address is no http or https URL"
+        case unreadable = "the file does not exist or is not readable"
+        case badAddress = "the address is not an http or https URL"
         case connectionFailed = "the connection failed"
-        case closedEarly = "the connection ended before the answer did"
-        case timedOut = "no answer in time"
+        case closedEarly = "the connection closed before the response was complete"
+        case timedOut = "the request timed out"
         case tooLarge = "it is too large"
-        case badStatus = "the answer is not 200"
-        case stopped = "the node stops"
-        case badConfiguration = "the issuer's configuration cannot be used"
+        case badStatus = "the response status is not 200"
+        case stopped = "the node is stopping"
+        case badConfiguration = "the issuer's configuration is invalid"
     }
 
     let code: Code
-    /// The status, or what the system said; for operators.
+    /// The status or the system's message, for operators.
     let detail: String
 
     init(code: Code, detail: String = "") {
@@ -58,7 +58,7 @@ struct FetchError: Error, Hashable, CustomStringConvertible {
     var description: String { detail.isEmpty ? code.rawValue : "\(code.rawValue) (\(detail))" }
 }
 
-/// Addresses that key sets may have: `http` or `https`, a host and perhaps a port, no user information, ASCII only.
+/// The rule for key set addresses: `http` or `https`, a host and optionally a port, no user information, ASCII only.
 enum KeyURL {
     static func isValid(_ text: String) -> Bool {
         let schemes = ["https://", "http://"]

@@ -1,8 +1,8 @@
 import Glibc
 
 enum ByteSearch {
-    /// Offset of the first occurrence at or after `from`. `memchr` does the walking: choose needles that start with a
-    /// rare byte.
+    /// Returns the offset of the first occurrence at or after `from`. Searches with `memchr`, so needles should start
+    /// with a rare byte.
     static func offset(of needle: [UInt8], in bytes: UnsafeRawBufferPointer, from: Int = 0) -> Int? {
         guard let base = bytes.baseAddress, let first = needle.first else { return nil }
         var at = from

@@ -1,6 +1,6 @@
 import Histogram
 
-/// Times between 1 µs and 10 minutes, to three digits.
+/// A histogram of times between 1 µs and 10 minutes, with three significant digits.
 package struct LatencyRecorder: Sendable {
     package static let highestUs: UInt64 = 600_000_000
 
@@ -9,7 +9,7 @@ package struct LatencyRecorder: Sendable {
 
     package init() {}
 
-    /// Times outside the range count at its ends.
+    /// Records a time, clamped to the range.
     package mutating func record(ns: Int64) {
         _ = histogram.record(min(max(UInt64(max(ns, 0)) / 1_000, 1), Self.highestUs))
     }
@@ -28,7 +28,7 @@ package struct LatencyRecorder: Sendable {
     }
 }
 
-/// All zero when nothing was recorded.
+/// Percentiles of recorded times; all zero if nothing was recorded.
 package struct LatencySummary: Sendable, Hashable {
     package var count = 0
     package var meanUs: Int64 = 0
@@ -39,13 +39,13 @@ package struct LatencySummary: Sendable, Hashable {
     package var maxUs: Int64 = 0
 }
 
-/// How often each error came, by its code.
+/// The number of errors by code.
 package struct ErrorCounts: Sendable, Hashable {
-    /// Distinct codes kept; further ones are counted together as `OTHER`.
+    /// The limit on distinct codes; further ones are counted as `OTHER`.
     package static let codesMax = 64
 
     package private(set) var counts: [String: Int] = [:]
-    /// One message for each code, as an example.
+    /// An example message for each code.
     package private(set) var examples: [String: String] = [:]
 
     package init() {}

@@ -1,8 +1,8 @@
 package import JSON
 
-/// Numbers for people.
+/// Formats numbers for text reports.
 enum ReportFormat {
-    /// Rounded half up.
+    /// Formats a number with fixed decimals, rounded half up.
     static func text(_ value: Double, decimals: Int) -> String {
         var factor: Double = 1
         for _ in 0..<decimals { factor *= 10 }
@@ -25,7 +25,7 @@ enum ReportFormat {
 }
 
 extension LoadReport {
-    /// Several lines for people, without a line break at the end.
+    /// The report as text, without a final line feed.
     package var text: String {
         let seconds = ReportFormat.text(Double(durationMs) / 1_000, decimals: 1)
         var lines = [
@@ -43,10 +43,10 @@ extension LoadReport {
             Self.line("mutation", mutationLatency),
             Self.line("first result", firstResult),
         ]
-        if returned.count > 0 { lines.append(Self.line("back after a loss", returned)) }
+        if returned.count > 0 { lines.append(Self.line("resumed", returned)) }
         lines.append("")
         if deliveredBeforeAnswer > 0 {
-            lines.append("  \(deliveredBeforeAnswer) deliveries came before their mutation's answer")
+            lines.append("  \(deliveredBeforeAnswer) deliveries arrived before their mutation's response")
         }
         if errors.total == 0 {
             lines.append("  errors      none")
@@ -56,7 +56,7 @@ extension LoadReport {
                 lines.append("  error       \(code) \(count) times\(example)")
             }
         }
-        if hasNoMutation { lines.append("  NO MUTATION SUCCEEDED: the run shows nothing") }
+        if hasNoMutation { lines.append("  NO MUTATION SUCCEEDED: the run proves nothing") }
         lines.append(verdictText)
         for difference in verdict.differences {
             lines.append("    \(difference.operation) \(difference.variables): \(difference.reason)")
@@ -79,7 +79,7 @@ extension LoadReport {
             + figures.map { ReportFormat.right($0, 9) }.joined()
     }
 
-    /// The same for programs. Times in microseconds.
+    /// The report as JSON; times are in microseconds.
     package var json: JSONValue {
         let errorCounts = errors.counts.sorted { $0.key < $1.key }.map { ($0.key, JSONValue.int(Int64($0.value))) }
         return [

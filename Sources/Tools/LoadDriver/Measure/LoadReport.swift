@@ -1,45 +1,47 @@
-/// What a run found.
+/// The results of a load run.
 package struct LoadReport: Sendable, Hashable {
     package var scenario: String
     package var seed: UInt64
     package var gateways: [String]
     package var transports: [String]
     package var durationMs: Int64
-    /// Ended by the user before its time.
+    /// Whether the user ended the run early.
     package var wasStopped = false
 
     package var subscribers: Int
-    /// Connections made, repeated ones included.
+    /// Connections opened, including reconnects.
     package var connects: Int
     /// Subscribers that had a result when the load began.
     package var subscribedAtStart: Int
     package var subscribed: Int
     package var connectingMs: Int64
-    /// From opening the connection to the first result.
+    /// Time from opening the connection to the first result.
     package var firstResult: LatencySummary
-    /// From losing a connection to the next result on another one. A resumed stream or poll without news has none.
+    /// Time from losing a connection to the next result on another one. A stream or poll resumed without a new result
+    /// has none.
     package var returned: LatencySummary
-    /// Connections that ended without being asked to.
+    /// Connections that ended unexpectedly.
     package var dropped: Int
 
-    /// Results that arrived while it was measured; their markers' times are `deliveryLatency`.
+    /// Results that arrived during the measurement; `deliveryLatency` has the times of their markers.
     package var delivered: Int
     package var latencyFrom: Scenario.LatencyStart
     package var deliveryLatency: LatencySummary
-    /// Deliveries that came before the answer to their mutation; they count as the least time.
+    /// Deliveries that arrived before their mutation's response; they count as the minimum time.
     package var deliveredBeforeAnswer: Int
 
-    /// After the warm-up.
+    /// Mutations sent after the warm-up.
     package var mutationsSent: Int
     package var mutationsAnswered: Int
     package var mutationsFailed: Int
-    /// From the time at which the mutation was due to its answer.
+    /// Time from when the mutation was due to its response.
     package var mutationLatency: LatencySummary
 
     package var errors: ErrorCounts
     package var verdict: Verdict
 
-    /// A run in which every mutation failed shows nothing, even if all subscribers agree with the database.
+    /// Whether the run passed. One in which every mutation failed proves nothing, even if all subscribers agree with
+    /// the database.
     package var hasPassed: Bool { verdict.isConverged && !hasNoMutation }
     package var hasNoMutation: Bool { mutationsSent > 0 && mutationsAnswered == 0 }
 
@@ -80,7 +82,7 @@ package struct LoadReport: Sendable, Hashable {
     }
 }
 
-/// One look while it runs.
+/// The progress of a running load.
 package struct LoadProgress: Sendable, Hashable {
     package enum Phase: String, Sendable, Hashable {
         case connecting, warmingUp = "warming up", measuring, settling
@@ -91,14 +93,14 @@ package struct LoadProgress: Sendable, Hashable {
     package var subscribers: Int
     package var subscribed: Int
     package var open: Int
-    /// Since the last look.
+    /// The rate since the previous progress.
     package var deliveredPerSecond: Double
     package var mutationsAnswered: Int
     package var mutationsInFlight: Int
     package var errors: Int
     package var dropped: Int
 
-    /// One line for people.
+    /// The progress as one line of text.
     package var text: String {
         var parts = [
             "\(phase.rawValue) \(elapsedMs / 1_000) s", "\(subscribed)/\(subscribers) subscribed",

@@ -1,6 +1,6 @@
-/// The text by which a delivery is known to show a mutation's effect: `~` run `-` sequence number `.`.
+/// The text by which a delivery shows a mutation's effect: `~` run `-` sequence number `.`.
 ///
-/// The run's number keeps apart what an earlier run left in the database.
+/// The run's number distinguishes markers that an earlier run left in the database.
 package struct Marker: Sendable, Hashable {
     private let prefix: [UInt8]
 
@@ -13,7 +13,7 @@ package struct Marker: Sendable, Hashable {
         String(decoding: prefix, as: UTF8.self) + "\(sequence)."
     }
 
-    /// The sequence numbers in a text, in their order; one may come twice.
+    /// Returns the sequence numbers in a text in order, including repetitions.
     package func sequences(in bytes: UnsafeRawBufferPointer) -> [Int] {
         var found: [Int] = []
         var from = 0
@@ -33,11 +33,11 @@ package struct Marker: Sendable, Hashable {
     }
 }
 
-/// Which sequence numbers one subscriber has seen, for the newest `span` of them.
+/// The sequence numbers that one subscriber has seen, for the newest `span` of them.
 ///
-/// A list shows old markers beside the new one in every result; each must be timed once, on its first appearance.
+/// Each result of a list contains old markers beside the new one; each is timed once, on its first appearance.
 package struct MarkerWindow: Sendable, Hashable {
-    /// Older ones than this many behind the newest count as seen.
+    /// Numbers this far behind the newest count as seen.
     package static let span = 4_096
 
     /// Bit `sequence % span`; empty until the first marker.
@@ -46,7 +46,7 @@ package struct MarkerWindow: Sendable, Hashable {
 
     package init() {}
 
-    /// Whether the number is new; afterwards it is not.
+    /// Records a number; returns whether it is new.
     package mutating func insert(_ sequence: Int) -> Bool {
         guard sequence >= 0, sequence > newest - Self.span else { return false }
         if words.isEmpty { words = [UInt64](repeating: 0, count: Self.span / 64) }

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// When each mutation of a run was due and answered, by sequence number: written by the driver of mutations, read by
-/// every event loop at each delivery.
+/// The times at which each mutation of a run was due and answered, by sequence number. Written by the mutation driver,
+/// read by every event loop at each delivery.
 ///
-/// `@unchecked Sendable`: the storage is allocated once for the run's known number of mutations and holds atomics only.
+/// `@unchecked Sendable`: the storage is allocated once for the run's number of mutations and holds atomics only.
 package final class MutationTimes: @unchecked Sendable {
     package let count: Int
     private let due: UnsafeMutablePointer<Atomic<Int64>>
     private let answered: UnsafeMutablePointer<Atomic<Int64>>
-    /// Earlier ones belong to the warm-up.
+    /// The first sequence number after the warm-up.
     private let firstMeasured = Atomic<Int>(Int.max)
 
     package init(count: Int) {
@@ -44,12 +44,12 @@ package final class MutationTimes: @unchecked Sendable {
         answered[sequence].store(ns, ordering: .releasing)
     }
 
-    /// Nobody knows whether it took effect: its deliveries are not timed.
+    /// Marks a mutation whose outcome is unknown; its deliveries are not timed.
     package func setFailed(_ sequence: Int) {
         answered[sequence].store(-1, ordering: .releasing)
     }
 
-    /// Nil for one that was not acknowledged.
+    /// Returns when a mutation was answered; nil if it was not acknowledged.
     package func answeredNs(_ sequence: Int) -> Int64? {
         guard sequence < count else { return nil }
         let ns = answered[sequence].load(ordering: .acquiring)
@@ -58,9 +58,9 @@ package final class MutationTimes: @unchecked Sendable {
 
     package enum Latency: Sendable, Hashable {
         case ns(Int64)
-        /// The delivery overtook the mutation's answer.
+        /// The delivery arrived before the mutation's response.
         case beforeAnswer
-        /// In the warm-up, not of this run, or failed.
+        /// The mutation was in the warm-up, of another run, or failed.
         case unmeasured
     }
 

@@ -1,20 +1,20 @@
-/// When each mutation is due. The times are fixed beforehand (an open loop): a slow server does not slow the load down,
-/// and the wait that it causes counts.
+/// The times at which mutations are due. They are fixed in advance (an open loop): a slow server does not slow the load
+/// down, and the waiting time that it causes counts.
 package struct MutationSchedule: Sendable {
     package struct Due: Sendable, Hashable {
-        /// Since the start of the schedule.
+        /// The time since the start of the schedule.
         package let atNs: Int64
-        /// Index into the rates.
+        /// The index into the rates.
         package let kind: Int
-        /// Number among its kind, from 0.
+        /// The number within its kind, from 0.
         package let kindIndex: Int
-        /// Number among all, from 0.
+        /// The number among all mutations, from 0.
         package let sequence: Int
     }
 
     private struct Kind {
         let perSecond: Double
-        /// Part of an interval by which this kind is shifted, so that kinds do not fire together.
+        /// The part of an interval by which this kind is shifted, so that kinds do not fire together.
         let phase: Double
         let count: Int
         var next = 0
@@ -32,7 +32,7 @@ package struct MutationSchedule: Sendable {
         kinds = rates.enumerated().map { position, rate in
             let phase = (Double(position) + 0.5) / Double(rates.count)
             var count = max(0, Int((Double(lengthMs) / 1_000 * rate - phase).rounded(.up)))
-            // Rounding of the two formulas may differ by one.
+            // The rounding of the two formulas may differ by one.
             let probe = Kind(perSecond: rate, phase: phase, count: 0)
             while count > 0, probe.atNs(count - 1) >= lengthNs { count -= 1 }
             while probe.atNs(count) < lengthNs { count += 1 }
@@ -41,7 +41,7 @@ package struct MutationSchedule: Sendable {
         count = kinds.reduce(0) { $0 + $1.count }
     }
 
-    /// The next one, in the order of time.
+    /// Returns the next mutation in order of time.
     package mutating func next() -> Due? {
         var earliest: (atNs: Int64, kind: Int)?
         for (position, kind) in kinds.enumerated() where kind.next < kind.count {
@@ -57,7 +57,7 @@ package struct MutationSchedule: Sendable {
     }
 }
 
-/// How many connections may have been started.
+/// The rate at which connections are started.
 package struct ConnectRamp: Sendable, Hashable {
     package let total: Int
     package let perSecond: Double

@@ -1,11 +1,11 @@
 import JSON
 
-/// Whether every subscriber ended with what reading gives.
+/// The result of comparing every subscriber's last result with a read of its query.
 package struct Verdict: Sendable, Hashable {
-    /// A live query on which subscribers were left behind.
+    /// A live query on which subscribers have a wrong result.
     package struct Difference: Sendable, Hashable {
         package var operation: String
-        /// Compact JSON.
+        /// The variables as compact JSON.
         package var variables: String
         package var subscribers: Int
         package var reason: String
@@ -18,13 +18,13 @@ package struct Verdict: Sendable, Hashable {
         }
     }
 
-    /// Differences kept for the report.
+    /// The limit on differences in the report.
     package static let differencesMax = 10
 
     package var subscribers: Int
     package var notConverged: Int
     package var liveQueries: Int
-    /// From the last mutation's answer to the last comparison.
+    /// Time from the last mutation's response to the last comparison.
     package var settledMs: Int64
     package var differences: [Difference]
 
@@ -41,10 +41,10 @@ package struct Verdict: Sendable, Hashable {
     package var isConverged: Bool { notConverged == 0 }
 }
 
-/// What the subscribers of one live query hold: each distinct payload once.
+/// The results that the subscribers of one live query hold, each distinct payload once.
 package struct HeldResults: Sendable {
     package struct Payload: Sendable {
-        /// `{"data":…}`; nil: nothing was ever received.
+        /// The payload, `{"data":…}`; nil if nothing was received.
         package var bytes: [UInt8]?
         package var subscribers: Int
     }
@@ -56,7 +56,7 @@ package struct HeldResults: Sendable {
     package var subscribers: Int { payloads.reduce(0) { $0 + $1.subscribers } }
 
     package mutating func add(_ bytes: [UInt8]?, subscribers: Int = 1) {
-        // Few distinct ones: all have the newest result, or one of its last predecessors.
+        // There are few distinct payloads: the newest and some of its predecessors.
         if let position = payloads.lastIndex(where: { $0.bytes == bytes }) {
             payloads[position].subscribers += subscribers
         } else {
@@ -68,7 +68,7 @@ package struct HeldResults: Sendable {
         for payload in other.payloads { add(payload.bytes, subscribers: payload.subscribers) }
     }
 
-    /// Subscribers whose result is another one than `read`, and why in a few words; nil when there are none.
+    /// Returns the number of subscribers whose result differs from `read`, with a short reason; nil if there are none.
     package func difference(from read: [UInt8]) -> (subscribers: Int, reason: String)? {
         var without = 0
         var differing = 0
@@ -81,12 +81,12 @@ package struct HeldResults: Sendable {
         }
         guard without + differing > 0 else { return nil }
         var reasons: [String] = []
-        if differing > 0 { reasons.append("\(differing) with another result") }
+        if differing > 0 { reasons.append("\(differing) with a different result") }
         if without > 0 { reasons.append("\(without) without any result") }
         return (without + differing, reasons.joined(separator: ", "))
     }
 
-    /// Equal bytes, or an equal `data` member in another notation.
+    /// Returns whether the bytes or the parsed `data` members are equal.
     static func isSameData(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         if left == right { return true }
         guard let left = try? JSONParser.parse(left)["data"], let right = try? JSONParser.parse(right)["data"] else {

@@ -2,21 +2,21 @@ import DequeModule
 import FreshetClient
 import NIOCore
 
-/// Kept connections to one address, for mutations and one-shot reads.
+/// A pool of kept-alive connections to one address, for mutations and one-shot reads.
 ///
 /// Confined to its event loop, hence `@unchecked Sendable`; `call` may be used from anywhere.
 final class HTTPPool: @unchecked Sendable {
     static let connectionsMax = 256
-    /// Requests waiting for a connection; further ones fail with `DRIVER_OVERLOAD`.
+    /// The limit on requests waiting for a connection; further ones fail with `DRIVER_OVERLOAD`.
     static let waitingMax = 65_536
 
     typealias Completion = (Result<PlainResponse, CodedFailure>) -> Void
 
     let eventLoop: any EventLoop
     let address: ServerAddress
-    /// For one answer, waiting for a connection included.
+    /// The time limit for one response, including the wait for a connection.
     let timeoutMs: Int64
-    private var idle: [HTTPLine] = []
+    private var idle: [HTTPConnection] = []
     private var connections = 0
     private var connecting = 0
     private var waiting: Deque<Waiting> = []
@@ -40,24 +40,25 @@ final class HTTPPool: @unchecked Sendable {
         }
     }
 
-    /// On the event loop; `completion` is called once, there.
+    /// Sends a request. Call on the event loop; `completion` is called once, there.
     func send(_ request: PlainRequest, _ completion: @escaping Completion) {
-        while let line = idle.popLast() {
-            if line.isReusable { return perform(request, timeoutMs: timeoutMs, completion, on: line) }
+        while let connection = idle.popLast() {
+            if connection.isReusable { return perform(request, timeoutMs: timeoutMs, completion, on: connection) }
         }
         guard waiting.count < Self.waitingMax, !isClosed else {
             return completion(
-                .failure(CodedFailure(code: "DRIVER_OVERLOAD", message: "too many requests wait for a connection")))
+                .failure(
+                    CodedFailure(code: "DRIVER_OVERLOAD", message: "too many requests are waiting for a connection")))
         }
         let deadlineNs = Clock.nowNs() + timeoutMs * 1_000_000
         waiting.append(Waiting(request: request, deadlineNs: deadlineNs, completion: completion))
         connectIfNeeded()
     }
 
-    /// On the event loop.
+    /// Closes the pool. Call on the event loop.
     func close() {
         isClosed = true
-        for line in idle { line.close() }
+        for connection in idle { connection.close() }
         idle = []
         while let waiting = waiting.popFirst() {
             waiting.completion(.failure(CodedFailure(code: "CONNECTION_LOST", message: "the run is over")))
@@ -68,51 +69,51 @@ final class HTTPPool: @unchecked Sendable {
         guard !isClosed, connections < Self.connectionsMax, connecting < waiting.count else { return }
         connections += 1
         connecting += 1
-        HTTPLine.connect(address, on: eventLoop).whenComplete { result in
+        HTTPConnection.connect(address, on: eventLoop).whenComplete { result in
             self.connecting -= 1
             switch result {
-            case .success(let line):
-                line.watchIdle {
+            case .success(let connection):
+                connection.watchIdle {
                     self.connections -= 1
                     self.connectIfNeeded()
                 }
-                self.free(line)
+                self.release(connection)
             case .failure(let error):
                 self.connections -= 1
-                // Each attempt was made for one request.
+                // Each attempt belongs to one request.
                 self.waiting.popFirst()?.completion(.failure(CodedFailure(error)))
             }
         }
     }
 
-    private func free(_ line: HTTPLine) {
-        guard line.isReusable, !isClosed else {
-            line.close()
+    private func release(_ connection: HTTPConnection) {
+        guard connection.isReusable, !isClosed else {
+            connection.close()
             connectIfNeeded()
             return
         }
         while let next = waiting.popFirst() {
             let leftMs = (next.deadlineNs - Clock.nowNs()) / 1_000_000
-            if leftMs > 0 { return perform(next.request, timeoutMs: leftMs, next.completion, on: line) }
+            if leftMs > 0 { return perform(next.request, timeoutMs: leftMs, next.completion, on: connection) }
             next.completion(
                 .failure(CodedFailure(code: CodedFailure.timeout, message: "no free connection within \(timeoutMs) ms"))
             )
         }
-        idle.append(line)
+        idle.append(connection)
     }
 
     private func perform(
-        _ request: PlainRequest, timeoutMs: Int64, _ completion: @escaping Completion, on line: HTTPLine
+        _ request: PlainRequest, timeoutMs: Int64, _ completion: @escaping Completion, on connection: HTTPConnection
     ) {
         let collector = ResponseCollector()
-        line.send(
+        connection.send(
             request, timeoutMs: timeoutMs,
             exchange: .init(
                 onHead: { collector.head($0) },
                 onBody: { collector.body($0) },
                 onEnd: { error in
                     completion(collector.result(error))
-                    self.free(line)
+                    self.release(connection)
                 }))
     }
 }

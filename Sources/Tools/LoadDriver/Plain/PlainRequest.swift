@@ -10,7 +10,7 @@ struct PlainRequest: Sendable {
     var headers: HTTPHeaders
     var body: [UInt8] = []
 
-    /// A one-shot read; further headers make it a long-poll or an event stream.
+    /// Makes a one-shot read; further headers make it a long-poll or an event stream.
     static func query(_ target: LiveQueryTarget) -> PlainRequest {
         PlainRequest(method: .GET, path: target.path, headers: authorization(target.token))
     }
@@ -31,7 +31,7 @@ struct PlainRequest: Sendable {
 }
 
 struct PlainResponse: Sendable {
-    /// A larger answer fails the call.
+    /// The largest response; a larger one fails the call.
     static let bodyBytesMax = 16 << 20
 
     var status: Int
@@ -39,8 +39,8 @@ struct PlainResponse: Sendable {
     var body: [UInt8]
 }
 
-/// A subscription as the scenario means it: what is read, with which variables, as whom. Subscribers with equal targets
-/// must end with the same result.
+/// A subscription of the scenario: a query with variables and a user. Subscribers with equal targets must end with the
+/// same result.
 package struct LiveQueryTarget: Sendable, Hashable {
     package let connector: String
     package let operation: String
@@ -54,7 +54,7 @@ package struct LiveQueryTarget: Sendable, Hashable {
         self.token = token
     }
 
-    /// Path and query of the plain resource.
+    /// The path and query of the plain resource.
     package var path: String {
         let text = String(decoding: JSONWriter.compact(.object(variables)), as: UTF8.self)
         return "/v1/connectors/\(PercentEncoding.encode(connector))/queries/\(PercentEncoding.encode(operation))"
@@ -62,7 +62,7 @@ package struct LiveQueryTarget: Sendable, Hashable {
     }
 }
 
-/// RFC 3986 §2.1; all but the unreserved characters are escaped.
+/// Percent-encoding of all but the unreserved characters (RFC 3986 section 2.1).
 enum PercentEncoding {
     static func encode(_ text: String) -> String {
         var bytes: [UInt8] = []
@@ -84,13 +84,13 @@ enum PercentEncoding {
     }
 }
 
-/// A failure as it is counted.
+/// A failure with the code under which it is counted.
 struct CodedFailure: Error, Sendable, Hashable {
     static let timeout = "TIMEOUT_CLIENT"
 
     var code: String
     var message: String
-    /// When the server wants to be asked again.
+    /// The time after which the server wants a retry.
     var retryAfterMs: Int64?
 
     init(code: String, message: String, retryAfterMs: Int64? = nil) {
@@ -117,7 +117,7 @@ struct CodedFailure: Error, Sendable, Hashable {
         self.init(code: code, message: error.description, retryAfterMs: error.retryAfterMs)
     }
 
-    /// Nil when the answer has no `errors` and its status is a success.
+    /// Creates the failure of a response; nil if it has no `errors` and its status is a success.
     init?(status: Int, body: [UInt8]) {
         let answer = try? JSONParser.parse(body)
         if let first = answer?["errors"]?[0] {
@@ -134,7 +134,7 @@ struct CodedFailure: Error, Sendable, Hashable {
         retryAfterMs = ReconnectDelay.retryAfterMs(response.headers.first(name: "retry-after")) ?? retryAfterMs
     }
 
-    /// A member of a GraphQL answer's `errors`.
+    /// Creates a failure from a member of a GraphQL response's `errors`.
     init(_ error: JSONValue) {
         self.init(
             code: error["extensions"]?["code"]?.stringValue ?? "UNCODED",

@@ -2,7 +2,7 @@ import FreshetClient
 import NIOCore
 import NIOHTTP1
 
-/// Gathers one answer.
+/// Collects one response.
 final class ResponseCollector {
     private var head: HTTPResponseHead?
     private var bytes: [UInt8] = []
@@ -23,7 +23,7 @@ final class ResponseCollector {
     func result(_ error: ClientError?) -> Result<PlainResponse, CodedFailure> {
         if let error { return .failure(CodedFailure(error)) }
         guard let head, !isTooLarge else {
-            return .failure(CodedFailure(code: "PROTOCOL_VIOLATION", message: "the answer is too large"))
+            return .failure(CodedFailure(code: "PROTOCOL_VIOLATION", message: "the response is too large"))
         }
         return .success(PlainResponse(status: Int(head.status.code), headers: head.headers, body: bytes))
     }

@@ -5,14 +5,14 @@ import Synchronization
 
 /// Runs a scenario against one or several gateways.
 ///
-///     prepare → connect (ramp) → warm up → measure → wait for answers → settle (verdict) → report
+///     prepare → connect (ramp) → warm up → measure → finish mutations → settle (verdict) → report
 package final class LoadRun: Sendable {
     package struct Options: Sendable {
-        /// Gateways; subscribers are spread over them in turn. At least one.
+        /// The gateways, at least one; subscribers are distributed round-robin.
         package var gateways: [ServerAddress]
-        /// Where mutations and one-shot reads go; nil: the first gateway.
+        /// The address for mutations and one-shot reads; nil means the first gateway.
         package var api: ServerAddress?
-        /// Bearer token where the scenario names none.
+        /// The bearer token where the scenario has none.
         package var token: String?
 
         package init(gateways: [ServerAddress], api: ServerAddress? = nil, token: String? = nil) {
@@ -22,7 +22,7 @@ package final class LoadRun: Sendable {
         }
     }
 
-    /// Interval of `onProgress`.
+    /// The interval of `onProgress`.
     package static let progressMs: Int64 = 1_000
 
     package let seed: UInt64
@@ -37,12 +37,13 @@ package final class LoadRun: Sendable {
         seed = scenario.seed ?? UInt64.random(in: 1...UInt64(UInt32.max))
     }
 
-    /// Ends the load early; the verdict and the report still follow. From any thread.
+    /// Ends the load early; verdict and report still follow. May be called from any thread.
     package func stop() {
         isStopped.store(true, ordering: .relaxed)
     }
 
-    /// - Throws: `LoadError`.
+    /// Runs the scenario.
+    /// - Throws: `LoadError` if the scenario does not fit the server or this machine.
     package func run(
         onProgress: @escaping @Sendable (LoadProgress) -> Void
     ) async throws(LoadError) -> LoadReport {
@@ -59,7 +60,7 @@ package final class LoadRun: Sendable {
         guard mutations <= Double(Scenario.mutationsMax) else {
             throw LoadError(.scenario, "\(scenario.file): more than \(Scenario.mutationsMax) mutations in one run")
         }
-        // Mutations have a thread of their own, so that deliveries do not hold up their times.
+        // Mutations have their own thread, so that deliveries do not delay them.
         let apiGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let pool = HTTPPool(
             options.api ?? options.gateways[0], timeoutMs: scenario.requestTimeoutMs, on: apiGroup.next())
@@ -83,7 +84,7 @@ package final class LoadRun: Sendable {
         let schedule = MutationSchedule(rates: scenario.mutations.map(\.perSecond), lengthMs: lengthMs)
         let times = MutationTimes(count: schedule.count)
         let loops = Array(MultiThreadedEventLoopGroup.singleton.makeIterator())
-        let crowd = SubscriberPool(
+        let subscribers = SubscriberPool(
             loops.map {
                 LoopShard(
                     eventLoop: $0, addresses: options.gateways, marker: marker, times: times,
@@ -93,18 +94,18 @@ package final class LoadRun: Sendable {
             scenario: scenario, rows: prepared.rows, token: options.token, pool: pool, schedule: schedule, times: times,
             marker: marker, seed: seed)
         let startNs = Clock.nowNs()
-        let watch = Task { await self.watch(crowd, driver, pool, startNs: startNs, onProgress) }
+        let watch = Task { await self.watch(subscribers, driver, pool, startNs: startNs, onProgress) }
 
         // Connect
         let ramp = ConnectRamp(total: prepared.subscribers.count, perSecond: scenario.connectPerSecond)
-        let started = await crowd.connect(prepared, ramp: ramp) { self.isStopped.load(ordering: .relaxed) }
-        var connected = await crowd.look()
+        let started = await subscribers.connect(prepared, ramp: ramp) { self.isStopped.load(ordering: .relaxed) }
+        var connected = await subscribers.snapshot()
         let connectUntilNs = Clock.nowNs() + scenario.connectTimeoutMs * 1_000_000
         while connected.subscribed < prepared.subscribers.count, Clock.nowNs() < connectUntilNs,
             !isStopped.load(ordering: .relaxed)
         {
             await Self.pause(ms: 20)
-            connected = await crowd.look()
+            connected = await subscribers.snapshot()
         }
         let connectingMs = (Clock.nowNs() - startNs) / 1_000_000
 
@@ -114,10 +115,10 @@ package final class LoadRun: Sendable {
         await pool.eventLoop.perform { driver.start(atNs: loadStartNs) }
         await wait(untilNs: loadStartNs + scenario.warmUpMs * 1_000_000)
         phase.withLock { $0 = .measuring }
-        await crowd.measure(true)
+        await subscribers.measure(true)
         let measuringNs = Clock.nowNs()
         await wait(untilNs: loadStartNs + lengthMs * 1_000_000)
-        await crowd.measure(false)
+        await subscribers.measure(false)
         let measuredMs = max(1, (Clock.nowNs() - measuringNs) / 1_000_000)
 
         // Settle
@@ -125,8 +126,8 @@ package final class LoadRun: Sendable {
         let wasStopped = isStopped.load(ordering: .relaxed)
         if wasStopped { await pool.eventLoop.perform { driver.stop() } }
         await driver.finish(on: pool.eventLoop)
-        let verdict = await Settlement(targets: prepared.targets, pool: pool, crowd: crowd).judge(
-            subscribers: started, settleMs: scenario.settleMs, fromNs: Clock.nowNs())
+        let verdict = await Settlement(targets: prepared.targets, pool: pool, subscribers: subscribers).verify(
+            count: started, settleMs: scenario.settleMs, fromNs: Clock.nowNs())
         watch.cancel()
         await watch.value
 
@@ -137,9 +138,9 @@ package final class LoadRun: Sendable {
         report.wasStopped = wasStopped
         report.subscribedAtStart = connected.subscribed
         report.connectingMs = connectingMs
-        report.add(await crowd.look())
-        report.add(await pool.eventLoop.perform { driver.look() })
-        await crowd.stop()
+        report.add(await subscribers.snapshot())
+        report.add(await pool.eventLoop.perform { driver.snapshot() })
+        await subscribers.stop()
         return report
     }
 
@@ -152,7 +153,7 @@ package final class LoadRun: Sendable {
     }
 
     private func watch(
-        _ crowd: SubscriberPool, _ driver: MutationDriver, _ pool: HTTPPool, startNs: Int64,
+        _ subscribers: SubscriberPool, _ driver: MutationDriver, _ pool: HTTPPool, startNs: Int64,
         _ onProgress: @Sendable (LoadProgress) -> Void
     ) async {
         var delivered = 0
@@ -160,8 +161,8 @@ package final class LoadRun: Sendable {
         while !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(Self.progressMs))
             if Task.isCancelled { return }
-            let seen = await crowd.look()
-            let counts = await pool.eventLoop.perform { driver.look() }
+            let seen = await subscribers.snapshot()
+            let counts = await pool.eventLoop.perform { driver.snapshot() }
             let nowNs = Clock.nowNs()
             onProgress(
                 LoadProgress(

@@ -2,11 +2,11 @@ import JSON
 import NIOCore
 import SeededRandom
 
-/// Sends mutations at their times, whatever becomes of the earlier ones (an open loop).
+/// Sends mutations when they are due, regardless of earlier ones (an open loop).
 ///
 /// Confined to the pool's event loop, hence `@unchecked Sendable`.
 final class MutationDriver: @unchecked Sendable {
-    /// Unanswered mutations; a further one is not sent and counts as `DRIVER_OVERLOAD`.
+    /// The limit on mutations in flight; a further one is not sent and counts as `DRIVER_OVERLOAD`.
     static let inFlightMax = 16_384
 
     struct Counts: Sendable {
@@ -14,7 +14,7 @@ final class MutationDriver: @unchecked Sendable {
         var answered = 0
         var failed = 0
         var inFlight = 0
-        /// Answers of the whole run, the warm-up included.
+        /// Responses of the whole run including the warm-up.
         var answeredTotal = 0
         var lastAnswerNs: Int64 = 0
         var latency = LatencyRecorder()
@@ -34,7 +34,7 @@ final class MutationDriver: @unchecked Sendable {
     private var due: MutationSchedule.Due?
     private var isMeasuring = false
     private var isStopped = false
-    /// Set while paused: what comes next then.
+    /// The next mutation, held while paused.
     private var held: MutationSchedule.Due?
     private var timer: Scheduled<Void>?
     private var counts = Counts()
@@ -63,7 +63,7 @@ final class MutationDriver: @unchecked Sendable {
         tick()
     }
 
-    /// Sends nothing more; what is in flight is waited for.
+    /// Stops sending; mutations in flight still finish.
     func stop() {
         isStopped = true
         timer?.cancel()
@@ -71,7 +71,7 @@ final class MutationDriver: @unchecked Sendable {
         finishIfDone()
     }
 
-    /// Sends nothing until `resume()`; what is in flight is waited for.
+    /// Stops sending until `resume()`; mutations in flight still finish.
     func pause() {
         guard let due else { return }
         held = due
@@ -80,7 +80,7 @@ final class MutationDriver: @unchecked Sendable {
         finishIfDone()
     }
 
-    /// The schedule goes on where it was: nothing is made up for.
+    /// Continues the schedule where it was paused, without catching up.
     func resume() {
         guard let held, !isStopped else { return }
         self.held = nil
@@ -89,12 +89,12 @@ final class MutationDriver: @unchecked Sendable {
         tick()
     }
 
-    /// Sequence number of the next mutation; nil when there is none left.
+    /// The sequence number of the next mutation; nil if there is none.
     var nextSequence: Int? { (due ?? held)?.sequence }
 
-    func look() -> Counts { counts }
+    func snapshot() -> Counts { counts }
 
-    /// When all are answered.
+    /// Completes `promise` when all mutations are answered.
     func whenFinished(_ promise: EventLoopPromise<Void>) {
         finished.append(promise)
         finishIfDone()
@@ -133,7 +133,7 @@ final class MutationDriver: @unchecked Sendable {
         if isMeasured { counts.sent += 1 }
         guard counts.inFlight < Self.inFlightMax else {
             if isMeasured { counts.failed += 1 }
-            return counts.errors.count("DRIVER_OVERLOAD", "mutations are answered too slowly to send more")
+            return counts.errors.count("DRIVER_OVERLOAD", "too many mutations in flight")
         }
         counts.inFlight += 1
         let request = PlainRequest.mutation(
@@ -173,7 +173,7 @@ final class MutationDriver: @unchecked Sendable {
 }
 
 extension Scenario.RowChoice {
-    /// Nil when there are no rows.
+    /// Chooses a row; nil if there are none.
     func row(of rows: [JSONValue], index: Int, _ random: inout SeededRandom) -> JSONValue? {
         guard !rows.isEmpty else { return nil }
         switch self {

@@ -2,15 +2,16 @@ import FreshetClient
 import JSON
 import SeededRandom
 
-/// What a run needs before its first connection: rows, every subscriber's live query, and the certainty that the server
-/// knows the operations.
+/// The preparation of a run before its first connection: reads rows, expands every subscriber's live query, and checks
+/// that the server has the operations.
 struct Preparation: Sendable {
     var rows: [JSONValue] = []
-    /// Distinct live queries.
+    /// The distinct live queries.
     var targets: [LiveQueryTarget] = []
-    /// Of each subscriber: its live query's index in `targets`, and its transport.
+    /// For each subscriber the index of its live query in `targets`, and its transport.
     var subscribers: [(query: Int, transport: LoadTransport)] = []
 
+    /// Prepares a run.
     /// - Throws: `LoadError`.
     static func make(
         _ scenario: Scenario, seed: UInt64, token: String?, pool: HTTPPool
@@ -29,7 +30,7 @@ struct Preparation: Sendable {
         return made
     }
 
-    /// In the order of index, so that the seed decides.
+    /// Expands all subscribers, in the order of their index so that the seed determines the result.
     private mutating func expand(_ scenario: Scenario, seed: UInt64, token: String?, firsts: inout [Int]) {
         var random = SeededRandom(seed: seed, stream: 1)
         var known: [LiveQueryTarget: Int] = [:]
@@ -80,7 +81,7 @@ struct Preparation: Sendable {
         return Array(found.prefix(rows.rowsMax))
     }
 
-    /// Every field that a template names must be there.
+    /// Checks that every row has each field that a template reads.
     private func checkRows(_ scenario: Scenario) throws(LoadError) {
         func check(_ tree: TemplateTree, _ token: Template?, line: Int) throws(LoadError) {
             for path in (tree.templates + (token.map { [$0] } ?? [])).flatMap(\.rowPaths) {
@@ -98,7 +99,7 @@ struct Preparation: Sendable {
 }
 
 extension Result where Success == PlainResponse, Failure == CodedFailure {
-    /// Also of an answer that is an error.
+    /// The failure, including that of an error response.
     var failure: CodedFailure? {
         switch self {
         case .success(let response): CodedFailure(status: response.status, body: response.body)
@@ -107,12 +108,12 @@ extension Result where Success == PlainResponse, Failure == CodedFailure {
     }
 }
 
-/// Why a run could not be made.
+/// The reason that a run cannot start.
 package struct LoadError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: Sendable, Hashable {
         /// The scenario does not fit the server.
         case scenario
-        /// The server, or this machine, cannot serve it.
+        /// The server or this machine cannot run it.
         case environment
     }
 

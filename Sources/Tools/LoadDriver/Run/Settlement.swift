@@ -1,7 +1,7 @@
 import JSON
 
-/// The verdict: after the last mutation, each distinct live query is read once and compared with what its subscribers
-/// hold; those that differ are compared again until the time is over.
+/// Determines the verdict: after the last mutation, each distinct live query is read once and compared with its
+/// subscribers' results. Those that differ are compared again until the time has passed.
 struct Settlement: Sendable {
     static let readsInFlightMax = 32
     static let pauseMinMs: Int64 = 50
@@ -9,9 +9,9 @@ struct Settlement: Sendable {
 
     let targets: [LiveQueryTarget]
     let pool: HTTPPool
-    let crowd: SubscriberPool
+    let subscribers: SubscriberPool
 
-    func judge(subscribers: Int, settleMs: Int64, fromNs: Int64) async -> Verdict {
+    func verify(count: Int, settleMs: Int64, fromNs: Int64) async -> Verdict {
         let untilNs = fromNs + settleMs * 1_000_000
         var pending = Array(targets.indices)
         var differing: [Int: (subscribers: Int, reason: String)] = [:]
@@ -30,14 +30,14 @@ struct Settlement: Sendable {
                 subscribers: differing[query]?.subscribers ?? 0, reason: differing[query]?.reason ?? "")
         }
         return Verdict(
-            subscribers: subscribers, notConverged: differing.values.reduce(0) { $0 + $1.subscribers },
+            subscribers: count, notConverged: differing.values.reduce(0) { $0 + $1.subscribers },
             liveQueries: targets.count, settledMs: (Clock.nowNs() - fromNs) / 1_000_000, differences: Array(shown))
     }
 
     private func compare(_ queries: [Int], untilNs: Int64) async -> [Int: (subscribers: Int, reason: String)] {
         let reads = await read(queries, untilNs: untilNs)
-        // After the reads, so that what they saw has had its time to arrive.
-        let held = await crowd.held(Set(queries))
+        // After the reads, so that what they returned has had time to arrive.
+        let held = await subscribers.held(Set(queries))
         var differing: [Int: (subscribers: Int, reason: String)] = [:]
         for query in queries {
             let holders = held[query] ?? HeldResults()
@@ -52,7 +52,8 @@ struct Settlement: Sendable {
         return differing
     }
 
-    /// Once the time is over and a read had no answer, no more are begun: a server that hangs must not keep the verdict.
+    /// Reads live queries. After the deadline and a read that timed out, no more are started: a server that hangs must
+    /// not block the verdict.
     private func read(
         _ queries: [Int], untilNs: Int64
     ) async -> [Int: Result<[UInt8], CodedFailure>] {

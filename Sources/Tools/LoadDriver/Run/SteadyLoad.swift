@@ -2,16 +2,16 @@ import FreshetClient
 import NIOCore
 import NIOPosix
 
-/// Load that goes on while something else happens, and can be judged in between.
+/// A load that continues while something else happens and can be verified in between.
 ///
-///     start → (pause → judge → resume)* → stop
+///     start → (pause → verify → resume)* → stop
 package final class SteadyLoad: Sendable {
-    /// What happened so far.
-    package struct Look: Sendable {
+    /// Counts since the start.
+    package struct Snapshot: Sendable {
         package var subscribers: Int
-        /// Those that ever had a result.
+        /// Subscribers that have had a result.
         package var subscribed: Int
-        /// Connections open now.
+        /// Connections currently open.
         package var open: Int
         package var delivered: Int
         package var dropped: Int
@@ -19,34 +19,34 @@ package final class SteadyLoad: Sendable {
         package var errors: ErrorCounts
     }
 
-    /// Of the mutations; deliveries are compared with them.
+    /// The times of the mutations, with which deliveries are compared.
     package let times: MutationTimes
-    /// Distinct live queries.
+    /// The number of distinct live queries.
     package let liveQueries: Int
     private let scenario: Scenario
     private let prepared: Preparation
     private let pool: HTTPPool
     private let apiGroup: MultiThreadedEventLoopGroup
-    private let crowd: SubscriberPool
+    private let subscribers: SubscriberPool
     private let driver: MutationDriver
 
     private init(
         _ scenario: Scenario, _ prepared: Preparation, _ pool: HTTPPool, _ apiGroup: MultiThreadedEventLoopGroup,
-        _ crowd: SubscriberPool, _ driver: MutationDriver, _ times: MutationTimes
+        _ subscribers: SubscriberPool, _ driver: MutationDriver, _ times: MutationTimes
     ) {
         self.scenario = scenario
         self.prepared = prepared
         self.pool = pool
         self.apiGroup = apiGroup
-        self.crowd = crowd
+        self.subscribers = subscribers
         self.driver = driver
         self.times = times
         liveQueries = prepared.targets.count
     }
 
-    /// Connects all subscribers and starts the mutations. `durationMs` of the scenario bounds the number of mutations.
+    /// Connects all subscribers and starts the mutations. The scenario's `durationMs` bounds the number of mutations.
     ///
-    /// - Throws: `LoadError`, also when a subscriber has no result within `connectTimeoutMs`.
+    /// - Throws: `LoadError`, also if a subscriber has no result within `connectTimeoutMs`.
     package static func start(
         _ scenario: Scenario, options: LoadRun.Options, seed: UInt64, run: UInt32,
         onDelivery: @escaping DeliveryObserver
@@ -62,7 +62,7 @@ package final class SteadyLoad: Sendable {
         let schedule = MutationSchedule(
             rates: scenario.mutations.map(\.perSecond), lengthMs: scenario.warmUpMs + scenario.durationMs)
         let times = MutationTimes(count: schedule.count)
-        let crowd = SubscriberPool(
+        let subscribers = SubscriberPool(
             Array(MultiThreadedEventLoopGroup.singleton.makeIterator()).map {
                 LoopShard(
                     eventLoop: $0, addresses: options.gateways, marker: marker, times: times,
@@ -71,13 +71,13 @@ package final class SteadyLoad: Sendable {
         let driver = MutationDriver(
             scenario: scenario, rows: prepared.rows, token: options.token, pool: pool, schedule: schedule, times: times,
             marker: marker, seed: seed)
-        let load = SteadyLoad(scenario, prepared, pool, apiGroup, crowd, driver, times)
+        let load = SteadyLoad(scenario, prepared, pool, apiGroup, subscribers, driver, times)
         let ramp = ConnectRamp(total: prepared.subscribers.count, perSecond: scenario.connectPerSecond)
-        _ = await crowd.connect(prepared, ramp: ramp) { Task.isCancelled }
+        _ = await subscribers.connect(prepared, ramp: ramp) { Task.isCancelled }
         let untilNs = Clock.nowNs() + scenario.connectTimeoutMs * 1_000_000
-        while await crowd.look().subscribed < prepared.subscribers.count {
+        while await subscribers.snapshot().subscribed < prepared.subscribers.count {
             guard Clock.nowNs() < untilNs, !Task.isCancelled else {
-                let subscribed = await crowd.look().subscribed
+                let subscribed = await subscribers.snapshot().subscribed
                 await load.stop()
                 throw LoadError(
                     .environment, "\(subscribed) of \(prepared.subscribers.count) subscribers had a first result")
@@ -89,7 +89,7 @@ package final class SteadyLoad: Sendable {
         return load
     }
 
-    /// No mutation is sent until `resume()`; returns when those in flight are answered or have timed out.
+    /// Stops sending mutations until `resume()`; returns when those in flight are answered or have timed out.
     package func pause() async {
         await pool.eventLoop.perform { [driver] in driver.pause() }
         await driver.finish(on: pool.eventLoop)
@@ -99,32 +99,32 @@ package final class SteadyLoad: Sendable {
         await pool.eventLoop.perform { [driver] in driver.resume() }
     }
 
-    /// Whether every subscriber holds what reading gives, within that time; only while paused.
-    package func judge(withinMs: Int) async -> Verdict {
-        await Settlement(targets: prepared.targets, pool: pool, crowd: crowd).judge(
-            subscribers: prepared.subscribers.count, settleMs: Int64(withinMs), fromNs: Clock.nowNs())
+    /// Verifies that every subscriber gets the current result within that time. Call only while paused.
+    package func verify(withinMs: Int) async -> Verdict {
+        await Settlement(targets: prepared.targets, pool: pool, subscribers: subscribers).verify(
+            count: prepared.subscribers.count, settleMs: Int64(withinMs), fromNs: Clock.nowNs())
     }
 
-    /// Sequence number of the next mutation; nil when the scenario's duration is used up.
+    /// Returns the sequence number of the next mutation; nil if the scenario's duration is used up.
     package func nextSequence() async -> Int? {
         await pool.eventLoop.perform { [driver] in driver.nextSequence }
     }
 
-    package func look() async -> Look {
-        let seen = await crowd.look()
-        let counts = await pool.eventLoop.perform { [driver] in driver.look() }
+    package func snapshot() async -> Snapshot {
+        let seen = await subscribers.snapshot()
+        let counts = await pool.eventLoop.perform { [driver] in driver.snapshot() }
         var errors = seen.errors
         errors.add(counts.errors)
-        return Look(
+        return Snapshot(
             subscribers: prepared.subscribers.count, subscribed: seen.subscribed, open: seen.open,
             delivered: seen.deliveredTotal, dropped: seen.dropped, mutationsAnswered: counts.answeredTotal,
             errors: errors)
     }
 
-    /// The last call.
+    /// Ends the load. Call last.
     package func stop() async {
         await pool.eventLoop.perform { [driver] in driver.stop() }
-        await crowd.stop()
+        await subscribers.stop()
         await pool.eventLoop.perform { [pool] in pool.close() }
         try? await apiGroup.shutdownGracefully()
     }

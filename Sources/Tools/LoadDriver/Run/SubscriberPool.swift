@@ -1,10 +1,10 @@
 import NIOCore
 
-/// All subscribers: the shards of the event loops, spoken to from tasks.
+/// All subscribers: the shards of the event loops, called from tasks.
 struct SubscriberPool: Sendable {
     private let shards: [LoopShard]
 
-    /// Time between two steps of the ramp.
+    /// The time between two steps of the ramp.
     static let rampStepMs: Int64 = 10
 
     init(_ shards: [LoopShard]) {
@@ -12,7 +12,7 @@ struct SubscriberPool: Sendable {
     }
 
     /// Starts the subscribers at the ramp's rate.
-    /// - Returns: how many were started; fewer than all when it was stopped.
+    /// - Returns: the number started; fewer than all if the run was stopped.
     func connect(_ prepared: Preparation, ramp: ConnectRamp, isStopped: () -> Bool) async -> Int {
         let startNs = Clock.nowNs()
         var started = 0
@@ -31,9 +31,9 @@ struct SubscriberPool: Sendable {
         return started
     }
 
-    func look() async -> LoopSnapshot {
+    func snapshot() async -> LoopSnapshot {
         var sum = LoopSnapshot()
-        for shard in shards { sum.add(await shard.eventLoop.perform { shard.look() }) }
+        for shard in shards { sum.add(await shard.eventLoop.perform { shard.snapshot() }) }
         return sum
     }
 
@@ -57,7 +57,7 @@ struct SubscriberPool: Sendable {
 }
 
 extension EventLoop {
-    /// Runs there and returns the result.
+    /// Runs `work` on the event loop and returns the result.
     func perform<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             execute { continuation.resume(returning: work()) }
@@ -66,7 +66,7 @@ extension EventLoop {
 }
 
 extension MutationDriver {
-    /// When every mutation is answered.
+    /// Returns when every mutation is answered.
     func finish(on eventLoop: any EventLoop) async {
         let promise = eventLoop.makePromise(of: Void.self)
         eventLoop.execute { self.whenFinished(promise) }

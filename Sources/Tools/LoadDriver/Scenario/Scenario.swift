@@ -1,32 +1,32 @@
 package import JSON
 
-/// How a subscriber is connected.
+/// The protocol of a subscriber's connection.
 package enum LoadTransport: String, Sendable, Hashable, CaseIterable {
     case graphqlTransportWS = "graphql-transport-ws"
     case longpoll
     case sse
 }
 
-/// What a load run does: read from a file by `ScenarioFile`.
+/// The description of a load run, read from a file by `ScenarioFile`.
 package struct Scenario: Sendable, Hashable {
-    /// Bounds of what a file or an option may ask for.
+    /// Limits on values of files and options.
     package static let subscribersMax = 1_000_000
     package static let perSecondMax: Double = 100_000
     package static let mutationsMax = 20_000_000
     package static let durationMsMax: Int64 = 24 * 3_600_000
 
-    /// Which of the rows an expansion sees.
+    /// The choice of the row that a template sees.
     package enum RowChoice: String, Sendable, Hashable, CaseIterable {
         case first, each, random
     }
 
-    /// A query that is read once, before everything else; templates see its rows.
+    /// A query that runs once at the start; templates see its rows.
     package struct Rows: Sendable, Hashable {
         package var connector: String
         package var operation: String
-        /// Run once with each.
+        /// The query runs once with each of these.
         package var variables: [JSONObject]
-        /// Members of `data` that lead to the list.
+        /// The path in `data` to the list of rows.
         package var path: [String]
         package var rowsMax: Int
         package var line: Int
@@ -53,15 +53,15 @@ package struct Scenario: Sendable, Hashable {
         package var line: Int
     }
 
-    /// Where the time from mutation to delivery starts.
+    /// The start of the time from mutation to delivery.
     package enum LatencyStart: String, Sendable, Hashable, CaseIterable {
-        /// When the mutation's answer arrived.
+        /// The arrival of the mutation's response.
         case commit
-        /// When the mutation was to be sent.
+        /// The time at which the mutation was due.
         case send
     }
 
-    /// What messages call the file.
+    /// The file's name in messages.
     package var file: String
     package var name: String
     package var seed: UInt64?
@@ -73,14 +73,14 @@ package struct Scenario: Sendable, Hashable {
     package var warmUpMs: Int64
     package var durationMs: Int64
     package var settleMs: Int64
-    /// For one answer to a mutation or a one-shot read, waiting for a connection included.
+    /// The time limit for a mutation or one-shot read, including the wait for a connection.
     package var requestTimeoutMs: Int64
     package var latencyFrom: LatencyStart
 
     package var subscriberCount: Int { groups.reduce(0) { $0 + $1.count } }
     package var mutationsPerSecond: Double { mutations.reduce(0) { $0 + $1.perSecond } }
 
-    /// What the command line changes.
+    /// Values overridden on the command line.
     package struct Overrides: Sendable, Hashable {
         package var subscribers: Int?
         package var perSecond: Double?
@@ -91,7 +91,8 @@ package struct Scenario: Sendable, Hashable {
         package init() {}
     }
 
-    /// With counts and rates scaled to new totals; every group keeps its share, and the total is exact.
+    /// Returns the scenario with counts and rates scaled to new totals. Every group keeps its share, and the total is
+    /// exact.
     package func applying(_ overrides: Overrides) -> Scenario {
         var scenario = self
         if let total = overrides.subscribers, subscriberCount > 0 {
@@ -118,17 +119,17 @@ package struct Scenario: Sendable, Hashable {
     }
 }
 
-/// A scenario that cannot be run.
+/// The problems of an invalid scenario.
 package struct ScenarioError: Error, Sendable, Hashable, CustomStringConvertible {
     package struct Problem: Sendable, Hashable, CustomStringConvertible {
         /// `file:line`, or the file alone.
-        package let place: String
+        package let location: String
         package let message: String
 
-        package var description: String { "\(place): \(message)" }
+        package var description: String { "\(location): \(message)" }
     }
 
-    /// At least one.
+    /// The problems; at least one.
     package let problems: [Problem]
 
     package var description: String { problems.map(\.description).joined(separator: "\n") }

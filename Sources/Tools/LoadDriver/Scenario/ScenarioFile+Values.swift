@@ -1,6 +1,6 @@
 import Yams
 
-/// A mapping with its place.
+/// A YAML mapping with its line.
 struct ScenarioMapping {
     let values: Node.Mapping
     let line: Int
@@ -88,26 +88,26 @@ extension ScenarioFile {
                 continue
             }
             if !known.contains(word) {
-                report(line: line, "unknown key \"\(word)\"; there are \(known.joined(separator: ", "))")
+                report(line: line, "unknown key \"\(word)\"; known keys: \(known.joined(separator: ", "))")
             }
         }
     }
 
     mutating func report(line: Int, _ message: String) {
-        problems.append(.init(place: "\(name):\(line)", message: message))
+        problems.append(.init(location: "\(name):\(line)", message: message))
     }
 
     mutating func report(_ error: YamlError) {
         switch error {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
             .composer(_, let problem, let mark, _):
-            report(line: mark.line, "not YAML: \(problem)")
+            report(line: mark.line, "invalid YAML: \(problem)")
         case .duplicatedKeysInMapping(let duplicates, let context):
-            report(line: context.mark.line, "set a second time: \(duplicates.sorted().joined(separator: ", "))")
+            report(line: context.mark.line, "set more than once: \(duplicates.sorted().joined(separator: ", "))")
         case .reader(let problem, _, _, _):
-            problems.append(.init(place: name, message: "not YAML: \(problem)"))
+            problems.append(.init(location: name, message: "invalid YAML: \(problem)"))
         default:
-            problems.append(.init(place: name, message: "is not YAML"))
+            problems.append(.init(location: name, message: "invalid YAML"))
         }
     }
 }

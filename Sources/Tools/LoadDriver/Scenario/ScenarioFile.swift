@@ -2,9 +2,9 @@ import JSON
 import SeededRandom
 import Yams
 
-/// Reads a scenario; every problem is told with its line.
+/// Parses scenario files; reports every problem with its line.
 package struct ScenarioFile {
-    /// Longer files are refused unread.
+    /// The longest file; longer ones are rejected unread.
     package static let bytesMax = 1 << 20
     static let depthMax = 32
 
@@ -15,7 +15,8 @@ package struct ScenarioFile {
         self.name = name
     }
 
-    /// - Parameter name: what messages call the file.
+    /// Parses a scenario.
+    /// - Parameter name: the file's name in messages.
     /// - Throws: `ScenarioError` with every problem found.
     package static func parse(name: String, text: String) throws(ScenarioError) -> Scenario {
         var file = ScenarioFile(name: name)
@@ -27,19 +28,19 @@ package struct ScenarioFile {
 
     private mutating func compose(_ text: String) -> ScenarioMapping? {
         guard text.utf8.count <= Self.bytesMax else {
-            problems.append(.init(place: name, message: "is longer than \(Self.bytesMax) bytes"))
+            problems.append(.init(location: name, message: "is longer than \(Self.bytesMax) bytes"))
             return nil
         }
         do {
             guard let node = try Yams.compose(yaml: text) else {
-                problems.append(.init(place: name, message: "is empty"))
+                problems.append(.init(location: name, message: "is empty"))
                 return nil
             }
             return mapping(node, "the file")
         } catch let error as YamlError {
             report(error)
         } catch {
-            problems.append(.init(place: name, message: "is not YAML"))
+            problems.append(.init(location: name, message: "invalid YAML"))
         }
         return nil
     }
@@ -177,20 +178,20 @@ package struct ScenarioFile {
             var result: [TemplateTree.Member] = []
             for (key, value) in members {
                 guard let key = key.scalar?.string else {
-                    // `id: {{row.id}}` without quotes is a mapping inside a mapping for YAML.
-                    report(line: line, "a key must be a word; a value that starts with {{ must stand in quotes")
+                    // Without quotes, YAML reads `id: {{row.id}}` as a mapping inside a mapping.
+                    report(line: line, "a key must be a word; a value that starts with {{ must be quoted")
                     continue
                 }
                 result.append(.init(key: key, value: tree(value, scope, hasRows: hasRows, depth: depth + 1)))
             }
             return .object(result)
         case .alias:
-            report(line: line, "refers to nothing")
+            report(line: line, "the alias has no target")
             return .literal(.null)
         }
     }
 
-    /// Variables without templates.
+    /// Reads variables without templates.
     private mutating func object(_ node: Node) -> JSONObject? {
         let tree = tree(node, .subscriber, hasRows: false, depth: 0)
         let isFixed = tree.templates.allSatisfy { $0.parts.allSatisfy { if case .text = $0 { true } else { false } } }
@@ -203,7 +204,7 @@ package struct ScenarioFile {
         return object
     }
 
-    /// The JSON schema of YAML 1.2, section 10.2: only plain scalars can be something else than a text.
+    /// Converts a scalar by the JSON schema of YAML 1.2 (section 10.2): only plain scalars can be anything but strings.
     static func value(_ scalar: Node.Scalar) -> JSONValue {
         guard scalar.style == .plain || scalar.style == .any else { return .string(scalar.string) }
         switch scalar.string {

@@ -12,11 +12,11 @@ import JSON
 ///     {{pick a b 'c d'}}         one of the words, at random
 ///     {{cycle a b c}}            one of the words, in turn: by group.index, for a mutation by mutation.index
 ///     {{now.ms}}                 Unix time in milliseconds
-///     {{marker}}                 in mutations: what deliveries are recognised by
+///     {{marker}}                 in mutations: the text by which deliveries are recognised
 ///
-/// A text that is one placeholder and nothing else takes its type: `"{{random.int 1 5}}"` is a number.
+/// A text that consists of one placeholder takes its type: `"{{random.int 1 5}}"` is a number.
 package struct Template: Sendable, Hashable {
-    /// Where a template stands decides what it may name.
+    /// The position of a template, which decides what it may refer to.
     package enum Scope: Sendable, Hashable {
         case subscriber, mutation
     }
@@ -25,7 +25,7 @@ package struct Template: Sendable, Hashable {
         case subscriberIndex, groupIndex, mutationIndex
         case row([String])
         case randomInt(ClosedRange<Int64>)
-        /// In tenths.
+        /// The range in tenths.
         case randomFloat(ClosedRange<Int64>)
         case randomUUID
         case pick([JSONValue])
@@ -41,13 +41,14 @@ package struct Template: Sendable, Hashable {
 
     let parts: [Part]
 
-    /// Fields of the row that this template reads.
+    /// The fields of the row that this template reads.
     package var rowPaths: [[String]] {
         parts.compactMap { if case .placeholder(.row(let path)) = $0 { path } else { nil } }
     }
 
     package var hasMarker: Bool { parts.contains(.placeholder(.marker)) }
 
+    /// Parses a template.
     /// - Throws: `TemplateError`.
     package init(parsing text: String, scope: Scope) throws(TemplateError) {
         var parts: [Part] = []
@@ -106,17 +107,17 @@ package struct Template: Sendable, Hashable {
         default:
             guard name.hasPrefix("row."), name.utf8.count > 4 else {
                 throw TemplateError(
-                    "unknown placeholder {{\(name)}}; there are subscriber.index, group.index, mutation.index, "
-                        + "row.FIELD, random.int, random.float, random.uuid, pick, cycle, now.ms and marker")
+                    "unknown placeholder {{\(name)}}; known placeholders: subscriber.index, group.index, mutation.index, "
+                        + "row.FIELD, random.int, random.float, random.uuid, pick, cycle, now.ms, marker")
             }
             placeholder = .row(name.dropFirst(4).split(separator: ".").map(String.init))
         }
-        guard arguments.isEmpty else { throw TemplateError("{{\(name)}} takes no words") }
+        guard arguments.isEmpty else { throw TemplateError("{{\(name)}} takes no arguments") }
         return placeholder
     }
 }
 
-/// What is wrong with a template.
+/// The problem of an invalid template.
 package struct TemplateError: Error, Sendable, Hashable, CustomStringConvertible {
     package let description: String
 
@@ -125,7 +126,7 @@ package struct TemplateError: Error, Sendable, Hashable, CustomStringConvertible
     }
 }
 
-/// A word in a placeholder; quotes, single or double, hold words with spaces together and make numbers texts.
+/// A word in a placeholder. Single or double quotes keep words with spaces together and make numbers strings.
 private struct TemplateWord {
     var text: String
     var isQuoted: Bool

@@ -1,9 +1,9 @@
 package import JSON
 package import SeededRandom
 
-/// What placeholders stand for at one expansion.
+/// The values of placeholders in one expansion.
 package struct TemplateContext: Sendable {
-    /// In the whole run: of the subscriber, or of the mutation.
+    /// The number of the subscriber or mutation in the whole run.
     package var index: Int
     package var groupIndex: Int
     package var row: JSONValue?
@@ -49,7 +49,7 @@ extension Template.Placeholder {
         switch self {
         case .subscriberIndex, .mutationIndex: .int(Int64(context.index))
         case .groupIndex: .int(Int64(context.groupIndex))
-        // Checked against every row before the run starts.
+        // Every row was checked before the run started.
         case .row(let path): path.reduce(context.row) { value, key in value?[key] } ?? .null
         case .randomInt(let range): .int(Int64.random(in: range, using: &random))
         case .randomFloat(let tenths): .double(Double(Int64.random(in: tenths, using: &random)) / 10)
@@ -61,7 +61,7 @@ extension Template.Placeholder {
         }
     }
 
-    /// Version 4 (RFC 9562 §5.4).
+    /// Makes a version 4 UUID (RFC 9562 section 5.4).
     private static func uuid(_ random: inout SeededRandom) -> String {
         let high = random.next() & ~0xF000 | 0x4000
         let low = random.next() & ~(3 << 62) | 2 << 62
@@ -80,7 +80,7 @@ extension Template.Placeholder {
     }
 }
 
-/// A JSON value in which texts may be templates.
+/// A JSON value whose strings may be templates.
 package indirect enum TemplateTree: Sendable, Hashable {
     case literal(JSONValue)
     case text(Template)

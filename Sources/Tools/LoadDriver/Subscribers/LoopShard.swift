@@ -2,7 +2,7 @@ import FreshetClient
 import JSON
 import NIOCore
 
-/// The subscribers of one event loop and what they measure: counted without locks, gathered at the end.
+/// The subscribers of one event loop and their measurements, counted without locks and summed at the end.
 ///
 /// Confined to its event loop, hence `@unchecked Sendable`.
 final class LoopShard: @unchecked Sendable {
@@ -14,7 +14,7 @@ final class LoopShard: @unchecked Sendable {
     private let onDelivery: DeliveryObserver?
     private var subscribers: [Subscriber] = []
     private var slots: [Int: QuerySlot] = [:]
-    private var snapshot = LoopSnapshot()
+    private var counts = LoopSnapshot()
     private var isMeasuring = false
 
     init(
@@ -41,9 +41,9 @@ final class LoopShard: @unchecked Sendable {
         self.isMeasuring = isMeasuring
     }
 
-    func look() -> LoopSnapshot { snapshot }
+    func snapshot() -> LoopSnapshot { counts }
 
-    /// What the subscribers of these live queries hold.
+    /// Returns the results that the subscribers of these live queries hold.
     func held(_ queries: Set<Int>) -> [Int: HeldResults] {
         var held: [Int: HeldResults] = [:]
         for subscriber in subscribers where queries.contains(subscriber.query) {
@@ -60,17 +60,17 @@ final class LoopShard: @unchecked Sendable {
     // MARK: From subscribers
 
     func opened() {
-        snapshot.connects += 1
-        snapshot.open += 1
+        counts.connects += 1
+        counts.open += 1
     }
 
     func closed(isDrop: Bool) {
-        snapshot.open -= 1
-        if isDrop { snapshot.dropped += 1 }
+        counts.open -= 1
+        if isDrop { counts.dropped += 1 }
     }
 
     func failed(_ failure: CodedFailure) {
-        snapshot.errors.count(failure.code, failure.message)
+        counts.errors.count(failure.code, failure.message)
     }
 
     func slot(_ query: Int) -> QuerySlot {
@@ -80,7 +80,7 @@ final class LoopShard: @unchecked Sendable {
         return slot
     }
 
-    /// Recognises a payload that another subscriber of the same live query already had: it is kept once, and searched
+    /// Stores a payload unless another subscriber of the same live query already had it: each is kept once and searched
     /// for markers once.
     func hold(_ bytes: UnsafeRawBufferPointer, in slot: QuerySlot) -> CodedFailure? {
         if ByteSearch.isEqual(slot.payload, bytes), !slot.payload.isEmpty { return nil }
@@ -98,8 +98,8 @@ final class LoopShard: @unchecked Sendable {
     private static let errorsKey = Array(#""errors":["#.utf8)
 
     func firstResult(afterNs: Int64) {
-        snapshot.subscribed += 1
-        snapshot.firstResult.record(ns: afterNs)
+        counts.subscribed += 1
+        counts.firstResult.record(ns: afterNs)
     }
 
     func observed(_ subscriber: Subscriber, connection: Int, in slot: QuerySlot, nowNs: Int64) {
@@ -111,43 +111,43 @@ final class LoopShard: @unchecked Sendable {
     }
 
     func returned(afterNs: Int64) {
-        snapshot.returned.record(ns: afterNs)
+        counts.returned.record(ns: afterNs)
     }
 
     func delivered() {
-        snapshot.deliveredTotal += 1
-        if isMeasuring { snapshot.delivered += 1 }
+        counts.deliveredTotal += 1
+        if isMeasuring { counts.delivered += 1 }
     }
 
     func sawMarker(_ sequence: Int, nowNs: Int64) {
         switch times.latency(sequence, nowNs: nowNs, from: latencyFrom) {
-        case .ns(let ns): snapshot.deliveryLatency.record(ns: ns)
+        case .ns(let ns): counts.deliveryLatency.record(ns: ns)
         case .beforeAnswer:
-            snapshot.deliveredBeforeAnswer += 1
-            snapshot.deliveryLatency.record(ns: 0)
+            counts.deliveredBeforeAnswer += 1
+            counts.deliveryLatency.record(ns: 0)
         case .unmeasured: break
         }
     }
 }
 
-/// A result that reached a subscriber, for who looks on.
+/// A result that reached a subscriber, for observers.
 package struct Delivery: Sendable {
     package let subscriber: Int
-    /// Number of the subscriber's connection, from 1.
+    /// The number of the subscriber's connection, from 1.
     package let connection: Int
-    /// Number of the live query in the run.
+    /// The number of the live query in the run.
     package let query: Int
     package let target: LiveQueryTarget
     package let transport: LoadTransport
     /// `{"data":…}`
     package let payload: [UInt8]
-    /// Sequence numbers of the mutations whose text it shows.
+    /// The sequence numbers of the mutations whose markers it contains.
     package let markers: [Int]
-    /// Monotonic.
+    /// The time on the monotonic clock.
     package let atNs: Int64
 }
 
-/// Called on event loops, at every delivery: it must be quick.
+/// A callback for every delivery, called on event loops; must be quick.
 package typealias DeliveryObserver = @Sendable (Delivery) -> Void
 
 /// The newest result of one live query on one event loop.
@@ -156,14 +156,14 @@ final class QuerySlot {
     fileprivate(set) var markers: [Int] = []
 }
 
-/// What an event loop has counted.
+/// The counts of an event loop.
 struct LoopSnapshot: Sendable {
     var connects = 0
     var open = 0
     var dropped = 0
-    /// Subscribers that ever had a result.
+    /// Subscribers that have had a result.
     var subscribed = 0
-    /// While it was measured.
+    /// Results during the measurement.
     var delivered = 0
     var deliveredTotal = 0
     var deliveredBeforeAnswer = 0

@@ -1,4 +1,4 @@
-/// Splits a `text/event-stream` into events. Source: WHATWG HTML §9.2.6.
+/// Splits a `text/event-stream` into events. Source: WHATWG HTML section 9.2.6.
 package struct ServerSentEventParser: Sendable {
     package struct Event: Sendable, Hashable {
         package var name: String
@@ -6,7 +6,7 @@ package struct ServerSentEventParser: Sendable {
         package var data: [UInt8]
     }
 
-    /// A longer line or event ends the stream.
+    /// The longest line or event; a longer one ends the stream.
     package static let bytesMax = 16 << 20
 
     private var line: [UInt8] = []
@@ -15,7 +15,7 @@ package struct ServerSentEventParser: Sendable {
     private var id: String?
     private var data: [UInt8] = []
     private var hasData = false
-    /// Set for good when a bound was passed.
+    /// Set permanently once the limit was exceeded.
     package private(set) var isTooLarge = false
 
     package init() {}

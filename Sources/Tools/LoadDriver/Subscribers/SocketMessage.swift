@@ -4,15 +4,15 @@ import JSON
 package enum SocketMessage: Sendable, Hashable {
     case acknowledged
     case ping
-    /// The result's place in the message.
+    /// The range of the result in the message.
     case next(Range<Int>)
-    /// The same, from a message that another writer laid out.
+    /// The result, from a message with another layout.
     case nextRewritten([UInt8])
     case refused(code: String, message: String)
     case completed
     case other
 
-    /// What this service writes before a result: most messages are recognised by it and never parsed.
+    /// What Freshet writes before a result; most messages are recognised by it and never parsed.
     private static let nextPrefix = Array(#"{"id":"1","type":"next","payload":"#.utf8)
 
     package init(_ bytes: UnsafeRawBufferPointer) {

@@ -1,41 +1,42 @@
 import FreshetClient
 import NIOCore
 
-/// One connection of a subscriber; used once. Tells its subscriber what happens, on the event loop.
-protocol SubscriberWire: AnyObject {
+/// One connection of a subscriber; used once. Reports events to its subscriber on the event loop.
+protocol SubscriberConnection: AnyObject {
     func open()
-    /// Nothing is told any more.
+    /// Closes the connection; nothing is reported after this.
     func close()
 }
 
-/// Follows one live query over one connection at a time, as an app would: reconnects with back-off, to the next gateway.
+/// A subscriber of one live query over one connection at a time, as in an app: reconnects with back-off, to the next
+/// gateway.
 ///
 /// Confined to its shard's event loop, hence `@unchecked Sendable`.
 final class Subscriber: @unchecked Sendable {
     static let backoffMinMs: Int64 = 100
     static let backoffMaxMs: Int64 = 5_000
-    /// Time in which the server must accept a connection.
+    /// The time within which the server must accept a subscription.
     static let openTimeoutMs: Int64 = 20_000
 
     let index: Int
-    /// Number of the live query in the run.
+    /// The number of the live query in the run.
     let query: Int
     let target: LiveQueryTarget
     let transport: LoadTransport
     let shard: LoopShard
     /// The newest result, `{"data":…}`.
     private(set) var payload: [UInt8]?
-    /// Entity tag or event id of the newest result.
+    /// The entity tag or event id of the newest result.
     var resumeTag: String?
 
-    private var wire: (any SubscriberWire)?
+    private var connection: (any SubscriberConnection)?
     private var isOpen = false
     private var isStopped = false
     private var seen = MarkerWindow()
     private var attempts = 0
     private var failuresInRow = 0
     private var startedNs: Int64 = 0
-    /// When a connection was lost after which no result has come yet.
+    /// When a connection was lost, until the next result.
     private var droppedNs: Int64?
     private var openTimeout: Scheduled<Void>?
 
@@ -48,44 +49,46 @@ final class Subscriber: @unchecked Sendable {
     }
 
     func start() {
-        guard !isStopped, wire == nil else { return }
+        guard !isStopped, connection == nil else { return }
         if attempts == 0 { startedNs = Clock.nowNs() }
         let address = shard.addresses[(index + attempts) % shard.addresses.count]
         attempts += 1
-        let wire: any SubscriberWire =
+        let connection: any SubscriberConnection =
             switch transport {
-            case .graphqlTransportWS: WebSocketWire(self, address)
-            case .sse: EventStreamWire(self, address)
-            case .longpoll: LongPollWire(self, address)
+            case .graphqlTransportWS: WebSocketConnection(self, address)
+            case .sse: EventStreamConnection(self, address)
+            case .longpoll: LongPollConnection(self, address)
             }
-        self.wire = wire
+        self.connection = connection
         openTimeout = shard.eventLoop.scheduleTask(in: .milliseconds(Self.openTimeoutMs)) {
-            guard let wire = self.wire else { return }
-            self.failed(wire, CodedFailure(code: "TIMEOUT_CLIENT", message: "the server accepted no subscription"))
+            guard let connection = self.connection else { return }
+            self.failed(
+                connection,
+                CodedFailure(code: "TIMEOUT_CLIENT", message: "the server did not accept the subscription in time"))
         }
-        wire.open()
+        connection.open()
     }
 
     func stop() {
         isStopped = true
         openTimeout?.cancel()
-        wire?.close()
-        wire = nil
+        connection?.close()
+        connection = nil
         if isOpen { shard.closed(isDrop: false) }
         isOpen = false
     }
 
-    // MARK: From the wire
+    // MARK: Events of the connection
 
-    func opened(_ sender: any SubscriberWire) {
-        guard sender === wire, !isOpen else { return }
+    func opened(_ sender: any SubscriberConnection) {
+        guard sender === connection, !isOpen else { return }
         openTimeout?.cancel()
         isOpen = true
         shard.opened()
     }
 
-    func delivered(_ sender: any SubscriberWire, _ bytes: UnsafeRawBufferPointer) {
-        guard sender === wire else { return }
+    func delivered(_ sender: any SubscriberConnection, _ bytes: UnsafeRawBufferPointer) {
+        guard sender === connection else { return }
         let slot = shard.slot(query)
         if let failure = shard.hold(bytes, in: slot) { return shard.failed(failure) }
         let nowNs = Clock.nowNs()
@@ -104,25 +107,25 @@ final class Subscriber: @unchecked Sendable {
         }
     }
 
-    /// An error that leaves the connection as it is.
-    func noted(_ sender: any SubscriberWire, _ failure: CodedFailure) {
-        guard sender === wire else { return }
+    /// Called for an error that does not end the connection.
+    func noted(_ sender: any SubscriberConnection, _ failure: CodedFailure) {
+        guard sender === connection else { return }
         shard.failed(failure)
     }
 
-    /// The attempt or the connection is over for this reason.
-    func failed(_ sender: any SubscriberWire, _ failure: CodedFailure) {
-        guard sender === wire else { return }
+    /// Called when the attempt or the connection ended with an error.
+    func failed(_ sender: any SubscriberConnection, _ failure: CodedFailure) {
+        guard sender === connection else { return }
         shard.failed(failure)
         ended(sender, retryAfterMs: failure.retryAfterMs)
     }
 
-    /// The connection is over.
-    func ended(_ sender: any SubscriberWire, retryAfterMs: Int64? = nil) {
-        guard sender === wire else { return }
+    /// Called when the connection has ended.
+    func ended(_ sender: any SubscriberConnection, retryAfterMs: Int64? = nil) {
+        guard sender === connection else { return }
         openTimeout?.cancel()
         sender.close()
-        wire = nil
+        connection = nil
         if isOpen { shard.closed(isDrop: true) }
         if isOpen, payload != nil, droppedNs == nil { droppedNs = Clock.nowNs() }
         isOpen = false
@@ -135,6 +138,6 @@ final class Subscriber: @unchecked Sendable {
 }
 
 enum Clock {
-    /// Monotonic.
+    /// Returns the time on the monotonic clock.
     static func nowNs() -> Int64 { Int64(clamping: NIODeadline.now().uptimeNanoseconds) }
 }

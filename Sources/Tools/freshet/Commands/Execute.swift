@@ -56,7 +56,7 @@ struct TLSOptions: ParsableArguments {
     }
 
     var trust: ClientTLS.Trust {
-        if insecure { return .anybody }
+        if insecure { return .any }
         let file = cacert ?? ProcessInfo.processInfo.environment["FRESHET_CACERT"]
         return file.map { .authorities(file: $0) } ?? .system
     }

@@ -3,16 +3,16 @@ import LocalServers
 /// Keeps private servers running and says in a line what became of them.
 enum SupervisedServers {
     static func keep(_ servers: any SupervisedServer...) -> [ServerSupervisor] {
-        servers.map { ServerSupervisor($0) { server, news in Terminal.error(line(server, news)) } }
+        servers.map { ServerSupervisor($0) { server, event in Terminal.error(line(server, event)) } }
     }
 
-    private static func line(_ server: any SupervisedServer, _ news: ServerSupervisor.News) -> String {
-        switch news {
+    private static func line(_ server: any SupervisedServer, _ event: ServerSupervisor.Event) -> String {
+        switch event {
         case .ended(let ms):
             "\(server.serverName) ended; it is started again in \(ms) ms; its log is \(server.logPath)"
         case .notStarted(let error, let ms):
             "\(server.serverName) could not be started: \(error.message); tried again in \(ms) ms"
-        case .startedAgain: "\(server.serverName) is back"
+        case .restarted: "\(server.serverName) is back"
         case .givenUp:
             "\(server.serverName) ended too often and is not started any more; its log is \(server.logPath)"
         }

@@ -6,21 +6,21 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// What it costs to send one result to every session: this server against a bare C broadcaster, both read by the same
-/// C client, in the same run and taking turns (the machine's mood then hits both alike).
+/// Measures the cost of sending one result to every session: this server against a bare C broadcaster, both read by the
+/// same C client, alternating in the same run so that other load on the machine affects both.
 ///
-/// A round is one result to all sessions; the next begins when the client has all of it. Server CPU is user + system
-/// time of the server's process alone.
+/// A round is one result to all sessions; the next begins when the client has received all of it. Server CPU is the
+/// user and system time of the server's process only.
 package enum FanoutBenchmark {
     package struct Row: Sendable {
         package let name: String
         package let cpuSecondsPerMillion: Double
         package let deliveriesPerSecond: Double
-        /// Growth of the resident set per idle subscribed connection; nil where it was not measured.
+        /// Growth of the resident set per idle subscribed connection; nil if not measured.
         package var idleKiBPerConnection: Double?
     }
 
-    /// The ways to send that are compared.
+    /// The ways of sending that are compared.
     package enum Mode: String, CaseIterable, Sendable {
         case bareC = "bare C send()"
         case sharedFrame = "one frame for all, send(2)"
@@ -29,9 +29,9 @@ package enum FanoutBenchmark {
         case gathered = "own envelope each, 4 results gathered"
     }
 
-    /// Runs every mode `passes` times in turn and prints the fastest pass of each. Call it from `main`, before anything
-    /// has started threads (it forks).
-    /// - Returns: the rows printed, `bareC` first.
+    /// Runs every mode `passes` times in turn and prints the fastest pass of each. Call from `main` before anything
+    /// starts threads, because it forks.
+    /// - Returns: the printed rows, `bareC` first.
     @discardableResult
     package static func run(
         sessions: Int = 5000, payloadBytes: Int = 1024, rounds: Int = 60, passes: Int = 3, eventLoops: Int = 1
@@ -51,7 +51,7 @@ package enum FanoutBenchmark {
         let plan = Plan(
             client: client, sessions: sessions, rounds: rounds, eventLoops: eventLoops, envelope: envelope)
         var best: [Mode: Row] = [:]
-        // Later passes reuse what the first one freed, so only a fresh process shows what a connection takes.
+        // Later passes reuse memory that the first one freed, so only the first shows the memory of a connection.
         var idleKiB = 0.0
         for _ in 0..<passes {
             for mode in Mode.allCases {
@@ -75,7 +75,7 @@ package enum FanoutBenchmark {
     private static func table(_ rows: [Row], _ plan: Plan) -> String {
         var lines = [
             "fan-out: \(plan.sessions) sessions, \(plan.envelope.wholeFrame.count)-byte frames, \(plan.rounds) rounds",
-            pad("way", 40) + pad("CPU s/M", 10) + pad("x bare C", 10) + "deliveries/s",
+            pad("mode", 40) + pad("CPU s/M", 10) + pad("x bare C", 10) + "deliveries/s",
         ]
         for row in rows {
             lines.append(
@@ -104,7 +104,7 @@ func check(_ result: CInt, _ what: String) throws {
     if result != 0 { throw FanoutFailure(description: "\(what) failed") }
 }
 
-/// A result as graphql-transport-ws wraps it; the payload is shared, the rest belongs to one subscription.
+/// A result in the envelope of graphql-transport-ws; the payload is shared, the rest belongs to one subscription.
 struct Envelope: Sendable {
     let prefix = Array(#"{"id":"1","type":"next","payload":"#.utf8)
     let suffix = Array("}".utf8)
@@ -118,7 +118,7 @@ struct Envelope: Sendable {
         ByteBuffer(bytes: prefix + Array(payload.readableBytesView) + suffix)
     }
 
-    /// The same bytes on the wire as this server sends, for the bare one.
+    /// The bytes that this server sends, for the bare one.
     var wholeFrame: [UInt8] {
         let text = Array(text.readableBytesView)
         return text.count < 126

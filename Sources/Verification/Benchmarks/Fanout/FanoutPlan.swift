@@ -6,7 +6,7 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// One pass of one way to send.
+/// One pass of one mode.
 struct Plan {
     let client: cb_process
     let sessions: Int
@@ -84,7 +84,7 @@ struct Plan {
     }
 }
 
-/// The smallest application with subscribers: every WebSocket that sends a message gets every result.
+/// A minimal application with subscribers: every WebSocket that sends a message gets every result.
 private final class FanoutApplication: HTTPHandler {
     let envelope: Envelope
     let subscribed = Atomic<Int>(0)
@@ -106,8 +106,8 @@ private final class FanoutApplication: HTTPHandler {
         }
     }
 
-    /// Returns when everything has been sent, as the bare server's round does: the client, who shares the two cores and
-    /// whose wake-ups are charged to whoever sends, begins to read then and no sooner.
+    /// Sends a round. Returns when everything has been sent, like the bare server's round: the client shares the two
+    /// cores, its wake-ups are charged to the sender, and it starts to read only then.
     func broadcast(mode: FanoutBenchmark.Mode) async throws {
         let envelope = envelope
         let rounds = groups.map { group in group.loop.submit { group.send(envelope, mode: mode) } }
@@ -173,7 +173,7 @@ private final class Subscriber: WebSocketHandler {
     }
 }
 
-/// Stands where TLS would, so that the direct way is off.
+/// Takes the position of TLS, which disables the direct write path.
 private final class Inert: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 }

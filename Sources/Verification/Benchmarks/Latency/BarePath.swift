@@ -4,8 +4,8 @@ import Glibc
 import LocalServers
 import QuerySQL
 
-/// The same way as `PathParts`, by hiredis, libpq and two sockets alone: what no live-query service could do without.
-/// Its calls block and come one at a time, on threads of their own.
+/// The path of `PathParts` with hiredis, libpq and two sockets only: the minimum for any live-query service. Calls
+/// block and run one at a time, on their own threads.
 final class BarePath: @unchecked Sendable {
     struct Times: Sendable {
         var hop = 0.0
@@ -15,11 +15,11 @@ final class BarePath: @unchecked Sendable {
         var sum = 0.0
     }
 
-    // Used by one call of `measure` at a time; the benchmark awaits each.
+    // Used by one call of `measure` at a time: the benchmark awaits each.
     private let path: OpaquePointer
     private let values: CTexts
 
-    /// - Throws: `BenchmarkFailure`, when a connection fails or the read has no row.
+    /// - Throws: `BenchmarkFailure` if a connection fails or the read has no row.
     init(_ servers: PrivateServers, _ call: QueryCall) throws {
         values = CTexts(call.parameters)
         let path = cbench_path_open(
@@ -31,8 +31,8 @@ final class BarePath: @unchecked Sendable {
 
     deinit { cbench_path_close(path) }
 
-    /// Once the whole way, one part after the other.
-    /// - Throws: `BenchmarkFailure`, when a connection is lost.
+    /// Measures the whole path once, one part after the other.
+    /// - Throws: `BenchmarkFailure` if a connection is lost.
     func measure() async throws -> Times {
         let times = await onThread { self.walk() }
         guard let times else { throw BenchmarkFailure("bare path: a connection was lost") }

@@ -15,17 +15,16 @@ import RoleMachines
 import Settings
 import Streams
 
-/// How long after a commit a subscriber has the new result, on a system that does nothing else.
+/// Measures the time from a commit to a subscriber's new result on an idle system.
 ///
-/// One node with every role, one live query, one subscriber. Mutations come once in a while, so that no gap between
-/// runs and no other work delays anything. In each round the parts of the way are measured by themselves, too: twice
-/// the broker (event, result), once the read, once the write to the socket; by our own clients of these servers, and by
-/// bare hiredis, libpq and sockets.
+/// One node with every role, one live query, one subscriber. Mutations are rare, so that no minimum gap and no other
+/// work delays a run. Each round also measures the parts of the path separately: two broker hops (event, result), one
+/// read, one write to the socket; with our own clients and with bare hiredis, libpq and sockets.
 package enum LatencyBenchmark {
-    /// Longer than the minimum gap between two runs of a live query, and never the same.
+    /// Random pauses, longer than the minimum gap between two runs of a live query.
     private static let pausesMs = 30...50
 
-    package static func run(project: String, isQuick: Bool) async throws -> [Bar] {
+    package static func run(project: String, isQuick: Bool) async throws -> [BenchmarkResult] {
         try await PrivateServers.with(project: project) { servers in
             try await servers.withNode(roles: Set(Role.allCases)) { address in
                 try await servers.withPool { pool in
@@ -51,7 +50,7 @@ package enum LatencyBenchmark {
 
     private static func measure(
         _ servers: PrivateServers, _ pool: PostgresPool, _ address: ServiceNode.Address, rounds: Int
-    ) async throws -> [Bar] {
+    ) async throws -> [BenchmarkResult] {
         let settings = Settings(profile: .dev)
         let broker = try RedisBroker(
             try RedisConfiguration(url: servers.redis.url), keys: try Keys(namespace: settings.cluster.namespace),
@@ -113,7 +112,7 @@ package enum LatencyBenchmark {
         try await Task.sleep(for: .milliseconds(Int.random(in: pausesMs)))
     }
 
-    private static func report(_ outcome: Outcome, rounds: Int) -> [Bar] {
+    private static func report(_ outcome: Outcome, rounds: Int) -> [BenchmarkResult] {
         let rows: [(String, Samples)] = [
             ("commit -> delivery", outcome.delivered),
             ("parts: XADD -> XREAD (the way has two)", outcome.hop),
@@ -133,15 +132,15 @@ package enum LatencyBenchmark {
                     + rows.map { [$0.0, Text.milliseconds($0.1.median), Text.milliseconds($0.1.p99)] }))
         let (median, p99) = (outcome.delivered.median, outcome.delivered.p99)
         return [
-            Bar(
+            BenchmarkResult(
                 name: "commit -> delivery, median / sum of its parts",
                 measured: "\(Text.milliseconds(median)) / \(Text.milliseconds(outcome.parts.median))",
-                ratio: median / outcome.parts.median, limit: .atMost(Bars.latencyOverPartsMax)),
-            Bar(
+                ratio: median / outcome.parts.median, limit: .atMost(BenchmarkLimits.latencyOverPartsMax)),
+            BenchmarkResult(
                 name: "commit -> delivery, median / sum of its bare parts",
                 measured: "\(Text.milliseconds(median)) / \(Text.milliseconds(outcome.bareParts.median))",
-                ratio: median / outcome.bareParts.median, limit: .atMost(Bars.latencyOverPartsMax)),
-            Bar(
+                ratio: median / outcome.bareParts.median, limit: .atMost(BenchmarkLimits.latencyOverPartsMax)),
+            BenchmarkResult(
                 name: "commit -> delivery, p99 / p99 of the sum of its parts",
                 measured: "\(Text.milliseconds(p99)) / \(Text.milliseconds(outcome.parts.p99))",
                 ratio: p99 / outcome.parts.p99, limit: .none),
@@ -149,7 +148,7 @@ package enum LatencyBenchmark {
     }
 }
 
-/// The API node's main path in this process, so that the instant is known at which the commit was told.
+/// The API node's main path in this process, so that the time of the acknowledged commit is known.
 struct WriterNode {
     private let service: MutationService
     private let resolver: OperationLookup
@@ -170,7 +169,7 @@ struct WriterNode {
         self.id = id
     }
 
-    /// - Returns: when the commit was told.
+    /// - Returns: the time of the acknowledged commit.
     func write(_ description: String) async throws -> Double {
         let resolved = try resolver.resolve(
             connector: nil, name: "EditLot", document: nil,

@@ -9,7 +9,7 @@ import Postgres
 import Streams
 import Synchronization
 
-/// The parts of the way from a commit to its delivery, each by itself.
+/// The parts of the path from a commit to its delivery, each measured separately.
 struct PathParts {
     private let broker: any Broker
     private let reader: any StreamReader
@@ -22,7 +22,7 @@ struct PathParts {
 
     init(_ servers: PrivateServers, _ pool: PostgresPool, _ broker: any Broker, id: String) async throws {
         self.broker = broker
-        // No node follows it.
+        // A stream that no node reads.
         stream = broker.keys.inbox(gateway: "bench")
         reader = broker.makeReader(name: "bench")
         reader.follow(stream, after: .zero)
@@ -32,10 +32,10 @@ struct PathParts {
         loopback = try await Loopback.open()
     }
 
-    /// Through the broker: from the append to the reader's hands.
+    /// Times one broker hop, from the append to its arrival at the reader.
     func hop() async throws -> Double {
         async let arrived: Double = arrival()
-        // The reader waits at the server before the clock starts, as a worker's does.
+        // Let the reader block at the server before the clock starts, like a worker's.
         try await Task.sleep(for: .milliseconds(5))
         let start = Clock.now
         _ = try await broker.append([.event(eventBytes, to: stream, lengthMax: 1_000)])
@@ -49,7 +49,7 @@ struct PathParts {
         }
     }
 
-    /// The live query's read, as a worker does it for one that is due alone.
+    /// Times the read of a single due live query as a worker performs it.
     func read() async throws -> Double {
         let start = Clock.now
         let outcome = await queries.run(query, items: [item])
@@ -58,7 +58,7 @@ struct PathParts {
         return seconds
     }
 
-    /// A result's bytes from one event loop to another, over loopback.
+    /// Times sending a result from one event loop to another over loopback.
     func write() async throws -> Double {
         try await loopback.write(byteCount: 300)
     }
@@ -69,7 +69,7 @@ struct PathParts {
     }
 }
 
-/// Two ends of one TCP connection over 127.0.0.1.
+/// Both ends of a TCP connection over 127.0.0.1.
 private struct Loopback {
     private let group: MultiThreadedEventLoopGroup
     private let listener: any Channel
@@ -77,7 +77,7 @@ private struct Loopback {
     private let to: any Channel
     private let arrival: Arrival
 
-    /// Completes when the bytes expected are there.
+    /// Resumes a waiter when the expected bytes have arrived.
     private final class Arrival: Sendable {
         private struct State {
             var missing = 0

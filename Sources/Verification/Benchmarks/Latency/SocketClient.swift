@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A `graphql-transport-ws` client that notes when results arrive.
+/// A `graphql-transport-ws` client that records when results arrive.
 final class SocketClient: Sendable {
     private struct Arrivals {
         var times: [Double] = []
@@ -12,7 +12,7 @@ final class SocketClient: Sendable {
         var failure: BenchmarkFailure?
     }
 
-    /// At most a few: results wait here only until the benchmark's next step.
+    /// Results wait here only until the benchmark's next step, so there are few.
     private final class Inbox: Sendable {
         let arrivals = Mutex(Arrivals())
 
@@ -67,7 +67,7 @@ final class SocketClient: Sendable {
         return client
     }
 
-    /// A live query, or with a mutation's name that mutation once.
+    /// Subscribes to a live query, or runs the mutation of that name once.
     func subscribe(_ operation: String, _ variables: JSONObject, operationID: String) {
         send([
             "id": .string(operationID), "type": "subscribe",
@@ -75,7 +75,7 @@ final class SocketClient: Sendable {
         ])
     }
 
-    /// When the next acknowledgement or result arrived. One caller at a time.
+    /// Returns when the next acknowledgement or result arrived. One caller at a time.
     func next() async throws -> Double {
         try await withCheckedThrowingContinuation { continuation in
             let ready: Result<Double, any Error>? = inbox.arrivals.withLock { arrivals in

@@ -10,13 +10,13 @@ import Postgres
 import QuerySQL
 import Settings
 
-/// Single lookups by key per second through an API node, for 64 callers over kept HTTP connections; beside pgbench, which
-/// runs the same statement prepared for as many clients.
+/// Measures lookups by key per second through an API node with 64 callers over kept-alive HTTP connections, beside
+/// pgbench, which runs the same prepared statement with as many clients.
 package enum LookupsBenchmark {
     private static let callers = 64
     private static let lots = 1_000
 
-    package static func run(project: String, isQuick: Bool) async throws -> [Bar] {
+    package static func run(project: String, isQuick: Bool) async throws -> [BenchmarkResult] {
         try await PrivateServers.with(project: project) { servers in
             try await servers.withPool { pool in
                 try await measure(servers, pool, passes: isQuick ? 1 : 3, seconds: isQuick ? 3 : 6)
@@ -26,7 +26,7 @@ package enum LookupsBenchmark {
 
     private static func measure(
         _ servers: PrivateServers, _ pool: PostgresPool, passes: Int, seconds: Int
-    ) async throws -> [Bar] {
+    ) async throws -> [BenchmarkResult] {
         let ids = try await servers.lotIDs(pool, lots)
         let requests = ids.map { id in
             "GET /v1/connectors/auctions/queries/GetLot?variables=%7B%22id%22%3A%22\(id)%22%7D HTTP/1.1\r\n"
@@ -65,10 +65,10 @@ package enum LookupsBenchmark {
                 ["pgbench, the same prepared statement", Text.fixed(pgbenchRate, decimals: 0), "-", "-"],
             ]))
         return [
-            Bar(
+            BenchmarkResult(
                 name: "single lookups per second: API node / pgbench",
                 measured: "\(Text.rate(nodeRate)) / \(Text.rate(pgbenchRate))", ratio: nodeRate / pgbenchRate,
-                limit: .atLeast(Bars.lookupsOverPgbenchMin))
+                limit: .atLeast(BenchmarkLimits.lookupsOverPgbenchMin))
         ]
     }
 
@@ -78,10 +78,10 @@ package enum LookupsBenchmark {
         let operation = try servers.operation("GetLot")
         let variables = try operation.coerce(["id": "00000000-0000-4000-8000-000000000000"])
         let call = try operation.queryCall(variables: variables, auth: nil, nowMs: 0)
-        guard call.parameters.count == 1 else { throw BenchmarkFailure("an unforeseen statement") }
+        guard call.parameters.count == 1 else { throw BenchmarkFailure("unexpected statement") }
         let sql = call.statement.single.split(separator: "$1", omittingEmptySubsequences: false)
             .joined(separator: "md5('lot:' || :lot)")
-            // pgbench takes a colon before a letter for one of its variables, in the format of a timestamp too.
+            // pgbench reads a colon before a letter as one of its variables, even in a timestamp format.
             .replacing("'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"'", with: #"E'YYYY-MM-DD"T"HH24\072MI\072SS.US"Z"'"#)
         let path = servers.postgres.dataDirectory + "/lookup.pgbench"
         try "\\set lot random(1, \(lots))\n\(sql);\n".write(toFile: path, atomically: false, encoding: .utf8)

@@ -12,33 +12,32 @@ import SeededRandom
 import Settings
 import Sharding
 
-/// Mutations per second through an API node, each with its outbox row and its event, for 64 callers over kept HTTP
-/// connections; beside pgbench, which runs the same statements in a transaction of the same shape for as many clients.
-///
-/// Beside that what the outbox costs the database: pgbench once more, with the insertion of the outbox row left out.
+/// Measures mutations per second through an API node, each with its outbox row and event, with 64 callers over
+/// kept-alive HTTP connections, beside pgbench, which runs the same statements in a transaction of the same shape with
+/// as many clients. Also measures what the outbox costs the database, with pgbench without the outbox row.
 ///
 /// The node does more than pgbench: HTTP, JSON, authorization, the event to Redis, and the removal of the outbox row.
 package enum MutationsBenchmark {
     private static let callers = 64
     private static let lots = 1_000
-    /// Passes in which pgbench runs in its other forms, too.
+    /// The number of passes in which pgbench also runs in its other forms.
     private static let comparisons = 3
 
-    package static func run(project: String, isQuick: Bool) async throws -> [Bar] {
-        var bars: [Bar] = []
+    package static func run(project: String, isQuick: Bool) async throws -> [BenchmarkResult] {
+        var results: [BenchmarkResult] = []
         for isDurable in isQuick ? [true] : [true, false] {
-            bars +=
+            results +=
                 try await PrivateServers.with(project: project, isDurable: isDurable) { servers in
                     try await measure(
                         servers, isDurable: isDurable, passes: isQuick ? 1 : 5, seconds: isQuick ? 3 : 5)
                 }
         }
-        return bars
+        return results
     }
 
     private static func measure(
         _ servers: PrivateServers, isDurable: Bool, passes: Int, seconds: Int
-    ) async throws -> [Bar] {
+    ) async throws -> [BenchmarkResult] {
         var rates = Rates()
         try await servers.withPool { pool in
             let requests = try await Self.requests(servers, pool)
@@ -53,7 +52,7 @@ package enum MutationsBenchmark {
                 let rate = Double(outcome.answered) / outcome.seconds
                 try await tidy(pool)
                 let plain = try await pgbench.run(.plain)
-                // The second before counting starts is in the CPU, too; the callers' thread is not.
+                // The CPU time includes the warm-up second but not the callers' thread.
                 rates.nodeCPU.add(
                     cpu / (rate * (outcome.seconds + 1)) - Double(outcome.cpu_us) / 1e6 / Double(outcome.answered))
                 rates.add(node: rate, plain: plain, outcome)
@@ -88,12 +87,12 @@ package enum MutationsBenchmark {
                 + " \(Text.fixed(rates.ratios.quantile(1), decimals: 2));"
                 + " own CPU of the API node: \(Text.microseconds(rates.nodeCPU.median)) a mutation")
         return [
-            Bar(
+            BenchmarkResult(
                 name: "mutations per second (\(kind)): API node / pgbench",
                 measured: "\(Text.rate(rates.node.median)) / \(Text.rate(rates.plain.median))",
                 ratio: rates.ratios.median,
-                limit: isDurable ? .atLeast(Bars.mutationsOverPgbenchMin) : .none),
-            Bar(
+                limit: isDurable ? .atLeast(BenchmarkLimits.mutationsOverPgbenchMin) : .none),
+            BenchmarkResult(
                 name: "pgbench (\(kind)): with the outbox row / without",
                 measured: "\(Text.rate(rates.plain.median)) / \(Text.rate(rates.bare.median))",
                 ratio: rates.outboxRatios.median,
@@ -104,15 +103,15 @@ package enum MutationsBenchmark {
     private struct Rates: Sendable {
         private(set) var node = Samples()
         private(set) var plain = Samples()
-        /// Of each pair: what the machine does besides then concerns both.
+        /// The ratio of each pair, so that other load on the machine affects both.
         private(set) var ratios = Samples()
         private(set) var latency = Samples()
         private(set) var latencyP99 = Samples()
         var bare = Samples()
-        /// pgbench with the outbox row against without, one after the other.
+        /// The ratio of pgbench with and without the outbox row, run in turn.
         var outboxRatios = Samples()
         var pipelined = Samples()
-        /// Seconds a mutation.
+        /// CPU seconds per mutation.
         var nodeCPU = Samples()
 
         mutating func add(node: Double, plain: Double, _ outcome: cbench_http_outcome) {
@@ -124,7 +123,7 @@ package enum MutationsBenchmark {
         }
     }
 
-    /// Every run begins with the same tables.
+    /// Resets the tables, so that every run starts alike.
     private static func tidy(_ pool: PostgresPool) async throws {
         try await pool.script("TRUNCATE freshet.outbox")
         try await pool.script("VACUUM public.lot")
@@ -193,7 +192,7 @@ private struct Pgbench {
                     case canonicalID: "md5('lot:' || :lot)"
                     case "Hi-Fi": "'Hi-Fi'"
                     case "Description 1000": "('Description ' || :number)"
-                    default: throw BenchmarkFailure("an unforeseen parameter")
+                    default: throw BenchmarkFailure("unexpected parameter")
                     }
                 })
         }
@@ -206,7 +205,7 @@ private struct Pgbench {
         try write(setting + "\\startpipeline\n" + body() + "\\endpipeline\n", .pipelined)
     }
 
-    /// `$1` … replaced.
+    /// Replaces `$1` … by values.
     private static func filled(_ sql: String, _ values: [String]) throws -> String {
         var text = ""
         var rest = Substring(sql)
@@ -215,7 +214,7 @@ private struct Pgbench {
             rest = rest[rest.index(after: dollar)...]
             let digits = rest.prefix { $0.isNumber }
             guard let number = Int(digits), (1...values.count).contains(number) else {
-                throw BenchmarkFailure("an unforeseen statement")
+                throw BenchmarkFailure("unexpected statement")
             }
             text += values[number - 1]
             rest = rest[digits.endIndex...]
@@ -229,7 +228,8 @@ private struct Pgbench {
 
     private func path(_ form: Form) -> String { "\(folder)/\(form.rawValue).pgbench" }
 
-    /// - Returns: transactions per second.
+    /// Runs pgbench.
+    /// - Returns: the transactions per second.
     func run(_ form: Form) async throws -> Double {
         let arguments = [
             "-n", "-M", "prepared", "-c", "\(clients)", "-j", "2", "-T", "\(seconds)", "-D", "shards=\(shards)", "-D",

@@ -1,6 +1,6 @@
 import JSON
 
-/// The protocols that a live query can be followed by, and how a client of each begins.
+/// The client protocols for live queries, each with a client's opening script.
 package enum ClientKind: String, CaseIterable, Sendable {
     case graphqlTransportWS = "graphql-transport-ws"
     case graphqlWS = "graphql-ws"
@@ -27,7 +27,7 @@ package enum ClientKind: String, CaseIterable, Sendable {
         """
     private static let connector = "projects/p/locations/us-central1/services/auctions/connectors/auctions"
 
-    /// One subscription to `GetLot` of the lots sample.
+    /// Returns the script of a subscription to `GetLot` of the auctions sample.
     func script(lot: String) -> ClientScript {
         var script = ClientScript()
         let variables: JSONValue = ["id": .string(lot)]
@@ -67,7 +67,7 @@ package enum ClientKind: String, CaseIterable, Sendable {
             let value = GRPCBytes.field(2, GRPCBytes.field(3, lot))
             let fields = GRPCBytes.field(1, GRPCBytes.field(1, "id") + value)
             let execute = GRPCBytes.field(2, "GetLot") + GRPCBytes.field(3, fields)
-            script.say(
+            script.send(
                 GRPCBytes.call(
                     path: "/google.firebase.dataconnect.v1.ConnectorStreamService/Connect",
                     message: GRPCBytes.field(1, Self.connector) + GRPCBytes.field(2, "1")
@@ -77,11 +77,11 @@ package enum ClientKind: String, CaseIterable, Sendable {
         case .multipart:
             script.post("/graphql", accept: "multipart/mixed;subscriptionSpec=1.0,application/json", request)
         case .eventStream:
-            script.say("GET \(resource) HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
+            script.send("GET \(resource) HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
         case .longPoll:
             let first = "GET \(resource) HTTP/1.1\r\nHost: localhost\r\nPrefer: wait=60\r\n"
-            script = ClientScript(again: (first + "If-None-Match: ", "\r\n\r\n"))
-            script.say(first + "\r\n")
+            script = ClientScript(nextRequest: (first + "If-None-Match: ", "\r\n\r\n"))
+            script.send(first + "\r\n")
         }
         return script
     }

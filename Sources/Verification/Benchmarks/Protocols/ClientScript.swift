@@ -1,14 +1,13 @@
 import JSON
 
-/// What each client of a crowd says, and what it waits for before it goes on. The form in which C reads it is told in
-/// `CBroadcaster.h`.
+/// The messages that each client of a group sends and the responses it waits for. `CBroadcaster.h` defines the format.
 struct ClientScript: Sendable {
     private(set) var bytes: [UInt8] = []
 
-    /// - Parameter again: of clients that poll: the next request, before and after the tag of what the last one gave.
-    init(again: (before: String, after: String) = ("", "")) {
-        append(Array(again.before.utf8))
-        append(Array(again.after.utf8))
+    /// - Parameter nextRequest: for polling clients the next request, before and after the tag of the last result.
+    init(nextRequest: (before: String, after: String) = ("", "")) {
+        append(Array(nextRequest.before.utf8))
+        append(Array(nextRequest.after.utf8))
     }
 
     private mutating func append(_ text: [UInt8]) {
@@ -16,16 +15,16 @@ struct ClientScript: Sendable {
         bytes.append(contentsOf: text)
     }
 
-    mutating func say(_ text: [UInt8], until: String = "") {
+    mutating func send(_ text: [UInt8], until: String = "") {
         append(text)
         append(Array(until.utf8))
     }
 
-    mutating func say(_ text: String, until: String = "") { say(Array(text.utf8), until: until) }
+    mutating func send(_ text: String, until: String = "") { send(Array(text.utf8), until: until) }
 
     mutating func upgrade(_ path: String, subprotocol: String?) {
         let offer = subprotocol.map { "Sec-WebSocket-Protocol: \($0)\r\n" } ?? ""
-        say(
+        send(
             "GET \(path) HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                 + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\(offer)\r\n",
             until: "\r\n\r\n")
@@ -39,29 +38,30 @@ struct ClientScript: Sendable {
         } else {
             frame += [0x80 | 126, UInt8(text.count >> 8), UInt8(text.count & 0xFF)]
         }
-        // A mask of zeros is a mask.
-        say(frame + [0, 0, 0, 0] + text, until: until)
+        // A mask of zeros is valid.
+        send(frame + [0, 0, 0, 0] + text, until: until)
     }
 
     mutating func post(_ path: String, accept: String, _ body: JSONValue) {
         let text = JSONWriter.compact(body)
-        say(
+        send(
             Array(
                 ("POST \(path) HTTP/1.1\r\nHost: localhost\r\nAccept: \(accept)\r\nContent-Type: application/json\r\n"
                     + "Content-Length: \(text.count)\r\n\r\n").utf8) + text)
     }
 }
 
-/// The little of HTTP/2 and protocol buffers that one gRPC call takes.
+/// A minimal encoder of HTTP/2 and Protocol Buffers for one gRPC call.
 enum GRPCBytes {
-    /// Preface, settings with windows that never fill, and one call with one message.
+    /// Encodes the preface, settings with windows that never fill, and one call with one message.
     static func call(path: String, message: [UInt8]) -> [UInt8] {
         let window: [UInt8] = [0x7F, 0xFF, 0xFF, 0xFF]
         var bytes = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
         bytes += frame(4, flags: 0, stream: 0, [0, 4] + window)
         bytes += frame(4, flags: 1, stream: 0, [])
         bytes += frame(8, flags: 0, stream: 0, [0x7F, 0xFF, 0, 0])
-        // Static table: 3 is `:method: POST`, 6 `:scheme: http`, 4 the name `:path`, 1 `:authority`, 31 `content-type`.
+        // The static table has 3 for `:method: POST`, 6 for `:scheme: http`, 4 for the name `:path`, 1 for
+        // `:authority`, 31 for `content-type`.
         var headers: [UInt8] = [0x83, 0x86, 0x04] + text(path) + [0x01] + text("localhost")
         headers += [0x0F, 0x10] + text("application/grpc") + [0x00] + text("te") + text("trailers")
         bytes += frame(1, flags: 4, stream: 1, headers)
@@ -76,7 +76,7 @@ enum GRPCBytes {
 
     private static func text(_ text: String) -> [UInt8] { [UInt8(text.utf8.count)] + Array(text.utf8) }
 
-    /// A field of bytes. Lengths below 16,384.
+    /// Encodes a length-delimited field; lengths must be below 16,384.
     static func field(_ number: UInt8, _ content: [UInt8]) -> [UInt8] {
         let length: [UInt8] =
             content.count < 128

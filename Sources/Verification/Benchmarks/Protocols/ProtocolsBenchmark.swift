@@ -7,21 +7,21 @@ import Node
 import Postgres
 import Settings
 
-/// What one result to thousands of sessions costs over each protocol, and what a session of each takes that only waits.
+/// Measures the cost of one result to thousands of sessions over each protocol, and the memory of an idle session.
 ///
-/// One node with every role; all sessions follow the same live query. A round is one committed mutation; the next begins
-/// when the last client has its result. The CPU is that of this process, so the mutation, its event and the one run are
-/// in it, divided by the number of sessions.
+/// One node with every role; all sessions follow the same live query. A round is one committed mutation; the next
+/// begins when the last client has its result. The CPU time is that of this process, so it includes the mutation, its
+/// event and the one run, divided by the number of sessions.
 package enum ProtocolsBenchmark {
     private struct Cost {
         var cpuSecondsPerMillion = Double.infinity
         var deliveriesPerSecond = 0.0
     }
 
-    /// - Parameter kinds: empty: all.
+    /// - Parameter kinds: the protocols to measure; empty for all.
     package static func fanout(
-        _ crowd: ClientGroup, project: String, kinds: [ClientKind], sessions: Int?, isQuick: Bool
-    ) async throws -> [Bar] {
+        _ clients: ClientGroup, project: String, kinds: [ClientKind], sessions: Int?, isQuick: Bool
+    ) async throws -> [BenchmarkResult] {
         let sessions = sessions ?? (isQuick ? 1_000 : 5_000)
         let (rounds, passes) = isQuick ? (15, 1) : (30, 3)
         let kinds = kinds.isEmpty ? ClientKind.allCases : kinds
@@ -30,12 +30,12 @@ package enum ProtocolsBenchmark {
             try await servers.withPool { pool in
                 for _ in 0..<passes {
                     for kind in kinds {
-                        // Each delivery is a request of its own there.
+                        // With long-polling each delivery is a separate request.
                         let rounds = kind == .longPoll ? max(3, rounds / 10) : rounds
                         let cost = try await naming(kind) {
                             try await withNode(servers, pool) { port, lot, writer in
                                 try await measure(
-                                    crowd, kind.script(lot: lot), sessions: sessions, rounds: rounds, port, writer)
+                                    clients, kind.script(lot: lot), sessions: sessions, rounds: rounds, port, writer)
                             }
                         }
                         if cost.cpuSecondsPerMillion < (costs[kind] ?? Cost()).cpuSecondsPerMillion {
@@ -57,27 +57,27 @@ package enum ProtocolsBenchmark {
     }
 
     private static func measure(
-        _ crowd: ClientGroup, _ script: ClientScript, sessions: Int, rounds: Int, _ port: Int, _ writer: WriterNode
+        _ clients: ClientGroup, _ script: ClientScript, sessions: Int, rounds: Int, _ port: Int, _ writer: WriterNode
     ) async throws -> Cost {
-        try crowd.connect(script, count: sessions, port: port)
-        try await round(crowd, writer, 0)
+        try clients.connect(script, count: sessions, port: port)
+        try await round(clients, writer, 0)
         let (cpu, start) = (cb_own_cpu_us(), Clock.now)
-        for number in 1...rounds { try await round(crowd, writer, number) }
+        for number in 1...rounds { try await round(clients, writer, number) }
         let (used, seconds) = (cb_own_cpu_us() - cpu, Clock.now - start)
-        try crowd.disconnect()
+        try clients.disconnect()
         let deliveries = Double(sessions * rounds)
         return Cost(cpuSecondsPerMillion: Double(used) / deliveries, deliveriesPerSecond: deliveries / seconds)
     }
 
-    private static func round(_ crowd: ClientGroup, _ writer: WriterNode, _ number: Int) async throws {
+    private static func round(_ clients: ClientGroup, _ writer: WriterNode, _ number: Int) async throws {
         _ = try await writer.write(description(number))
-        try crowd.awaitResult()
+        try clients.awaitResult()
     }
 
-    /// A result of about 1 KiB with one mark in it, by which the crowd counts.
+    /// Makes a result of about 1 KiB with the mark that the clients count.
     private static func description(_ number: Int) -> String { "\(number) " + String(repeating: "7", count: 850) + "§" }
 
-    /// A fresh node each time: nothing is left over from other sessions.
+    /// Runs with a fresh node, so that nothing is left over from other sessions.
     private static func withNode<T: Sendable>(
         _ servers: PrivateServers, _ pool: PostgresPool, _ body: (Int, String, WriterNode) async throws -> T
     ) async throws -> T {
@@ -95,12 +95,12 @@ package enum ProtocolsBenchmark {
                     adjust: {
                         $0.gateway.acceptPerSecond = 0
                         $0.gateway.initTimeoutMs = 60_000
-                        // The crowd says nothing, not even to pings, and polls all at once.
+                        // The clients answer nothing, not even pings, and all poll at once.
                         $0.gateway.pingIntervalMs = 3_600_000
                         $0.api.requestsInFlightMax = 100_000
                     }
                 ) { address in
-                    // Another one than the first round's.
+                    // A result that differs from the first round's.
                     _ = try await writer.write(description(-1))
                     return try await body(address.publicPort, lot, writer)
                 })
@@ -111,7 +111,9 @@ package enum ProtocolsBenchmark {
         return try outcome.get()
     }
 
-    private static func report(_ costs: [(kind: ClientKind, cost: Cost)], sessions: Int, rounds: Int) -> [Bar] {
+    private static func report(_ costs: [(kind: ClientKind, cost: Cost)], sessions: Int, rounds: Int)
+        -> [BenchmarkResult]
+    {
         let sockets = costs.filter(\.kind.isWebSocket).map(\.cost.cpuSecondsPerMillion)
         guard let fastest = sockets.min() ?? costs.map(\.cost.cpuSecondsPerMillion).min() else { return [] }
         print(
@@ -124,51 +126,52 @@ package enum ProtocolsBenchmark {
                         ]
                     }))
         return costs.map { kind, cost in
-            Bar(
+            BenchmarkResult(
                 name: "\(kind.rawValue): CPU of the fastest WebSocket protocol / its own",
                 measured: "\(Text.fixed(fastest)) / \(Text.fixed(cost.cpuSecondsPerMillion)) s per million",
                 ratio: fastest / cost.cpuSecondsPerMillion,
-                limit: kind.isWebSocket ? .atLeast(Bars.protocolOverFastestMin) : .none)
+                limit: kind.isWebSocket ? .atLeast(BenchmarkLimits.protocolOverFastestMin) : .none)
         }
     }
 
-    /// Growth of the resident set for each of many sessions that have their first result and wait.
+    /// Measures the growth of the resident set for each of many sessions that have their first result and wait.
     package static func idle(
-        _ crowd: ClientGroup, project: String, kinds: [ClientKind], sessions: Int?, isQuick: Bool
-    ) async throws -> [Bar] {
+        _ clients: ClientGroup, project: String, kinds: [ClientKind], sessions: Int?, isQuick: Bool
+    ) async throws -> [BenchmarkResult] {
         let sessions = sessions ?? (isQuick ? 2_000 : 10_000)
         return try await PrivateServers.with(project: project, isDurable: false) { servers in
             try await servers.withPool { pool in
-                var bars: [Bar] = []
+                var results: [BenchmarkResult] = []
                 for kind in kinds.isEmpty ? ClientKind.allCases : kinds {
                     let kib = try await naming(kind) {
                         try await withNode(servers, pool) { port, lot, _ in
-                            try await idleKiB(crowd, kind.script(lot: lot), sessions: sessions, port)
+                            try await idleKiB(clients, kind.script(lot: lot), sessions: sessions, port)
                         }
                     }
-                    bars.append(
-                        Bar(
+                    results.append(
+                        BenchmarkResult(
                             name: "\(kind.rawValue): memory of each of \(Text.grouped(sessions)) idle sessions",
-                            measured: "\(Text.fixed(kib)) KiB", ratio: kib / Bars.idleConnectionKiBMax, limit: .none))
+                            measured: "\(Text.fixed(kib)) KiB", ratio: kib / BenchmarkLimits.idleConnectionKiBMax,
+                            limit: .none))
                 }
-                return bars
+                return results
             }
         }
     }
 
     private static func idleKiB(
-        _ crowd: ClientGroup, _ script: ClientScript, sessions: Int, _ port: Int
+        _ clients: ClientGroup, _ script: ClientScript, sessions: Int, _ port: Int
     ) async throws -> Double {
-        // What the first sessions of a kind make for all is not theirs.
-        try crowd.connect(script, count: 100, port: port)
-        try crowd.disconnect()
+        // The first sessions of a kind create shared state that must not count.
+        try clients.connect(script, count: 100, port: port)
+        try clients.disconnect()
         try await Task.sleep(for: .milliseconds(300))
         cb_trim_memory()
         let before = cb_own_resident_bytes()
-        try crowd.connect(script, count: sessions, port: port)
+        try clients.connect(script, count: sessions, port: port)
         try await Task.sleep(for: .milliseconds(500))
         let grown = Double(Int(cb_own_resident_bytes()) - Int(before)) / 1024
-        try crowd.disconnect()
+        try clients.disconnect()
         return grown / Double(sessions)
     }
 }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// What the numbers were measured on.
+/// A description of the machine on which the benchmarks run.
 package enum MachineDescription {
     package static var description: String {
         var system = utsname()
@@ -20,7 +20,7 @@ package enum MachineDescription {
         return lines.map { "\($0.0): \($0.1)" }.joined(separator: "\n")
     }
 
-    /// Of the last 1, 5 and 15 minutes: other work on the machine shows here.
+    /// The load average of the last 1, 5 and 15 minutes, which shows other work on the machine.
     package static var loadAverage: String {
         firstLine("cut -d ' ' -f 1-3 /proc/loadavg")
     }
@@ -49,7 +49,7 @@ extension Substring {
     }
 }
 
-/// Other programs. Blocks the calling thread.
+/// Runs shell commands; blocks the calling thread.
 enum Shell {
     static func output(of command: String) -> String {
         guard let pipe = popen(command, "r") else { return "" }

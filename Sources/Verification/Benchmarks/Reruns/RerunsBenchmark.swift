@@ -8,12 +8,12 @@ import Postgres
 import QuerySQL
 import Refresh
 
-/// Re-running 1,000 due live queries of one primary-key lookup: as workers do it, in the ways that one would do it
-/// without multiplexing, and in a bare C loop. All on one connection.
+/// Measures re-running 1,000 due live queries of one primary-key lookup: as workers do it, without multiplexing, and in
+/// a bare C loop. All on one connection.
 package enum RerunsBenchmark {
     private static let dueCount = 1_000
 
-    package static func run(project: String, isQuick: Bool) async throws -> [Bar] {
+    package static func run(project: String, isQuick: Bool) async throws -> [BenchmarkResult] {
         try await PrivateServers.with(project: project) { servers in
             try await servers.withPool { pool in
                 let plan = try await Plan(servers, pool)
@@ -22,16 +22,16 @@ package enum RerunsBenchmark {
         }
     }
 
-    /// What one way took for all due live queries once.
+    /// The cost of running all due live queries once.
     private struct Cost: Sendable {
         var seconds: Double
-        /// Of this process.
+        /// CPU time of this process.
         var cpuSeconds: Double
 
         static let none = Cost(seconds: .infinity, cpuSeconds: .infinity)
     }
 
-    private enum Way: String, CaseIterable {
+    private enum Mode: String, CaseIterable {
         case multiplexed = "multiplexed, results travel"
         case bareMultiplexed = "  bare C, the same statements"
         case unchanged = "multiplexed, unchanged results stay"
@@ -52,7 +52,7 @@ package enum RerunsBenchmark {
         let address: String
         let executor: QueryExecutor
         let operation: StoredOperation
-        /// Without known digests, and with them.
+        /// The items without and with known digests.
         let fresh: [QueryExecutor.Item]
         let known: [QueryExecutor.Item]
         let calls: [QueryCall]
@@ -75,42 +75,42 @@ package enum RerunsBenchmark {
             (self.fresh, self.known, self.calls) = (fresh, known, calls)
         }
 
-        func run(passes: Int, rounds: Int) async throws -> [Bar] {
-            var best: [Way: Cost] = [:]
+        func run(passes: Int, rounds: Int) async throws -> [BenchmarkResult] {
+            var best: [Mode: Cost] = [:]
             for _ in 0..<passes {
-                for way in Way.allCases {
+                for way in Mode.allCases {
                     let cost = try await measure(way, rounds: rounds)
                     if cost.seconds < (best[way] ?? .none).seconds { best[way] = cost }
                 }
             }
             report(best)
-            func ratio(_ upper: Way, _ lower: Way) -> Double {
+            func ratio(_ upper: Mode, _ lower: Mode) -> Double {
                 (best[upper] ?? .none).seconds / (best[lower] ?? .none).seconds
             }
-            func pair(_ left: Way, _ right: Way) -> String {
+            func pair(_ left: Mode, _ right: Mode) -> String {
                 "\(Text.milliseconds((best[left] ?? .none).seconds)) / \(Text.milliseconds((best[right] ?? .none).seconds))"
             }
             return [
-                Bar(
+                BenchmarkResult(
                     name: "1,000 re-runs: one statement each, one at a time / multiplexed",
                     measured: pair(.oneAtATime, .multiplexed), ratio: ratio(.oneAtATime, .multiplexed),
-                    limit: .atLeast(Bars.multiplexedGainMin)),
-                Bar(
+                    limit: .atLeast(BenchmarkLimits.multiplexedGainMin)),
+                BenchmarkResult(
                     name: "1,000 re-runs: one statement each, pipelined / multiplexed",
                     measured: pair(.pipelined, .multiplexed), ratio: ratio(.pipelined, .multiplexed), limit: .none),
-                Bar(
+                BenchmarkResult(
                     name: "1,000 re-runs: multiplexed / bare C loop, same statements",
                     measured: pair(.multiplexed, .bareMultiplexed), ratio: ratio(.multiplexed, .bareMultiplexed),
-                    limit: .atMost(Bars.multiplexedOverBareMax)),
-                Bar(
+                    limit: .atMost(BenchmarkLimits.multiplexedOverBareMax)),
+                BenchmarkResult(
                     name: "1,000 re-runs, all unchanged: multiplexed / bare C loop",
                     measured: pair(.unchanged, .bareUnchanged), ratio: ratio(.unchanged, .bareUnchanged),
-                    limit: .atMost(Bars.multiplexedOverBareMax)),
+                    limit: .atMost(BenchmarkLimits.multiplexedOverBareMax)),
             ]
         }
 
-        private func report(_ best: [Way: Cost]) {
-            let rows = Way.allCases.map { way in
+        private func report(_ best: [Mode: Cost]) {
+            let rows = Mode.allCases.map { way in
                 let cost = best[way] ?? .none
                 return [
                     way.rawValue, Text.milliseconds(cost.seconds), Text.rate(Double(dueCount) / cost.seconds),
@@ -123,7 +123,7 @@ package enum RerunsBenchmark {
             print("statements of \(batchMax) live queries at most; Postgres' own CPU is not in the last column")
         }
 
-        private func measure(_ way: Way, rounds: Int) async throws -> Cost {
+        private func measure(_ way: Mode, rounds: Int) async throws -> Cost {
             if way.isBare { return try await bare(way, rounds: rounds) }
             let start = (Clock.now, Clock.processSeconds)
             for _ in 0..<rounds {
@@ -144,7 +144,7 @@ package enum RerunsBenchmark {
             try await executor.run(operation, variables: item.variables, auth: nil)
         }
 
-        /// All of them in flight together, as a worker without multiplexing could do at best.
+        /// Runs all in flight at once, the best that a worker without multiplexing could do.
         private func pipelined() async throws {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for item in fresh { group.addTask { keep(try await single(item)) } }
@@ -173,7 +173,7 @@ package enum RerunsBenchmark {
             }
         }
 
-        private func bare(_ way: Way, rounds: Int) async throws -> Cost {
+        private func bare(_ way: Mode, rounds: Int) async throws -> Cost {
             guard let statement = calls.first?.statement else { throw BenchmarkFailure("nothing is due") }
             let width = statement.parameterTypes.count
             var sql = statement.multiplexed

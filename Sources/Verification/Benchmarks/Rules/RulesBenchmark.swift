@@ -4,21 +4,22 @@ import LiveModel
 import Refresh
 import SeededRandom
 
-/// What deciding costs: which live queries does an event concern, and does a condition hold.
+/// Measures matching events against rules and evaluating conditions.
 package enum RulesBenchmark {
     private static let matchesPerEvent = 10
 
-    package static func run(isQuick: Bool) throws -> [Bar] {
+    package static func run(isQuick: Bool) throws -> [BenchmarkResult] {
         try [ruleMatching(isQuick: isQuick), conditionRate(isQuick: isQuick)]
     }
 
     // MARK: Matching
 
-    /// One operation with an equality condition; every event matches ten live queries, however many there are. Both
-    /// sizes take turns, and each pass takes other events, so that the caches stay as cold as they would be.
-    private static func ruleMatching(isQuick: Bool) throws -> Bar {
-        let small = try Field(liveQueries: 1_000)
-        let large = try Field(liveQueries: 1_000_000)
+    /// Measures matching for one operation with an equality condition. Every event matches ten live queries, however
+    /// many there are. Both sizes alternate, and each pass uses other events, so that the caches stay realistically
+    /// cold.
+    private static func ruleMatching(isQuick: Bool) throws -> BenchmarkResult {
+        let small = try Workload(liveQueries: 1_000)
+        let large = try Workload(liveQueries: 1_000_000)
         let passes = isQuick ? 3 : 9
         let events = isQuick ? 20_000 : 100_000
         var fastest = (small: Double.infinity, large: Double.infinity)
@@ -32,14 +33,14 @@ package enum RulesBenchmark {
                 ["among 1,000 live queries", Text.fixed(fastest.small * 1e6)],
                 ["among 1,000,000 live queries", Text.fixed(fastest.large * 1e6)],
             ]))
-        return Bar(
+        return BenchmarkResult(
             name: "rule matching: 1,000,000 / 1,000 live queries",
             measured: "\(Text.microseconds(fastest.large)) / \(Text.microseconds(fastest.small)) per event",
-            ratio: fastest.large / fastest.small, limit: .atMost(Bars.ruleGrowthMax))
+            ratio: fastest.large / fastest.small, limit: .atMost(BenchmarkLimits.ruleGrowthMax))
     }
 
-    /// An index and the events for it.
-    private struct Field {
+    /// An index and its events.
+    private struct Workload {
         private let index: RuleIndex
         private let categories: Int
         private let mutation = OperationReference(connector: "auctions", operation: "EditLot")
@@ -56,7 +57,7 @@ package enum RulesBenchmark {
             categories = liveQueries / matchesPerEvent
             var index = RuleIndex()
             for slot in 0..<liveQueries {
-                // Those of one category differ by their page, as ten subscribers' lists would, and stand far apart.
+                // Live queries of one category differ by their page, like ten subscribers' lists, and are far apart.
                 let variables: JSONObject = [
                     "category": .string(Self.category(slot % categories)), "offset": .int(Int64(slot / categories)),
                 ]
@@ -72,7 +73,7 @@ package enum RulesBenchmark {
 
         private static func category(_ number: Int) -> String { "category-\(number)" }
 
-        /// Events are made in advance, in portions; only matching is timed.
+        /// Creates events in advance, in portions; only matching is timed.
         func secondsPerEvent(count: Int, seed: UInt64) throws -> Double {
             var random = SeededRandom(seed: seed)
             var seconds = 0.0
@@ -105,9 +106,9 @@ package enum RulesBenchmark {
     private static let condition =
         "request.variables.category == mutation.variables.category && mutation.auth.uid != ''"
 
-    private static func conditionRate(isQuick: Bool) throws -> Bar {
+    private static func conditionRate(isQuick: Bool) throws -> BenchmarkResult {
         let program = try ConditionActivation.environment.compile(condition)
-        // Half of them hold.
+        // Half of the conditions hold.
         let activations = (0..<64).map { number in
             ConditionActivation(
                 request: side(category: "category-\(number / 2)", uid: "subscriber-\(number)"),
@@ -128,9 +129,9 @@ package enum RulesBenchmark {
             best = max(best, Double(rounds * activations.count) / seconds)
         }
         print("condition `\(condition)`: \(Text.grouped(Int(best))) evaluations per CPU second")
-        return Bar(
-            name: "conditions per CPU second / \(Text.grouped(Int(Bars.conditionsPerCPUSecondMin)))",
-            measured: Text.rate(best), ratio: best / Bars.conditionsPerCPUSecondMin, limit: .atLeast(1))
+        return BenchmarkResult(
+            name: "conditions per CPU second / \(Text.grouped(Int(BenchmarkLimits.conditionsPerCPUSecondMin)))",
+            measured: Text.rate(best), ratio: best / BenchmarkLimits.conditionsPerCPUSecondMin, limit: .atLeast(1))
     }
 
     private static func side(category: String, uid: String) -> Value {

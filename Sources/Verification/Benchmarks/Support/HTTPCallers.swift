@@ -1,9 +1,9 @@
 import CBenchmarks
 
-/// Callers of a node's HTTP port, each on a kept connection with one request at a time, on a thread of their own.
+/// Callers of a node's HTTP port, each on a kept-alive connection with one request at a time, on their own thread.
 enum HTTPCallers {
-    /// One second to warm up, then `seconds` that count.
-    /// - Throws: `BenchmarkFailure`, when a connection fails or anything is not answered with 200.
+    /// Runs for one second of warm-up and `seconds` of measurement.
+    /// - Throws: `BenchmarkFailure` if a connection fails or a response is not 200.
     static func run(
         port: Int, _ requests: [String], callers: Int, seconds: Int
     ) async throws -> cbench_http_outcome {

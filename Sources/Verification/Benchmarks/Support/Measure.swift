@@ -2,7 +2,7 @@ import Glibc
 import Threads
 import Synchronization
 
-/// A benchmark that could not be carried out.
+/// The reason that a benchmark failed.
 package struct BenchmarkFailure: Error, CustomStringConvertible {
     package let description: String
 
@@ -11,9 +11,9 @@ package struct BenchmarkFailure: Error, CustomStringConvertible {
 
 /// Clocks, in seconds.
 enum Clock {
-    /// CPU of the calling thread.
+    /// CPU time of the calling thread.
     static var threadSeconds: Double { seconds(CLOCK_THREAD_CPUTIME_ID) }
-    /// CPU of all threads of this process.
+    /// CPU time of all threads of this process.
     static var processSeconds: Double { seconds(CLOCK_PROCESS_CPUTIME_ID) }
     static var now: Double { seconds(CLOCK_MONOTONIC) }
 
@@ -40,11 +40,11 @@ struct Samples: Sendable {
     }
 }
 
-/// Keeps the optimizer from dropping what nobody reads.
+/// Keeps the optimizer from removing an unused value.
 @inline(never) @_optimize(none)
 func keep<T>(_ value: T) {}
 
-/// Runs `body` on a thread of its own: blocking C calls must not take one of Swift's.
+/// Runs `body` on a new thread, because blocking C calls must not occupy the cooperative pool.
 func onThread<T: Sendable>(_ body: @escaping @Sendable () -> T) async -> T {
     await withCheckedContinuation { continuation in
         let isStarted = startThread(named: "bench") { continuation.resume(returning: body()) }
@@ -52,7 +52,7 @@ func onThread<T: Sendable>(_ body: @escaping @Sendable () -> T) async -> T {
     }
 }
 
-/// C's `char *const *` over texts that live as long as this does.
+/// A C array of strings (`char *const *`) that live as long as this object.
 final class CTexts {
     let pointers: [UnsafePointer<CChar>?]
     private let owned: [UnsafeMutablePointer<CChar>?]

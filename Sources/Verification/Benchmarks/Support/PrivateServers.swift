@@ -14,16 +14,17 @@ import SchemaMigration
 import SchemaModel
 import Settings
 
-/// A private Postgres with the sample project's schema and rows, a private Redis, and nodes over them; gone afterwards.
+/// A private Postgres with the sample project's schema and rows, a private Redis, and nodes that use them; removed
+/// afterwards.
 ///
-/// Postgres is durable (a commit waits for the disk) unless a benchmark says otherwise, as it would be in earnest.
+/// Postgres is durable (a commit waits for the disk), as in production, unless a benchmark says otherwise.
 struct PrivateServers: Sendable {
     let catalog: Catalog
     let postgres: LocalPostgres
     let redis: LocalRedis
 
     static let quiet = Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() }
-    /// Counted as in earnest; nobody reads it.
+    /// Metrics, counted as in production but never read.
     static let metrics: PrometheusMetrics = {
         let metrics = PrometheusMetrics()
         MetricsSystem.bootstrap(metrics)
@@ -75,7 +76,7 @@ struct PrivateServers: Sendable {
         }
     }
 
-    /// A pool with the connections a node has.
+    /// Runs `body` with a pool configured like a node's.
     func withPool<T: Sendable>(_ body: (PostgresPool) async throws -> T) async throws -> T {
         let settings = Settings(profile: .dev).postgres
         var configuration = PostgresConfiguration(connectionString: postgres.connectionString)
@@ -94,7 +95,7 @@ struct PrivateServers: Sendable {
         return try outcome.get()
     }
 
-    /// One node of these roles with the settings of `freshet dev`, on a free port.
+    /// Runs `body` with a node of these roles, with the settings of `freshet dev` and free ports.
     func withNode<T: Sendable>(
         roles: Set<Role>, adjust: (inout Settings) -> Void = { _ in }, _ body: (ServiceNode.Address) async throws -> T
     ) async throws -> T {
@@ -124,7 +125,7 @@ struct PrivateServers: Sendable {
         return operation
     }
 
-    /// Ids of rows of the sample, in a fixed order.
+    /// Returns ids of the sample's rows, in a fixed order.
     func lotIDs(_ pool: PostgresPool, _ count: Int) async throws -> [String] {
         let found = try await pool.query(Statement("SELECT id FROM public.lot ORDER BY id LIMIT \(count)"))
         let ids = found.rows.compactMap { $0.string(0) }

@@ -1,19 +1,19 @@
 import LoadDriver
 package import SeededRandom
 
-/// What goes wrong in which order: a function of the seed, the nodes and the lease's age, nothing else.
+/// The schedule of faults: a function of the seed, the nodes and the lease's duration.
 ///
 /// Kinds of faults come from a shuffled deck, so that a short run has most of them and a long one all, equally often.
 package struct ChaosSchedule: Sendable {
     package struct Round: Sendable, Hashable {
-        /// From 1.
+        /// The number of the round, from 1.
         package let number: Int
-        /// When each begins, since the round's start.
+        /// The faults and when they begin, since the round's start.
         package let faults: [Timed]
-        /// When the load ends, since the round's start, in a quiet round: before the first fault or while it lasts. What is
-        /// lost then no later event makes good. Nil: the load goes on until `afterMs`.
+        /// In a quiet round, when the load ends, since the round's start: before the first fault or while it lasts. No
+        /// later event can then hide that one was lost. Nil if the load continues until `afterMs`.
         package let quietFromMs: Int?
-        /// After everything is healed, until the verdict.
+        /// Time from recovery to the verdict.
         package let afterMs: Int
     }
 
@@ -22,16 +22,16 @@ package struct ChaosSchedule: Sendable {
         package let fault: Fault
     }
 
-    /// Rounds of which one has two faults.
+    /// One in this many rounds has two faults.
     package static let doubleEvery = 4
-    /// Rounds of which one is quiet.
+    /// One in this many rounds is quiet.
     package static let quietEvery = 3
-    /// Mutations that a fault meets on their way are sent so shortly before it.
+    /// The longest time before a fault at which the load of a quiet round ends, so that mutations are in flight.
     static let quietBeforeMs = 150
-    /// Of a fault that is over at once, such as a kill: what follows from it counts as its time, too.
+    /// The duration attributed to a fault that is over at once, such as a kill, for its consequences.
     static let aftermathMs = 1_000
 
-    /// Of another machine that takes over from Redis' own.
+    /// The clock difference of another machine that takes over from Redis.
     static let clockErrorMaxMs = 30_000
 
     private enum Kind: CaseIterable {
@@ -56,7 +56,7 @@ package struct ChaosSchedule: Sendable {
 
     /// - Parameters:
     ///   - nodes: `api-1`, `worker-2`, …; at least one of each role.
-    ///   - only: kinds that may come; empty: all.
+    /// - only: the kinds of faults allowed; empty allows all.
     package init(seed: UInt64, nodes: [String], leaseMs: Int, only: Set<String> = []) {
         self.only = only.isEmpty ? [] : only.intersection(Self.kinds(nodes, leaseMs))
         self.nodes = nodes
@@ -66,10 +66,10 @@ package struct ChaosSchedule: Sendable {
 
     package mutating func next() -> Round {
         rounds += 1
-        var faults = [Timed(atMs: .random(in: 200...1_200, using: &random), fault: draw(besides: nil))]
+        var faults = [Timed(atMs: .random(in: 200...1_200, using: &random), fault: draw(excluding: nil))]
         if Int.random(in: 1...Self.doubleEvery, using: &random) == 1, only.isEmpty {
-            let second = draw(besides: faults[0].fault.target)
-            // Often while the first one still lasts.
+            let second = draw(excluding: faults[0].fault.target)
+            // Often while the first one is active.
             faults.append(Timed(atMs: faults[0].atMs + .random(in: 0...1_500, using: &random), fault: second))
         }
         return Round(
@@ -84,23 +84,23 @@ package struct ChaosSchedule: Sendable {
         return first.atMs + (isBefore ? -ms(0...Self.quietBeforeMs) : ms(1...duringMs))
     }
 
-    /// Every kind that can come.
+    /// Returns all kinds of faults.
     package static func kinds(_ nodes: [String], _ leaseMs: Int) -> Set<String> {
         var schedule = ChaosSchedule(seed: 0, nodes: nodes, leaseMs: leaseMs)
         return Set(Kind.allCases.map { schedule.fault($0).kind })
     }
 
-    private mutating func draw(besides target: String?) -> Fault {
-        var aside: [Kind] = []
-        // What could not come now comes next.
-        defer { deck += aside.reversed() }
+    private mutating func draw(excluding target: String?) -> Fault {
+        var skipped: [Kind] = []
+        // Kinds that were passed over come next.
+        defer { deck += skipped.reversed() }
         while true {
             if deck.isEmpty { deck = Kind.allCases.shuffled(using: &random) }
             let kind = deck.removeLast()
             let fault = fault(kind)
             guard only.isEmpty || only.contains(fault.kind) else { continue }
             if fault.target != target { return fault }
-            aside.append(kind)
+            skipped.append(kind)
         }
     }
 
@@ -151,16 +151,16 @@ package struct ChaosSchedule: Sendable {
         }
     }
 
-    private mutating func link(_ role: String?, _ peer: Fault.Peer, _ trouble: Fault.Trouble) -> Fault {
-        .link(node: node(role), peer, trouble, ms: linkMs())
+    private mutating func link(_ role: String?, _ peer: Fault.Peer, _ impairment: Fault.Impairment) -> Fault {
+        .link(node: node(role), peer, impairment, ms: linkMs())
     }
 
-    /// Shorter or longer than the lease.
+    /// Returns a duration shorter or longer than the lease.
     private mutating func linkMs() -> Int {
         Bool.random(using: &random) ? longMs() : ms(100...max(101, leaseMs / 2))
     }
 
-    /// Longer than the lease.
+    /// Returns a duration longer than the lease.
     private mutating func longMs() -> Int { ms((leaseMs + 300)...(leaseMs + 3_000)) }
 
     private mutating func clockErrorMs() -> Int {

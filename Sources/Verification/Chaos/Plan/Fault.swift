@@ -1,50 +1,50 @@
-/// One thing that goes wrong, and for how long.
+/// A fault and its duration.
 package enum Fault: Sendable, Hashable {
-    /// Who stands at the other end of a node's link.
+    /// The other end of a node's link.
     package enum Peer: String, Sendable, Hashable, CaseIterable {
         case redis, postgres
-        /// The proxy and those subscribers that come past it.
+        /// The proxy, and subscribers that bypass it.
         case clients
     }
 
-    /// What a link does while it is bad.
-    package enum Trouble: Sendable, Hashable {
-        /// Connections are closed, new ones too.
+    /// The way in which a link is impaired.
+    package enum Impairment: Sendable, Hashable {
+        /// Existing and new connections are closed.
         case cut
-        /// Connections stay, and nothing passes.
+        /// Connections stay open, but nothing passes.
         case silent
-        /// Everything comes later, in order.
+        /// Everything is delayed, in order.
         case slow(delayMs: Int)
     }
 
-    /// What Redis has when it starts again.
+    /// The data of Redis after its restart.
     package enum Data: Sendable, Hashable {
-        /// What was on disk.
+        /// The data on disk.
         case kept
         case lost
-        /// What it had some time before its end, as a replica that was behind.
+        /// The data of some time before it ended, like those of a lagging replica.
         case old(ms: Int)
     }
 
-    /// SIGKILL; its supervisor starts it again.
+    /// SIGKILL; the supervisor restarts the node.
     case kill(node: String)
-    /// SIGTERM: it drains and ends; its supervisor starts it again.
+    /// SIGTERM: the node drains and ends; the supervisor restarts it.
     case drain(node: String)
     /// SIGSTOP, then SIGCONT.
     case pause(node: String, ms: Int)
-    case link(node: String, Peer, Trouble, ms: Int)
-    /// The links of all nodes at once.
-    case links(Peer, Trouble, ms: Int)
-    /// SIGKILL, then a start, perhaps as on another machine whose clock is that far ahead.
+    case link(node: String, Peer, Impairment, ms: Int)
+    /// An impairment of the links of all nodes at once.
+    case links(Peer, Impairment, ms: Int)
+    /// SIGKILL, then a restart, optionally as if on another machine with a clock that is ahead by `clockErrorMs`.
     case killRedis(downMs: Int, Data, clockErrorMs: Int = 0)
     case pauseRedis(ms: Int)
     case flushRedis
-    /// SIGKILL, then a start.
+    /// SIGKILL, then a restart.
     case killPostgres(downMs: Int)
-    /// SIGSTOP of all its processes, then SIGCONT.
+    /// SIGSTOP of all processes, then SIGCONT.
     case pausePostgres(ms: Int)
 
-    /// Two faults at once never have the same.
+    /// The fault's target; concurrent faults have different targets.
     package var target: String {
         switch self {
         case .kill(let node), .drain(let node), .pause(let node, _), .link(let node, _, _, _): node
@@ -54,7 +54,7 @@ package enum Fault: Sendable, Hashable {
         }
     }
 
-    /// How long its cause lasts, starts and drains not counted.
+    /// The duration of the fault without restarts and drains.
     package var ms: Int {
         switch self {
         case .kill, .drain, .flushRedis: 0
@@ -66,14 +66,14 @@ package enum Fault: Sendable, Hashable {
         }
     }
 
-    /// Without names and times, for counting.
+    /// The kind without names and times, for counting.
     package var kind: String {
         switch self {
         case .kill(let node): "kill \(Self.role(node))"
         case .drain(let node): "drain \(Self.role(node))"
         case .pause(let node, _): "pause \(Self.role(node))"
-        case .link(let node, let peer, let trouble, _): "\(trouble.word) \(Self.role(node))-\(peer.rawValue)"
-        case .links(let peer, let trouble, _): "\(trouble.word) all-\(peer.rawValue)"
+        case .link(let node, let peer, let impairment, _): "\(impairment.word) \(Self.role(node))-\(peer.rawValue)"
+        case .links(let peer, let impairment, _): "\(impairment.word) all-\(peer.rawValue)"
         case .killRedis(_, .kept, _): "kill redis"
         case .killRedis(_, .lost, 0): "kill redis, data lost"
         case .killRedis(_, .lost, _): "kill redis, data lost, other clock"
@@ -86,7 +86,7 @@ package enum Fault: Sendable, Hashable {
         }
     }
 
-    /// `worker-2` is a `worker`.
+    /// Returns the role in a node's name: `worker` for `worker-2`.
     package static func role(_ node: String) -> String { String(node.prefix { $0 != "-" }) }
 }
 
@@ -96,9 +96,10 @@ extension Fault: CustomStringConvertible {
         case .kill(let node): "kill \(node)"
         case .drain(let node): "drain \(node)"
         case .pause(let node, let ms): "pause \(node) \(ms) ms"
-        case .link(let node, let peer, let trouble, let ms):
-            "\(trouble.word) \(node)-\(peer.rawValue)\(trouble.by) \(ms) ms"
-        case .links(let peer, let trouble, let ms): "\(trouble.word) all-\(peer.rawValue)\(trouble.by) \(ms) ms"
+        case .link(let node, let peer, let impairment, let ms):
+            "\(impairment.word) \(node)-\(peer.rawValue)\(impairment.by) \(ms) ms"
+        case .links(let peer, let impairment, let ms):
+            "\(impairment.word) all-\(peer.rawValue)\(impairment.by) \(ms) ms"
         case .killRedis(let downMs, let data, let clockErrorMs):
             "kill redis \(downMs) ms\(data.words)"
                 + (clockErrorMs == 0 ? "" : ", clock \(clockErrorMs > 0 ? "+" : "")\(clockErrorMs) ms")
@@ -120,7 +121,7 @@ extension Fault.Data {
     }
 }
 
-extension Fault.Trouble {
+extension Fault.Impairment {
     fileprivate var word: String {
         switch self {
         case .cut: "cut"

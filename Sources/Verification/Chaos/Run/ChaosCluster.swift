@@ -4,7 +4,7 @@ import LocalServers
 import NIOHTTP1
 import Synchronization
 
-/// The processes under test: a private Postgres and Redis, the nodes, each between links of its own, and the proxy.
+/// The processes under test: a private Postgres and Redis, the nodes, each with its own links, and the proxy.
 actor ChaosCluster {
     struct Node: Sendable {
         let name: String
@@ -16,9 +16,9 @@ actor ChaosCluster {
         let clients: FaultyLink
         let process: SupervisedProgram
 
-        /// For the proxy and for clients.
+        /// The address for the proxy and for clients.
         var address: String { "127.0.0.1:\(clients.port)" }
-        /// Past all links.
+        /// The address that bypasses all links.
         var ownAddress: String { "127.0.0.1:\(port)" }
         var links: [FaultyLink] { [redis, postgres, clients] }
 
@@ -32,11 +32,12 @@ actor ChaosCluster {
     }
 
     static let names = ["api-1", "api-2", "worker-1", "worker-2", "worker-3", "gateway-1", "gateway-2"]
-    /// Leases and node entries are kept shorter than the product's default (5 s), so that more faults fit in a run.
+    /// The duration of leases and node entries, shorter than the product's default (5 s), so that more faults fit in a
+    /// run.
     static let leaseMs = 2_000
-    /// Shards: operations of the project spread over the workers.
+    /// The number of shards, enough to spread the project's operations over the workers.
     static let shards = 16
-    /// Bounds what hangs; a slow machine must not be taken for a missed guarantee.
+    /// The time limit for starts; generous, so that a slow machine does not count as a violated guarantee.
     static let readyMs = 120_000
 
     nonisolated let folder: String
@@ -97,7 +98,7 @@ actor ChaosCluster {
         guard late.isEmpty else {
             throw LocalServerError(.startFailed, "not ready: \(late.joined(separator: ", ")); logs are in \(folder)")
         }
-        // It asks the nodes now and then only: it may not know yet that they are ready.
+        // The proxy checks the nodes periodically, so it may not know yet that they are ready.
         try await awaitProxy("/readyz")
     }
 
@@ -127,13 +128,13 @@ actor ChaosCluster {
             }
             try await Task.sleep(for: .milliseconds(50))
         }
-        throw LocalServerError(.startFailed, "no \(path) through the proxy; its log is \(folder)/haproxy.log")
+        throw LocalServerError(.startFailed, "\(path) fails through the proxy; its log is \(folder)/haproxy.log")
     }
 
     func node(_ name: String) -> Node? { nodes.first { $0.name == name } }
 
-    /// Waits until all nodes say that they are ready.
-    /// - Returns: those that never did.
+    /// Waits until all nodes are ready.
+    /// - Returns: the nodes that were not ready in time.
     func unready() async -> [String] {
         var late: [String] = []
         let deadline = ContinuousClock.now + .milliseconds(Self.readyMs)
@@ -156,7 +157,7 @@ actor ChaosCluster {
         return (try? await HTTPCall.send(.GET, address, path: "/readyz", timeoutMs: 2_000))?.status == 200
     }
 
-    /// Ends of processes since the last call, in words; `asked` are those that a fault caused.
+    /// Returns the process exits since the last call.
     nonisolated func takeEnds() -> [ProcessEnds.End] { ends.take() }
 
     func stop() async {
@@ -233,11 +234,11 @@ actor ChaosCluster {
     }
 }
 
-/// Which processes ended, and how; told by their supervisors.
+/// The process exits reported by supervisors.
 final class ProcessEnds: Sendable {
     struct End: Sendable, Hashable {
         let name: String
-        /// "signal 9"
+        /// The reason, such as "signal 9".
         let how: String
     }
 

@@ -2,7 +2,7 @@ import LoadDriver
 import Logging
 import Postgres
 
-/// What a run asks the database, past the service.
+/// Direct access to the database, bypassing the service.
 struct ChaosDatabase: Sendable {
     private let pool: PostgresPool
     private let marker: Marker
@@ -15,48 +15,48 @@ struct ChaosDatabase: Sendable {
         marker = Marker(run: UInt32(truncatingIfNeeded: seed))
     }
 
-    /// The suite ends servers on purpose: what its own connections say about that is of no use.
+    /// Discards logs: the run kills servers on purpose, so its own connections' errors are noise.
     private static let silentLogger = Logger(label: "chaos") { _ in SwiftLogNoOpLogHandler() }
 
     func start() async throws { try await pool.start() }
 
     func stop() async { await pool.stop() }
 
-    /// Every acknowledged mutation must have its receipt.
+    /// Checks that every acknowledged mutation has its receipt.
     func misses(of acknowledged: [Int]) async -> [String] {
         guard !acknowledged.isEmpty else { return [] }
         var misses: [String] = []
         let list = acknowledged.map { "'\(marker.text($0))'" }.joined(separator: ",")
-        guard let found = await ask("SELECT count(*) FROM receipt WHERE marker IN (\(list))") else {
-            return ["the database did not answer"]
+        guard let found = await number("SELECT count(*) FROM receipt WHERE marker IN (\(list))") else {
+            return ["the database did not respond"]
         }
         if found != acknowledged.count {
             misses.append("\(acknowledged.count - found) acknowledged mutations are lost")
         }
-        if let apart = await ask("SELECT (SELECT sum(value) FROM counter) - (SELECT count(*) FROM receipt)"),
-            apart != 0
+        if let difference = await number("SELECT (SELECT sum(value) FROM counter) - (SELECT count(*) FROM receipt)"),
+            difference != 0
         {
-            misses.append("counters and receipts are apart by \(apart)")
+            misses.append("counters and receipts differ by \(difference)")
         }
         return misses
     }
 
-    /// Events that were not published yet.
-    func outboxRows() async -> Int? { await ask("SELECT count(*) FROM freshet.outbox") }
+    /// Returns the number of unpublished events.
+    func outboxRows() async -> Int? { await number("SELECT count(*) FROM freshet.outbox") }
 
-    /// A regress, and what became of the mutation that the newer result showed.
-    func words(_ regress: DeliveryWatch.Regress, _ times: MutationTimes) async -> String {
+    /// Describes a regression and the state of the mutation that the newer result contained.
+    func description(of regression: DeliveryWatch.Regression, _ times: MutationTimes) async -> String {
         var text =
-            "subscriber \(regress.subscriber) (\(regress.transport.rawValue)) of \(regress.operation) went from \(regress.from) to \(regress.to)"
-        if regress.isAcrossConnections { text += " after a reconnect" }
-        guard let sequence = regress.marker else { return text }
+            "subscriber \(regression.subscriber) (\(regression.transport.rawValue)) of \(regression.operation) went from \(regression.from) to \(regression.to)"
+        if regression.isAcrossConnections { text += " after a reconnect" }
+        guard let sequence = regression.marker else { return text }
         let marker = marker.text(sequence)
-        let isThere = await ask("SELECT count(*) FROM receipt WHERE marker = '\(marker)'") == 1
+        let isPresent = await number("SELECT count(*) FROM receipt WHERE marker = '\(marker)'") == 1
         text += " (mutation \(sequence), \(times.answeredNs(sequence) == nil ? "not " : "")acknowledged, "
-        return text + (isThere ? "in the database)" : "not in the database any more)")
+        return text + (isPresent ? "in the database)" : "not in the database any more)")
     }
 
-    /// What the verdict must find.
+    /// Corrupts the data, which the verdict must detect.
     func sabotage() async {
         try? await pool.script(
             """
@@ -65,8 +65,8 @@ struct ChaosDatabase: Sendable {
             """)
     }
 
-    /// One number; Postgres may just have come back.
-    private func ask(_ sql: String) async -> Int? {
+    /// Runs a query for one number, with retries, since Postgres may be restarting.
+    private func number(_ sql: String) async -> Int? {
         let deadline = ContinuousClock.now + .milliseconds(ChaosCluster.readyMs)
         while true {
             if let rows = try? await pool.query(Statement(sql)) { return rows.rows.first?.int(0) }

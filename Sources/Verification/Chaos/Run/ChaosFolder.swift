@@ -1,27 +1,27 @@
 import Foundation
 
-/// Where a run keeps its servers' data and everybody's logs.
+/// The folder of a run's data and logs.
 struct ChaosFolder: Sendable {
-    /// Says that a folder is of a run like this.
+    /// The file that marks the folder of a run.
     private static let markName = "seed.txt"
 
     let path: String
     let seed: UInt64
 
-    /// Only what an earlier run left is removed.
+    /// Empties the folder, but only if it belongs to an earlier run.
     func empty() throws {
         let files = FileManager.default
         let mark = path + "/" + Self.markName
         let isOurs = files.fileExists(atPath: mark)
         if let names = try? files.contentsOfDirectory(atPath: path), !names.isEmpty, !isOurs {
-            throw ChaosError("\(path) is not empty and not of an earlier run")
+            throw ChaosError("\(path) is not empty and does not belong to an earlier run")
         }
         if isOurs { try files.removeItem(atPath: path) }
         try files.createDirectory(atPath: path, withIntermediateDirectories: true)
         try Data("seed \(seed)\n".utf8).write(to: URL(fileURLWithPath: mark))
     }
 
-    /// Logs as they are now, in a folder of the round's own.
+    /// Copies the current logs to a folder of the round.
     func keepLogs(_ round: ChaosReport.Round) {
         let folder = "\(path)/misses/round-\(round.number)"
         try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -1,10 +1,10 @@
-/// The scenario of a run: every operation of `config/chaos` is followed over every transport.
+/// The scenario of a run: subscribers to every operation of `config/chaos` over every transport.
 enum ChaosLoad {
     static let counterOperations = 6
     static let teamOperations = 3
     static let requestTimeoutMs = 8_000
 
-    /// - Parameter seconds: mutations for so long, pauses not counted.
+    /// - Parameter seconds: the duration of the mutations, without pauses.
     static func scenario(subscribers: Int, perSecond: Double, seconds: Int) -> String {
         let transports = ["graphql-transport-ws", "sse", "longpoll"]
         let operations = (1...counterOperations).map { "Counter\($0)" } + (1...teamOperations).map { "Team\($0)" }
@@ -12,8 +12,8 @@ enum ChaosLoad {
         var groups = ""
         for (number, operation) in operations.enumerated() {
             let variable = operation.hasPrefix("Team") ? "team" : "number"
-            for (place, transport) in transports.enumerated() {
-                let part = number * transports.count + place
+            for (index, transport) in transports.enumerated() {
+                let part = number * transports.count + index
                 let count = subscribers * (part + 1) / parts - subscribers * part / parts
                 guard count > 0 else { continue }
                 groups += """

@@ -4,9 +4,9 @@ import LoadDriver
 import LocalServers
 import Synchronization
 
-/// One run: round after round of faults under load, each followed by the verdict.
+/// A chaos run: rounds of faults under load, each followed by a verdict.
 ///
-///     load → faults → healed → all ready → load goes on → pause → judge → next
+///     load → faults → recovery → all ready → load continues → pause → verify → next
 ///
 /// In a quiet round the pause comes before the faults or while they last.
 package final class ChaosRun: Sendable {
@@ -15,15 +15,15 @@ package final class ChaosRun: Sendable {
         package var minutes: Double
         package var subscribers = 300
         package var mutationsPerSecond = 40.0
-        /// For every subscriber to have what reading gives, after the last mutation.
+        /// The time after the last mutation within which every subscriber must have the current result.
         package var settleMs = 60_000
-        /// Kinds of faults (`Fault.kind`) that may come; empty: all.
+        /// The kinds of faults (`Fault.kind`) allowed; empty allows all.
         package var only: Set<String> = []
-        /// To see the verdict fail: in every pause a counter is changed behind the service's back, and receipts go.
+        /// Whether to corrupt data in every pause, to test that the verdict fails.
         package var sabotages = false
-        /// Data, settings and logs; emptied at the start.
+        /// The folder of data, settings and logs; emptied at the start.
         package var folder: String
-        /// Project folder with the operations.
+        /// The project folder with the operations.
         package var project: String
         /// The program under test.
         package var freshet: String
@@ -37,7 +37,7 @@ package final class ChaosRun: Sendable {
         }
     }
 
-    /// What `Options.only` can name.
+    /// The values allowed in `Options.only`.
     package static var kinds: Set<String> { ChaosSchedule.kinds(ChaosCluster.names, ChaosCluster.leaseMs) }
 
     private let options: Options
@@ -48,10 +48,11 @@ package final class ChaosRun: Sendable {
         self.options = options
     }
 
-    /// Ends after the round that is under way. From any thread.
+    /// Ends the run after the current round. May be called from any thread.
     package func stop() { isStopped.store(true, ordering: .relaxed) }
 
-    /// - Throws: what kept the run from starting; later troubles are misses.
+    /// Runs the faults.
+    /// - Throws: the reason that the run could not start; later failures are misses.
     package func run(onRound: @escaping @Sendable (ChaosReport.Round) -> Void) async throws -> ChaosReport {
         let folder = ChaosFolder(path: options.folder, seed: options.seed)
         try folder.empty()
@@ -74,7 +75,7 @@ package final class ChaosRun: Sendable {
         let database = ChaosDatabase(server.connectionString, seed: options.seed)
         try await database.start()
         let load = try await startLoad(cluster)
-        // A node that gave up waiting for a slow Postgres was started again: no fault's doing.
+        // Exits with a code are fine here: a node gave up waiting for a slow Postgres and was restarted.
         if let crash = cluster.takeEnds().first(where: { $0.how.hasPrefix("signal") }) {
             throw ChaosError("\(crash.name) crashed while starting (\(crash.how))")
         }
@@ -82,7 +83,7 @@ package final class ChaosRun: Sendable {
         var report = ChaosReport(seed: options.seed, leaseMs: ChaosCluster.leaseMs)
         var schedule = ChaosSchedule(
             seed: options.seed, nodes: ChaosCluster.names, leaseMs: ChaosCluster.leaseMs, only: options.only)
-        var judged = 0
+        var verified = 0
         let start = ContinuousClock.now
         while !isStopped.load(ordering: .relaxed), (ContinuousClock.now - start) < .seconds(options.minutes * 60),
             await load.nextSequence() != nil
@@ -93,8 +94,8 @@ package final class ChaosRun: Sendable {
                 faults: round.faults.map(\.fault.description),
                 quietFromMs: round.quietFromMs.map { $0 - round.faults[0].atMs })
             let performed = await perform(
-                round, outcome, FaultInjector(cluster), load, database, judgedBefore: judged, &report)
-            judged = await load.nextSequence() ?? load.times.count
+                round, outcome, FaultInjector(cluster), load, database, verifiedBefore: verified, &report)
+            verified = await load.nextSequence() ?? load.times.count
             for fault in round.faults { report.faultsByKind[fault.fault.kind, default: 0] += 1 }
             if round.faults.count == 1, performed.misses.isEmpty {
                 report.settledMsByKind[round.faults[0].fault.kind, default: []].append(performed.settledMs)
@@ -137,7 +138,7 @@ package final class ChaosRun: Sendable {
 
     private func perform(
         _ round: ChaosSchedule.Round, _ begun: ChaosReport.Round, _ injector: FaultInjector, _ load: SteadyLoad,
-        _ database: ChaosDatabase, judgedBefore: Int, _ report: inout ChaosReport
+        _ database: ChaosDatabase, verifiedBefore: Int, _ report: inout ChaosReport
     ) async -> ChaosReport.Round {
         var outcome = begun
         let connections = ConnectionWatch(load)
@@ -157,13 +158,13 @@ package final class ChaosRun: Sendable {
             }
         }
         outcome.misses += injector.serversLost
-        outcome.misses += await injector.cluster.unready().map { "\($0) was not ready again" }
+        outcome.misses += await injector.cluster.unready().map { "\($0) did not become ready again" }
         await Self.pause(ms: round.afterMs)
         await load.pause()
 
         if options.sabotages { await database.sabotage() }
 
-        let verdict = await load.judge(withinMs: options.settleMs)
+        let verdict = await load.verify(withinMs: options.settleMs)
         outcome.settledMs = Int(verdict.settledMs)
         if !verdict.isConverged {
             outcome.misses.append("\(verdict.notConverged) of \(verdict.subscribers) subscribers not converged")
@@ -172,17 +173,17 @@ package final class ChaosRun: Sendable {
         if let missing = await connections.missing(withinMs: options.settleMs) {
             outcome.misses.append("\(missing) subscribers without a connection")
         }
-        let judged = judgedBefore..<(await load.nextSequence() ?? load.times.count)
-        let acknowledged = judged.filter { load.times.answeredNs($0) != nil }
+        let verified = verifiedBefore..<(await load.nextSequence() ?? load.times.count)
+        let acknowledged = verified.filter { load.times.answeredNs($0) != nil }
         outcome.acknowledged = acknowledged.count
         outcome.misses += await database.misses(of: acknowledged)
-        let (regresses, found) = watch.withLock { watch in
+        let (regressions, found) = watch.withLock { watch in
             let found = watch.probe
             watch.probe = nil
-            return (watch.takeRegresses(), found)
+            return (watch.takeRegressions(), found)
         }
-        for regress in regresses {
-            outcome.misses.append(await database.words(regress, load.times))
+        for regression in regressions {
+            outcome.misses.append(await database.description(of: regression, load.times))
         }
         for end in injector.cluster.takeEnds() where !injector.isExpected(end) {
             if end.how.hasPrefix("signal") {
@@ -198,7 +199,7 @@ package final class ChaosRun: Sendable {
         return outcome
     }
 
-    /// What is to be measured of a fault is looked up just before.
+    /// Prepares the measurement of a fault, just before it.
     private func probe(
         _ fault: Fault, _ injector: FaultInjector, _ load: SteadyLoad, _ connections: ConnectionWatch
     ) async {
@@ -230,15 +231,15 @@ package final class ChaosRun: Sendable {
 
     // MARK: Checks
 
-    /// The totals, and that the outbox is empty in the end.
+    /// Sets the totals and checks that the outbox becomes empty.
     private func finish(_ report: inout ChaosReport, _ load: SteadyLoad, _ database: ChaosDatabase) async {
-        let look = await load.look()
-        report.subscribers = look.subscribers
+        let snapshot = await load.snapshot()
+        report.subscribers = snapshot.subscribers
         report.liveQueries = load.liveQueries
-        report.delivered = look.delivered
-        report.connectionsLost = look.dropped
-        report.mutationsAcknowledged = look.mutationsAnswered
-        report.mutationsFailed = (await load.nextSequence() ?? load.times.count) - look.mutationsAnswered
+        report.delivered = snapshot.delivered
+        report.connectionsLost = snapshot.dropped
+        report.mutationsAcknowledged = snapshot.mutationsAnswered
+        report.mutationsFailed = (await load.nextSequence() ?? load.times.count) - snapshot.mutationsAnswered
         report.olderWithoutTag = watch.withLock { $0.withoutTag }
         let deadline = ContinuousClock.now + .milliseconds(options.settleMs)
         while let rows = await database.outboxRows(), rows > 0 {
@@ -256,7 +257,7 @@ package final class ChaosRun: Sendable {
     private static func ms(_ duration: Duration) -> Int { Int(duration / .milliseconds(1)) }
 }
 
-/// Why a run could not be made.
+/// The reason that a run could not start.
 package struct ChaosError: Error, Sendable, CustomStringConvertible {
     package let description: String
 

@@ -7,10 +7,10 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// Does to the cluster what a fault says, and makes it good again.
+/// Injects faults into the cluster and ends them again.
 final class FaultInjector: Sendable {
     let cluster: ChaosCluster
-    /// Nodes that this round ends on purpose.
+    /// Nodes that this round ended on purpose.
     private let ended = Mutex<Set<String>>([])
     private let failures = Mutex<[String]>([])
 
@@ -18,7 +18,7 @@ final class FaultInjector: Sendable {
         self.cluster = cluster
     }
 
-    /// Returns when the cause is gone; nodes may still be starting.
+    /// Performs a fault. Returns when its cause is over; nodes may still be starting.
     func perform(_ fault: Fault) async {
         switch fault {
         case .kill(let name): await end(name, SIGKILL)
@@ -28,15 +28,15 @@ final class FaultInjector: Sendable {
             node?.process.signal(SIGSTOP)
             await ChaosRun.pause(ms: ms)
             node?.process.signal(SIGCONT)
-        case .link(let name, let peer, let trouble, let ms):
-            if let node = await cluster.node(name) { await spoil([node.link(to: peer)], trouble, ms: ms) }
-        case .links(let peer, let trouble, let ms):
-            await spoil(await cluster.nodes.map { $0.link(to: peer) }, trouble, ms: ms)
+        case .link(let name, let peer, let impairment, let ms):
+            if let node = await cluster.node(name) { await impair([node.link(to: peer)], impairment, ms: ms) }
+        case .links(let peer, let impairment, let ms):
+            await impair(await cluster.nodes.map { $0.link(to: peer) }, impairment, ms: ms)
         case .killRedis(let downMs, let data, let clockErrorMs):
             guard let redis = await cluster.redis else { return }
             let (folder, copy) = (redis.dataDirectory + "/data", redis.dataDirectory + "/old")
             if case .old(let ms) = data {
-                // An append-only file that ends in the middle of a command is read up to there.
+                // Redis reads an append-only file up to its last complete command.
                 try? FileManager.default.removeItem(atPath: copy)
                 try? FileManager.default.copyItem(atPath: folder, toPath: copy)
                 await ChaosRun.pause(ms: ms)
@@ -71,23 +71,23 @@ final class FaultInjector: Sendable {
         }
     }
 
-    private func spoil(_ links: [FaultyLink], _ trouble: Fault.Trouble, ms: Int) async {
-        for link in links { await link.set(trouble) }
+    private func impair(_ links: [FaultyLink], _ impairment: Fault.Impairment, ms: Int) async {
+        for link in links { await link.set(impairment) }
         await ChaosRun.pause(ms: ms)
         for link in links { await link.set(nil) }
     }
 
-    /// Whether a fault of this round explains it.
+    /// Returns whether a fault of this round explains an exit.
     func isExpected(_ end: ProcessEnds.End) -> Bool {
         guard ended.withLock({ $0.contains(end.name) }) else { return false }
-        // Signal 15: it had only just been started, and did not know yet what to do when asked to end.
+        // Signal 15: the node had just started and did not handle the signal yet.
         return end.how == "signal 9" || end.how == "signal 15" || end.how == "exit code 0"
     }
 
-    /// Servers that did not come back, in words: nothing after that says anything about the product.
+    /// Servers that could not be restarted; later failures do not concern the product.
     var serversLost: [String] { failures.withLock { $0 } }
 
-    /// Of the live queries that a worker owns; empty when it cannot be asked.
+    /// Returns the operations of a worker's live queries; empty if it does not respond.
     func operations(of name: String) async -> Set<String> {
         guard let node = await cluster.node(name),
             let address = try? ServerAddress("http://127.0.0.1:\(node.adminPort)"),
@@ -101,7 +101,7 @@ final class FaultInjector: Sendable {
             })
     }
 
-    /// The clock of deliveries.
+    /// Returns the time on the clock of deliveries.
     static func nowNs() -> Int64 { Int64(clamping: NIODeadline.now().uptimeNanoseconds) }
 
     private func end(_ name: String, _ number: Int32) async {
@@ -109,7 +109,7 @@ final class FaultInjector: Sendable {
         let before = node?.process.processID
         ended.withLock { _ = $0.insert(name) }
         node?.process.signal(number)
-        // Until there is another one: a drain takes its time, and then comes the supervisor's pause.
+        // Until a new process runs: first the drain, then the supervisor's pause.
         let deadline = ContinuousClock.now + .seconds(30)
         while ContinuousClock.now < deadline {
             if let now = node?.process.processID, now != before { return }
@@ -132,9 +132,9 @@ final class FaultInjector: Sendable {
     }
 }
 
-/// Looks at the subscribers' connections all the time.
+/// Samples the subscribers' connections.
 actor ConnectionWatch {
-    static let lookMs = 50
+    static let sampleMs = 50
 
     private let load: SteadyLoad
     private var beganNs: Int64?
@@ -146,41 +146,41 @@ actor ConnectionWatch {
         self.load = load
     }
 
-    /// A gateway is about to end.
+    /// Starts sampling before a gateway is killed.
     func begin() {
         beganNs = FaultInjector.nowNs()
         task = Task { [weak self] in
             while !Task.isCancelled {
-                await self?.look()
-                await ChaosRun.pause(ms: Self.lookMs)
+                await self?.sample()
+                await ChaosRun.pause(ms: Self.sampleMs)
             }
         }
     }
 
-    private func look() async {
-        let look = await load.look()
-        if look.open < look.subscribers {
-            least = min(least, look.open)
+    private func sample() async {
+        let snapshot = await load.snapshot()
+        if snapshot.open < snapshot.subscribers {
+            least = min(least, snapshot.open)
             completeNs = nil
-        } else if completeNs == nil, least < look.subscribers {
+        } else if completeNs == nil, least < snapshot.subscribers {
             completeNs = FaultInjector.nowNs()
         }
     }
 
-    /// How many sessions were lost, and when all were back; nil when nothing was measured.
+    /// Returns how many sessions were lost and when all were reconnected; nil if nothing was measured.
     func reconnected() async -> (sessions: Int, ms: Int)? {
         guard let beganNs, let completeNs, least < Int.max else { return nil }
-        return (await load.look().subscribers - least, Int((completeNs - beganNs) / 1_000_000))
+        return (await load.snapshot().subscribers - least, Int((completeNs - beganNs) / 1_000_000))
     }
 
-    /// Subscribers that have no connection after that time; nil when all have.
+    /// Returns the number of subscribers without a connection after that time; nil if there are none.
     func missing(withinMs: Int) async -> Int? {
         let deadline = ContinuousClock.now + .milliseconds(withinMs)
         while true {
-            let look = await load.look()
-            if look.open >= look.subscribers { return nil }
-            guard ContinuousClock.now < deadline else { return look.subscribers - look.open }
-            await ChaosRun.pause(ms: Self.lookMs)
+            let snapshot = await load.snapshot()
+            if snapshot.open >= snapshot.subscribers { return nil }
+            guard ContinuousClock.now < deadline else { return snapshot.subscribers - snapshot.open }
+            await ChaosRun.pause(ms: Self.sampleMs)
         }
     }
 

@@ -2,18 +2,18 @@ import DequeModule
 package import NIOCore
 import NIOPosix
 
-/// A TCP proxy on 127.0.0.1 between one node and one server, or between clients and a node, which can go bad.
+/// A TCP proxy on 127.0.0.1 between a node and a server, or between clients and a node, that can be impaired.
 ///
-/// Confined to its event loop, hence `@unchecked Sendable`. Bytes are not read from one side while the other does not
-/// take them, so little is held; `slow` holds what its delay lets in.
+/// Confined to its event loop, hence `@unchecked Sendable`. One side is not read while the other does not accept bytes,
+/// so little is buffered; `slow` buffers what arrives within its delay.
 package final class FaultyLink: @unchecked Sendable {
     package let port: Int
     private let eventLoop: any EventLoop
     private let serverPort: Int
     private var listener: (any Channel)?
-    private var trouble: Fault.Trouble?
+    private var impairment: Fault.Impairment?
     private var pairs: [ObjectIdentifier: LinkPair] = [:]
-    /// Accepted while nothing passes; connected onwards when it is over.
+    /// Connections accepted while nothing passes; connected to the server afterwards.
     private var waiting: [any Channel] = []
 
     private init(port: Int, serverPort: Int, on eventLoop: any EventLoop) {
@@ -22,7 +22,8 @@ package final class FaultyLink: @unchecked Sendable {
         self.eventLoop = eventLoop
     }
 
-    /// - Throws: NIO's error when it cannot listen.
+    /// Starts a link.
+    /// - Throws: NIO's error if it cannot listen.
     package static func start(
         to serverPort: Int, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     ) async throws -> FaultyLink {
@@ -45,9 +46,9 @@ package final class FaultyLink: @unchecked Sendable {
         return link
     }
 
-    /// Nil: all is well again.
-    package func set(_ trouble: Fault.Trouble?) async {
-        try? await eventLoop.submit { self.apply(trouble) }.get()
+    /// Sets the impairment; nil ends it.
+    package func set(_ impairment: Fault.Impairment?) async {
+        try? await eventLoop.submit { self.apply(impairment) }.get()
     }
 
     package func stop() async {
@@ -59,9 +60,9 @@ package final class FaultyLink: @unchecked Sendable {
 
     // MARK: On the event loop
 
-    private func apply(_ trouble: Fault.Trouble?) {
-        self.trouble = trouble
-        switch trouble {
+    private func apply(_ impairment: Fault.Impairment?) {
+        self.impairment = impairment
+        switch impairment {
         case .cut:
             for pair in pairs.values { pair.close() }
             pairs = [:]
@@ -73,11 +74,11 @@ package final class FaultyLink: @unchecked Sendable {
             waiting = []
             for channel in channels { connect(channel) }
         }
-        for pair in pairs.values { pair.set(trouble) }
+        for pair in pairs.values { pair.set(impairment) }
     }
 
     private func accepted(_ channel: any Channel) {
-        switch trouble {
+        switch impairment {
         case .cut: channel.close(promise: nil)
         case .silent: waiting.append(channel)
         case .slow, nil: connect(channel)
@@ -90,7 +91,7 @@ package final class FaultyLink: @unchecked Sendable {
             .channelOption(.socketOption(.tcp_nodelay), value: 1)
             .connect(host: "127.0.0.1", port: serverPort)
             .whenComplete { result in
-                guard case .success(let far) = result, self.trouble != .cut else {
+                guard case .success(let far) = result, self.impairment != .cut else {
                     if case .success(let far) = result { far.close(promise: nil) }
                     near.close(promise: nil)
                     return
@@ -100,7 +101,7 @@ package final class FaultyLink: @unchecked Sendable {
                 pair.onEnd = { [weak pair] in
                     if let pair { self.pairs[ObjectIdentifier(pair)] = nil }
                 }
-                pair.start(self.trouble)
+                pair.start(self.impairment)
             }
     }
 }
@@ -110,7 +111,7 @@ private final class Acceptor: @unchecked Sendable {
     var link: FaultyLink?
 }
 
-/// One connection of a node and its continuation. Confined to its event loop.
+/// A node's connection and its counterpart to the server. Confined to its event loop.
 private final class LinkPair: @unchecked Sendable {
     private let near: LinkEnd
     private let far: LinkEnd
@@ -123,17 +124,17 @@ private final class LinkPair: @unchecked Sendable {
         self.far.other = self.near
     }
 
-    func start(_ trouble: Fault.Trouble?) {
+    func start(_ impairment: Fault.Impairment?) {
         for end in [near, far] {
             end.onEnd = { [weak self] in self?.close() }
             try? end.channel.pipeline.syncOperations.addHandler(end)
-            end.set(trouble)
+            end.set(impairment)
         }
     }
 
-    func set(_ trouble: Fault.Trouble?) {
-        near.set(trouble)
-        far.set(trouble)
+    func set(_ impairment: Fault.Impairment?) {
+        near.set(impairment)
+        far.set(impairment)
     }
 
     func close() {
@@ -144,7 +145,7 @@ private final class LinkPair: @unchecked Sendable {
     }
 }
 
-/// Passes on what one side sends. Confined to its event loop.
+/// Forwards what one side sends. Confined to its event loop.
 private final class LinkEnd: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
 
@@ -152,8 +153,8 @@ private final class LinkEnd: ChannelInboundHandler, @unchecked Sendable {
     private let target: any Channel
     weak var other: LinkEnd?
     var onEnd: () -> Void = {}
-    private var trouble: Fault.Trouble?
-    private var late: Deque<(due: NIODeadline, bytes: ByteBuffer)> = []
+    private var impairment: Fault.Impairment?
+    private var delayed: Deque<(due: NIODeadline, bytes: ByteBuffer)> = []
     private var timer: Scheduled<Void>?
 
     init(_ channel: any Channel, to target: any Channel) {
@@ -161,28 +162,28 @@ private final class LinkEnd: ChannelInboundHandler, @unchecked Sendable {
         self.target = target
     }
 
-    func set(_ trouble: Fault.Trouble?) {
-        self.trouble = trouble
-        if trouble == .silent { timer?.cancel() } else { sendLate() }
+    func set(_ impairment: Fault.Impairment?) {
+        self.impairment = impairment
+        if impairment == .silent { timer?.cancel() } else { sendDelayed() }
         updateReading()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
-        if case .slow(let delayMs)? = trouble {
-            late.append((.now() + .milliseconds(Int64(delayMs)), bytes))
-            if late.count == 1 { sendLate() }
-        } else if trouble == nil, late.isEmpty {
+        if case .slow(let delayMs)? = impairment {
+            delayed.append((.now() + .milliseconds(Int64(delayMs)), bytes))
+            if delayed.count == 1 { sendDelayed() }
+        } else if impairment == nil, delayed.isEmpty {
             target.writeAndFlush(bytes, promise: nil)
         } else {
-            // Read just before it went bad, or behind what is late: the order stays.
-            late.append((.now(), bytes))
-            if trouble == nil { sendLate() }
+            // Read just before the impairment, or while earlier bytes are delayed: keep the order.
+            delayed.append((.now(), bytes))
+            if impairment == nil { sendDelayed() }
         }
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        // This side takes bytes again, or not: the other one is read accordingly.
+        // This side's writability changed, so reading from the other side may start or stop.
         other?.updateReading()
         context.fireChannelWritabilityChanged()
     }
@@ -197,18 +198,18 @@ private final class LinkEnd: ChannelInboundHandler, @unchecked Sendable {
     }
 
     private func updateReading() {
-        let reads = trouble != .silent && target.isWritable
+        let reads = impairment != .silent && target.isWritable
         channel.setOption(.autoRead, value: reads).whenComplete { _ in if reads { self.channel.read() } }
     }
 
-    private func sendLate() {
+    private func sendDelayed() {
         timer?.cancel()
-        while let first = late.first {
+        while let first = delayed.first {
             guard first.due <= .now() else {
-                timer = channel.eventLoop.scheduleTask(deadline: first.due) { self.sendLate() }
+                timer = channel.eventLoop.scheduleTask(deadline: first.due) { self.sendDelayed() }
                 return
             }
-            late.removeFirst()
+            delayed.removeFirst()
             target.writeAndFlush(first.bytes, promise: nil)
         }
     }

@@ -3,7 +3,7 @@ import LiveModel
 import Sessions
 import Testing
 
-/// One stream over WebSocket, row by row. Source: docs/reference/sql-connect.md §2 and §9.
+/// One stream over WebSocket, row by row. Source: docs/reference/sql-connect.md §2 and §8.
 @Suite struct ConnectorStreamTests {
     private typealias Machine = ConnectorStreamMachine<StreamJSON>
     private static let name = "projects/p/locations/us-central1/services/movies/connectors/default"

@@ -13,15 +13,15 @@
 
 enum { SCRIPT = 1, CONNECT, WAIT, DISCONNECT };
 
-/* "§", which stands once in every result. As bytes it comes in nothing else that a server sends: not in text, and not in
- * the headers of frames, whose lengths it would make 49,831. */
+/* "§", which every result contains once. Its bytes occur in nothing else that a server sends: not in text and not in
+ * frame headers, where they would mean a length of 49,831. */
 static const uint8_t MARK[2] = {0xC2, 0xA7};
 
 typedef struct {
     int fd;
-    /* The byte before those that come next. */
+    /* The last byte received. */
     uint8_t last;
-    /* Of a client that asks again: the end of what came, in which its next question's tag is looked for. */
+    /* For a polling client: the latest bytes received, which contain the tag of its next request. */
     uint32_t have;
     uint8_t *tail;
 } member;
@@ -38,15 +38,15 @@ typedef struct {
     int epoll;
     uint8_t *script;
     uint64_t script_bytes;
-    /* What follows a result, before and after its entity tag; both empty: nothing. */
-    text again[2];
+    /* The request that follows a result, before and after its entity tag; both empty if there is none. */
+    text next_request[2];
     uint64_t steps_at;
     member *members;
     uint32_t count;
     uint64_t marks;
-} crowd;
+} group;
 
-static int next_text(const crowd *self, uint64_t *at, text *found) {
+static int next_text(const group *self, uint64_t *at, text *found) {
     if (*at + 4 > self->script_bytes) return -1;
     memcpy(&found->count, self->script + *at, 4);
     *at += 4;
@@ -56,8 +56,8 @@ static int next_text(const crowd *self, uint64_t *at, text *found) {
     return 0;
 }
 
-/* The next question of a client that polls: with the tag of what it holds now. */
-static int ask_again(crowd *self, member *one) {
+/* Sends the next request of a polling client, with the tag of its current result. */
+static int poll_again(group *self, member *one) {
     uint8_t *tag = memmem(one->tail, one->have, "\r\netag: ", 8);
     if (!tag) return -1;
     tag += 8;
@@ -65,16 +65,16 @@ static int ask_again(crowd *self, member *one) {
     uint8_t request[TAIL];
     if (!end) return -1;
     size_t size = (size_t)(end - tag);
-    if (self->again[0].count + size + self->again[1].count > sizeof request) return -1;
-    memcpy(request, self->again[0].bytes, self->again[0].count);
-    memcpy(request + self->again[0].count, tag, size);
-    memcpy(request + self->again[0].count + size, self->again[1].bytes, self->again[1].count);
+    if (self->next_request[0].count + size + self->next_request[1].count > sizeof request) return -1;
+    memcpy(request, self->next_request[0].bytes, self->next_request[0].count);
+    memcpy(request + self->next_request[0].count, tag, size);
+    memcpy(request + self->next_request[0].count + size, self->next_request[1].bytes, self->next_request[1].count);
     one->have = 0;
-    return cb_write_all(one->fd, request, self->again[0].count + size + self->again[1].count);
+    return cb_write_all(one->fd, request, self->next_request[0].count + size + self->next_request[1].count);
 }
 
-static int take(crowd *self, member *one, const uint8_t *bytes, size_t count) {
-    if (self->again[0].count > 0) {
+static int take(group *self, member *one, const uint8_t *bytes, size_t count) {
+    if (self->next_request[0].count > 0) {
         if (one->have + count > TAIL) return -1;
         memcpy(one->tail + one->have, bytes, count);
         one->have += (uint32_t)count;
@@ -85,13 +85,13 @@ static int take(crowd *self, member *one, const uint8_t *bytes, size_t count) {
         at++;
         if (!is_mark) continue;
         self->marks++;
-        if (self->again[0].count > 0 && ask_again(self, one) != 0) return -1;
+        if (self->next_request[0].count > 0 && poll_again(self, one) != 0) return -1;
     }
     one->last = end[-1];
     return 0;
 }
 
-static int open_one(crowd *self, member *one, uint16_t port) {
+static int open_one(group *self, member *one, uint16_t port) {
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
     static uint8_t buffer[65536];
@@ -99,7 +99,7 @@ static int open_one(crowd *self, member *one, uint16_t port) {
     memset(one, 0, sizeof *one);
     one->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (one->fd < 0) return -1;
-    if (self->again[0].count > 0 && !(one->tail = malloc(TAIL))) return -1;
+    if (self->next_request[0].count > 0 && !(one->tail = malloc(TAIL))) return -1;
     setsockopt(one->fd, IPPROTO_TCP, TCP_NODELAY, &flag, sizeof flag);
     if (connect(one->fd, (struct sockaddr *)&address, sizeof address) != 0) return -1;
     for (uint64_t at = self->steps_at; at < self->script_bytes;) {
@@ -120,7 +120,7 @@ static int open_one(crowd *self, member *one, uint16_t port) {
     return epoll_ctl(self->epoll, EPOLL_CTL_ADD, one->fd, &event);
 }
 
-static void close_all(crowd *self) {
+static void close_all(group *self) {
     struct linger now = {1, 0}; /* a reset leaves no TIME_WAIT behind */
     for (uint32_t i = 0; i < self->count; i++) {
         setsockopt(self->members[i].fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
@@ -130,7 +130,7 @@ static void close_all(crowd *self) {
     self->count = 0;
 }
 
-static int connect_all(crowd *self, uint32_t count, uint16_t port) {
+static int connect_all(group *self, uint32_t count, uint16_t port) {
     self->members = realloc(self->members, count * sizeof *self->members);
     if (!self->members) return -1;
     self->marks = 0;
@@ -140,7 +140,7 @@ static int connect_all(crowd *self, uint32_t count, uint16_t port) {
     return 0;
 }
 
-static int wait_until(crowd *self, uint64_t marks) {
+static int wait_until(group *self, uint64_t marks) {
     static uint8_t buffer[65536];
     struct epoll_event events[256];
     while (self->marks < marks) {
@@ -149,7 +149,7 @@ static int wait_until(crowd *self, uint64_t marks) {
         if (ready <= 0) return -1;
         for (int i = 0; i < ready; i++) {
             member *one = events[i].data.ptr;
-            size_t room = self->again[0].count > 0 ? TAIL - one->have : sizeof buffer;
+            size_t room = self->next_request[0].count > 0 ? TAIL - one->have : sizeof buffer;
             ssize_t n = read(one->fd, buffer, room);
             if (n <= 0 || take(self, one, buffer, (size_t)n) != 0) return -1;
         }
@@ -157,7 +157,7 @@ static int wait_until(crowd *self, uint64_t marks) {
     return 0;
 }
 
-static int read_script(crowd *self, uint64_t bytes) {
+static int read_script(group *self, uint64_t bytes) {
     self->script = realloc(self->script, bytes);
     if (!self->script) return -1;
     for (self->script_bytes = 0; self->script_bytes < bytes;) {
@@ -167,11 +167,11 @@ static int read_script(crowd *self, uint64_t bytes) {
         self->script_bytes += (uint64_t)n;
     }
     self->steps_at = 0;
-    if (next_text(self, &self->steps_at, &self->again[0]) != 0) return -1;
-    return next_text(self, &self->steps_at, &self->again[1]);
+    if (next_text(self, &self->steps_at, &self->next_request[0]) != 0) return -1;
+    return next_text(self, &self->steps_at, &self->next_request[1]);
 }
 
-static void serve(crowd *self) {
+static void serve(group *self) {
     cb_message message;
     while (cb_get(self->control, &message, -1) == 0) {
         int failed = 0;
@@ -186,8 +186,8 @@ static void serve(crowd *self) {
     }
 }
 
-int cb_crowd_fork(cb_process *process) {
-    crowd self = {0};
+int cb_group_fork(cb_process *process) {
+    group self = {0};
     int side = cb_fork(process, &self.control);
     if (side <= 0) return side;
     cb_raise_descriptor_limit();
@@ -196,20 +196,20 @@ int cb_crowd_fork(cb_process *process) {
     _exit(0);
 }
 
-int cb_crowd_script(const cb_process *process, const uint8_t *bytes, size_t count) {
+int cb_group_script(const cb_process *process, const uint8_t *bytes, size_t count) {
     cb_message answer;
     if (cb_put(process->control, SCRIPT, 0, count) != 0 || cb_write_all(process->control, bytes, count) != 0) return -1;
     return cb_get(process->control, &answer, 10000) == 0 && answer.command == SCRIPT ? 0 : -1;
 }
 
-int cb_crowd_connect(const cb_process *process, uint16_t port, uint32_t connections) {
+int cb_group_connect(const cb_process *process, uint16_t port, uint32_t connections) {
     return cb_ask(process->control, CONNECT, connections, port, 300000, NULL);
 }
 
-int cb_crowd_wait(const cb_process *process, uint64_t marks, uint32_t timeout_ms) {
+int cb_group_wait(const cb_process *process, uint64_t marks, uint32_t timeout_ms) {
     return cb_ask(process->control, WAIT, 0, marks, (int)timeout_ms, NULL);
 }
 
-int cb_crowd_disconnect(const cb_process *process) {
+int cb_group_disconnect(const cb_process *process) {
     return cb_ask(process->control, DISCONNECT, 0, 0, 60000, NULL);
 }

@@ -1,18 +1,19 @@
 package import JSON
 
-/// What a run found.
+/// The results of a chaos run.
 package struct ChaosReport: Sendable {
+    /// The results of one round.
     package struct Round: Sendable {
         package var number: Int
-        /// Since the run's start.
+        /// The start of the round, since the run's start.
         package var atMs: Int
         package var faults: [String]
-        /// When the load ended, from the first fault on; nil: it went on until everything was healed.
+        /// When the load ended, relative to the first fault; nil if it continued until everything had recovered.
         package var quietFromMs: Int?
-        /// From the last mutation's answer until every subscriber had what reading gives.
+        /// Time from the last mutation's response until every subscriber had the current result.
         package var settledMs: Int
         package var acknowledged: Int
-        /// In words; empty: nothing was missed.
+        /// Violated guarantees; empty if there are none.
         package var misses: [String]
 
         package init(number: Int, atMs: Int, faults: [String], quietFromMs: Int? = nil) {
@@ -25,7 +26,7 @@ package struct ChaosReport: Sendable {
             misses = []
         }
 
-        /// One line for people.
+        /// The round as one line of text.
         package var text: String {
             let verdict =
                 misses.isEmpty
@@ -39,7 +40,7 @@ package struct ChaosReport: Sendable {
     package var rounds: [Round] = []
     package var elapsedMs = 0
     package var faultsByKind: [String: Int] = [:]
-    /// `Round.settledMs` of rounds with one fault only.
+    /// `Round.settledMs` of rounds with a single fault.
     package var settledMsByKind: [String: [Int]] = [:]
     package var mutationsAcknowledged = 0
     package var mutationsFailed = 0
@@ -48,15 +49,15 @@ package struct ChaosReport: Sendable {
     package var delivered = 0
     package var connectionsLost = 0
     package var leaseMs: Int
-    /// kill -9 of a worker until every operation of its shards was refreshed again.
+    /// Times from a worker's SIGKILL until every operation of its shards was refreshed.
     package var takeOverMs: [Int] = []
-    /// The longest wait for a mutation's effect while a worker drained.
+    /// The longest waits for a mutation's effect while a worker drained.
     package var handOverMs: [Int] = []
-    /// kill -9 of a gateway until every subscriber was connected, and how many were not.
+    /// Times from a gateway's SIGKILL until every subscriber was connected, with the number of lost sessions.
     package var reconnects: [(sessions: Int, ms: Int)] = []
     /// Older results after a reconnect without a resume tag.
     package var olderWithoutTag = 0
-    /// Nodes that ended with an exit code although nobody asked them to.
+    /// Nodes that exited by themselves.
     package var ownExits: [String] = []
 
     package init(seed: UInt64, leaseMs: Int) {
@@ -67,14 +68,14 @@ package struct ChaosReport: Sendable {
     package var quietRounds: Int { rounds.count { $0.quietFromMs != nil } }
     package var misses: Int { rounds.reduce(0) { $0 + $1.misses.count } }
     package var faults: Int { faultsByKind.values.reduce(0, +) }
-    /// A run without a fault or without a mutation shows nothing.
+    /// Whether the run passed. One without a fault or a mutation proves nothing.
     package var hasPassed: Bool { misses == 0 && faults > 0 && mutationsAcknowledged > 0 }
 
     package static func median(_ values: [Int]) -> Int? {
         values.isEmpty ? nil : values.sorted()[(values.count - 1) / 2]
     }
 
-    /// Several lines for people, without a line break at the end.
+    /// The report as text, without a final line feed.
     package var text: String {
         var lines = [
             "",
@@ -84,18 +85,18 @@ package struct ChaosReport: Sendable {
                 + "acknowledged, \(mutationsFailed) failed, \(delivered) deliveries, \(connectionsLost) connections lost",
             "  " + Self.line("settled", rounds.map(\.settledMs)),
             "  " + Self.line("quiet", rounds.filter { $0.quietFromMs != nil }.map(\.settledMs))
-                + " the same of rounds without load after the fault",
-            "  " + Self.line("take-over", takeOverMs) + " from a worker's kill -9 to its operations' refresh; lease "
+                + " the same for rounds without load after the fault",
+            "  " + Self.line("take-over", takeOverMs) + " from a worker's SIGKILL to its operations' refresh; lease "
                 + "\(leaseMs) ms",
             "  " + Self.line("hand-over", handOverMs) + " longest wait while a worker drained",
-            "  " + Self.line("reconnect", reconnects.map(\.ms)) + " from a gateway's kill -9 to all connected; at most "
+            "  " + Self.line("reconnect", reconnects.map(\.ms)) + " from a gateway's SIGKILL to all connected; at most "
                 + "\(reconnects.map(\.sessions).max() ?? 0) sessions",
         ]
         if olderWithoutTag > 0 {
             lines.append("  \(olderWithoutTag) older results after a reconnect without a resume tag (no misses)")
         }
-        for exit in ownExits { lines.append("  ended by itself: \(exit)") }
-        lines.append("  faults; settled after those that came alone:")
+        for exit in ownExits { lines.append("  exited by itself: \(exit)") }
+        lines.append("  faults; settled after single ones:")
         for (kind, count) in faultsByKind.sorted(by: { $0.key < $1.key }) {
             let settled = settledMsByKind[kind].map { Self.line(kind, $0, width: 24) }
             lines.append("  \(count) × " + (settled ?? kind))

@@ -1,6 +1,6 @@
-/// What is asked of the machine that the benchmarks run on. Ratios compare with something measured in the same run, so
-/// that they mean the same on any machine.
-package enum Bars {
+/// The limits of the benchmarks. Each is a ratio to something measured in the same run, so that it is meaningful on any
+/// machine.
+package enum BenchmarkLimits {
     /// Rule matching per event: among a million live queries against among a thousand.
     package static let ruleGrowthMax = 3.0
     /// Evaluations of the reference condition per CPU second.

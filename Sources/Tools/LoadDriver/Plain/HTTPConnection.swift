@@ -3,16 +3,16 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// One kept HTTP/1.1 connection, one request at a time, by callbacks: no task per connection.
+/// A kept-alive HTTP/1.1 connection for one request at a time, with callbacks instead of a task per connection.
 ///
 /// Confined to its event loop, hence `@unchecked Sendable`.
-final class HTTPLine: ChannelInboundHandler, @unchecked Sendable {
+final class HTTPConnection: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = HTTPClientResponsePart
 
     struct Exchange {
         var onHead: (HTTPResponseHead) -> Void
         var onBody: (ByteBuffer) -> Void
-        /// The last call; nil: the answer is complete.
+        /// Called last; nil if the response is complete.
         var onEnd: (ClientError?) -> Void
     }
 
@@ -32,9 +32,9 @@ final class HTTPLine: ChannelInboundHandler, @unchecked Sendable {
     /// Whether another request can be sent.
     var isReusable: Bool { isKept && exchange == nil && channel?.isActive == true }
 
-    /// The future belongs to the event loop and fails with `ClientError`.
-    static func connect(_ address: ServerAddress, on eventLoop: any EventLoop) -> EventLoopFuture<HTTPLine> {
-        let line = HTTPLine(address)
+    /// Connects. The future belongs to the event loop and fails with `ClientError`.
+    static func connect(_ address: ServerAddress, on eventLoop: any EventLoop) -> EventLoopFuture<HTTPConnection> {
+        let connection = HTTPConnection(address)
         return ClientBootstrap(group: eventLoop)
             .connectTimeout(.milliseconds(connectTimeoutMs))
             .channelOption(.socketOption(.tcp_nodelay), value: 1)
@@ -42,23 +42,24 @@ final class HTTPLine: ChannelInboundHandler, @unchecked Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     try address.secure(channel)
                     try channel.pipeline.syncOperations.addHTTPClientHandlers()
-                    try channel.pipeline.syncOperations.addHandler(line)
+                    try channel.pipeline.syncOperations.addHandler(connection)
                 }
             }
             .connect(host: address.host, port: address.port)
             .map { channel in
-                line.channel = channel
-                return line
+                connection.channel = channel
+                return connection
             }
-            .flatMapErrorThrowing { _ in throw ClientError(.cannotConnect, "nobody answers at \(address)") }
+            .flatMapErrorThrowing { _ in throw ClientError(.cannotConnect, "no server responds at \(address)") }
     }
 
-    /// `onClose` is called when the connection ends between two requests.
+    /// Sets the callback for a connection that ends between two requests.
     func watchIdle(_ onClose: @escaping () -> Void) {
         self.onClose = onClose
     }
 
-    /// - Parameter timeoutMs: for the whole answer; nil: none.
+    /// Sends a request.
+    /// - Parameter timeoutMs: the limit for the whole response; nil for none.
     func send(_ request: PlainRequest, timeoutMs: Int64?, exchange: Exchange) {
         guard let channel, isReusable else {
             return exchange.onEnd(ClientError(.closed(nil), "the connection is closed"))
@@ -66,9 +67,9 @@ final class HTTPLine: ChannelInboundHandler, @unchecked Sendable {
         self.exchange = exchange
         if let timeoutMs {
             timeout = channel.eventLoop.scheduleTask(in: .milliseconds(timeoutMs)) {
-                // First, so that nobody reuses it inside the callback.
+                // First, so that the callback cannot reuse the connection.
                 self.isKept = false
-                self.end(ClientError(.timeout, "no answer from \(self.address) within \(timeoutMs) ms"))
+                self.end(ClientError(.timeout, "no response from \(self.address) within \(timeoutMs) ms"))
                 self.close()
             }
         }
@@ -83,7 +84,7 @@ final class HTTPLine: ChannelInboundHandler, @unchecked Sendable {
         channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
     }
 
-    /// Without a further callback of the exchange.
+    /// Closes the connection without another callback of the exchange.
     func close() {
         exchange = nil
         timeout?.cancel()
@@ -105,7 +106,7 @@ final class HTTPLine: ChannelInboundHandler, @unchecked Sendable {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         isKept = false
-        let meaning = address.meaning(of: error, otherwise: ClientError(.protocolViolation, "not an HTTP answer"))
+        let meaning = address.meaning(of: error, otherwise: ClientError(.protocolViolation, "the response is not HTTP"))
         end(meaning as? ClientError)
         context.close(promise: nil)
     }

@@ -2,12 +2,12 @@ import FreshetClient
 import NIOCore
 import NIOHTTP1
 
-/// `text/event-stream`. Confined to its event loop, hence `@unchecked Sendable`.
-final class EventStreamWire: SubscriberWire, @unchecked Sendable {
+/// A subscription over `text/event-stream`. Confined to its event loop, hence `@unchecked Sendable`.
+final class EventStreamConnection: SubscriberConnection, @unchecked Sendable {
     private let address: ServerAddress
     private let eventLoop: any EventLoop
     private weak var subscriber: Subscriber?
-    private var line: HTTPLine?
+    private var connection: HTTPConnection?
     private var parser = ServerSentEventParser()
     private var refusal: ResponseCollector?
     private var isOver = false
@@ -19,9 +19,9 @@ final class EventStreamWire: SubscriberWire, @unchecked Sendable {
     }
 
     func open() {
-        HTTPLine.connect(address, on: eventLoop).whenComplete { result in
+        HTTPConnection.connect(address, on: eventLoop).whenComplete { result in
             switch result {
-            case .success(let line): self.connected(line)
+            case .success(let connection): self.connected(connection)
             case .failure(let error): self.subscriber?.failed(self, CodedFailure(error))
             }
         }
@@ -29,17 +29,17 @@ final class EventStreamWire: SubscriberWire, @unchecked Sendable {
 
     func close() {
         isOver = true
-        line?.close()
-        line = nil
+        connection?.close()
+        connection = nil
     }
 
-    private func connected(_ line: HTTPLine) {
-        guard !isOver, let subscriber else { return line.close() }
-        self.line = line
+    private func connected(_ connection: HTTPConnection) {
+        guard !isOver, let subscriber else { return connection.close() }
+        self.connection = connection
         var request = PlainRequest.query(subscriber.target)
         request.headers.add(name: "accept", value: "text/event-stream")
         if let tag = subscriber.resumeTag { request.headers.add(name: "last-event-id", value: tag) }
-        line.send(
+        connection.send(
             request, timeoutMs: nil,
             exchange: .init(onHead: { self.head($0) }, onBody: { self.body($0) }, onEnd: { self.ended($0) }))
     }
@@ -83,7 +83,7 @@ final class EventStreamWire: SubscriberWire, @unchecked Sendable {
             case .success(let response):
                 failure =
                     CodedFailure(response)
-                    ?? CodedFailure(code: "PROTOCOL_VIOLATION", message: "the answer is no event stream")
+                    ?? CodedFailure(code: "PROTOCOL_VIOLATION", message: "the response is not an event stream")
             case .failure(let reason): failure = reason
             }
             subscriber?.failed(self, failure)

@@ -1,8 +1,8 @@
 import FreshetClient
 import NIOCore
 
-/// `graphql-transport-ws`. Confined to its event loop, hence `@unchecked Sendable`.
-final class WebSocketWire: SubscriberWire, @unchecked Sendable {
+/// A subscription over `graphql-transport-ws`. Confined to its event loop, hence `@unchecked Sendable`.
+final class WebSocketConnection: SubscriberConnection, @unchecked Sendable {
     private let address: ServerAddress
     private let eventLoop: any EventLoop
     private weak var subscriber: Subscriber?
@@ -16,7 +16,7 @@ final class WebSocketWire: SubscriberWire, @unchecked Sendable {
     }
 
     func open() {
-        // The task ends with the handshake; after that there are callbacks only.
+        // The task ends with the handshake; callbacks follow.
         Task {
             do {
                 let socket = try await GraphQLSocket.connect(address, on: eventLoop) {
@@ -33,7 +33,7 @@ final class WebSocketWire: SubscriberWire, @unchecked Sendable {
     func close() {
         isOver = true
         socket?.close()
-        // A server that does not answer the closing handshake does not keep the connection.
+        // A server that ignores the closing handshake must not keep the connection.
         if let socket { eventLoop.scheduleTask(in: .seconds(2)) { socket.abort() } }
         socket = nil
     }

@@ -1,36 +1,37 @@
 package import LoadDriver
 
-/// Looks at every delivery: do the numbers that Postgres only ever counts up go down for a session, and when does which
-/// operation show mutations that came after a fault?
+/// Checks every delivery for numbers that decrease for a session, although they only increase in Postgres, and records
+/// when each operation shows mutations that came after a fault.
 package struct DeliveryWatch: Sendable {
-    /// A session that was shown something older than before.
-    package struct Regress: Sendable, Hashable {
+    /// An older result delivered to a session after a newer one.
+    package struct Regression: Sendable, Hashable {
         package var subscriber: Int
         package var operation: String
         package var transport: LoadTransport
         package var from: Int
         package var to: Int
-        /// The mutation that the newer result showed there; nil when it cannot be told.
+        /// The mutation whose effect the newer result contained; nil if unknown.
         package var marker: Int?
-        /// The connection was another one than that of the newer result.
+        /// Whether the session had reconnected between the two results.
         package var isAcrossConnections: Bool
 
-        /// Who reconnects with a resume tag never sees an older result; over WebSockets the load driver has none.
+        /// Whether this violates a guarantee. Clients that reconnect with a resume tag never see an older result; the
+        /// load driver has none over WebSockets.
         package var isMiss: Bool {
             !isAcrossConnections || transport != .graphqlTransportWS
         }
     }
 
-    /// Since a fault: the first delivery of each mutation that was sent afterwards, by operation.
+    /// The first delivery of each mutation sent since a fault, by operation.
     package struct Probe: Sendable {
         package let startNs: Int64
         package let fromSequence: Int
-        /// Without the connector.
+        /// The names of the operations without their connector.
         package let operations: Set<String>
         package fileprivate(set) var firsts: [String: Int64] = [:]
         fileprivate var shown: [String: [Int: Int64]] = [:]
 
-        /// Deliveries kept, for each operation.
+        /// The limit on deliveries kept for each operation.
         static let shownMax = 20_000
 
         package init(startNs: Int64, fromSequence: Int, operations: Set<String>) {
@@ -39,7 +40,7 @@ package struct DeliveryWatch: Sendable {
             self.operations = operations
         }
 
-        /// From the fault until the last of its operations was fresh again; nil when one never was.
+        /// Time from the fault until each of its operations was refreshed; nil if one never was.
         package var firstRefreshMs: Int? {
             guard !operations.isEmpty, firsts.count == operations.count, let last = firsts.values.max() else {
                 return nil
@@ -47,7 +48,7 @@ package struct DeliveryWatch: Sendable {
             return Int((last - startNs) / 1_000_000)
         }
 
-        /// The longest that a mutation's effect was waited for, from its answer.
+        /// Returns the longest time from a mutation's response to its effect.
         package func longestWaitMs(answeredNs: (Int) -> Int64?) -> Int? {
             shown.values.flatMap { $0 }.compactMap { sequence, atNs in
                 answeredNs(sequence).map { Int(max(0, atNs - $0) / 1_000_000) }
@@ -55,11 +56,11 @@ package struct DeliveryWatch: Sendable {
         }
     }
 
-    /// Misses kept; further ones are counted.
-    package static let regressesMax = 20
+    /// The limit on regressions kept; further ones are counted.
+    package static let regressionsMax = 20
 
-    package private(set) var regresses: [Regress] = []
-    package private(set) var regressCount = 0
+    package private(set) var regressions: [Regression] = []
+    package private(set) var regressionCount = 0
     /// Older results after a reconnect without a resume tag, which are allowed: see README, "Limits".
     package private(set) var withoutTag = 0
     package var probe: Probe?
@@ -72,15 +73,15 @@ package struct DeliveryWatch: Sendable {
         markers: [Int], atNs: Int64
     ) {
         if let before = held[subscriber], before.versions.count == versions.count {
-            if let place = versions.indices.first(where: { versions[$0] < before.versions[$0] }) {
-                let regress = Regress(
+            if let index = versions.indices.first(where: { versions[$0] < before.versions[$0] }) {
+                let regression = Regression(
                     subscriber: subscriber, operation: operation, transport: transport,
-                    from: before.versions[place], to: versions[place],
-                    // Every row has one once it was changed.
-                    marker: before.markers.count == before.versions.count ? before.markers[place] : nil,
+                    from: before.versions[index], to: versions[index],
+                    // Each row has a marker once it was changed.
+                    marker: before.markers.count == before.versions.count ? before.markers[index] : nil,
                     isAcrossConnections: before.connection != connection)
-                if regress.isMiss { regressCount += 1 } else { withoutTag += 1 }
-                if regress.isMiss, regresses.count < Self.regressesMax { regresses.append(regress) }
+                if regression.isMiss { regressionCount += 1 } else { withoutTag += 1 }
+                if regression.isMiss, regressions.count < Self.regressionsMax { regressions.append(regression) }
             }
         }
         held[subscriber] = (connection, versions, markers)
@@ -95,13 +96,13 @@ package struct DeliveryWatch: Sendable {
         }
     }
 
-    /// Those since the last call.
-    package mutating func takeRegresses() -> [Regress] {
-        defer { regresses = [] }
-        return regresses
+    /// Returns the regressions since the last call.
+    package mutating func takeRegressions() -> [Regression] {
+        defer { regressions = [] }
+        return regressions
     }
 
-    /// The whole numbers of every member `"value"`, in their order.
+    /// Returns the integers of all `"value"` members in order.
     package static func versions(in payload: [UInt8]) -> [Int] {
         var found: [Int] = []
         var at = 0

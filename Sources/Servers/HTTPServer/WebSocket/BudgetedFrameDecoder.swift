@@ -1,13 +1,13 @@
 import NIOCore
 import NIOWebSocket
 
-/// NIO's decoder of frames, and a look at what it leaves in the buffer of one that is not whole. Of a connection that
-/// lingers it keeps nothing.
-final class WatchedFrameDecoder: ByteToMessageDecoder {
+/// NIO's frame decoder, with the bytes of an incomplete frame counted against the server's body budget. Discards all
+/// input of a lingering connection.
+final class BudgetedFrameDecoder: ByteToMessageDecoder {
     typealias InboundOut = WebSocketFrame
 
     private var decoder: WebSocketFrameDecoder
-    /// Of the same pipeline.
+    /// The connection in the same pipeline.
     private let connection: WebSocketConnection
 
     init(_ connection: WebSocketConnection, frameBytesMax: Int) {
@@ -37,4 +37,4 @@ final class WatchedFrameDecoder: ByteToMessageDecoder {
 }
 
 @available(*, unavailable)
-extension WatchedFrameDecoder: Sendable {}
+extension BudgetedFrameDecoder: Sendable {}

@@ -1,19 +1,19 @@
-/// One line of the table at the end: what was asked for and what was measured.
-package struct Bar: Sendable {
+/// A measured ratio and its limit, a line of the final table.
+package struct BenchmarkResult: Sendable {
     package enum Limit: Sendable {
         case atMost(Double)
         case atLeast(Double)
-        /// Shown for comparison only.
+        /// No limit; shown for comparison only.
         case none
     }
 
     package let name: String
-    /// What the ratio was made of, with units.
+    /// The values of the ratio, with units.
     package let measured: String
     package let ratio: Double
     package let limit: Limit
 
-    /// Nil when nothing was asked for.
+    /// Whether the limit is met; nil if there is none.
     package var isMet: Bool? {
         switch limit {
         case .atMost(let bound): ratio <= bound
@@ -22,21 +22,24 @@ package struct Bar: Sendable {
         }
     }
 
-    package static func table(_ bars: [Bar]) -> String {
-        let rows = bars.map { bar in
+    package static func table(_ results: [BenchmarkResult]) -> String {
+        let rows = results.map { result in
             let limit =
-                switch bar.limit {
+                switch result.limit {
                 case .atMost(let bound): "<= \(Text.fixed(bound))"
                 case .atLeast(let bound): ">= \(Text.fixed(bound))"
                 case .none: "-"
                 }
-            return [bar.name, limit, bar.measured, Text.fixed(bar.ratio), bar.isMet.map { $0 ? "yes" : "NO" } ?? "-"]
+            return [
+                result.name, limit, result.measured, Text.fixed(result.ratio),
+                result.isMet.map { $0 ? "yes" : "NO" } ?? "-",
+            ]
         }
-        return Text.table([["bar", "limit", "measured", "ratio", "met"]] + rows)
+        return Text.table([["benchmark", "limit", "measured", "ratio", "met"]] + rows)
     }
 }
 
-/// Numbers and columns as text.
+/// Formats numbers and tables as text.
 enum Text {
     static func fixed(_ value: Double, decimals: Int = 2) -> String {
         guard value.isFinite, abs(value) < 1e15 else { return "\(value)" }
@@ -50,7 +53,7 @@ enum Text {
             + fraction
     }
 
-    /// `1,234,567`
+    /// Formats a number with groups, as in `1,234,567`.
     static func grouped(_ number: Int) -> String {
         var text = ""
         for (index, digit) in String(number).reversed().enumerated() {
@@ -64,7 +67,7 @@ enum Text {
     static func microseconds(_ seconds: Double) -> String { fixed(seconds * 1e6, decimals: 1) + " us" }
     static func milliseconds(_ seconds: Double) -> String { fixed(seconds * 1e3, decimals: 2) + " ms" }
 
-    /// The first row is the heading.
+    /// Formats a Markdown table; the first row is the heading.
     static func table(_ rows: [[String]]) -> String {
         guard let heading = rows.first else { return "" }
         let widths = heading.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }

@@ -1,7 +1,7 @@
 import Glibc
 
 enum WallTime {
-    /// Unix time.
+    /// Returns Unix time in milliseconds.
     static func nowMs() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
@@ -10,11 +10,11 @@ enum WallTime {
 }
 
 package enum OpenFiles {
-    /// Descriptors that are needed besides one for each subscriber: the pool, event loops, libraries.
+    /// Descriptors needed in addition to one for each subscriber: the pool, event loops, libraries.
     static let reserve = HTTPPool.connectionsMax + 128
 
-    /// Raises the soft limit of open files to the hard one.
-    /// - Returns: the limit now in force.
+    /// Raises the soft limit of open files to the hard limit.
+    /// - Returns: the resulting limit.
     package static func raiseLimit() -> Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1_024 }

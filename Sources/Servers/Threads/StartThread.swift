@@ -1,13 +1,13 @@
 import CLinux
 import Glibc
 
-/// Starts a detached thread that blocks as it likes, outside the cooperative pool. It ends when `body` returns.
+/// Starts a detached thread that may block, outside the cooperative pool. It ends when `body` returns.
 ///
-/// All signals are blocked in it: handlers run where the program expects them, and a write to a connection that the peer
-/// has cut comes back as an error and does not end the process (`SIGPIPE`).
+/// All signals are blocked in it, so signal handlers run on the main thread only, and writing to a connection that the
+/// peer has closed returns an error instead of ending the process (`SIGPIPE`).
 ///
-/// - Parameter name: for `top -H` and debuggers; its first 15 bytes are shown.
-/// - Returns: false when the system has no thread left; `body` is then not run.
+/// - Parameter name: shown by `top -H` and debuggers, which see its first 15 bytes.
+/// - Returns: false if the system has no thread left; `body` is then not run.
 package func startThread(named name: String, _ body: sending @escaping () -> Void) -> Bool {
     let box = Unmanaged.passRetained(ThreadBody(name, body))
     var attributes = pthread_attr_t()
@@ -33,12 +33,12 @@ package func startThread(named name: String, _ body: sending @escaping () -> Voi
 }
 
 /// Whether `startThread` started the calling thread.
-var isOwnThread: Bool { pthread_getspecific(markKey) != nil }
+var isStartedThread: Bool { pthread_getspecific(markKey) != nil }
 
 private let markKey: pthread_key_t = {
     var key = pthread_key_t()
     let problem = pthread_key_create(&key, nil)
-    precondition(problem == 0, "no key for threads left")
+    precondition(problem == 0, "no thread-specific key left")
     return key
 }()
 

@@ -2,18 +2,18 @@ import FreshetClient
 import NIOCore
 import NIOHTTP1
 
-/// `Prefer: wait=…` with `If-None-Match`, one poll after the other on a kept connection. Confined to its event loop,
-/// hence `@unchecked Sendable`.
-final class LongPollWire: SubscriberWire, @unchecked Sendable {
+/// A subscription by long-polls (`Prefer: wait=…` with `If-None-Match`), one after the other on a kept-alive
+/// connection. Confined to its event loop, hence `@unchecked Sendable`.
+final class LongPollConnection: SubscriberConnection, @unchecked Sendable {
     static let waitSeconds = 25
     static let timeoutMs: Int64 = 45_000
-    /// Pause after an answer without news that came at once, so that a server which does not wait is not hammered.
+    /// The pause after an immediate response without a new result, so that a server that does not wait is not flooded.
     static let emptyPauseMs: Int64 = 100
 
     private let address: ServerAddress
     private let eventLoop: any EventLoop
     private weak var subscriber: Subscriber?
-    private var line: HTTPLine?
+    private var connection: HTTPConnection?
     private var isOver = false
 
     init(_ subscriber: Subscriber, _ address: ServerAddress) {
@@ -23,12 +23,12 @@ final class LongPollWire: SubscriberWire, @unchecked Sendable {
     }
 
     func open() {
-        HTTPLine.connect(address, on: eventLoop).whenComplete { result in
+        HTTPConnection.connect(address, on: eventLoop).whenComplete { result in
             switch result {
-            case .success(let line):
-                guard !self.isOver else { return line.close() }
-                self.line = line
-                // A resumed poll is answered only when there is news: the connection itself counts.
+            case .success(let connection):
+                guard !self.isOver else { return connection.close() }
+                self.connection = connection
+                // A resumed poll is answered only once there is a new result, so the connection itself counts.
                 self.subscriber?.opened(self)
                 self.poll()
             case .failure(let error): self.subscriber?.failed(self, CodedFailure(error))
@@ -38,15 +38,15 @@ final class LongPollWire: SubscriberWire, @unchecked Sendable {
 
     func close() {
         isOver = true
-        line?.close()
-        line = nil
+        connection?.close()
+        connection = nil
     }
 
     private func poll() {
-        guard !isOver, let subscriber, let line else { return }
-        guard line.isReusable else {
-            // Between two polls the server may close; that loses nothing.
-            self.line = nil
+        guard !isOver, let subscriber, let connection else { return }
+        guard connection.isReusable else {
+            // The server may close the connection between two polls; that loses nothing.
+            self.connection = nil
             return open()
         }
         var request = PlainRequest.query(subscriber.target)
@@ -54,7 +54,7 @@ final class LongPollWire: SubscriberWire, @unchecked Sendable {
         if let tag = subscriber.resumeTag { request.headers.add(name: "if-none-match", value: tag) }
         let collector = ResponseCollector()
         let sentNs = Clock.nowNs()
-        line.send(
+        connection.send(
             request, timeoutMs: Self.timeoutMs,
             exchange: .init(
                 onHead: { collector.head($0) },
@@ -67,20 +67,20 @@ final class LongPollWire: SubscriberWire, @unchecked Sendable {
         switch result {
         case .failure(let failure): return subscriber.failed(self, failure)
         case .success(let response) where response.status == 304:
-            again(atOnce: afterMs >= Self.emptyPauseMs)
+            pollAgain(atOnce: afterMs >= Self.emptyPauseMs)
         case .success(let response):
             if let failure = CodedFailure(response) {
                 return subscriber.failed(self, failure)
             }
             let tag = response.headers.first(name: "etag")
-            let isNews = tag == nil || tag != subscriber.resumeTag
+            let isNew = tag == nil || tag != subscriber.resumeTag
             subscriber.resumeTag = tag
             response.body.withUnsafeBytes { subscriber.delivered(self, $0) }
-            again(atOnce: (tag != nil && isNews) || afterMs >= Self.emptyPauseMs)
+            pollAgain(atOnce: (tag != nil && isNew) || afterMs >= Self.emptyPauseMs)
         }
     }
 
-    private func again(atOnce: Bool) {
+    private func pollAgain(atOnce: Bool) {
         // Not inside the callback of the exchange that has just ended.
         if atOnce {
             eventLoop.execute { self.poll() }
