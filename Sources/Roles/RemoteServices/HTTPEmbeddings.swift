@@ -50,7 +50,7 @@ package final class HTTPEmbeddings: EmbeddingTransport {
         await withCheckedContinuation { continuation in
             let (actions, known, unknown) = desk.withLock { desk in
                 let before = desk.counts
-                let actions = desk.want(texts, by: continuation, nowMs: Self.nowMs())
+                let actions = desk.submit(texts, for: continuation, nowMs: Self.nowMs())
                 return (actions, desk.counts.known - before.known, desk.counts.unknown - before.unknown)
             }
             hits.increment(by: known)
@@ -73,7 +73,7 @@ package final class HTTPEmbeddings: EmbeddingTransport {
                 Task {
                     let answer = await ask(request)
                     report(answer, to: request)
-                    perform(desk.withLock { $0.answered(request.id, answer, nowMs: Self.nowMs()) })
+                    perform(desk.withLock { $0.responded(request.id, answer, nowMs: Self.nowMs()) })
                 }
             }
         }
