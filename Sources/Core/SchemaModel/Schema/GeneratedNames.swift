@@ -1,4 +1,4 @@
-/// Names that the schema does not spell out: SQL names, root fields, relation fields.
+/// Derives names that the schema does not spell out: SQL names, root fields and relation fields.
 ///
 /// Source: docs/reference/sql-connect.md §5.2 and §5.4 (`release_year`, `movies`, `directedBies_on_movie`,
 /// `reviews_on_movie`, `actors_via_MovieActor`).
@@ -15,18 +15,18 @@ package enum GeneratedNames {
         return first.lowercased() + words.dropFirst().map(capitalized).joined()
     }
 
-    /// The column a reference adds for one field of what it points to: `movie` and `id` → `movieId`.
+    /// Returns the name of the column that a reference adds for a field of its target: `movie` and `id` → `movieId`.
     package static func foreignKeyField(reference: String, target: String) -> String {
         reference + capitalized(target)
     }
 
-    /// The field of the target that lists, or for one-to-one shows, the rows that refer to it.
+    /// Returns the name of the target's field for the rows that refer to it, or for the single row if one-to-one.
     package static func inverse(of child: Table, field: String, isSingle: Bool) -> String {
         "\(isSingle ? child.singular : child.plural)_on_\(field)"
     }
 
-    /// `actors_via_MovieActor`. A join table whose two references point to the same type gets two such fields, told
-    /// apart by the reference one starts from: `users_via_Friendship_on_user1`.
+    /// Returns the name of a many-to-many field: `actors_via_MovieActor`. A join table whose references both point to
+    /// the same type yields two such fields, distinguished by the near reference: `users_via_Friendship_on_user1`.
     package static func manyToMany(to target: Table, via join: Table, startingAt nearField: String?) -> String {
         "\(target.plural)_via_\(join.typeName)" + (nearField.map { "_on_\($0)" } ?? "")
     }
@@ -35,8 +35,8 @@ package enum GeneratedNames {
         word.prefix(1).uppercased() + word.dropFirst()
     }
 
-    /// Words of a camelCase, PascalCase or snake_case name. A run of capitals is one word, except that its last
-    /// letter begins the next word if a small letter follows. Digits belong to the word before them.
+    /// Splits a camelCase, PascalCase or snake_case name into words. A run of capitals is one word, except that its
+    /// last letter begins the next word if a lower-case letter follows. Digits belong to the preceding word.
     static func words(_ name: String) -> [String] {
         var words: [String] = []
         var current = ""
