@@ -31,8 +31,8 @@ struct ConnectorCompiler {
             operations[name] = StoredOperation(tree, schema: api.schema, version: version(of: tree))
             subjects.append(
                 LintSubject(
-                    operation: tree, place: FileRange(range: operation.name.range, file: operation.file),
-                    triggerPlaces: resolution.triggerTargets.map(\.place),
+                    operation: tree, range: FileRange(range: operation.name.range, file: operation.file),
+                    triggerRanges: resolution.triggerTargets.map(\.range),
                     hasAuth: operation.definition.directives.first(named: "auth") != nil))
         }
         TriggerTargets.check(targets, known, isComplete: !sources.isIncomplete, sink: &sink)

@@ -2,53 +2,53 @@ import DequeModule
 import LiveModel
 package import Operations
 
-/// Decides which texts are asked for and when, and who gets what becomes of them.
+/// Decides which texts to request and when, and delivers the vectors to their callers.
 ///
-/// A text that several want at once is asked for once, a vector that is known not at all. Texts of one model go together,
-/// those of different callers too. Where a server refuses several texts because of one of them, halves are asked for until
-/// that one stands alone, so that it fails for nobody but who wants it. Where it does not answer several in time, fewer
-/// are asked for at once, until it does. However often a text is asked for, its time-out is one.
+/// Concurrent requests for a text share one upstream call; cached vectors need none. Texts of one model are batched
+/// across callers. A batch that the server rejects is bisected until the offending text is alone, so that only its
+/// callers fail. After a timeout, the model's batch size is halved; it grows back with each success. A text has one
+/// deadline, however often it is retried.
 package struct EmbeddingBatcher<Waiter: Sendable>: Sendable {
     package enum Action: Sendable {
         case send(EmbeddingRequest)
         case finish(Waiter, Embeddings)
     }
 
-    /// Somebody who wants texts, and what there is of them already.
-    private struct Want: Sendable {
+    /// A caller's submission and the outcomes so far.
+    private struct Submission: Sendable {
         let waiter: Waiter
         var missing: Int
         var outcomes: [EmbeddingText: Embeddings.Outcome]
     }
 
-    /// A text that waits or is asked for.
-    private struct Wanted: Sendable {
+    /// A text that is queued or in flight.
+    private struct PendingText: Sendable {
         let sinceMs: Int64
         var ids: [Int]
     }
 
-    private struct Line: Sendable {
-        /// More than one only after they were asked for together in vain: they are not joined by others.
+    private struct QueueEntry: Sendable {
+        /// More than one only for a retry of a failed batch, which no other texts join.
         let texts: [EmbeddingText]
-        let isPart: Bool
+        let isRetry: Bool
     }
 
     private let settings: EmbeddingSettings
     private var cache: EmbeddingCache
-    /// Bound: `waitersMax`.
-    private var wants: [Int: Want] = [:]
-    private var wanted: [EmbeddingText: Wanted] = [:]
-    /// Bound: `waitingTextsMax`, `waitingBytesMax`, and besides what requests under way came back with.
-    private var line: Deque<Line> = []
+    /// Bounded by `waitersMax`.
+    private var submissions: [Int: Submission] = [:]
+    private var pending: [EmbeddingText: PendingText] = [:]
+    /// Bounded by `waitingTextsMax` and `waitingBytesMax`, in addition to retried texts.
+    private var queue: Deque<QueueEntry> = []
     private var waitingCount = 0
     private var waitingBytes = 0
-    /// Bound: `inFlightMax`.
-    private var underWay: [Int: EmbeddingRequest] = [:]
-    /// Texts of a request, by model, where a request of more was late. Bound: the models that operations name.
-    private var sizes: [String: Int] = [:]
+    /// Bounded by `inFlightMax`.
+    private var inFlight: [Int: EmbeddingRequest] = [:]
+    /// Reduced batch sizes after timeouts. Bounded by the models that operations name.
+    private var batchSizes: [String: Int] = [:]
     private var lastID = 0
     private var isStopped = false
-    /// Texts whose vectors were known, and those whose were not.
+    /// The number of texts that were in the cache, and of those that were not.
     package private(set) var counts = (known: 0, unknown: 0)
 
     package init(_ settings: EmbeddingSettings) {
@@ -56,177 +56,178 @@ package struct EmbeddingBatcher<Waiter: Sendable>: Sendable {
         cache = EmbeddingCache(entriesMax: settings.cacheEntriesMax, bytesMax: settings.cacheBytesMax)
     }
 
-    /// - Parameter texts: each once.
-    package mutating func want(_ texts: [EmbeddingText], by waiter: Waiter, nowMs: Int64) -> [Action] {
+    /// Requests the vectors of texts for a caller.
+    /// - Parameter texts: without duplicates.
+    package mutating func submit(_ texts: [EmbeddingText], for waiter: Waiter, nowMs: Int64) -> [Action] {
         lastID += 1
         let id = lastID
         var added: Set<EmbeddingText> = []
-        // One more than there are, so that it is not finished before all are looked at.
-        wants[id] = Want(waiter: waiter, missing: 1, outcomes: [:])
+        // One extra, so that it is not finished before all texts are processed.
+        submissions[id] = Submission(waiter: waiter, missing: 1, outcomes: [:])
         for text in texts {
             if let vector = cache.vector(of: text) {
                 counts.known += 1
-                wants[id]?.outcomes[text] = .success(vector)
+                submissions[id]?.outcomes[text] = .success(vector)
                 continue
             }
             counts.unknown += 1
-            if let refusal = refusal(of: text) {
-                wants[id]?.outcomes[text] = .failure(refusal)
+            if let rejection = rejection(of: text) {
+                submissions[id]?.outcomes[text] = .failure(rejection)
                 continue
             }
-            wants[id]?.missing += 1
-            if wanted[text] == nil {
-                wanted[text] = Wanted(sinceMs: nowMs, ids: [])
-                line.append(Line(texts: [text], isPart: false))
-                enter([text])
+            submissions[id]?.missing += 1
+            if pending[text] == nil {
+                pending[text] = PendingText(sinceMs: nowMs, ids: [])
+                queue.append(QueueEntry(texts: [text], isRetry: false))
+                countIn([text])
                 added.insert(text)
             }
-            wanted[text]?.ids.append(id)
+            pending[text]?.ids.append(id)
         }
-        // What can be asked for now does not wait. Of the rest these came last.
+        // Texts that can be sent now do not count; of the others, the latest are rejected.
         var actions = next(nowMs: nowMs)
-        while isOverfull, let last = line.last?.texts.first, added.contains(last) {
-            line.removeLast()
-            leave([last])
-            tell(last, .failure(Self.overfull(last)), &actions)
+        while isQueueFull, let last = queue.last?.texts.first, added.contains(last) {
+            queue.removeLast()
+            countOut([last])
+            resolve(last, .failure(Self.queueFull), &actions)
         }
         settle(id, &actions)
         return actions
     }
 
-    package mutating func answered(_ id: Int, _ answer: EmbeddingEndpoint.Answer, nowMs: Int64) -> [Action] {
-        guard let request = underWay.removeValue(forKey: id) else { return [] }
+    package mutating func responded(_ id: Int, _ answer: EmbeddingEndpoint.Answer, nowMs: Int64) -> [Action] {
+        guard let request = inFlight.removeValue(forKey: id) else { return [] }
         var actions: [Action] = []
         switch answer {
         case .outcomes(let outcomes):
-            takeMore(after: request)
+            growBatches(after: request)
             for (text, outcome) in zip(request.texts, outcomes) {
                 if case .success(let vector) = outcome { cache.insert(vector, of: text) }
-                tell(text, outcome, &actions)
+                resolve(text, outcome, &actions)
             }
         case .refused where request.texts.count > 1 && !isStopped:
-            askAgain(request.texts, atOnce: (request.texts.count + 1) / 2)
+            retry(request.texts, batchSize: (request.texts.count + 1) / 2)
         case .late where request.texts.count > 1 && !isStopped:
-            takeFewer(after: request)
-            // Its time-out was that of the oldest; the others may have time left.
+            shrinkBatches(after: request)
+            // The timeout was that of the oldest text; the others may have time left.
             let oldestMs = request.texts.map(sinceMs).min() ?? nowMs
             for text in request.texts where sinceMs(text) == oldestMs {
-                tell(text, .failure(lateness(of: text)), &actions)
+                resolve(text, .failure(timeout(of: text)), &actions)
             }
-            askAgain(
-                request.texts.filter { wanted[$0] != nil }, atOnce: size(of: request.model),
-                behindOlder: true)
+            retry(
+                request.texts.filter { pending[$0] != nil }, batchSize: batchSize(of: request.model),
+                afterOlder: true)
         case .late:
-            for text in request.texts { tell(text, .failure(lateness(of: text)), &actions) }
+            for text in request.texts { resolve(text, .failure(timeout(of: text)), &actions) }
         case .refused(let error), .failed(let error):
-            for text in request.texts { tell(text, .failure(error), &actions) }
+            for text in request.texts { resolve(text, .failure(error), &actions) }
         }
         return actions + next(nowMs: nowMs)
     }
 
-    /// Nothing more is asked for.
+    /// Rejects the queued texts and sends no more requests.
     package mutating func stop() -> [Action] {
         isStopped = true
         var actions: [Action] = []
-        for text in line.flatMap(\.texts) { tell(text, .failure(Self.stopped), &actions) }
-        line = []
+        for text in queue.flatMap(\.texts) { resolve(text, .failure(Self.stopped), &actions) }
+        queue = []
         (waitingCount, waitingBytes) = (0, 0)
         return actions
     }
 
-    // MARK: Refusals
+    // MARK: Errors
 
-    private static var stopped: RequestError { RequestError(.unavailable, "no vectors are asked for: the node stops") }
+    private static var stopped: RequestError {
+        RequestError(.unavailable, "no embeddings are requested: the node is shutting down")
+    }
 
-    private func lateness(of text: EmbeddingText, wasAsked: Bool = true) -> RequestError {
+    private func timeout(of text: EmbeddingText, wasSent: Bool = true) -> RequestError {
         EmbeddingRequest.failure(
-            text.model, "did not \(wasAsked ? "answer" : "come to this text") in \(settings.timeoutMs) ms",
+            text.model, "did not \(wasSent ? "answer" : "reach this text") in \(settings.timeoutMs) ms",
             code: .timeout)
     }
 
-    private var isOverfull: Bool {
+    private var isQueueFull: Bool {
         waitingCount > settings.waitingTextsMax || waitingBytes > settings.waitingBytesMax
     }
 
-    private static func overfull(_ text: EmbeddingText) -> RequestError {
-        EmbeddingRequest.failure(
-            text.model, "has as many texts before it as this node lets wait", code: .limitExceeded)
+    private static var queueFull: RequestError {
+        RequestError(.limitExceeded, "the embedding queue of this node is full")
     }
 
-    private func refusal(of text: EmbeddingText) -> RequestError? {
+    private func rejection(of text: EmbeddingText) -> RequestError? {
         if text.text.utf8.count > settings.textBytesMax {
             return RequestError(
                 .payloadTooLarge,
-                "a text of more than \(settings.textBytesMax) bytes is not given to \"\(text.model)\"")
+                "a text for \"\(text.model)\" can have at most \(settings.textBytesMax) bytes")
         }
-        guard wants.count <= settings.waitersMax else {
-            return EmbeddingRequest.failure(
-                text.model, "is waited for by as many as this node lets wait", code: .limitExceeded)
+        guard submissions.count <= settings.waitersMax else {
+            return RequestError(.limitExceeded, "too many requests on this node are waiting for embeddings")
         }
-        return isStopped && wanted[text] == nil ? Self.stopped : nil
+        return isStopped && pending[text] == nil ? Self.stopped : nil
     }
 
-    // MARK: The line
+    // MARK: Queue
 
-    private func sinceMs(_ text: EmbeddingText) -> Int64 { wanted[text]?.sinceMs ?? 0 }
+    private func sinceMs(_ text: EmbeddingText) -> Int64 { pending[text]?.sinceMs ?? 0 }
 
     private func leftMs(_ text: EmbeddingText, _ nowMs: Int64) -> Int64 {
         settings.timeoutMs - (nowMs - sinceMs(text))
     }
 
-    private mutating func enter(_ texts: [EmbeddingText]) {
+    private mutating func countIn(_ texts: [EmbeddingText]) {
         waitingCount += texts.count
         waitingBytes += texts.reduce(0) { $0 + $1.byteCount }
     }
 
-    private mutating func leave(_ texts: [EmbeddingText]) {
+    private mutating func countOut(_ texts: [EmbeddingText]) {
         waitingCount -= texts.count
         waitingBytes -= texts.reduce(0) { $0 + $1.byteCount }
     }
 
-    /// Before all others, or before those that came later; in parts.
-    private mutating func askAgain(_ texts: [EmbeddingText], atOnce: Int, behindOlder: Bool = false) {
+    /// Queues texts again in batches, ahead of all others or only ahead of later ones.
+    private mutating func retry(_ texts: [EmbeddingText], batchSize: Int, afterOlder: Bool = false) {
         guard let sinceMs = texts.map(sinceMs).min() else { return }
-        let place = behindOlder ? line.firstIndex { self.sinceMs($0.texts[0]) > sinceMs } ?? line.endIndex : 0
-        for start in stride(from: 0, to: texts.count, by: atOnce).reversed() {
-            let part = Array(texts[start..<min(start + atOnce, texts.count)])
-            line.insert(Line(texts: part, isPart: true), at: place)
-            enter(part)
+        let index = afterOlder ? queue.firstIndex { self.sinceMs($0.texts[0]) > sinceMs } ?? queue.endIndex : 0
+        for start in stride(from: 0, to: texts.count, by: batchSize).reversed() {
+            let part = Array(texts[start..<min(start + batchSize, texts.count)])
+            queue.insert(QueueEntry(texts: part, isRetry: true), at: index)
+            countIn(part)
         }
     }
 
-    /// As many requests as may be under way.
+    /// Sends as many requests as may be in flight.
     private mutating func next(nowMs: Int64) -> [Action] {
         var actions: [Action] = []
-        while underWay.count < settings.inFlightMax, let first = line.popFirst() {
-            leave(first.texts)
-            // What was late once is not asked for again with next to no time.
-            let neededMs = first.isPart ? settings.timeoutMs / 50 : 0
+        while inFlight.count < settings.inFlightMax, let first = queue.popFirst() {
+            countOut(first.texts)
+            // A retry with hardly any time left would be pointless.
+            let neededMs = first.isRetry ? settings.timeoutMs / 50 : 0
             for text in first.texts where leftMs(text, nowMs) <= neededMs {
-                tell(text, .failure(lateness(of: text, wasAsked: first.isPart)), &actions)
+                resolve(text, .failure(timeout(of: text, wasSent: first.isRetry)), &actions)
             }
-            var texts = first.texts.filter { wanted[$0] != nil }
+            var texts = first.texts.filter { pending[$0] != nil }
             guard let model = texts.first?.model else { continue }
-            if !first.isPart { join(&texts) }
+            if !first.isRetry { join(&texts) }
             lastID += 1
             let request = EmbeddingRequest(
                 id: lastID, model: model, texts: texts,
                 timeoutMs: texts.map { leftMs($0, nowMs) }.min() ?? settings.timeoutMs)
-            underWay[request.id] = request
+            inFlight[request.id] = request
             actions.append(.send(request))
         }
         return actions
     }
 
-    /// Those behind a text that go to the same model. They came later, so they have more time left.
+    /// Adds queued texts of the same model, which came later and have more time left.
     private mutating func join(_ texts: inout [EmbeddingText]) {
-        let countMax = size(of: texts[0].model)
-        var position = line.startIndex
-        while position < line.endIndex, texts.count < countMax {
-            let entry = line[position]
-            if !entry.isPart, entry.texts[0].model == texts[0].model {
-                line.remove(at: position)
-                leave(entry.texts)
+        let countMax = batchSize(of: texts[0].model)
+        var position = queue.startIndex
+        while position < queue.endIndex, texts.count < countMax {
+            let entry = queue[position]
+            if !entry.isRetry, entry.texts[0].model == texts[0].model {
+                queue.remove(at: position)
+                countOut(entry.texts)
                 texts += entry.texts
             } else {
                 position += 1
@@ -234,35 +235,35 @@ package struct EmbeddingBatcher<Waiter: Sendable>: Sendable {
         }
     }
 
-    // MARK: Texts of a request
+    // MARK: Batch size
 
-    private func size(of model: String) -> Int { sizes[model] ?? settings.textsPerRequestMax }
+    private func batchSize(of model: String) -> Int { batchSizes[model] ?? settings.textsPerRequestMax }
 
-    /// Half as many at once after a time-out: else a slow server would never come to an end of any request. A request that
-    /// had little of the time says nothing of that.
-    private mutating func takeFewer(after request: EmbeddingRequest) {
+    /// Halves the batch size after a timeout; otherwise a slow server would never complete a request. A request that
+    /// had little time left proves nothing.
+    private mutating func shrinkBatches(after request: EmbeddingRequest) {
         guard request.timeoutMs * 2 >= settings.timeoutMs else { return }
-        sizes[request.model] = min(size(of: request.model), request.texts.count / 2)
+        batchSizes[request.model] = min(batchSize(of: request.model), request.texts.count / 2)
     }
 
-    private mutating func takeMore(after request: EmbeddingRequest) {
-        guard let size = sizes[request.model], request.texts.count >= size else { return }
-        sizes[request.model] = size + 1 < settings.textsPerRequestMax ? size + 1 : nil
+    private mutating func growBatches(after request: EmbeddingRequest) {
+        guard let size = batchSizes[request.model], request.texts.count >= size else { return }
+        batchSizes[request.model] = size + 1 < settings.textsPerRequestMax ? size + 1 : nil
     }
 
-    // MARK: Answers
+    // MARK: Outcomes
 
-    private mutating func tell(_ text: EmbeddingText, _ outcome: Embeddings.Outcome, _ actions: inout [Action]) {
-        for id in wanted.removeValue(forKey: text)?.ids ?? [] {
-            wants[id]?.outcomes[text] = outcome
+    private mutating func resolve(_ text: EmbeddingText, _ outcome: Embeddings.Outcome, _ actions: inout [Action]) {
+        for id in pending.removeValue(forKey: text)?.ids ?? [] {
+            submissions[id]?.outcomes[text] = outcome
             settle(id, &actions)
         }
     }
 
     private mutating func settle(_ id: Int, _ actions: inout [Action]) {
-        wants[id]?.missing -= 1
-        guard let want = wants[id], want.missing == 0 else { return }
-        wants[id] = nil
-        actions.append(.finish(want.waiter, Embeddings(want.outcomes)))
+        submissions[id]?.missing -= 1
+        guard let submission = submissions[id], submission.missing == 0 else { return }
+        submissions[id] = nil
+        actions.append(.finish(submission.waiter, Embeddings(submission.outcomes)))
     }
 }

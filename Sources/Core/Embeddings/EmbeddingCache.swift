@@ -1,6 +1,6 @@
 import Operations
 
-/// Vectors by text. The one that was not used for the longest time goes first.
+/// A least-recently-used cache of vectors.
 struct EmbeddingCache: Sendable {
     private struct Entry {
         let vector: EmbeddingVector
@@ -8,9 +8,9 @@ struct EmbeddingCache: Sendable {
         var older: EmbeddingText?
     }
 
-    /// 0: nothing is kept.
+    /// 0 disables the cache.
     let entriesMax: Int
-    /// Of texts and vectors.
+    /// The size of texts and vectors.
     let bytesMax: Int
     private var entries: [EmbeddingText: Entry] = [:]
     private var byteCount = 0
@@ -22,7 +22,7 @@ struct EmbeddingCache: Sendable {
         self.bytesMax = bytesMax
     }
 
-    /// Counts as a use.
+    /// Returns the cached vector and marks it as used.
     mutating func vector(of text: EmbeddingText) -> EmbeddingVector? {
         guard let entry = entries[text] else { return nil }
         if newest != text {

@@ -2,22 +2,23 @@ import JSON
 package import LiveModel
 package import Operations
 
-/// How the embedding server is spoken to.
+/// The protocol of the embedding server.
 package enum EmbeddingFormat: String, Sendable, CaseIterable {
-    /// `POST {url}/embeddings {model, input: […]}`, as OpenAI, Ollama, vLLM, text-embeddings-inference and LiteLLM have it.
+    /// `POST {url}/embeddings {model, input: […]}`, as implemented by OpenAI, Ollama, vLLM, text-embeddings-inference
+    /// and LiteLLM.
     case openai
-    /// `POST {url}/models/{model}:predict {instances: [{content}, …]}` of Vertex AI.
+    /// `POST {url}/models/{model}:predict {instances: [{content}, …]}`, as implemented by Vertex AI.
     case vertex
 }
 
-/// The server that makes vectors of texts: what is sent to it, and what its answers mean.
+/// The embedding server: encodes requests and decodes responses.
 package struct EmbeddingEndpoint: Sendable {
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     package let url: String
     package let format: EmbeddingFormat
-    /// Nil: none is sent.
+    /// The bearer token, if any.
     package let token: String?
-    /// What the server calls the models of operations, where it calls them something else.
+    /// The server's names of the operations' models, where they differ.
     package let models: [String: String]
 
     package init(url: String, format: EmbeddingFormat, token: String? = nil, models: [String: String] = [:]) {
@@ -27,13 +28,13 @@ package struct EmbeddingEndpoint: Sendable {
         self.models = models
     }
 
-    /// What an answer is to its request.
+    /// The result of a request.
     package enum Answer: Sendable {
-        /// One for each text, in the order of the request.
+        /// One per text, in the order of the request.
         case outcomes([Embeddings.Outcome])
-        /// One of the texts may be to blame.
+        /// The server rejected the request; a single text may be the cause.
         case refused(RequestError)
-        /// There was none in time.
+        /// No response arrived in time.
         case late
         case failed(RequestError)
     }
@@ -57,7 +58,7 @@ package struct EmbeddingEndpoint: Sendable {
 
     private func name(_ model: String) -> String { models[model] ?? model }
 
-    /// RFC 3986 §3.3: what may stand in a segment stays, all else is escaped.
+    /// Percent-encodes a path segment (RFC 3986 §3.3).
     private static func pathSegment(_ text: String) -> String {
         let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~@".utf8)
         let digits = Array("0123456789ABCDEF".utf8)
@@ -69,34 +70,35 @@ package struct EmbeddingEndpoint: Sendable {
         return String(decoding: segment, as: UTF8.self)
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
-    /// - Parameter status: of HTTP.
+    /// Decodes a response.
+    /// - Parameter status: the HTTP status.
     package func answer(to request: EmbeddingRequest, status: Int, body: [UInt8]) -> Answer {
         let json = try? JSONParser.parse(body, limits: JSONLimits(bytesMax: body.count))
         guard status == 200 else { return refusal(of: request, status, json) }
-        // A proxy's page, half an answer: that will pass.
+        // Probably a proxy's error page or a truncated response: transient.
         guard let json else {
-            return .failed(request.failure("answered with something that is not JSON", code: .unavailable))
+            return .failed(request.failure("sent a response that is not JSON", code: .unavailable))
         }
         let lists: [JSONValue]
         switch format {
         case .openai:
             guard let found = Self.openAILists(json, count: request.texts.count) else {
-                return .failed(request.failure("answered without \"data\" that has an embedding for each text"))
+                return .failed(request.failure("sent no \"data\" with an embedding for each text"))
             }
             lists = found
         case .vertex:
             let predictions = json["predictions"]?.arrayValue ?? []
             lists = predictions.compactMap { $0["embeddings"]?["values"] }
             guard lists.count == predictions.count, lists.count == request.texts.count else {
-                return .failed(request.failure("answered without \"predictions\" that have values for each text"))
+                return .failed(request.failure("sent no \"predictions\" with values for each text"))
             }
         }
         return .outcomes(zip(request.texts, lists).map { Self.outcome($0, $1, request) })
     }
 
-    /// Servers need not keep the order: `index` says which text.
+    /// Servers need not keep the order: `index` identifies the text.
     private static func openAILists(_ json: JSONValue, count: Int) -> [JSONValue]? {
         guard let items = json["data"]?.arrayValue, items.count == count else { return nil }
         var lists: [JSONValue?] = Array(repeating: nil, count: count)
@@ -112,17 +114,18 @@ package struct EmbeddingEndpoint: Sendable {
         _ text: EmbeddingText, _ list: JSONValue, _ request: EmbeddingRequest
     ) -> Embeddings.Outcome {
         guard let elements = list.arrayValue, !elements.isEmpty else {
-            return .failure(request.failure("answered with something that is no list of numbers"))
+            return .failure(request.failure("sent an embedding that is not a list of numbers"))
         }
         if let size = text.size, elements.count != size {
-            return .failure(request.failure("makes vectors of \(elements.count) numbers, but the column has \(size)"))
+            return .failure(
+                request.failure("returned a vector with \(elements.count) dimensions, but the column has \(size)"))
         }
         var numbers: [Float] = []
         numbers.reserveCapacity(elements.count)
         for element in elements {
-            // pgvector holds single precision.
+            // pgvector stores single precision.
             guard let number = element.doubleValue.map({ Float($0) }), number.isFinite else {
-                return .failure(request.failure("answered with a vector that has something else than finite numbers"))
+                return .failure(request.failure("sent a vector with values that are not finite numbers"))
             }
             numbers.append(number)
         }
@@ -130,23 +133,23 @@ package struct EmbeddingEndpoint: Sendable {
     }
 
     private func refusal(of request: EmbeddingRequest, _ status: Int, _ json: JSONValue?) -> Answer {
-        // Not for clients: servers name hosts, projects and keys, and the texts of others.
-        var said = json.flatMap(Self.message).map { ": \($0)" } ?? ""
-        // Nor is the token for the log.
-        if let token { said = said.replacing(token, with: "…") }
-        let cause = "HTTP status \(status)\(said.prefix(500))"
+        // Not for clients: servers mention hosts, projects, keys and other clients' texts.
+        var detail = json.flatMap(Self.message).map { ": \($0)" } ?? ""
+        // The token must not be logged either.
+        if let token { detail = detail.replacing(token, with: "…") }
+        let cause = "HTTP status \(status)\(detail.prefix(500))"
         return switch status {
-        case 400, 413, 422: .refused(request.failure("refused the text", cause: cause))
+        case 400, 413, 422: .refused(request.failure("rejected the text", cause: cause))
         case 404: .failed(request.failure("does not know the model", cause: cause))
-        case 429: .failed(request.failure("is asked too often", code: .limitExceeded, cause: cause))
-        // A token that is refused is the operator's to mend, as a server that is ill: who follows keeps the result.
+        case 429: .failed(request.failure("is rate-limited", code: .limitExceeded, cause: cause))
+        // The operator must fix a rejected token, like a failing server; live queries keep their last result meanwhile.
         case 401, 403, 408, 500...599:
-            .failed(request.failure("answered with HTTP status \(status)", code: .unavailable, cause: cause))
-        default: .failed(request.failure("answered with HTTP status \(status)", cause: cause))
+            .failed(request.failure("responded with HTTP status \(status)", code: .unavailable, cause: cause))
+        default: .failed(request.failure("responded with HTTP status \(status)", cause: cause))
         }
     }
 
-    /// `{error: {message}}`, `{error: "…"}`, `{message}`, `{detail: "…"}`.
+    /// Returns the message of `{error: {message}}`, `{error: "…"}`, `{message}` or `{detail: "…"}`.
     private static func message(_ json: JSONValue) -> String? {
         json["error"]?["message"]?.stringValue ?? json["error"]?.stringValue ?? json["message"]?.stringValue
             ?? json["detail"]?.stringValue

@@ -1,13 +1,13 @@
 package import LiveModel
 package import Operations
 
-/// Texts of one model that are asked for together.
+/// A batch of texts that are sent to the server together.
 package struct EmbeddingRequest: Sendable, Hashable {
-    /// Of the desk that made it.
+    /// Assigned by the batcher.
     package let id: Int
     package let model: String
     package let texts: [EmbeddingText]
-    /// To the last byte of the answer: what the text that waited longest has left.
+    /// The time until the last byte of the response: what remains to the text that waited longest.
     package let timeoutMs: Int64
 
     package init(id: Int, model: String, texts: [EmbeddingText], timeoutMs: Int64) {
@@ -18,8 +18,8 @@ package struct EmbeddingRequest: Sendable, Hashable {
     }
 
     /// - Parameters:
-    ///   - what: `refused the text`, to follow the server's name.
-    ///   - cause: what clients are not told.
+    ///   - what: the end of the message after the server's name, such as `rejected the text`.
+    ///   - cause: details that are not sent to clients.
     package func failure(_ what: String, code: ErrorCode = .resolverFailed, cause: String? = nil) -> RequestError {
         Self.failure(model, what, code: code, cause: cause)
     }
@@ -32,6 +32,6 @@ package struct EmbeddingRequest: Sendable, Hashable {
 }
 
 extension EmbeddingText {
-    /// Of memory, with what tables take for it: a rough figure.
+    /// The approximate memory use, including overhead in tables.
     var byteCount: Int { text.utf8.count + model.utf8.count + 128 }
 }

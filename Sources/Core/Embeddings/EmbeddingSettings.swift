@@ -1,23 +1,23 @@
-/// What an operator allows of the embedding server.
+/// Limits for using the embedding server.
 package struct EmbeddingSettings: Sendable {
-    /// Requests under way; further texts wait.
+    /// Requests in flight; further texts are queued.
     package var inFlightMax = 4
-    /// Requests of clients and runs of a worker that wait for vectors; more are refused.
+    /// Requests of clients and runs of workers that wait for vectors; more are rejected.
     package var waitersMax = 256
-    /// Texts that wait; more are refused.
+    /// Queued texts; more are rejected.
     package var waitingTextsMax = 10_000
-    /// Of those texts.
+    /// Total size of the queued texts.
     package var waitingBytesMax = 16 << 20
-    /// From when a text is first wanted to the last byte of its answer, whatever is asked for in between.
+    /// From the submission of a text to the last byte of its response, including retries.
     package var timeoutMs: Int64 = 10_000
-    /// Of one answer.
+    /// Size of one response.
     package var answerBytesMax = 1 << 24
     package var textsPerRequestMax = 16
-    /// UTF-8, of one text.
+    /// UTF-8 bytes of one text.
     package var textBytesMax = 1 << 15
-    /// Vectors that are kept; 0: none.
+    /// Cached vectors; 0 disables the cache.
     package var cacheEntriesMax = 10_000
-    /// Of those with their texts.
+    /// Total size of the cached vectors with their texts.
     package var cacheBytesMax = 64 << 20
 
     package init() {}

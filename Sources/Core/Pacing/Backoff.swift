@@ -1,6 +1,6 @@
-/// Delays between attempts: `minMs` at first, twice as long after each failure, at most `maxMs`.
+/// Exponential back-off: `minMs` at first, doubling with each failure, at most `maxMs`.
 package struct Backoff: Sendable, Hashable {
-    /// Further failures than these change nothing, and shifts stay in range.
+    /// Limits the exponent, so that the shift stays in range.
     private static let doublingsMax = 16
 
     package let minMs: Int64
@@ -11,7 +11,7 @@ package struct Backoff: Sendable, Hashable {
         self.maxMs = maxMs
     }
 
-    /// - Parameter failures: in a row, before the one that just happened: 0 gives `minMs`.
+    /// - Parameter failures: the number of consecutive failures before the latest one; 0 yields `minMs`.
     package func delayMs(after failures: Int) -> Int64 {
         min(maxMs, minMs << Int64(min(max(failures, 0), Self.doublingsMax)))
     }

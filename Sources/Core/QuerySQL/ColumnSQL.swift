@@ -1,9 +1,9 @@
 import Operations
 import SchemaModel
 
-/// Columns in the form in which they travel. Source: docs/reference/sql-connect.md §5.3.
+/// Renders columns, in particular in wire form. Source: docs/reference/sql-connect.md §5.3.
 enum ColumnSQL {
-    /// The value as `row_to_json` should see it.
+    /// Returns the expression of the value as `row_to_json` should encode it.
     static func wireForm(_ column: Column, of alias: String) -> String {
         wireForm("\(alias).\(SQLName.quoted(column.name))", type: column.type)
     }
@@ -11,7 +11,7 @@ enum ColumnSQL {
     static func wireForm(_ sql: String, type: ColumnType) -> String {
         switch (type.scalar, type.isList) {
         case (.uuid, false): "replace(\(sql)::text, '-', '')"
-        // The text of an array of UUIDs holds dashes nowhere else.
+        // The text of a UUID array has dashes only within UUIDs.
         case (.uuid, true): "replace(\(sql)::text, '-', '')::text[]"
         case (.int64, false): "\(sql)::text"
         case (.int64, true): "\(sql)::text[]"
@@ -33,30 +33,30 @@ enum ColumnSQL {
         "\(alias).\(SQLName.quoted(column.name))"
     }
 
-    /// As filters compare it. Postgres compares arrays of one type only, so a list with a data type of its own,
-    /// `varchar(3)[]`, is cast to that of its scalar.
+    /// Returns the column as filters compare it. Postgres only compares arrays of equal types, so a list with an
+    /// explicit data type such as `varchar(3)[]` is cast to that of its scalar.
     static func compared(_ column: Column, of alias: String) -> String {
         let reference = reference(column, of: alias)
-        guard column.type.isList, let own = column.sqlTypeOverride, let usual = column.type.scalar.sqlTypeName,
-            own != usual
+        guard column.type.isList, let own = column.sqlTypeOverride, let standard = column.type.scalar.sqlTypeName,
+            own != standard
         else { return reference }
-        // By its text, a real 0.1 is the 0.1 that a request says.
-        return "\(reference)\(own == "real" ? "::text[]" : "")::\(usual)[]"
+        // Casting through text makes a real 0.1 equal to the 0.1 in a request.
+        return "\(reference)\(own == "real" ? "::text[]" : "")::\(standard)[]"
     }
 
-    /// `_id`: the type and the key, `Movie["0a…"]`.
+    /// Returns the expression of `_id`: the type and the key, `Movie["0a…"]`.
     static func globalID(_ table: Table, _ alias: String) -> String {
         let parts = table.keyColumns.map { wireForm($0, of: alias) }.joined(separator: ", ")
         return "\(SQLName.literal(table.typeName)) || json_build_array(\(parts))::text"
     }
 
-    /// The id of a row in the normalised caches of SQL Connect clients: the same in every query, different in every
-    /// table. A digest, because a query may show a row without its key.
+    /// Returns the expression of a row's id in the normalised caches of SQL Connect clients. It is the same in every
+    /// query and unique across tables. It is a digest, because a query may return a row without revealing its key.
     static func entityID(_ table: Table, _ alias: String) -> String {
         "encode(substr(sha256(convert_to(\(globalID(table, alias)), 'UTF8')), 1, 16), 'hex')"
     }
 
-    /// What stands in `FROM` for a table or a view.
+    /// Returns the table or view as it appears in `FROM`.
     static func from(_ table: Table) -> String {
         switch table.view {
         case nil, .named: SQLName.quoted(table.name)
@@ -65,7 +65,7 @@ enum ColumnSQL {
     }
 }
 
-/// Aggregates over the rows of an alias.
+/// Renders aggregates over the rows of an alias.
 enum AggregateSQL {
     static func wireForm(_ aggregate: Aggregate, _ alias: String) -> String {
         let call = value(aggregate, alias)
@@ -78,7 +78,7 @@ enum AggregateSQL {
         }
     }
 
-    /// To be compared and ordered by.
+    /// Returns the expression for comparing and ordering.
     static func value(_ aggregate: Aggregate, _ alias: String) -> String {
         switch aggregate {
         case .countRows: "count(*)"

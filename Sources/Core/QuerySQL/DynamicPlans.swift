@@ -1,19 +1,19 @@
 import Operations
 
-/// Plans of an operation whose SQL depends on what filter, order or data variables bring: one for each form of these
-/// values that was met, see `InputInterpreter.form`. Bounded like every cache of statements.
+/// The plans of an operation whose SQL depends on variables with filters, orders or data: one per form of their values
+/// (see `InputInterpreter.form`). Bounded by its `ShapeCache`.
 struct DynamicPlans<Plan: Sendable>: Sendable {
     let variables: [DynamicVariable]
     private let make: @Sendable (Variables) -> Plan
     private let cache = ShapeCache<String, Plan>()
 
-    /// - Parameter make: the plan for one request; its variables are only looked at for their form.
+    /// - Parameter make: creates the plan for one request, of whose variables only the form matters.
     init(_ variables: [DynamicVariable], make: @escaping @Sendable (Variables) -> Plan) {
         self.variables = variables
         self.make = make
     }
 
-    /// Requests with equal forms have one plan.
+    /// Returns the form of a request's variables; requests with equal forms share a plan.
     func form(of values: Variables) -> String {
         variables.map { variable in
             let value = values.value(variable.name, path: [])

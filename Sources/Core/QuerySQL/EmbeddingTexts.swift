@@ -2,7 +2,7 @@ package import LiveModel
 package import Operations
 import SchemaModel
 
-/// The texts whose vectors a statement needs.
+/// The texts that a statement needs embeddings of.
 extension QueryPlan {
     package func embeddingTexts(_ invocation: Invocation) throws(RequestError) -> [EmbeddingText] {
         if let dynamic { return try dynamic.plan(for: invocation.variables).embeddingTexts(invocation) }
@@ -25,7 +25,7 @@ extension MutationPlan {
 }
 
 extension InsertManyPlan {
-    /// Only rows that are written out have any.
+    /// Only literal rows contain embeddings.
     func embeddingTexts(_ invocation: Invocation) throws(RequestError) -> [EmbeddingText] {
         guard case .literal(let rows) = insert.rows else { return [] }
         var texts: [EmbeddingText] = []
@@ -42,7 +42,7 @@ extension InsertManyPlan {
 }
 
 extension Template {
-    /// - Parameter operands: those of the statement of one shape.
+    /// - Parameter operands: the operands of the statement of one shape.
     fileprivate func embeddingTexts(
         of operands: [Int], _ invocation: Invocation
     ) throws(RequestError) -> [EmbeddingText] {

@@ -3,7 +3,7 @@ import LiveModel
 package import Operations
 import SchemaModel
 
-/// What a parameter of a statement holds, for people.
+/// A parameter of a statement, described for people.
 package struct ExplainedParameter: Sendable {
     /// `$genre`, `{auth.uid}`, a constant as JSON.
     package let source: String
@@ -34,7 +34,7 @@ extension MutationPlan {
         case .remote(let field): "POST \(field.endpoint.uri)   \(field.text)"
         case .tooManyRows: nil
         case .insertMany(let plan):
-            // Rows need values to be grouped; those that no value can be computed for here are not shown.
+            // Rows need values to be grouped; rows whose values cannot be computed here are not shown.
             try? plan.run(Self.sample(variables, plan)).sql
         }
     }

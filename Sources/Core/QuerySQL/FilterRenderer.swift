@@ -2,16 +2,16 @@ import JSON
 import Operations
 import SchemaModel
 
-/// Rendering of filters. A filter without a test renders to nothing, and what surrounds it leaves it out.
+/// Renders filters. A filter without tests renders to nothing and is omitted from its context.
 extension TemplateBuilder {
     mutating func predicate(_ filter: Filter, _ table: Table, _ alias: String) -> [Piece] {
         switch filter {
         case .all(let filters): return group(filters, " AND ", table, alias)
         case .any(let filters): return group(filters, " OR ", table, alias)
         case .not(let inner):
-            let around = isNegated
+            let outer = isNegated
             isNegated = true
-            defer { isNegated = around }
+            defer { isNegated = outer }
             return [.wrapped("NOT (", predicate(inner, table, alias), ")")]
         case .column(let column, let test):
             return self.test(test, .text(ColumnSQL.compared(column, of: alias)), canBeNull: column.isNullable)
@@ -20,7 +20,7 @@ extension TemplateBuilder {
             let before = unknown
             let condition = predicate(inner, target, other)
             let join = join(reference, columnsOf: table, to: target, target: other, local: alias)
-            return decided(
+            return definite(
                 [
                     .wrapped(
                         "EXISTS (SELECT 1 FROM \(ColumnSQL.from(target)) \(other) WHERE \(join) AND ", condition,
@@ -29,14 +29,14 @@ extension TemplateBuilder {
         case .exists(let rows, let inner):
             let before = unknown
             let exists = .text("EXISTS (SELECT 1") + matching(rows, inner, alias) + .text(")")
-            return decided(exists, since: before, isExact: !isNegated)
+            return definite(exists, since: before, isExact: !isNegated)
         case .count(let rows, let inner, let tests):
             let before = unknown
             let matching = matching(rows, inner, alias)
             let items = tests.map { test($0, .text("(SELECT count(*)") + matching + .text(")"), canBeNull: false) }
             let exists: [Piece] = .text("EXISTS (SELECT 1") + matching + .text(")")
             let all = [Piece.joined(items, separator: " AND ", empty: exists)]
-            return decided(
+            return definite(
                 items.count > 1 ? [.wrapped("(", all, ")")] : all, since: before, isExact: tests.isEmpty && !isNegated)
         case .aggregate(let aggregate, let test):
             return self.test(test, .text(AggregateSQL.value(aggregate, alias)))
@@ -46,7 +46,7 @@ extension TemplateBuilder {
         }
     }
 
-    /// ` FROM … WHERE …` of the rows that belong to the one around and match.
+    /// Renders ` FROM … WHERE …` for the matching rows related to the outer row.
     private mutating func matching(_ rows: RelatedRows, _ inner: Filter, _ outer: String) -> [Piece] {
         let alias = self.alias()
         let condition = predicate(inner, rows.table, alias)
@@ -69,7 +69,7 @@ extension TemplateBuilder {
         return [.wrapped("(", [.joined(items, separator: separator, empty: [])], ")")]
     }
 
-    /// - Parameter canBeNull: whether a row may lack the value.
+    /// - Parameter canBeNull: whether the value may be null in a row.
     private mutating func test(_ test: ColumnTest, _ column: [Piece], canBeNull: Bool = true) -> [Piece] {
         switch test {
         case .isNull(.sent) where nullOperands == .compared && !canBeNull: return unknownTest()
@@ -96,7 +96,7 @@ extension TemplateBuilder {
             let list = operand.type.isList ? [value(operand)] : .text("ARRAY[") + [value(operand)] + .text("]")
             let test = column + .text(" \(comparison.rawValue) ") + list
             guard isNegated else { return tested(operand, test) }
-            // A list that is null includes nothing.
+            // A list that is null contains nothing.
             let negated = .text("NOT coalesce(") + test + .text(", FALSE)")
             guard nullOperands == .compared, operand.isComputed else { return tested(operand, negated) }
             return tested(operand, .text("CASE WHEN ") + known(operand) + .text(" THEN ") + negated + .text(" END"))
@@ -111,22 +111,22 @@ extension TemplateBuilder {
             return [.joined(items, separator: " AND ", empty: [])]
         }
     }
-    /// Neither true nor false, so that `_not` makes no row of it either.
-    private static let neither = [Piece].text("NULL::boolean")
+    /// Neither true nor false, so that `_not` does not match either.
+    private static let unknownBoolean = [Piece].text("NULL::boolean")
 
     private mutating func unknownTest() -> [Piece] {
         unknown.tests.append([])
-        return Self.neither
+        return Self.unknownBoolean
     }
 
-    /// Whether an operand that is computed, and its elements, are not null.
+    /// Returns a test that a computed operand and its elements are not null.
     private mutating func known(_ operand: Operand) -> [Piece] {
         let isThere = [value(operand)] + .text(" IS NOT NULL")
         guard operand.type.isList else { return isThere }
         return isThere + .text(" AND array_position(") + [value(operand)] + .text(", NULL) IS NULL")
     }
 
-    /// - Parameter null: the test where a null that a variable brought is compared; nil where the outcome is unknown.
+    /// - Parameter null: the test for a null variable; nil if the result is unknown then.
     private mutating func tested(_ operand: Operand, _ pieces: [Piece], null: [Piece]? = nil) -> [Piece] {
         let present = operand.presence
         guard nullOperands == .compared else { return when(present, pieces) }
@@ -134,8 +134,8 @@ extension TemplateBuilder {
         return tested(present, pieces, null: null)
     }
 
-    /// A test whose operand comes from variables.
-    /// - Parameter present: what holds when the operand is not null.
+    /// Renders a test whose operand comes from variables.
+    /// - Parameter present: the conditions under which the operand is not null.
     private mutating func tested(_ present: [Condition], _ pieces: [Piece], null: [Piece]? = nil) -> [Piece] {
         guard nullOperands == .compared, !present.isEmpty else { return when(present, pieces) }
         if null == nil {
@@ -147,21 +147,22 @@ extension TemplateBuilder {
                     ]
                 })
         }
-        return when(present, pieces, otherwise: when(present.map(\.sent), null ?? Self.neither))
+        return when(present, pieces, otherwise: when(present.map(\.sent), null ?? Self.unknownBoolean))
     }
 
-    /// Whether there are such rows, and how many, Postgres always knows: what is unknown of them counts as no row. Where
-    /// no row would make the filter match, the whole is made unknown instead.
+    /// Makes a test of related rows unknown if a test of the rows is. Postgres always decides whether such rows exist,
+    /// and how many, and counts unknown as no row. Where the absence of rows would make the filter match, the whole
+    /// test must be unknown instead.
     /// - Parameters:
     ///   - before: what was unknown before the tests of the rows.
-    ///   - isExact: no row is no match.
-    private mutating func decided(_ pieces: [Piece], since before: Unknown, isExact: Bool) -> [Piece] {
+    ///   - isExact: whether the absence of rows means no match.
+    private mutating func definite(_ pieces: [Piece], since before: Unknown, isExact: Bool) -> [Piece] {
         if isExact { return pieces }
         let values = unknown.values[before.values.count...]
         let known = Array(values.joined(separator: [Piece].text(" AND ")))
         let pieces = known.isEmpty ? pieces : .text("CASE WHEN ") + known + .text(" THEN ") + pieces + .text(" END")
         let alternatives = Array(unknown.tests[before.tests.count...])
         if alternatives.isEmpty { return pieces }
-        return [.when(Guard(alternatives: alternatives), then: Self.neither, otherwise: pieces)]
+        return [.when(Guard(alternatives: alternatives), then: Self.unknownBoolean, otherwise: pieces)]
     }
 }

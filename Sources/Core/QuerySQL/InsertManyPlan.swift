@@ -3,11 +3,11 @@ import LiveModel
 import Operations
 import SchemaModel
 
-/// `_insertMany` and `_upsertMany`.
+/// The plan of `movie_insertMany` or `movie_upsertMany`.
 ///
-/// Rows that bring the same columns are inserted together from arrays, so that the text depends on the sets of columns
-/// and not on the number of rows. All groups are parts of one statement; the places of their rows travel beside them,
-/// so that the keys come back in the order of the rows:
+/// Rows with the same columns are inserted together from arrays, so that the text depends on the sets of columns but
+/// not on the number of rows. All groups are parts of one statement. The rows' positions are passed along, so that keys
+/// are returned in the order of the rows:
 ///
 ///     WITH w1 AS (INSERT INTO "movie" AS t ("id", "title") SELECT u.c1, u.c2
 ///         FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o RETURNING …)
@@ -18,11 +18,11 @@ struct InsertManyPlan: Sendable {
     let schema: Schema
     let cache = ShapeCache<[ColumnSet], String>()
 
-    /// Which columns of the table a group of rows brings.
+    /// The columns of the table that a group of rows sets.
     struct ColumnSet: Hashable, Sendable {
-        /// Given or filled in by the node.
+        /// Given, or filled with a default by the node.
         var present: [Int] = []
-        /// Given: these replace what is there when an upsert meets a row.
+        /// Given: an upsert replaces these in an existing row.
         var given: [Int] = []
     }
 
@@ -34,7 +34,7 @@ struct InsertManyPlan: Sendable {
 
     private struct Group {
         let columns: ColumnSet
-        /// One list of texts for each present column.
+        /// The values of each present column, as texts.
         var texts: [[String?]]
         var ordinals: [String] = []
     }
@@ -49,7 +49,7 @@ struct InsertManyPlan: Sendable {
             ordinal += 1
             let values = try values(of: row, invocation, &shared)
             guard !values.isEmpty else {
-                throw RequestError(.invalidVariable, "row \(ordinal) of \(insert.table.typeName) brings no column")
+                throw RequestError(.invalidVariable, "row \(ordinal) of \(insert.table.typeName) sets no column")
             }
             let columns = ColumnSet(
                 present: values.map(\.column), given: values.compactMap { $0.isGiven ? $0.column : nil })
@@ -94,7 +94,7 @@ struct InsertManyPlan: Sendable {
         let isGiven: Bool
     }
 
-    /// `shared` keeps the defaults that are the same for all rows of the call, by column.
+    /// - Parameter shared: the defaults that are the same for all rows of the call, by column.
     private func values(
         of row: RowData, _ invocation: Invocation, _ shared: inout [Int: JSONValue]
     ) throws(RequestError) -> [ColumnValue] {
@@ -157,7 +157,7 @@ struct InsertManyPlan: Sendable {
         let columns = set.present.map { table.columns[$0] }
         let names = columns.map { SQLName.quoted($0.name) }
         let types = columns.map { schema.sqlType(of: $0.type) }
-        // An array of arrays would have to be rectangular: lists travel as texts of array literals.
+        // An array of arrays must be rectangular, so lists are passed as texts of array literals.
         let arrays = types.enumerated().map {
             "$\(firstParameter + $0.offset)::\($0.element.isList ? "text" : $0.element.name)[]"
         }

@@ -1,8 +1,8 @@
 import Operations
 import SchemaModel
 
-/// Rendering of inserts and upserts with nested rows: every row is a part of one statement, and the columns of its reference come
-/// from the part of the row around. Foreign keys are checked when all parts are done.
+/// Renders inserts and upserts with nested rows. Every row is a part of one statement, and gets its reference's columns
+/// from the part of its enclosing row. Postgres checks foreign keys after all parts.
 ///
 ///     WITH w1 AS (INSERT INTO "movie" AS t1 ("id", "title") VALUES ($1::uuid, $2::text) RETURNING t1.*),
 ///         w2 AS (INSERT INTO "review" AS t2 ("movie_id", "text") SELECT w1."id", $3::text FROM w1 RETURNING t2.*)
@@ -68,7 +68,7 @@ extension TemplateBuilder {
         }
     }
 
-    /// What an upsert does with a row that is there.
+    /// Renders the assignments of an upsert for an existing row.
     private mutating func conflict(
         _ insert: InsertTrees, _ row: RowData, _ table: Table, _ alias: String, filled: [String]
     ) -> [Piece] {
@@ -99,7 +99,7 @@ extension TemplateBuilder {
 }
 
 extension TemplateBuilder {
-    /// `old + make_interval(days => 7)`, in UTC, as the calendar of relative times counts.
+    /// Renders `old + make_interval(days => 7)`, in UTC, as relative times are computed.
     mutating func shifted(
         _ old: [Piece], _ column: Column, isForward: Bool, _ shifts: [Assignment.Shift]
     ) -> [Piece] {

@@ -1,15 +1,15 @@
 import Operations
 import SchemaModel
 
-/// What `_metadata` can tell of a row; null where the list is neither a search nor a comparison.
+/// The values of `_metadata`; null unless the list is a search.
 struct RowScores {
     var distance = [Piece].text("NULL::double precision")
     var relevance = [Piece].text("NULL::double precision")
 }
 
-/// Rendering of lists: all rows, related rows, searches; plain, distinct or grouped.
+/// Renders lists of all rows, related rows or search results: plain, distinct or grouped.
 extension TemplateBuilder {
-    /// - Parameter outer: alias of the row that a relation starts from.
+    /// - Parameter outer: the alias of the row that a relation starts from.
     mutating func list(_ list: RowList, below outer: String?) -> [Piece] {
         if case .manyToMany(let relation) = list.source { return manyToMany(relation, list, below: outer ?? "") }
         let table = list.source.table
@@ -43,16 +43,16 @@ extension TemplateBuilder {
         switch list.content {
         case .rows(let object):
             let rows = select(object, from: alias, scores) + from + [condition]
-            let order = order(list.arguments.order, table, alias, usually: first)
+            let order = order(list.arguments.order, table, alias, default: first)
             return collected(rows + order, list.arguments)
         case .groups(let fields):
             return collected(
                 groups(fields, table, alias) + from + [condition]
-                    + grouping(fields, list.arguments, table, alias, asked: (table, alias)), list.arguments)
+                    + grouping(fields, list.arguments, table, alias, arguments: (table, alias)), list.arguments)
         }
     }
 
-    /// Where, order and limit are about the rows of the join table, the objects about what they lead to.
+    /// Renders a many-to-many relation: filter, order and limit apply to the join table, the selection to its target.
     private mutating func manyToMany(
         _ relation: ManyToManyRelation, _ list: RowList, below outer: String
     ) -> [Piece] {
@@ -78,7 +78,7 @@ extension TemplateBuilder {
             return collected(rows + order(list.arguments.order, relation.join, joinAlias), list.arguments)
         case .groups(let fields):
             let grouping = grouping(
-                fields, list.arguments, relation.target, target, asked: (relation.join, joinAlias))
+                fields, list.arguments, relation.target, target, arguments: (relation.join, joinAlias))
             return collected(rows + grouping, list.arguments)
         }
     }
@@ -100,7 +100,7 @@ extension TemplateBuilder {
         }
     }
 
-    /// Rows are equal when their texts are; of equal rows the first one stands for all.
+    /// Collects distinct rows. Rows are equal if their texts are; the first of equal rows determines their position.
     private func distinct(_ rows: [Piece], _ limits: [Piece]) -> [Piece] {
         .text(
             "coalesce((SELECT '[' || string_agg(g.j, ',' ORDER BY g.o) || ']' FROM (SELECT d.j, min(d.o) AS o FROM"
@@ -122,7 +122,7 @@ extension TemplateBuilder {
         switch bound {
         case .constant(let count): return .text(String(count))
         case .operand(let operand, let whenAbsent):
-            // Not negative, see `VariableSpec.isCount`: Postgres would refuse it.
+            // Never negative, which Postgres would reject: see `VariableSpec.isCount`.
             return when(operand.presence, [parameter(operand)], otherwise: .text(String(whenAbsent)))
         }
     }
@@ -142,11 +142,12 @@ extension TemplateBuilder {
         return .text("SELECT ") + [.joined(items, separator: ", ", empty: .text("count(*) AS \"_count\""))]
     }
 
-    /// ` GROUP BY … HAVING … ORDER BY …`, the columns grouped by last in the order, so that equal data gives equal text.
-    /// - Parameter asked: what `having` and `orderBy` are about.
+    /// Renders ` GROUP BY … HAVING … ORDER BY …`. The grouped columns come last in the order, so that equal data yields
+    /// equal text.
+    /// - Parameter argumentRows: the table and alias that `having` and `orderBy` refer to.
     private mutating func grouping(
         _ fields: [GroupField], _ arguments: ListArguments, _ table: Table, _ alias: String,
-        asked: (table: Table, alias: String)
+        arguments argumentRows: (table: Table, alias: String)
     ) -> [Piece] {
         var columns: [[Piece]] = []
         var seen: Set<String> = []
@@ -165,10 +166,10 @@ extension TemplateBuilder {
             }
         }
         var order: [[Piece]] = []
-        for term in arguments.order { order += self.order(term, asked.table, asked.alias) }
+        for term in arguments.order { order += self.order(term, argumentRows.table, argumentRows.alias) }
         return [
             .wrapped(" GROUP BY ", [.joined(columns, separator: ", ", empty: [])], ""),
-            .wrapped(" HAVING ", predicate(arguments.having, asked.table, asked.alias), ""),
+            .wrapped(" HAVING ", predicate(arguments.having, argumentRows.table, argumentRows.alias), ""),
             .wrapped(" ORDER BY ", [.joined(order + columns, separator: ", ", empty: [])], ""),
         ]
     }

@@ -3,11 +3,11 @@ package import LiveModel
 package import Operations
 package import SchemaModel
 
-/// A mutation ready to run.
+/// A mutation that is ready to run.
 package struct MutationCall: Sendable {
-    /// All steps in one transaction, all or nothing.
+    /// Whether all steps run in one transaction.
     package let isTransaction: Bool
-    /// In the order of the operation. Fields left out by `@skip` or `@include` have no step.
+    /// In order of the operation. Fields excluded by `@skip` or `@include` have no step.
     package let steps: [MutationStep]
 
     package init(isTransaction: Bool, steps: [MutationStep]) {
@@ -15,10 +15,11 @@ package struct MutationCall: Sendable {
         self.steps = steps
     }
 
-    /// Rows that the whole call writes by their primary key.
+    /// The primary keys of the rows that the whole call writes.
     package var keysWritten: [EntityKey] { steps.flatMap(\.keysWritten) }
 }
 
+/// One statement of a mutation.
 package struct MutationStep: Sendable {
     package enum Kind: Sendable, Hashable {
         case write
@@ -29,17 +30,17 @@ package struct MutationStep: Sendable {
     package enum ResultKind: Sendable, Hashable {
         /// One row with one column, the JSON text of the field; no row or NULL means null.
         case json
-        /// The number of rows that the command reports is the field's value.
+        /// The field's value is the number of affected rows that Postgres reports.
         case affectedCount
     }
 
     package let responseKey: String
     package let statement: MutationStatement
-    /// `$1…$n` in text form, nil for NULL.
+    /// `$1…$n` in text form; nil for NULL.
     package let parameters: [String?]
-    /// As far as they are known before it runs.
+    /// The keys that are known before the step runs.
     package let keysWritten: [EntityKey]
-    /// Its result has a second column, for `keysWritten(returned:)`.
+    /// Set if the result has a second column for `keysWritten(returned:)`.
     var returnedKey: ReturnedKey?
     package var returnsKey: Bool { returnedKey != nil }
     package let resultKind: ResultKind
@@ -47,8 +48,8 @@ package struct MutationStep: Sendable {
 
     package var sql: String { statement.sql }
 
-    /// All keys that it wrote.
-    /// - Parameter returned: the second column of its row, nil where there is none.
+    /// Returns all keys that the step wrote.
+    /// - Parameter returned: the second column of the result row; nil if there is none.
     package func keysWritten(returned: [UInt8]?) -> [EntityKey] {
         guard let key = returned.flatMap({ returnedKey?.key(of: $0) }), !keysWritten.contains(key) else {
             return keysWritten
@@ -57,13 +58,13 @@ package struct MutationStep: Sendable {
     }
 }
 
-/// The key of a row whose key a change made: the sums are Postgres' own.
+/// Decodes the key of a row that Postgres computed in an update.
 struct ReturnedKey: Sendable {
     let table: Table
     let scalars: ScalarCoercion
 
-    /// Nil when a value is none of the language, such as a day before the first year.
-    /// - Parameter text: a JSON array of the key's values as they travel.
+    /// Returns nil if a value is out of the language's range, such as a date before the first supported year.
+    /// - Parameter text: a JSON array of the key's values in wire form.
     func key(of text: [UInt8]) -> EntityKey? {
         guard let found = (try? JSONParser.parse(text))?.arrayValue, found.count == table.keyColumns.count else {
             return nil
@@ -73,11 +74,11 @@ struct ReturnedKey: Sendable {
     }
 }
 
-/// The text of a step. One object for each shape of an operation, so that whoever derives something from the text needs
-/// to do so once.
+/// The SQL text of a step. There is one object per shape of an operation, so that what callers derive from the text can
+/// be cached by identity.
 package final class MutationStatement: Sendable {
     package let sql: String
-    /// Made for one request: none other will come with the same object.
+    /// Whether the statement was created for a single request and will not occur again.
     package let isUnique: Bool
 
     init(_ sql: String, isUnique: Bool = false) {
@@ -86,7 +87,7 @@ package final class MutationStatement: Sendable {
     }
 }
 
-/// One field of a mutation, rendered but for its shape.
+/// The plan of one mutation field, rendered except for its shape.
 package struct MutationPlan: Sendable {
     package let responseKey: String
     let inclusion: Inclusion
@@ -95,10 +96,10 @@ package struct MutationPlan: Sendable {
     enum Body: Sendable {
         case template(TemplatePlan)
         case insertMany(InsertManyPlan)
-        /// Variables hold filters, or rows.
+        /// Variables determine the filters or rows.
         case dynamic(DynamicPlans<MutationPlan>, tablesWrittenByKey: [String])
         case remote(RemoteField)
-        /// What the variables bring together is more than one statement may write.
+        /// The variables contain more rows than one statement may write.
         case tooManyRows
     }
 
@@ -108,30 +109,30 @@ package struct MutationPlan: Sendable {
         let returnedKey: ReturnedKey?
         let resultKind: MutationStep.ResultKind
         let kind: MutationStep.Kind
-        /// The name of the field, for messages.
+        /// The field's name, for messages.
         let field: String
         let cache = ShapeCache<ShapeKey, RenderedTemplate>()
 
-        /// Of the shape that the variables have.
+        /// Returns the statement for the shape of the variables.
         func statement(_ variables: Variables) -> RenderedTemplate {
             let shape = template.shape(of: variables)
             return cache.statement(for: shape) { template.render(shape) { "$\($0 + 1)::\($1.text)" } }
         }
     }
 
-    /// Where the parts of a key that is written come from, in the order of the table's key.
+    /// The sources of a written key, in the order of the table's key.
     struct KeySource: Sendable {
         let table: String
         let parts: [Part]
 
         struct Part: Sendable {
-            /// The operand when all conditions hold, else the fallback; no key without either.
+            /// The operand if all conditions hold, otherwise the fallback; without either there is no key.
             let given: (operand: Int, required: [Condition])?
             let fallback: Int?
         }
     }
 
-    /// The tables whose rows it writes by key.
+    /// The tables whose rows the field writes by key.
     package var tablesWrittenByKey: [String] {
         switch body {
         case .template(let plan): plan.keys.map(\.table)
@@ -141,17 +142,18 @@ package struct MutationPlan: Sendable {
         }
     }
 
-    /// Nil when the field does not take part.
+    /// Returns the step for a request; nil if the field is excluded.
     package func step(_ invocation: Invocation) throws(RequestError) -> MutationStep? {
         guard inclusion.isAlways || invocation.variables.satisfies(inclusion) else { return nil }
         switch body {
         case .template(let plan): return try step(plan, invocation)
         case .dynamic(let plans, _): return try plans.plan(for: invocation.variables).step(invocation)
-        case .remote: throw RequestError(.internalError, "the field is no statement")
+        case .remote: throw RequestError(.internalError, "the field of a custom resolver has no statement")
         case .tooManyRows:
             throw RequestError(
                 .invalidVariable,
-                "\"\(responseKey)\" writes at most \(InsertTrees.rowsMax) rows, nested ones of all variables included"
+                "\"\(responseKey)\" may write at most \(InsertTrees.rowsMax) rows,"
+                    + " including nested rows of all variables"
             )
         case .insertMany(let plan):
             let outcome = try plan.run(invocation)
@@ -168,9 +170,9 @@ package struct MutationPlan: Sendable {
         guard !statement.isRefused else {
             throw RequestError(
                 .invalidVariable,
-                "none of the variables of the filter of \"\(plan.field)\" has a value; it would touch every row")
+                "no variable in the filter of \"\(plan.field)\" has a value, so it would match every row")
         }
-        // Every value is computed once: a generated key is the same in the parameters and in the key written.
+        // Each value is computed once, so that a generated key is the same in the parameters and in the keys written.
         var values: [JSONValue?] = Array(repeating: nil, count: template.operands.count)
         func value(_ index: Int) throws(RequestError) -> JSONValue {
             if let known = values[index] { return known }
@@ -222,7 +224,7 @@ extension MutationPlan {
             return
         }
         var builder = TemplateBuilder(
-            schema: schema, bindings: bindings, nullOperands: field.isRead ? .leftOut : .compared)
+            schema: schema, bindings: bindings, nullOperands: field.isRead ? .ignored : .compared)
         var keys: [KeySource] = []
         var returnedKey: ReturnedKey?
         var resultKind = MutationStep.ResultKind.json
@@ -259,10 +261,10 @@ extension MutationPlan {
         case .delete(let table, let target, let returned):
             pieces = builder.delete(table, target, returned)
             keys = Self.keys(of: table, target, [], &builder)
-        case .updateMany(let table, let filter, let assignments, let demand):
-            pieces = builder.updateMany(table, filter, assignments, demand)
-        case .deleteMany(let table, let filter, let demand):
-            pieces = builder.deleteMany(table, filter, demand)
+        case .updateMany(let table, let filter, let assignments, let requirement):
+            pieces = builder.updateMany(table, filter, assignments, requirement)
+        case .deleteMany(let table, let filter, let requirement):
+            pieces = builder.deleteMany(table, filter, requirement)
         case .native(let native):
             pieces = builder.execute(native)
             if case .affectedCount = native.result { resultKind = .affectedCount }
@@ -282,13 +284,13 @@ extension MutationPlan {
         self.init(responseKey: field.responseKey, inclusion: field.inclusion, body: .template(plan))
     }
 
-    /// - Parameter around: columns that come from the row around, with their values where these are known.
+    /// - Parameter around: columns that the enclosing row supplies, with their values where known.
     private static func key(
         of row: RowData, _ table: Table, _ around: [String: KeySource.Part], _ builder: inout TemplateBuilder
     ) -> KeySource? {
         var parts: [KeySource.Part] = []
         for field in table.key {
-            // A key that Postgres makes is new, and nobody can be waiting for it.
+            // A key that Postgres generates is new, so no live query can depend on it.
             guard let part = around[field] ?? Self.part(field, of: row, &builder) else { return nil }
             parts.append(part)
         }
@@ -306,7 +308,7 @@ extension MutationPlan {
         return given == nil && fallback == nil ? nil : KeySource.Part(given: given, fallback: fallback)
     }
 
-    /// Of a row and all rows below it.
+    /// Returns the keys of a row and of all rows nested in it.
     private static func keys(
         of row: RowData, _ table: Table, _ around: [String: KeySource.Part], _ builder: inout TemplateBuilder
     ) -> [KeySource] {
@@ -322,7 +324,7 @@ extension MutationPlan {
         return keys
     }
 
-    /// Whether the row that an update makes of the one addressed has a key that no value of the request says.
+    /// Returns whether an update changes the selected row's key to a value that the request does not contain.
     private static func changesKey(of table: Table, _ target: RowTarget, _ assignments: [Assignment]) -> Bool {
         guard case .key = target else { return false }
         return assignments.contains { assignment in
@@ -334,7 +336,7 @@ extension MutationPlan {
         }
     }
 
-    /// The row addressed; and when the update gives it another key, the row that it becomes.
+    /// Returns the key of the selected row and, if the update sets another key, the new one.
     private static func keys(
         of table: Table, _ target: RowTarget, _ assignments: [Assignment], _ builder: inout TemplateBuilder
     ) -> [KeySource] {
@@ -371,12 +373,12 @@ extension MutationField {
         MutationField(responseKey: responseKey, inclusion: inclusion, kind: kind, policy: policy)
     }
 
-    /// `query { … }`, by the rules of queries.
+    /// Whether the field is `query { … }`, which follows the rules of queries.
     fileprivate var isRead: Bool {
         if case .read = kind { true } else { false }
     }
 
-    /// Whether its text may depend on what a variable holds.
+    /// Whether the SQL text may depend on the values of variables.
     fileprivate var dependsOnVariables: Bool {
         switch kind {
         case .dynamic, .update(_, .first, _, _), .update(_, .variable, _, _), .delete(_, .first, _),

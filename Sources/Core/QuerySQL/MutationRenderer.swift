@@ -1,8 +1,8 @@
 import Operations
 import SchemaModel
 
-/// Rendering of mutations that write one row, or many by a filter. Each is one statement whose only value is the JSON of
-/// the field's result:
+/// Renders mutations that write one row, or many rows by a filter. Each is one statement whose only value is the JSON
+/// of the field's result:
 ///
 ///     WITH w AS (UPDATE "movie" t1 SET "title" = $2::text WHERE t1."id" = $1::uuid
 ///         RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
@@ -37,7 +37,8 @@ extension TemplateBuilder {
         return pieces + returning(insert.returning, alias) + .text(Self.resultOfOne)
     }
 
-    /// A column of an inserted row with its value; both are empty together when nothing is given. Nil when nothing can be.
+    /// Returns a column of an inserted row with its value. Both render to nothing if no value is given; nil if none can
+    /// be.
     mutating func item(_ column: Column, _ row: RowData) -> (name: [Piece], value: [Piece])? {
         let name = [Piece].text(SQLName.quoted(column.name))
         let fallback = row.defaults[column.field]
@@ -49,7 +50,8 @@ extension TemplateBuilder {
         return (when(given.required, name), when(given.required, set))
     }
 
-    /// What a new row gets: a change begins with the column's default, and where that says nothing, with its start. Nil when the request is not there yet.
+    /// Returns the value of a new row: an update starts from the column's default, or else from an empty value. Nil if
+    /// it is unknown until the request.
     private mutating func firstValue(_ given: Assignment, _ fallback: Operand?) -> [Piece]? {
         switch given.value {
         case .set(let operand): return [value(operand)]
@@ -72,17 +74,17 @@ extension TemplateBuilder {
         return .text(nothing)
     }
 
-    /// A literal that takes the type of what it stands beside, since a column may have another one than its scalar.
+    /// Returns a literal that adapts to the type of its operand, since a column's type may differ from its scalar's.
     private static func changeStart(_ type: ColumnType) -> String? {
         type.changeStart.map { SQLName.literal(SQLInput.text($0, of: type)) }
     }
 
-    /// What an upsert does with a column of a row that is there.
+    /// Renders an upsert's assignment to a column of an existing row.
     mutating func replacement(_ given: Assignment, _ alias: String) -> [Piece] {
         let name = SQLName.quoted(given.column.name)
         guard given.isChange else { return when(given.required, .text("\(name) = EXCLUDED.\(name)")) }
         var old = ColumnSQL.reference(given.column, of: alias)
-        // A row that came first without a change would never count.
+        // Otherwise, a row that was inserted without the update could never be counted up from null.
         if case .change = given.value, given.column.isNullable, !given.column.type.isList {
             old = Self.changeStart(given.column.type).map { "coalesce(\(old), \($0))" } ?? old
         }
@@ -95,14 +97,14 @@ extension TemplateBuilder {
         return " ON CONFLICT (\(key)) DO UPDATE SET "
     }
 
-    /// An assignment that changes nothing, where SQL wants at least one.
+    /// Returns an assignment without effect, where SQL requires at least one.
     static func untouched(_ table: Table, _ source: String) -> String {
         guard let column = table.keyColumns.first else { return "" }
         let name = SQLName.quoted(column.name)
         return "\(name) = \(source).\(name)"
     }
 
-    /// - Parameter withKey: the result has a second column, a JSON array with the key that the row has then.
+    /// - Parameter withKey: whether the result has a second column, a JSON array with the row's new key.
     mutating func update(
         _ table: Table, _ target: RowTarget, _ assignments: [Assignment], _ returned: [ReturnedField],
         withKey: Bool = false
@@ -120,12 +122,12 @@ extension TemplateBuilder {
     }
 
     mutating func updateMany(
-        _ table: Table, _ filter: Filter, _ assignments: [Assignment], _ demand: FilterDemand
+        _ table: Table, _ filter: Filter, _ assignments: [Assignment], _ requirement: FilterRequirement
     ) -> [Piece] {
         let alias = alias()
         let set = set(assignments, table, alias)
         return .text("WITH w AS (UPDATE \(SQLName.quoted(table.name)) \(alias) SET ") + set
-            + rows(filter, demand, table, alias) + .text(" RETURNING 1" + Self.resultCount)
+            + rows(filter, requirement, table, alias) + .text(" RETURNING 1" + Self.resultCount)
     }
 
     mutating func delete(_ table: Table, _ target: RowTarget, _ returned: [ReturnedField]) -> [Piece] {
@@ -134,13 +136,13 @@ extension TemplateBuilder {
             + oneRow(target, table, alias) + returning(returned, alias) + .text(Self.resultOfOne)
     }
 
-    mutating func deleteMany(_ table: Table, _ filter: Filter, _ demand: FilterDemand) -> [Piece] {
+    mutating func deleteMany(_ table: Table, _ filter: Filter, _ requirement: FilterRequirement) -> [Piece] {
         let alias = alias()
         return .text("WITH w AS (DELETE FROM \(SQLName.quoted(table.name)) \(alias)")
-            + rows(filter, demand, table, alias) + .text(" RETURNING 1" + Self.resultCount)
+            + rows(filter, requirement, table, alias) + .text(" RETURNING 1" + Self.resultCount)
     }
 
-    /// The developer's own statement.
+    /// Renders native SQL.
     mutating func execute(_ native: NativeSQL) -> [Piece] {
         let text = text(of: native)
         switch native.result {
@@ -153,7 +155,7 @@ extension TemplateBuilder {
         }
     }
 
-    /// The read of `query { … }`.
+    /// Renders the read of `query { … }`.
     mutating func read(_ fields: [RootField]) -> [Piece] {
         .text("SELECT row_to_json(r.*)::text FROM (") + root(fields) + .text(") r")
     }
@@ -161,9 +163,9 @@ extension TemplateBuilder {
     // MARK: Parts
 
     private mutating func rows(
-        _ filter: Filter, _ demand: FilterDemand, _ table: Table, _ alias: String
+        _ filter: Filter, _ requirement: FilterRequirement, _ table: Table, _ alias: String
     ) -> [Piece] {
-        guard demand == .someTest else { return [] }
+        guard requirement == .someTest else { return [] }
         return .text(" WHERE ") + [.required(predicate(filter, table, alias))]
     }
 
@@ -176,7 +178,7 @@ extension TemplateBuilder {
         }
         var condition: [Piece] = []
         if !filter.isEmpty {
-            // With every variable of its filter left out, "the first row" would be any row.
+            // Without any variable of its filter, "the first row" would be an arbitrary one.
             condition = .text(" WHERE ") + [.required(predicate(filter, table, inner))]
         }
         return .text(" WHERE (\(key(alias))) = (SELECT \(key(inner)) FROM \(SQLName.quoted(table.name)) \(inner)")

@@ -2,14 +2,14 @@ import JSON
 package import LiveModel
 package import Operations
 
-/// One execution of a mutation whose fields must run one after the other: values read what earlier fields gave, and checks
-/// decide whether the next one runs. Source: docs/reference/sql-connect.md §5.1, `@check`, `response`.
+/// The execution of a mutation whose fields must run one after the other, because values read earlier results and
+/// checks decide whether to continue. Source: docs/reference/sql-connect.md §5.1, `@check`, `response`.
 ///
-/// A value that decides and does no I/O: the caller runs each step and hands back what it gave.
+/// A pure state machine: the caller runs each step and passes its result back.
 package struct MutationRun {
-    /// All steps in one transaction, all or nothing.
+    /// Whether all steps run in one transaction.
     package let isTransaction: Bool
-    /// Fields that take part, in order.
+    /// The included fields, in order.
     package let responseKeys: [String]
     private let plans: [MutationPlan]
     private let policy: ResponsePolicy?
@@ -25,25 +25,25 @@ package struct MutationRun {
         responseKeys = self.plans.map(\.responseKey)
     }
 
-    /// The statement of a field, from what the fields before gave.
-    /// - Throws: `.invalidVariable` when one of its values cannot be computed.
+    /// Returns the statement of a field, computed from earlier results.
+    /// - Throws: `.invalidVariable` if one of its values cannot be computed.
     package func step(_ index: Int) throws(RequestError) -> MutationStep {
         guard let step = try plans[index].step(invocation) else {
-            throw RequestError(.internalError, "the field does not take part")
+            throw RequestError(.internalError, "the field is not included")
         }
         return step
     }
 
-    /// The request of a field that a custom resolver answers; nil for a field that is a statement.
+    /// Returns the request for a field of a custom resolver; nil for a field with a statement.
     package func remoteCall(_ index: Int) -> RemoteCall? {
         guard case .remote(let field) = plans[index].body else { return nil }
         return RemoteCall(field, invocation.variables)
     }
 
-    /// Takes what a field gave, and judges it.
-    /// - Returns: what of it may be shown, nil for null; nothing at all when the field is redacted.
-    /// - Throws: `.permissionDenied` with the message and path of a check that does not hold; nothing after it may run.
-    package mutating func accept(_ index: Int, _ json: [UInt8]?) throws(RequestError) -> Shown {
+    /// Records the result of a field and checks it.
+    /// - Returns: what to return to the client; nil for null, nothing if the field is redacted.
+    /// - Throws: `.permissionDenied` with the message and path of a failed check; no later field may run then.
+    package mutating func accept(_ index: Int, _ json: [UInt8]?) throws(RequestError) -> Visible {
         let key = responseKeys[index]
         let value = json.flatMap { try? JSONParser.parse($0) } ?? .null
         invocation.response[key] = value
@@ -53,18 +53,18 @@ package struct MutationRun {
         return .value(json.map { JSONRedaction.strip($0, node.redactions) })
     }
 
-    /// Whether `@redact` keeps a field out of the data, also when it fails.
+    /// Returns whether `@redact` excludes a field from the data, even if it fails.
     package func isRedacted(_ responseKey: String) -> Bool {
         policy?.children.first { $0.responseKey == responseKey }?.isRedacted ?? false
     }
 
-    package enum Shown: Sendable {
+    package enum Visible: Sendable {
         case value([UInt8]?)
         case nothing
     }
 
-    /// The checks of the operation as a whole, when all fields are done.
-    /// - Throws: `.permissionDenied`; nothing of the mutation may be kept.
+    /// Evaluates the checks of the operation as a whole, after all fields.
+    /// - Throws: `.permissionDenied`; the mutation must be rolled back then.
     package func finish() throws(RequestError) {
         guard let policy, !policy.checks.isEmpty else { return }
         guard let whole = ResponsePolicy(root: FieldPolicy(checks: policy.checks), children: []) else { return }

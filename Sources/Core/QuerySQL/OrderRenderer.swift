@@ -2,12 +2,13 @@ import JSON
 import Operations
 import SchemaModel
 
-/// Rendering of `orderBy`.
+/// Renders `orderBy`.
 extension TemplateBuilder {
-    /// Always ends with the primary key, so that equal data gives equal text; a view has none and ends with its columns.
-    /// - Parameter first: what rows are ordered by when nothing is asked for.
+    /// Renders an order that always ends with the primary key, so that equal data yields equal text; for a view, with
+    /// its columns.
+    /// - Parameter first: the order if the request gives none.
     mutating func order(
-        _ terms: [OrderTerm], _ table: Table, _ alias: String, usually first: [[Piece]] = []
+        _ terms: [OrderTerm], _ table: Table, _ alias: String, default first: [[Piece]] = []
     ) -> [Piece] {
         var items: [[Piece]] = terms.isEmpty ? first : []
         for term in terms { items += order(term, table, alias) }
@@ -36,13 +37,13 @@ extension TemplateBuilder {
         }
     }
 
-    /// What a variable of a type `Movie_Order` says in the request that is rendered for.
+    /// Returns the terms in a variable of type `Movie_Order`.
     private func expandedOrder(_ name: String, _ table: Table) -> [OrderTerm] {
         guard let value = bindings?.value(name, path: []) else { return [] }
         return InputInterpreter(schema: schema).order(value, table)
     }
 
-    /// Fields of the table's own columns that a term orders by.
+    /// Returns the fields of the table that a term orders by directly.
     private func columns(of term: OrderTerm, _ table: Table) -> [String] {
         switch term {
         case .key(.column(let column), _): [column.field]

@@ -3,15 +3,15 @@ package import LiveModel
 package import Operations
 package import SchemaModel
 
-/// A query rendered but for its shape.
+/// The plan of a query, rendered except for its shape.
 package struct QueryPlan: Sendable {
     let template: Template
     package let lookups: [LookupKey]
     let cache = ShapeCache<ShapeKey, QueryStatement>()
-    /// When variables hold filters; `template` is then that of no request.
+    /// Set if variables contain filters; `template` is then unused.
     let dynamic: DynamicPlans<QueryPlan>?
 
-    /// A top-level field that looks up one row by its primary key.
+    /// A root field that looks up one row by its primary key.
     package struct LookupKey: Sendable {
         package let table: String
         let inclusion: Inclusion
@@ -51,7 +51,7 @@ package struct QueryPlan: Sendable {
         return QueryCall(statement: statement, parameters: parameters)
     }
 
-    /// The invocations grouped by shape; an error stands for an item of its own.
+    /// Groups the invocations by shape; invocations whose values fail are returned as failures.
     package func batches(
         count: Int, _ invocation: (Int) -> Invocation
     ) -> (batches: [QueryBatch], failures: [(index: Int, error: RequestError)]) {
@@ -59,7 +59,7 @@ package struct QueryPlan: Sendable {
         var batches: [QueryBatch] = []
         var failures: [(index: Int, error: RequestError)] = []
         var batchOfShape: [ShapeKey: Int] = [:]
-        // Items of one live query's operation mostly share their shape: asked once in a row.
+        // Invocations mostly have the same shape as the one before: skips the lookup.
         var last: (shape: ShapeKey, batch: Int)?
         var values: [SQLParameter] = []
         for index in 0..<count {
@@ -91,7 +91,7 @@ package struct QueryPlan: Sendable {
         return (batches.filter { !$0.members.isEmpty }, failures)
     }
 
-    /// The same where variables decide the plan: those of one form together.
+    /// Groups the invocations by the form of their dynamic variables, then by shape.
     private static func batches(
         _ dynamic: DynamicPlans<QueryPlan>, count: Int, _ invocation: (Int) -> Invocation
     ) -> (batches: [QueryBatch], failures: [(index: Int, error: RequestError)]) {

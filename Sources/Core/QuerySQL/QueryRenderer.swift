@@ -1,11 +1,11 @@
 import Operations
 import SchemaModel
 
-/// Rendering of queries.
+/// Renders queries.
 ///
-/// One operation is one statement. Every object is `row_to_json` over a sub-select whose column names are the response
-/// keys; a list joins the texts of its objects, because `json_agg` would put blanks and line breaks between them.
-/// Response keys cannot clash with the aliases: rows are always named `r.*` or by `tN.column`.
+/// An operation is one statement. Every object is `row_to_json` over a sub-select whose column names are the response
+/// keys. A list concatenates the texts of its objects, because `json_agg` would add spaces and line breaks. Response
+/// keys cannot conflict with aliases: rows are always referenced as `r.*` or `tN.column`.
 ///
 ///     query Q($id: UUID!) { movie(id: $id) { title reviews_on_movie { text } } }
 ///
@@ -15,7 +15,7 @@ import SchemaModel
 ///             AS "reviews_on_movie"
 ///         FROM "movie" t1 WHERE t1."id" = $1::uuid) r) AS "movie"
 extension TemplateBuilder {
-    /// A select list with one column for each root field.
+    /// Renders a select list with one column for each root field.
     mutating func root(_ fields: [RootField]) -> [Piece] {
         var items: [[Piece]] = []
         for field in fields {
@@ -24,7 +24,7 @@ extension TemplateBuilder {
                 case .lookup(let lookup): self.lookup(lookup)
                 case .list(let list): self.list(list, below: nil)
                 case .native(let native): self.native(native)
-                // Its place; see `RemoteResults.merge`.
+                // A placeholder; see `RemoteResults.merge`.
                 case .remote: [Piece].text("NULL::text")
                 case .typeName(let name): [Piece].text(SQLName.literal(name) + "::text")
                 }
@@ -45,10 +45,10 @@ extension TemplateBuilder {
             + row(lookup.target, lookup.table, alias) + .text(") r)")
     }
 
-    /// `WHERE …` for exactly one row, and for `first` its order and limit.
+    /// Renders `WHERE …` for exactly one row, and for `first` its order and limit.
     mutating func row(_ target: RowTarget, _ table: Table, _ alias: String) -> [Piece] {
         switch bound(target, table) {
-        // Not known before the request is there.
+        // Unknown until the request.
         case .variable: return .text(" WHERE FALSE")
         case .key(let operands):
             var tests: [[Piece]] = []
@@ -62,7 +62,7 @@ extension TemplateBuilder {
         }
     }
 
-    /// What a variable of a type `Movie_FirstRow` says in the request that is rendered for.
+    /// Returns the row selected by a variable of type `Movie_FirstRow`.
     func bound(_ target: RowTarget, _ table: Table) -> RowTarget {
         guard case .variable(let name) = target, let value = bindings?.value(name, path: []) else { return target }
         return InputInterpreter(schema: schema).firstRow(value, table, variable: name)
@@ -70,7 +70,7 @@ extension TemplateBuilder {
 
     // MARK: Objects
 
-    /// `SELECT …` with a column for each field, without `FROM`.
+    /// Renders `SELECT …` with a column for each field, without `FROM`.
     mutating func select(_ object: ObjectSelection, from alias: String, _ scores: RowScores = RowScores()) -> [Piece] {
         var items: [[Piece]] = []
         if object.hasEntityID {
@@ -140,7 +140,7 @@ extension TemplateBuilder {
         return join(relation.reference, columnsOf: relation.child, to: table, target: outer, local: child)
     }
 
-    /// `t2."movie_id" = t1."id"`
+    /// Renders the condition of a join: `t2."movie_id" = t1."id"`.
     func join(
         _ reference: Reference, columnsOf owner: Table, to table: Table, target: String, local: String
     ) -> String {

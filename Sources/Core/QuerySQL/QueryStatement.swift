@@ -3,17 +3,18 @@ package import SchemaModel
 
 /// The SQL of one shape of a query, in the two forms in which it runs.
 ///
-/// Both forms come from one template; only the reference to a parameter differs: `$1::uuid` or, for many variable sets
-/// at once, the column `q.p1` of the row of parameters. Identity is the object: one per shape of an operation.
+/// Both forms come from one template and differ only in references to parameters: `$1::uuid`, or for many variable sets
+/// at once, the column `q.p1` of the row of parameters. Compared by identity: there is one object per shape of an
+/// operation.
 package final class QueryStatement: Sendable, Hashable {
-    /// One row: body text, digest of the body (64 hexadecimal digits). Parameters `$1…$n`, all as text.
+    /// Returns one row: the body and its digest (64 hexadecimal digits). Parameters are `$1…$n`, all as text.
     package let single: String
-    /// Rows (ordinal from 1 :: bigint, digest, body; the body is NULL when its digest is the known one). Parameters
-    /// `$1…$n` are arrays with one element for each set of variables: of the parameter's type, or for a list of text,
-    /// each an array literal; `$n+1 :: text[]` holds the known digests or NULL. No order is promised.
+    /// Returns rows of ordinal (from 1, bigint), digest and body, in any order; the body is NULL if its digest is the
+    /// known one. Parameters `$1…$n` are arrays with one element per variable set: of the parameter's type, or for a
+    /// list of text, each an array literal. `$n+1 :: text[]` contains the known digests or NULL.
     package let multiplexed: String
     package let parameterTypes: [SQLType]
-    /// Operands of the template in the order of the parameters.
+    /// The template's operands in the order of the parameters.
     let operands: [Int]
 
     init(template: Template, shape: ShapeKey) {
@@ -26,8 +27,8 @@ package final class QueryStatement: Sendable, Hashable {
             + Self.body(plain.text) + ") b"
         let lateral = template.render(shape) { $1.isList ? "q.p\($0 + 1)::\($1.text)" : "q.p\($0 + 1)" }
         let arrays = types.map { "\($0.isList ? "text" : $0.name)[]" } + ["text[]"]
-        // A parameter behind a SELECT is no constant to the planner. Else it would plan each short batch anew, because a
-        // plan for the one element that it sees seems better than one for any number.
+        // A parameter inside a SELECT is not a constant to the planner. Otherwise it would replan each short batch,
+        // because a plan for the given number of elements seems cheaper than a generic one.
         let sources = arrays.enumerated().map { "(SELECT $\($0.offset + 1)::\($0.element))" }
         let columns = types.indices.map { "p\($0 + 1)" }
         multiplexed =
@@ -38,7 +39,7 @@ package final class QueryStatement: Sendable, Hashable {
             + Self.body(lateral.text) + ") b OFFSET 0) d"
     }
 
-    /// `OFFSET 0` keeps Postgres from computing the body a second time for the digest.
+    /// `OFFSET 0` prevents Postgres from computing the body a second time for the digest.
     private static func body(_ select: String) -> String {
         "SELECT row_to_json(r.*)::text AS body FROM (\(select)) r OFFSET 0"
     }
@@ -50,19 +51,19 @@ package final class QueryStatement: Sendable, Hashable {
     }
 }
 
-/// A query ready to run.
+/// A query that is ready to run.
 package struct QueryCall: Sendable {
     package let statement: QueryStatement
-    /// In text form, nil for NULL; a list is the text of a Postgres array.
+    /// In text form, nil for NULL; a list is a Postgres array literal.
     package let parameters: [SQLParameter]
 }
 
-/// Variable sets of one shape, as the multiplexed statement takes them.
+/// Variable sets of one shape, as columns of parameters for the multiplexed statement.
 package struct QueryBatch: Sendable {
     package let statement: QueryStatement
-    /// Which of the items these are, rising.
+    /// The indices of the invocations in this batch, ascending.
     package internal(set) var members: [Int] = []
-    /// For each parameter the values of all members, in their order.
+    /// The values of all members for each parameter.
     package internal(set) var columns: [[SQLParameter]]
 
     init(_ statement: QueryStatement, capacity: Int) {
@@ -74,5 +75,5 @@ package struct QueryBatch: Sendable {
     }
 }
 
-/// The text of one parameter, nil for NULL.
+/// The text of a parameter; nil for NULL.
 package typealias SQLParameter = String?

@@ -1,9 +1,9 @@
 import Operations
 import SchemaModel
 
-/// Full-text search in the document of a row, see `SearchDocument`.
+/// Renders full-text search in the document of a row (see `SearchDocument`).
 enum SearchSQL {
-    /// What is searched for; nothing matches null.
+    /// Renders the search query; a null text matches nothing.
     static func query(_ search: TextSearch, _ text: Piece, _ table: Table) -> [Piece] {
         let function =
             switch search.format {

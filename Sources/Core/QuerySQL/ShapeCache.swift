@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Statements of one operation by shape, rendered at first use.
+/// A cache of an operation's statements by shape, rendered on first use.
 ///
-/// Bounded: with `countMax` shapes in it the cache starts over. More shapes than that mean an operation with dozens of
-/// optional parts in use at once; `evictionCount` tells the operator.
+/// Bounded: at `countMax` entries the cache is cleared. More shapes than that mean an operation with dozens of optional
+/// parts in use at once, which `evictionCount` reveals to the operator.
 final class ShapeCache<Key: Hashable & Sendable, Statement: Sendable>: Sendable {
     private struct State {
         var statements: [Key: Statement] = [:]
@@ -17,7 +17,8 @@ final class ShapeCache<Key: Hashable & Sendable, Statement: Sendable>: Sendable 
         self.countMax = countMax
     }
 
-    /// Rendering happens outside the lock; of two that race the first one stays, so that a shape has one identity.
+    /// Returns the statement for a key. Renders outside the lock; if two callers race, the first result is kept, so
+    /// that each shape has a single identity.
     func statement(for key: Key, make: () -> Statement) -> Statement {
         if let known = state.withLock({ $0.statements[key] }) { return known }
         let made = make()

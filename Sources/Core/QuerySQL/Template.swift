@@ -1,34 +1,34 @@
 import Operations
 import SchemaModel
 
-/// A statement before its shape is known.
+/// A part of a statement whose shape is not yet known.
 ///
-/// A stored operation becomes SQL once, at compile time, except where the text depends on a request: an operator whose
-/// variable was not sent falls out of the filter, `@include` adds a field, a `_Data` variable brings some columns and
-/// not others. Such places are `when` pieces over numbered conditions. The answers to all conditions are one bit set,
-/// the `ShapeKey`; a statement is rendered at the first request of its shape and kept. After that a request costs the
-/// conditions, one look-up, and the values of its parameters.
+/// A stored operation is rendered to SQL once, at compile time, except where the text depends on a request: an operator
+/// whose variable was not sent is dropped from the filter, `@include` adds a field, a `_Data` variable sets a subset of
+/// columns. Such parts are `when` pieces over numbered conditions. The values of all conditions form a bit set, the
+/// `ShapeKey`. A statement is rendered at the first request of its shape and cached. After that, a request costs the
+/// evaluation of the conditions, one lookup, and the values of its parameters.
 ///
 ///     movies(where: {genre: {eq: $genre}})     conditions: [0: notNull genre]
 ///
 ///     … FROM "movie" t1 ‹when 0: WHERE t1."genre" = ‹parameter 0›› …
 indirect enum Piece: Sendable {
     case text(String)
-    /// Index into `Template.operands`.
+    /// An index in `Template.operands`.
     case parameter(Int)
     case when(Guard, then: [Piece], otherwise: [Piece])
-    /// The items that are not empty, with a separator; `empty` when none is left.
+    /// The non-empty items with a separator; `empty` if there are none.
     case joined([[Piece]], separator: String, empty: [Piece])
-    /// Nothing when what is inside is empty.
+    /// Renders to nothing if its content is empty.
     case wrapped(String, [Piece], String)
-    /// What must not be empty: otherwise the statement of this shape must not run.
+    /// Must not be empty: otherwise, the statement of this shape must not run.
     case required([Piece])
 }
 
-/// True when every test of at least one alternative holds.
+/// A disjunction of alternatives, each of which requires all its tests to hold.
 struct Guard: Sendable, Hashable {
     struct Test: Sendable, Hashable {
-        /// Index into `Template.conditions`.
+        /// An index in `Template.conditions`.
         let condition: Int
         let expected: Bool
     }
@@ -40,7 +40,7 @@ struct Guard: Sendable, Hashable {
     }
 }
 
-/// The answers to the conditions of a template, one bit each.
+/// The values of a template's conditions, one bit each.
 struct ShapeKey: Hashable, Sendable {
     private var first: UInt64 = 0
     /// Conditions from 64 on; empty for nearly all operations.
@@ -67,12 +67,13 @@ struct ShapeKey: Hashable, Sendable {
     }
 }
 
+/// A statement whose text is rendered per shape.
 struct Template: Sendable {
     var pieces: [Piece]
     var operands: [Operand]
     var conditions: [Condition]
 
-    /// The answers for one request.
+    /// Evaluates the conditions for a request.
     func shape(of variables: Variables) -> ShapeKey {
         var key = ShapeKey(count: conditions.count)
         for (index, condition) in conditions.enumerated() where variables.satisfies(condition) {
@@ -81,7 +82,8 @@ struct Template: Sendable {
         return key
     }
 
-    /// The text of one shape. `reference` writes a parameter, given its position from 0 and its type.
+    /// Renders the text of one shape.
+    /// - Parameter reference: renders a reference to a parameter from its position (from 0) and type.
     func render(_ shape: ShapeKey, reference: @escaping (Int, SQLType) -> String) -> RenderedTemplate {
         var rendering = Rendering(template: self, shape: shape, reference: reference)
         let text = rendering.text(of: pieces)
@@ -90,11 +92,13 @@ struct Template: Sendable {
     }
 }
 
+/// A statement rendered for one shape.
 struct RenderedTemplate: Sendable {
     let mutation: MutationStatement
     var text: String { mutation.sql }
-    /// Operands in the order of their parameters.
+    /// Operands in the order of the parameters.
     let operands: [Int]
+    /// Whether a required part is empty, so that the statement must not run.
     let isRefused: Bool
 }
 

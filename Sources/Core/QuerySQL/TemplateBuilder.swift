@@ -1,15 +1,15 @@
 import Operations
 import SchemaModel
 
-/// Numbers the operands and conditions of one statement and the aliases of its tables.
+/// Collects the operands and conditions of a statement and numbers the aliases of its tables.
 struct TemplateBuilder {
     let schema: Schema
-    /// The variables of the request that is rendered for, when the text depends on the filter that a variable holds.
+    /// The variables of the request that is rendered, if the text depends on their values.
     let bindings: Variables?
     let nullOperands: NullOperands
-    /// What of the filter so far a null makes unknown.
+    /// The parts of the current filter that a null makes unknown.
     var unknown = Unknown()
-    /// Below a `_not`.
+    /// Whether the current filter is inside `_not`.
     var isNegated = false
     private var operands: [Operand] = []
     private var operandIndices: [String: Int] = [:]
@@ -17,33 +17,34 @@ struct TemplateBuilder {
     private var aliasCount = 0
 
     struct Unknown {
-        /// Each with when that is so.
+        /// Conditions under which a test is unknown.
         var tests: [[Guard.Test]] = []
-        /// What an expression gives may be null; each a test that it is not.
+        /// For each computed value that may be null, a test that it is not.
         var values: [[Piece]] = []
     }
 
-    /// What a filter makes of a variable that was sent as null. One that was not sent leaves its operator out always.
+    /// How filters treat a variable that was sent as null. A variable that was not sent always drops its operator.
     enum NullOperands: Sendable {
-        /// As if it had not been sent: a query asks for more.
-        case leftOut
-        /// By `eq` and `ne` with rows without a value; by others with none: a write must not reach further for a null.
+        /// Like a variable that was not sent: a query returns more rows.
+        case ignored
+        /// `eq` and `ne` match rows without a value; other operators match nothing, so that a null never widens a
+        /// write.
         case compared
     }
 
-    init(schema: Schema, bindings: Variables? = nil, nullOperands: NullOperands = .leftOut) {
+    init(schema: Schema, bindings: Variables? = nil, nullOperands: NullOperands = .ignored) {
         self.schema = schema
         self.bindings = bindings
         self.nullOperands = nullOperands
     }
 
-    /// `t1`, `t2`, … in the order asked for.
+    /// Returns the next alias: `t1`, `t2`, ….
     mutating func alias() -> String {
         aliasCount += 1
         return "t\(aliasCount)"
     }
 
-    /// A parameter, or the text itself when the value is a constant of the operation.
+    /// Returns a parameter, or a literal if the value is a constant of the operation.
     mutating func value(_ operand: Operand) -> Piece {
         if let constant = operand.constantSQL { return .text(constant) }
         return parameter(operand)
@@ -67,14 +68,14 @@ struct TemplateBuilder {
         return conditions.count - 1
     }
 
-    /// The pieces when all conditions hold.
+    /// Returns the pieces conditional on all of the conditions.
     mutating func when(_ required: [Condition], _ pieces: [Piece], otherwise: [Piece] = []) -> [Piece] {
         guard !required.isEmpty else { return pieces }
         let tests = required.map { Guard.Test(condition: index(of: $0), expected: true) }
         return [.when(Guard(alternatives: [tests]), then: pieces, otherwise: otherwise)]
     }
 
-    /// The pieces when the field takes part.
+    /// Returns the pieces conditional on the field's inclusion.
     mutating func when(_ inclusion: Inclusion, _ pieces: [Piece]) -> [Piece] {
         if inclusion.isAlways { return pieces }
         let alternatives = inclusion.alternatives.map { tests in
@@ -91,7 +92,7 @@ struct TemplateBuilder {
 extension [Piece] {
     static func text(_ text: String) -> [Piece] { [.text(text)] }
 
-    /// Neighbouring texts made one.
+    /// The pieces with adjacent texts merged.
     fileprivate var coalesced: [Piece] {
         var result: [Piece] = []
         for piece in self {

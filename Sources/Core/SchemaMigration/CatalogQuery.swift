@@ -1,9 +1,9 @@
 import SchemaModel
 
-/// The query of Postgres' catalog for what a database has.
+/// The query that describes a database from Postgres' catalog.
 package enum CatalogQuery {
-    /// One statement without parameters that returns one row with one column: the JSON text that
-    /// `DatabaseDescription(parsing:)` reads. Works for every role that may see the catalog; Postgres 12 and later.
+    /// Returns a statement without parameters that yields one row with one column: the JSON text that
+    /// `DatabaseDescription(parsing:)` reads. Works for every role that can read the catalog, on Postgres 12 and later.
     package static func sql(in namespace: String = "public") -> String {
         """
         WITH space AS (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(SQLName.literal(namespace)))
@@ -157,7 +157,7 @@ package enum CatalogQuery {
         """
     }
 
-    /// The index `i` with its relation `c` and its method `m`, as `DatabaseDescription.Index`.
+    /// Describes the index `i` with its relation `c` and method `m` as a `DatabaseDescription.Index`.
     private static let indexSQL = """
         pg_catalog.json_build_object(
           'name', c.relname,

@@ -1,79 +1,80 @@
 import SchemaModel
 
-/// How an index is built while others write.
+/// The steps that build an index without blocking writers.
 ///
-/// Postgres refuses `CREATE INDEX CONCURRENTLY` on a table with partitions. So each partition that holds rows gets an
-/// index of its own first; then the whole one is created, of which Postgres makes those of the partitions parts where
-/// they are of the same definition. It would build what is missing at once, under a lock that writers wait for: that is
-/// why the whole one is created only when `next` says so while the lock is held.
+/// Postgres does not support `CREATE INDEX CONCURRENTLY` on partitioned tables. So an index is built concurrently on
+/// each partition first. Then the parent index is created, to which Postgres attaches matching partition indexes. It
+/// would build missing ones under a lock that blocks writers, so the parent is created only if `next` still requires
+/// nothing else while that lock is held.
 ///
-/// Nothing is decided ahead: what is there is looked at before each step, so a run that broke off, a partition that
-/// somebody attached meanwhile and an index that a partition had before are all the same to it.
+/// No plan is made ahead: the state is read before each step. So an interrupted run, a partition attached meanwhile,
+/// and an existing index of a partition need no special handling.
 ///
-/// An index that takes the place of another one is built under a name of its own and takes over the name in the
-/// transaction that drops the former: a unique one protects its columns at every moment.
+/// An index that replaces another one is built under a temporary name and renamed in the transaction that drops the
+/// former one. A unique index thus protects its columns at every moment.
 package struct ConcurrentBuild: Sendable, Hashable {
     package enum Action: Sendable, Hashable {
-        /// Takes long and holds up nobody; outside of any transaction.
+        /// A slow statement that blocks nobody; must run outside a transaction.
         case alone(String)
-        /// In one transaction that has run `lockSQL`, if `next` then still says the same.
+        /// Statements of one transaction, after `lockSQL`, provided that `next` then returns the same action.
         case together([String])
-        /// One sentence for the operator.
+        /// Cannot continue; one sentence for the operator.
         case refuse(String)
         case done
     }
 
-    /// What has the name of the index now, and makes room for it.
+    /// The object that holds the index's name and will be replaced.
     package enum Former: Sendable, Hashable {
         case index
-        /// A UNIQUE constraint, with its index.
+        /// A UNIQUE constraint with its index.
         case constraint
     }
 
-    /// `INDEX`, `UNIQUE INDEX`
+    /// `INDEX` or `UNIQUE INDEX`.
     let what: String
     package let index: QualifiedName
     package let table: QualifiedName
-    /// What follows the name of the table.
+    /// The text after the name of the table.
     let definition: String
-    /// Nil where the name is free.
+    /// Nil if the name is free.
     let replaces: Former?
-    /// As the plan saw them; none of a table without.
+    /// The partitions when the plan was made; empty for a table without.
     let partitions: [Partition]
-    /// By the table that it is of, the name of an index that need not be built, as far as the plan can tell.
+    /// Existing indexes that need not be built, by their table, when the plan was made.
     let present: [QualifiedName: String]
 
-    /// Of an index that is to take the place of another one.
+    /// Returns the temporary name of an index that will replace another one.
     static func temporaryName(_ index: String) -> String { SQLName.generated([index], suffix: temporarySuffix) }
 
-    /// No schema and no operator gives it by chance.
+    /// A suffix that neither schemas nor operators choose by chance.
     private static let temporarySuffix = "freshet_new"
 
     static func isTemporary(_ index: String) -> Bool { index.hasSuffix("_\(temporarySuffix)") }
 
-    /// The name of the index of a partition, by that of the whole one.
+    /// Returns the name of a partition's index, derived from the parent index.
     static func partName(_ index: String, of partition: QualifiedName) -> QualifiedName {
         QualifiedName(
             namespace: partition.namespace, name: SQLName.generated([index, partition.name], suffix: "part"))
     }
 
-    /// Also where no index of the schema would have it, unless the name was too long to be kept whole.
+    /// Returns whether the name is that of a partition's part of a replacement, even if no index of the schema has that
+    /// name. Fails for truncated names.
     static func isPartOfReplacement(_ name: String, of partition: QualifiedName) -> Bool {
         name.hasSuffix("_\(temporarySuffix)_\(partition.name)_part")
     }
 
-    /// What the index is called until it is whole.
+    /// The name under which the index is built.
     var built: QualifiedName {
         replaces == nil
             ? index : QualifiedName(namespace: index.namespace, name: Self.temporaryName(index.name))
     }
 
-    /// Of `Action.together`. What drops an index needs the greater lock, and taking it at once is what cannot deadlock.
+    /// The lock for `Action.together`. Dropping an index needs the stronger lock; taking it at once avoids deadlocks.
     package var lockSQL: String {
         "LOCK TABLE \(table.quoted) IN \(replaces == nil ? "SHARE" : "ACCESS EXCLUSIVE") MODE"
     }
 
-    /// As far as the plan can tell.
+    /// The statements when the plan was made.
     package var planned: [String] {
         let missing = built(on: { present[$0] == nil }).map { table in
             create(table == self.table ? built : Self.partName(built.name, of: table), on: table)
@@ -81,27 +82,28 @@ package struct ConcurrentBuild: Sendable, Hashable {
         return missing + (partitions.isEmpty ? [] : [createWhole]) + swap
     }
 
-    /// What `planned` leaves out, in sentences.
+    /// Sentences about what `planned` omits.
     var notes: [String] {
-        built(on: { present[$0] != nil }).map { "index \"\(present[$0] ?? "")\" of \($0.quoted) is taken as it stands" }
+        built(on: { present[$0] != nil }).map { "index \"\(present[$0] ?? "")\" of \($0.quoted) is used as it is" }
     }
 
-    /// The tables that get an index by themselves.
+    /// Returns the tables on which an index is built directly.
     private func built(on isIncluded: (QualifiedName) -> Bool) -> [QualifiedName] {
         let tables = partitions.isEmpty ? [table] : partitions.filter { $0.kind == .table }.map(\.name)
         return tables.filter(isIncluded)
     }
 
-    /// Every table gets its index in two steps at most, and once more if it was cut off.
+    /// The most steps before giving up: two per table, and again if interrupted.
     package func roundsMax(_ state: IndexState) -> Int { 4 * state.tables.count + 8 }
 
+    /// Returns the next action for the current state.
     package func next(_ state: IndexState) -> Action {
         guard let root = state.tables.first(where: { $0.name == table }) else {
-            return .refuse("there is no table \(table.quoted)")
+            return .refuse("table \(table.quoted) does not exist")
         }
         let divided = root.kind == .partitioned
         if let whole = root.index(index.name), whole.fits, whole.isValid {
-            // Postgres took an index that the partition had; or an earlier run left it behind.
+            // Postgres used an existing index of the partition, or an earlier run left this one.
             return divided ? leftover(in: state).map { .alone($0) } ?? .done : .done
         }
         return divided ? nextOfPartitions(state, root) : nextOfTable(root)
@@ -112,7 +114,7 @@ package struct ConcurrentBuild: Sendable, Hashable {
         if let refusal = underWay(found, root) { return refusal }
         if found.isValid, found.fits { return .together(swap) }
         if found.isValid, replaces == nil {
-            return .refuse("index \"\(built.name)\" exists with another definition since a moment ago")
+            return .refuse("index \"\(built.name)\" was just created with another definition")
         }
         return .alone(drop(built))
     }
@@ -122,7 +124,7 @@ package struct ConcurrentBuild: Sendable, Hashable {
         if let former, replaces == nil {
             return .refuse(
                 former.isValid
-                    ? "index \"\(built.name)\" exists with another definition since a moment ago"
+                    ? "index \"\(built.name)\" was just created with another definition"
                     : Self.handmade(built.name))
         }
         if former?.isValid == true, former?.fits == true { return .together(swap) }
@@ -136,17 +138,18 @@ package struct ConcurrentBuild: Sendable, Hashable {
             case .partitioned:
                 guard let broken = part.indexes.first(where: { $0.fits && !$0.isValid }) else { continue }
                 return .refuse(
-                    "index \"\(broken.name)\" of partition \"\(part.name.name)\" is not valid, and Postgres would make it"
-                        + " a part of \"\(index.name)\": attach to it what it lacks, or drop it")
+                    "index \"\(broken.name)\" of partition \"\(part.name.name)\""
+                        + " is invalid, but Postgres would attach it"
+                        + " to \"\(index.name)\": attach the missing partition indexes to it, or drop it")
             case .table:
-                // An invalid one would be made a part, too, and the whole one be invalid with it.
+                // An invalid index would be attached too and would make the parent invalid.
                 if let useless = part.indexes.first(where: {
                     $0.isLoose && ($0.fits ? !$0.isValid : $0.name == own.name)
                 }) {
                     return .alone(drop(QualifiedName(namespace: part.name.namespace, name: useless.name)))
                 }
                 if part.indexes.contains(where: { $0.fits && $0.isValid && $0.isFree }) { continue }
-                // Where the name is taken, by a part of another index, Postgres finds one.
+                // If the name is taken by a part of another index, Postgres chooses one.
                 return .alone(create(part.index(own.name) == nil ? own : nil, on: part.name))
             }
         }
@@ -163,22 +166,22 @@ package struct ConcurrentBuild: Sendable, Hashable {
         return nil
     }
 
-    /// Of an index of a table with partitions that is not valid under a name that the schema gives. No build here leaves
-    /// one, since the whole one is created last.
+    /// Describes an invalid index with a name from the schema on a partitioned table. Builds by this service never
+    /// leave one, since they create the parent index last.
     static func handmade(_ index: String) -> String {
-        "index \"\(index)\" is not valid, as one that is put together by hand (ON ONLY) is until every partition has"
-            + " its index attached to it"
+        "index \"\(index)\" is invalid, like an index created with ON ONLY until every partition's index"
+            + " is attached"
     }
 
     private func underWay(_ found: IndexState.Index, _ table: IndexState.Table) -> Action? {
         found.builder.map {
             .refuse(
-                "index \"\(found.name)\" of \"\(table.name.name)\" is just being built by another session (pid \($0));"
-                    + " once that has ended, freshet migrate does the rest")
+                "index \"\(found.name)\" of \"\(table.name.name)\" is being built by another session (pid \($0));"
+                    + " run freshet migrate again after that")
         }
     }
 
-    /// In one transaction with `swap`, of an index that takes the place of another one: only writers wait.
+    /// Statements that replace an index in one transaction, together with `swap`; they block writers.
     var atOnce: [String] { ["DROP INDEX IF EXISTS \(built.quoted)", createWhole] }
 
     private var createWhole: String { "CREATE \(what) \(SQLName.quoted(built.name)) ON \(table.quoted)\(definition)" }
@@ -191,7 +194,7 @@ package struct ConcurrentBuild: Sendable, Hashable {
         ]
     }
 
-    /// Nil where the name is free.
+    /// Nil if the name is free.
     private var dropFormer: String? {
         switch replaces {
         case nil: nil

@@ -1,30 +1,30 @@
 import JSON
 
-/// The tables and enums of one Postgres schema, as far as migrations look at them.
+/// The tables and enums of a Postgres schema, as far as migrations need them.
 package struct DatabaseDescription: Sendable {
     package struct Column: Sendable, Hashable {
         package var name: String
-        /// As `format_type` prints it; for an enum `enumName`, with `[]` for an array.
+        /// As `format_type` prints it; the plain name for an enum; with `[]` for an array.
         package var type: String
         package var isNullable: Bool
-        /// As `pg_get_expr` prints it; `identity` or `generated` columns have that word.
+        /// As `pg_get_expr` prints it; `identity` or `generated` for such columns.
         package var defaultSQL: String?
     }
 
-    /// A constraint that an index serves: Postgres does not drop the one without the other.
+    /// A constraint that depends on an index: Postgres does not drop one without the other.
     package struct IndexConstraint: Sendable, Hashable {
-        /// `contype` of `pg_constraint`.
+        /// The `contype` of `pg_constraint`.
         package enum Kind: String, Sendable, Hashable {
             case primaryKey = "p"
             case unique = "u"
             case exclusion = "x"
-            /// Of the table or of another one that refers to it.
+            /// A foreign key of this table, or of another one that refers to it.
             case foreignKey = "f"
         }
 
         package var kind: Kind
         package var name: String
-        /// That it is a constraint of.
+        /// The table that the constraint belongs to.
         package var table: String
     }
 
@@ -33,14 +33,14 @@ package struct DatabaseDescription: Sendable {
         package var columns: [String]
         package var targetTable: String
         package var targetColumns: [String]
-        /// `CASCADE`, `SET NULL`, `NO ACTION`, `RESTRICT`, `SET DEFAULT`.
+        /// `CASCADE`, `SET NULL`, `NO ACTION`, `RESTRICT` or `SET DEFAULT`.
         package var deleteRule: String
-        /// One of the same.
+        /// One of the same rules.
         package var updateRule = "NO ACTION"
         package var isFullMatch = false
         package var isDeferrable = false
         package var isDeferred = false
-        /// `NOT VALID`: rows from before it may refer to what does not exist.
+        /// Whether it is `NOT VALID`, so that existing rows may violate it.
         package var isUnchecked = false
     }
 
@@ -48,30 +48,30 @@ package struct DatabaseDescription: Sendable {
         package var name: String
         package var columns: [Column]
         package var key: [String]
-        /// Columns that the index of the key only carries along.
+        /// Columns that the key's index only includes.
         package var keyIncludes: [String] = []
-        /// Valid ones, the key's not among them.
+        /// Valid indexes, except the key's.
         package var indexes: [Index]
         package var foreignKeys: [ForeignKey]
         /// By the name of the index.
         package var indexConstraints: [String: [IndexConstraint]] = [:]
-        /// Left behind by a `CREATE INDEX CONCURRENTLY` that did not end: names that are taken and serve nothing.
+        /// Left by interrupted `CREATE INDEX CONCURRENTLY` statements: they occupy names but serve no query.
         package var invalidIndexes: [String] = []
-        /// Invalid as yet, and the process that is building each.
+        /// Indexes that are not yet valid, with the process that builds each.
         package var indexBuilders: [String: Int] = [:]
-        /// Of a table made by `PARTITION BY`, with partitions or still without.
+        /// Set for a table with `PARTITION BY`, even without partitions.
         package var partitioning: Partitioning?
     }
 
     package var tables: [Table]
     /// Values in order, by type name.
     package var enums: [String: [String]]
-    /// Views and materialized views.
+    /// Views, materialized views and foreign tables.
     package var views: [String] = []
-    /// Every relation of the schema, indexes and sequences among them, by name: the table that an index is of, itself
-    /// otherwise. Their names exclude each other.
+    /// The table of every relation in the schema, by name: the indexed table for an index, the relation itself
+    /// otherwise. All relations share one namespace.
     package var relations: [String: String] = [:]
-    /// Extensions that are installed in the database, or could be.
+    /// Extensions that are installed in the database or available on the server.
     package var extensions: [String: ExtensionState] = [:]
 
     package enum ExtensionState: String, Sendable, Hashable {
@@ -87,19 +87,19 @@ package struct DatabaseDescription: Sendable {
         tables.first { $0.name == name }
     }
 
-    /// Names of the partitions that are in a Postgres schema.
+    /// Returns the names of the partitions in a Postgres schema.
     func partitions(in namespace: String) -> Set<String> {
         let all = tables.compactMap(\.partitioning).flatMap(\.partitions).map(\.name)
         return Set(all.filter { $0.namespace == namespace }.map(\.name))
     }
 
-    /// A description that is not what `CatalogQuery` returns.
+    /// The error for a text that is not a result of `CatalogQuery`.
     package struct FormatError: Error, Sendable, Hashable {
-        /// Where: `tables[3].columns`.
+        /// The path of the malformed value: `tables[3].columns`.
         package let path: String
     }
 
-    /// Reads the text that `CatalogQuery` returns.
+    /// Parses the result of `CatalogQuery`.
     package init(parsing text: String) throws(FormatError) {
         guard let root = try? JSONParser.parse(text) else { throw FormatError(path: "") }
         self.init()

@@ -1,12 +1,13 @@
 import SchemaModel
 
-/// Whether two texts of a `DEFAULT` mean the same.
+/// Compares the texts of `DEFAULT` expressions.
 ///
-/// Postgres prints an expression in its own words, so this can only be judged for simple ones. Where it cannot, the
-/// answer is yes for constants whose print depends on settings (times, JSON, lists), and no for SQL: setting a default
-/// once more is harmless, leaving an old one is not.
+/// Postgres reformats expressions, so only simple ones can be compared reliably. In doubt, constants whose text depends
+/// on settings (times, JSON, lists) count as equal, and SQL as different: setting a default again is harmless, keeping
+/// an outdated one is not.
 enum DefaultText {
-    /// `wanted` as `DefinitionSQL` writes it, `found` as `pg_get_expr` prints it.
+    /// Returns whether two defaults may be equal: `wanted` as `DefinitionSQL` writes it, `found` as `pg_get_expr`
+    /// prints it.
     static func mayBeSame(_ wanted: String, _ found: String, as type: ColumnType) -> Bool {
         if let wantedConstant = constant(wanted) {
             let plain = normalized(found)
@@ -22,7 +23,7 @@ enum DefaultText {
         return normalized(wanted) == normalized(found)
     }
 
-    /// The text inside `'text'::type`; nil for anything else.
+    /// Returns the text within `'text'::type`; nil for anything else.
     private static func constant(_ text: String) -> String? {
         var rest = text[...]
         let isEscaped = rest.hasPrefix("E'")
@@ -43,18 +44,18 @@ enum DefaultText {
         return nil
     }
 
-    /// `::character varying(40)`, `::"public"."genre"[]`, and nothing after it.
+    /// Returns whether the text is a single cast, such as `::character varying(40)` or `::"public"."genre"[]`.
     private static func isCast(_ text: Substring) -> Bool {
         text.hasPrefix("::")
             && text.dropFirst(2).allSatisfy { $0.isLetter || $0.isNumber || " _.,\"[]()".contains($0) }
     }
 
-    /// A number, `true`, `false`.
+    /// Returns whether the text is a number, `true` or `false`.
     private static func isPlain(_ text: String) -> Bool {
         text == "true" || text == "false" || Double(text) != nil
     }
 
-    /// Without blanks, casts and outer parentheses, in small letters, except inside quotes.
+    /// Removes white space, casts and outer parentheses, and converts to lower case, except inside quotes.
     private static func normalized(_ text: String) -> String {
         var words = ""
         var rest = text[...]
@@ -76,7 +77,7 @@ enum DefaultText {
         return words
     }
 
-    /// Whether the first parenthesis is closed by the last one.
+    /// Returns whether the last parenthesis closes the first one.
     private static func isWrapped(_ text: String) -> Bool {
         var depth = 0
         for (offset, character) in text.enumerated() {

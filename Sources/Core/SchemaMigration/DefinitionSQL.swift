@@ -1,7 +1,7 @@
 import JSON
 import SchemaModel
 
-/// The parts of DDL that creating from nothing and changing what exists share. All names are quoted and qualified.
+/// Renders the DDL that both creation and comparison use. All names are quoted and qualified.
 struct DefinitionSQL {
     let schema: Schema
     /// The Postgres schema of the tables.
@@ -31,17 +31,17 @@ struct DefinitionSQL {
             summary: "create enum \(type.name)")
     }
 
-    /// Placed as in the schema, next to a neighbour that exists.
+    /// Adds the value at its position in the schema, next to an existing neighbour.
     func addEnumValue(_ value: String, to type: EnumType, existing: [String]) -> SQLStatement {
         let index = type.values.firstIndex(of: value) ?? 0
-        var place = ""
+        var position = ""
         if let before = type.values[..<index].last(where: existing.contains) {
-            place = " AFTER \(SQLName.literal(before))"
+            position = " AFTER \(SQLName.literal(before))"
         } else if let after = type.values[index...].dropFirst().first(where: existing.contains) {
-            place = " BEFORE \(SQLName.literal(after))"
+            position = " BEFORE \(SQLName.literal(after))"
         }
         return SQLStatement(
-            "ALTER TYPE \(qualified(type.name)) ADD VALUE IF NOT EXISTS \(SQLName.literal(value))\(place)",
+            "ALTER TYPE \(qualified(type.name)) ADD VALUE IF NOT EXISTS \(SQLName.literal(value))\(position)",
             summary: "add value \(value) to enum \(type.name)", needsOwnTransaction: true)
     }
 
@@ -76,8 +76,8 @@ struct DefinitionSQL {
         }
     }
 
-    /// The `DEFAULT` of a column. Expressions are evaluated by the node that runs a mutation; those that Postgres knows
-    /// too are given to it as well, for rows that others write.
+    /// Returns the `DEFAULT` of a column. The node that runs a mutation evaluates expressions; those that Postgres
+    /// supports too are also set there, for rows that others write.
     func defaultSQL(_ column: Column) -> String? {
         guard !column.isSerial else { return nil }
         switch column.defaultValue {
@@ -114,13 +114,13 @@ struct DefinitionSQL {
             method: index.method, isUnique: false, operatorClasses: index.operatorClass.map { [$0] } ?? [])
     }
 
-    /// All indexes that the schema gives a table, its key's aside.
+    /// Returns all indexes of the schema for a table, except the key's.
     func wantedIndexes(of table: Table) -> [DatabaseDescription.Index] {
         table.uniques.map { wanted($0, of: table) } + table.indexes.map { wanted($0, of: table) }
             + [wantedSearchIndex(of: table)].compactMap { $0 }
     }
 
-    /// Nil of a table without `@searchable` fields.
+    /// Returns nil for a table without `@searchable` fields.
     func wantedSearchIndex(of table: Table) -> DatabaseDescription.Index? {
         guard table.columns.contains(where: { $0.searchLanguage != nil }) else { return nil }
         return DatabaseDescription.Index(
@@ -128,8 +128,9 @@ struct DefinitionSQL {
             expression: SearchDocument.text(table, nil))
     }
 
-    /// - Parameter found: the table as it is; nil for one that is to be created.
-    /// - Parameter replaces: what has the name now.
+    /// - Parameters:
+    ///   - found: the existing table; nil if it will be created.
+    ///   - replaces: the current holder of the name.
     func createUnique(
         _ unique: UniqueConstraint, of table: Table, _ found: DatabaseDescription.Table? = nil,
         replaces: ConcurrentBuild.Former? = nil
@@ -153,7 +154,7 @@ struct DefinitionSQL {
             summary: "index \(index.name)", found, replaces)
     }
 
-    /// Of the `@searchable` fields; nil for a table without.
+    /// Returns the index of the `@searchable` fields; nil for a table without.
     func createSearchIndex(
         of table: Table, _ found: DatabaseDescription.Table? = nil, replaces: ConcurrentBuild.Former? = nil
     ) -> SQLStatement? {
@@ -189,12 +190,12 @@ struct DefinitionSQL {
             summary: "replace \(summary)", concurrent: .build(build))
     }
 
-    /// The extension that columns of type Vector need.
+    /// Creates the extension that columns of type Vector need.
     var createVectorExtension: SQLStatement {
         SQLStatement("CREATE EXTENSION IF NOT EXISTS vector", summary: "create extension vector")
     }
 
-    /// A statement without an `IF NOT EXISTS` of its own.
+    /// Wraps a statement that does not support `IF NOT EXISTS`.
     func guarded(_ exists: String, then statement: String) -> String {
         let body = "BEGIN\n    IF NOT EXISTS (\(exists)) THEN\n        \(statement);\n    END IF;\nEND"
         var tag = "$freshet$"

@@ -1,11 +1,10 @@
-/// The text of an expression of an index, for two of them to be compared: what this service writes, and what Postgres
-/// makes of it when it prints it.
+/// Compares the texts of index expressions: as this service writes them, and as Postgres prints them.
 enum ExpressionText {
     static func areSame(_ one: String?, _ other: String?) -> Bool { one.map(reduced) == other.map(reduced) }
 
-    /// Without blanks, parentheses, casts and the quotes of names, and in small letters but for what was quoted.
-    /// `to_tsvector('english'::regconfig, ((COALESCE(title, ''::text) || ' '::text) || COALESCE("Body", ''::text)))` is
-    /// `to_tsvector'english',coalescetitle,''||' '||coalesceBody,''`.
+    /// Reduces a text to its tokens: without white space, parentheses, casts and quotes of names, in lower case except
+    /// where quoted. `to_tsvector('english'::regconfig, ((COALESCE(title, ''::text) || ' '::text) || COALESCE("Body",
+    /// ''::text)))` becomes `to_tsvector'english',coalescetitle,''||' '||coalesceBody,''`.
     static func reduced(_ text: String) -> String {
         var result = ""
         var rest = text[...]
@@ -27,7 +26,7 @@ enum ExpressionText {
         return result
     }
 
-    /// Up to the closing quote, which is dropped; doubled ones stay doubled.
+    /// Reads up to the closing quote, which is dropped; doubled quotes stay doubled.
     private static func quoted(_ rest: inout Substring, by quote: Character) -> String {
         var inside = ""
         while let character = rest.popFirst() {
@@ -41,7 +40,7 @@ enum ExpressionText {
         return inside
     }
 
-    /// `regconfig`, `public.citext`, `character varying(40)`.
+    /// Skips a type: `regconfig`, `public.citext`, `character varying(40)`.
     private static func dropType(_ rest: inout Substring) {
         if rest.hasPrefix("character varying") { rest = rest.dropFirst("character varying".count) }
         rest = rest.drop { $0.isLetter || $0.isNumber || "_.\"[]".contains($0) }

@@ -1,6 +1,6 @@
 import SchemaModel
 
-/// What the database has and the schema does not: left alone and told, or dropped where that is allowed.
+/// Objects in the database that the schema lacks: reported and kept, or dropped if that is allowed.
 extension MigrationPlanner {
     mutating func listExtras() {
         let known = Set(existing.views + existing.tables.map(\.name))
@@ -11,18 +11,18 @@ extension MigrationPlanner {
                 suggestion: "CREATE VIEW \(sql.qualified(view.name)) AS SELECT …", isHarmful: true)
         }
         let tables = Set((schema.tables + schema.views).map(\.name))
-        // A partition holds rows of its table.
+        // Partitions belong to their table.
         let partitions = existing.partitions(in: sql.namespace)
         let extraTables = existing.tables.filter { !tables.contains($0.name) && !partitions.contains($0.name) }
         let names = extraTables.map { sql.qualified($0.name) }.joined(separator: ", ")
-        // Together, because they may refer to each other.
+        // In one statement, since they may refer to each other.
         let drop = SQLStatement(
             "DROP TABLE IF EXISTS \(names)",
             summary: "drop \(extraTables.count == 1 ? "table" : "tables") "
                 + extraTables.map(\.name).joined(separator: ", "))
         let losses = extraTables.map { table in
             MigrationPlan.Loss(
-                object: table.name, message: "the table is dropped with all its rows",
+                object: table.name, message: "drops the table with all its rows",
                 countSQL: "SELECT count(*) FROM \(sql.qualified(table.name))")
         }
         if losses.isEmpty || !allow(.drops, [drop], losses) {
@@ -32,7 +32,7 @@ extension MigrationPlanner {
         for name in existing.enums.keys.sorted() where !enums.contains(name) {
             let drop = SQLStatement("DROP TYPE IF EXISTS \(sql.qualified(name))", summary: "drop enum \(name)")
             let loss = MigrationPlan.Loss(
-                object: name, message: "the enum is dropped; that fails while a column uses it", countSQL: nil)
+                object: name, message: "drops the enum; fails while a column uses it", countSQL: nil)
             if allow(.drops, [drop], loss) { continue }
             drift(name, nil, "enum \"\(name)\" is not in the schema")
         }

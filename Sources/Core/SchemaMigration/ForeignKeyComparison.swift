@@ -1,6 +1,6 @@
 import SchemaModel
 
-/// Foreign keys of the tables.
+/// Compares foreign keys.
 extension MigrationPlanner {
     mutating func compareForeignKeys(_ table: Table, _ found: DatabaseDescription.Table?) {
         for key in found?.foreignKeys ?? [] where ConcurrentBuild.isTemporary(key.name) {
@@ -22,12 +22,12 @@ extension MigrationPlanner {
             let fitting = same.filter { $0.deleteRule == reference.deleteRule.rawValue }
             let named = present.first { $0.name == reference.constraintName }
             for other in same where !fitting.contains(other) && (!fitting.isEmpty || other != named) {
-                tell(other, beside: reference, of: table)
+                report(other, besides: reference, of: table)
             }
             if !fitting.isEmpty {
                 if let named, fitting.contains(named) { check(named, reference, of: table) }
             } else if let named, same.contains(named) {
-                // No row changes: only what happens when a target is deleted.
+                // Changes no row, only what happens when a target is deleted.
                 let change = sql.replaceForeignKey(
                     reference, of: table, found, keeping: named,
                     summary: "change foreign key \(named.name) to ON DELETE \(reference.deleteRule.rawValue)")
@@ -38,9 +38,9 @@ extension MigrationPlanner {
                     reference, of: table, found, summary: "replace foreign key \(named.name)")
                 let loss = MigrationPlan.Loss(
                     object: "\(table.name).\(named.name)",
-                    message: "no row is lost; the foreign key (\(named.columns.joined(separator: ", "))) to"
-                        + " \"\(named.targetTable)\" is dropped, and the one that takes its place fails while rows refer"
-                        + " to what does not exist", countSQL: nil)
+                    message: "loses no rows; drops the foreign key (\(named.columns.joined(separator: ", "))) to"
+                        + " \"\(named.targetTable)\", and fails to create the new one while rows refer"
+                        + " to missing rows", countSQL: nil)
                 if allow(.rewrites, [replace].compactMap { $0 }, loss) { continue }
                 refuse(
                     table.name, named.name, "constraint \"\(named.name)\" exists with another definition",
@@ -51,7 +51,8 @@ extension MigrationPlanner {
         }
     }
 
-    /// Of one that is NOT VALID, maybe because somebody left rows on purpose that it would not let in.
+    /// Handles a NOT VALID foreign key. Existing rows may violate it on purpose, so it is validated only with
+    /// `--concurrently`.
     private mutating func check(_ key: DatabaseDescription.ForeignKey, _ reference: Reference, of table: Table) {
         guard key.isUnchecked else { return }
         if permissions.contains(.concurrent) {
@@ -59,13 +60,14 @@ extension MigrationPlanner {
         } else {
             drift(
                 table.name, key.name,
-                "foreign key \"\(key.name)\" is not checked for rows from before; freshet migrate --concurrently checks"
-                    + " them", permission: .concurrent)
+                "foreign key \"\(key.name)\" is NOT VALID: existing rows were never checked;"
+                    + " freshet migrate --concurrently validates it", permission: .concurrent)
         }
     }
 
-    /// Of a foreign key of another name that says otherwise what becomes of a row: both hold.
-    private mutating func tell(_ other: DatabaseDescription.ForeignKey, beside reference: Reference, of table: Table) {
+    /// Reports a second foreign key on the same columns with a different ON DELETE rule; Postgres enforces both.
+    private mutating func report(_ other: DatabaseDescription.ForeignKey, besides reference: Reference, of table: Table)
+    {
         let effect =
             switch other.deleteRule {
             case "RESTRICT": ", so deletes fail"
@@ -74,8 +76,9 @@ extension MigrationPlanner {
             }
         drift(
             table.name, other.name,
-            "foreign key \"\(other.name)\" of the same columns is ON DELETE \(other.deleteRule), the schema wants"
-                + " \(reference.deleteRule.rawValue); both hold"
+            "foreign key \"\(other.name)\" on the same columns is ON DELETE \(other.deleteRule),"
+                + " but the schema requires"
+                + " \(reference.deleteRule.rawValue); Postgres enforces both"
                 + effect,
             suggestion: "ALTER TABLE \(sql.qualified(table.name)) DROP CONSTRAINT \(SQLName.quoted(other.name))")
     }

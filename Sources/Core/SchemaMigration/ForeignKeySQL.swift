@@ -1,8 +1,8 @@
 import SchemaModel
 
-/// DDL of foreign keys. Each is nil when the target table did not compile.
+/// Renders the DDL of foreign keys. Functions return nil if the target table failed to compile.
 extension DefinitionSQL {
-    /// - Parameter found: the table as it is; nil for one that is to be created.
+    /// - Parameter found: the existing table; nil if it will be created.
     func addForeignKey(
         _ reference: Reference, of table: Table, _ found: DatabaseDescription.Table? = nil
     ) -> SQLStatement? {
@@ -20,7 +20,7 @@ extension DefinitionSQL {
             guarded(exists, then: add), summary: "add foreign key \(name)", concurrent: isApart(found) ? apart : nil)
     }
 
-    /// - Parameter former: has the name and the columns, and what the schema does not speak of is as it has it.
+    /// - Parameter former: the foreign key with the same name and columns, whose other properties are kept.
     func replaceForeignKey(
         _ reference: Reference, of table: Table, _ found: DatabaseDescription.Table?,
         keeping former: DatabaseDescription.ForeignKey? = nil, summary: String
@@ -29,9 +29,9 @@ extension DefinitionSQL {
         let alter = "ALTER TABLE \(qualified(table.name))"
         let name = SQLName.quoted(reference.constraintName)
         let replace = "\(alter) DROP CONSTRAINT IF EXISTS \(name), ADD CONSTRAINT \(name) \(definition)"
-        // It goes on without a check.
+        // Stays NOT VALID.
         if former?.isUnchecked == true { return SQLStatement(replace + " NOT VALID", summary: summary) }
-        // The former one holds until it is known that the new one does.
+        // The former key stays in force until the new one is validated.
         let temporary = SQLName.quoted(ConcurrentBuild.temporaryName(reference.constraintName))
         let apart = SQLStatement.Concurrent.apart(
             [
@@ -40,12 +40,12 @@ extension DefinitionSQL {
                 "\(alter) DROP CONSTRAINT IF EXISTS \(name);\n\(alter) RENAME CONSTRAINT \(temporary) TO \(name)",
             ],
             unfit:
-                "foreign key \(reference.constraintName) is as it was, and the one that is to take its place is there,"
-                + " too, and holds for new rows; \(Self.mending)")
+                "foreign key \(reference.constraintName) is unchanged, and its replacement exists"
+                + " and is enforced for new rows; \(Self.repairHint)")
         return SQLStatement(replace, summary: summary, concurrent: isApart(found) ? apart : nil)
     }
 
-    /// Checks the rows from before a foreign key, for which nobody waits who writes.
+    /// Validates a foreign key for existing rows, without blocking writers.
     func validateForeignKey(_ reference: Reference, of table: Table) -> SQLStatement {
         let sql = validate(reference, of: table)
         return SQLStatement(
@@ -53,27 +53,28 @@ extension DefinitionSQL {
             concurrent: .apart([sql], unfit: unfit(reference)))
     }
 
-    /// Of one that was to take the place of another one.
+    /// Drops a foreign key that was meant to replace another one.
     func dropLeftover(_ key: DatabaseDescription.ForeignKey, of table: Table) -> SQLStatement {
         SQLStatement(
             "ALTER TABLE \(qualified(table.name)) DROP CONSTRAINT IF EXISTS \(SQLName.quoted(key.name))",
-            summary: "drop foreign key \(key.name), which was left unfinished")
+            summary: "drop foreign key \(key.name), left by an interrupted migration")
     }
 
     private func validate(_ reference: Reference, of table: Table) -> String {
         "ALTER TABLE \(qualified(table.name)) VALIDATE CONSTRAINT \(SQLName.quoted(reference.constraintName))"
     }
 
-    private static let mending = "mend the rows that Postgres names and run it again"
+    private static let repairHint = "correct the rows that Postgres names and run it again"
 
     private func unfit(_ reference: Reference) -> String {
-        "foreign key \(reference.constraintName) is there and holds for new rows; \(Self.mending)"
+        "foreign key \(reference.constraintName) exists and is enforced for new rows; \(Self.repairHint)"
     }
 
-    /// A new table has no rows to be checked; one with partitions has no NOT VALID before PostgreSQL 18.
+    /// Returns whether to validate separately: a new table has no rows to validate, and partitioned tables do not
+    /// support NOT VALID before PostgreSQL 18.
     private func isApart(_ found: DatabaseDescription.Table?) -> Bool { found.map { $0.partitioning == nil } ?? false }
 
-    /// What follows the name.
+    /// Returns the text after the name.
     private func foreignKeyDefinition(
         _ reference: Reference, of table: Table, keeping former: DatabaseDescription.ForeignKey? = nil
     ) -> String? {
@@ -82,7 +83,7 @@ extension DefinitionSQL {
         if reference.deleteRule == .setNull {
             let local = reference.localFields.compactMap { table.column(ofField: $0) }
             let nullable = local.filter(\.isNullable)
-            // Only what may be null, say the parent but not the tenant.
+            // Only nullable columns: for example the parent's id but not the tenant's.
             if nullable.count < local.count {
                 rule += " (\(nullable.map { SQLName.quoted($0.name) }.joined(separator: ", ")))"
             }

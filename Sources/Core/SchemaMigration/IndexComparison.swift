@@ -1,14 +1,14 @@
 import SchemaModel
 
-/// Indexes of the tables.
+/// Compares indexes.
 extension MigrationPlanner {
     mutating func compareSearchIndex(_ table: Table, _ found: DatabaseDescription.Table?) {
         guard let wanted = sql.wantedSearchIndex(of: table),
             !kept(table, found).contains(where: { $0.serves(wanted) }),
             isUsable(table.columns.filter { $0.searchLanguage != nil }.map(\.field), of: table),
-            let place = place(for: wanted, table, found)
+            let slot = slot(for: wanted, table, found)
         else { return }
-        sql.createSearchIndex(of: table, found, replaces: place.former).map { add($0, place) }
+        sql.createSearchIndex(of: table, found, replaces: slot.former).map { add($0, slot) }
     }
 
     mutating func compareIndexes(_ table: Table, _ found: DatabaseDescription.Table?) {
@@ -21,24 +21,24 @@ extension MigrationPlanner {
                 refuse(table.name, unique.name, "the table cannot have the unique index \"\(unique.name)\": \(reason)")
                 continue
             }
-            guard let place = place(for: wanted, table, found) else { continue }
-            add(sql.createUnique(unique, of: table, found, replaces: place.former), place)
+            guard let slot = slot(for: wanted, table, found) else { continue }
+            add(sql.createUnique(unique, of: table, found, replaces: slot.former), slot)
         }
         for index in table.indexes where isUsable(index.fields, of: table) {
             let wanted = sql.wanted(index, of: table)
             if kept.contains(where: { $0.serves(wanted) }) { continue }
-            guard let place = place(for: wanted, table, found) else { continue }
-            add(sql.createIndex(index, of: table, found, replaces: place.former), place)
+            guard let slot = slot(for: wanted, table, found) else { continue }
+            add(sql.createIndex(index, of: table, found, replaces: slot.former), slot)
         }
     }
 
-    /// What serves the schema now and goes on to: neither what is to make room for another index of its name, nor what
-    /// is to take the place of another one and does not have it yet.
+    /// Returns the indexes that serve the schema now and will continue to: excludes those that will be replaced, and
+    /// replacements that have not yet taken over.
     private func kept(_ table: Table, _ found: DatabaseDescription.Table?) -> [DatabaseDescription.Index] {
         guard let found else { return [] }
         let wanted = sql.wantedIndexes(of: table)
         var kept = found.indexes.filter { !ConcurrentBuild.isTemporary($0.name) && !goesWithColumn($0, table, found) }
-        // One that goes may leave another one unserved, which then takes its own place.
+        // Replacing one index may leave another wanted index unserved, which then replaces its own.
         while true {
             let unserved = wanted.filter { index in
                 !(index.isUnique && Set(found.key) == Set(index.columns)) && !kept.contains { $0.serves(index) }
@@ -49,7 +49,7 @@ extension MigrationPlanner {
         }
     }
 
-    /// Whether Postgres drops an index with a column that the plan drops.
+    /// Returns whether Postgres drops an index with a column that the plan drops.
     private func goesWithColumn(
         _ index: DatabaseDescription.Index, _ table: Table, _ found: DatabaseDescription.Table
     ) -> Bool {
@@ -58,21 +58,21 @@ extension MigrationPlanner {
         return index.uses.contains { !columns.contains($0) }
     }
 
-    /// For the operator, after what is said of the column.
+    /// Describes the indexes and foreign keys that are lost with a column.
     func lostIndexes(
         by column: DatabaseDescription.Column, _ table: Table, _ found: DatabaseDescription.Table
     ) -> String {
         found.indexes.filter { $0.uses.contains(column.name) }.map { index in
-            "; index \"\(index.name)\" goes with it"
+            "; index \"\(index.name)\" is dropped with it"
                 + (lostUniqueness(of: index, table, found).map { ", and \($0)" } ?? "")
         }.joined()
             + found.foreignKeys.filter { $0.columns.contains(column.name) }.map {
-                "; foreign key \"\($0.name)\" goes with it"
+                "; foreign key \"\($0.name)\" is dropped with it"
             }.joined()
     }
 
-    /// Postgres drops the key of a table without a word with a column that it only includes.
-    /// - Returns: whether that was refused.
+    /// Refuses to drop a column that the primary key includes, since Postgres would silently drop the key.
+    /// - Returns: whether it was refused.
     mutating func keepForKey(
         _ column: DatabaseDescription.Column, _ table: Table, _ found: DatabaseDescription.Table
     ) -> Bool {
@@ -81,7 +81,8 @@ extension MigrationPlanner {
         let columns = found.key.map(SQLName.quoted).joined(separator: ", ")
         refuse(
             table.name, column.name,
-            "column \"\(column.name)\" is not in the schema, and the primary key includes it and would be dropped with it",
+            "column \"\(column.name)\" is not in the schema, but the primary key includes it"
+                + " and would be dropped with it",
             suggestion: key.map {
                 "ALTER TABLE \(sql.qualified(table.name)) DROP CONSTRAINT \(SQLName.quoted($0.name)),"
                     + " ADD CONSTRAINT \(SQLName.quoted($0.name)) PRIMARY KEY (\(columns))"
@@ -89,36 +90,37 @@ extension MigrationPlanner {
         return true
     }
 
-    private mutating func add(_ step: SQLStatement, _ place: IndexPosition) {
-        if place.former == nil { result.steps.append(step) } else { exchanges.append(step) }
+    private mutating func add(_ step: SQLStatement, _ slot: NameSlot) {
+        if slot.former == nil { result.steps.append(step) } else { exchanges.append(step) }
     }
 
-    /// Of replacements that nobody wants any more; to be called when all indexes are compared.
+    /// Drops replacements that are no longer wanted. Call it after all indexes are compared.
     mutating func dropReplacements(of table: Table, _ found: DatabaseDescription.Table) {
         result.steps += sql.dropReplacements(of: table, found, wanted: replacements)
     }
 
-    private struct IndexPosition {
-        /// That has the name now and may be replaced.
+    private struct NameSlot {
+        /// The present holder of the name, which may be replaced.
         let former: ConcurrentBuild.Former?
     }
 
-    /// Postgres would leave an index of a taken name out without a word: `IF NOT EXISTS` looks at the name only.
-    /// - Returns: nil when it was refused.
-    private mutating func place(
+    /// Determines whether the name of a wanted index is free. `IF NOT EXISTS` only compares names, so Postgres would
+    /// silently skip an index whose name is taken.
+    /// - Returns: nil if the index was refused.
+    private mutating func slot(
         for wanted: DatabaseDescription.Index, _ table: Table, _ found: DatabaseDescription.Table?
-    ) -> IndexPosition? {
+    ) -> NameSlot? {
         let name = wanted.name
         if let builder = found?.indexBuilders[name] {
             refuse(
                 table.name, name,
-                "index \"\(name)\" is just being built by another session (pid \(builder));"
-                    + " once that has ended, run freshet migrate again")
+                "index \"\(name)\" is being built by another session (pid \(builder));"
+                    + " run freshet migrate again after that")
             return nil
         }
         if found?.invalidIndexes.contains(name) == true {
-            // What a broken build left behind is dropped before.
-            guard found?.partitioning != nil else { return IndexPosition(former: nil) }
+            // A broken build's index is dropped first.
+            guard found?.partitioning != nil else { return NameSlot(former: nil) }
             refuse(
                 table.name, name, ConcurrentBuild.handmade(name),
                 suggestion: "ALTER INDEX \(sql.qualified(name)) ATTACH PARTITION … for each that lacks one, or"
@@ -129,28 +131,28 @@ extension MigrationPlanner {
             let isIndex = holder != name
             refuse(
                 table.name, name,
-                "the name \"\(name)\" of an index is taken by "
+                "the index name \"\(name)\" is already used by "
                     + (isIndex ? "an index of \"\(holder)\"" : "another relation"),
                 suggestion: isIndex ? "ALTER INDEX \(sql.qualified(name)) RENAME TO …" : nil)
             return nil
         }
         guard existing.relations[name] != nil || found?.indexes.contains(where: { $0.name == name }) == true else {
-            return IndexPosition(former: nil)
+            return NameSlot(former: nil)
         }
         return replacing(wanted, table, found)
     }
 
-    /// The place of an index of the table that is of another definition.
+    /// Determines how to replace an index of the table that has the same name but another definition.
     private mutating func replacing(
         _ wanted: DatabaseDescription.Index, _ table: Table, _ found: DatabaseDescription.Table?
-    ) -> IndexPosition? {
+    ) -> NameSlot? {
         let name = wanted.name
         let index = found?.indexes.first { $0.name == name }
         let constraints = found?.indexConstraints[name] ?? []
-        // Postgres would say so when the new one is built already, or not at all.
+        // Postgres would fail only after the new one is built, or not at all.
         if let reason = Self.obstacle(constraints, index) {
             replacements[name] = IndexReplacement(wanted: wanted)
-            // Of a constraint, too: the two have one name.
+            // The same text applies to a constraint, which has the index's name.
             refuse(
                 table.name, name, "index \"\(name)\" exists with another definition and cannot be replaced: \(reason)",
                 suggestion: "ALTER INDEX \(sql.qualified(name)) RENAME TO …")
@@ -158,35 +160,35 @@ extension MigrationPlanner {
         }
         let former: ConcurrentBuild.Former = constraints.isEmpty ? .index : .constraint
         if let index, let found, goesWithColumn(index, table, found) {
-            // Said of the column.
+            // The loss is reported with the column.
             replacements[name] = IndexReplacement(wanted: wanted, isPlanned: true)
-            return IndexPosition(former: former)
+            return NameSlot(former: former)
         }
         if let index, index.isFormerForm(of: wanted) {
             let isPlanned = !permissions.isDisjoint(with: [.rewrites, .concurrent])
             replacements[name] = IndexReplacement(wanted: wanted, isPlanned: isPlanned)
-            if isPlanned { return IndexPosition(former: former) }
+            if isPlanned { return NameSlot(former: former) }
             drift(
                 table.name, name,
                 "index \"\(name)\" is "
                     + (wanted.expression == nil
-                        ? "of another measure than the schema's"
-                        : "of other searchable fields than the schema's, or in another language")
-                    + ": searches scan the table; freshet migrate --concurrently builds it anew",
+                        ? "for another distance function than the schema's"
+                        : "for other searchable fields or another language than the schema's")
+                    + ", so searches scan the table; freshet migrate --concurrently rebuilds it",
                 permission: .concurrent)
             return nil
         }
         let lost = index.flatMap { lostUniqueness(of: $0, table, found) }
         let what =
             former == .index
-            ? "the index is built anew"
-            : "the UNIQUE constraint of that name is dropped, and the index takes its place"
+            ? "rebuilds the index"
+            : "replaces the UNIQUE constraint of that name by the index"
         let loss = MigrationPlan.Loss(
-            object: "\(table.name).\(name)", message: (lost ?? "no row and no rule is lost") + "; " + what,
+            object: "\(table.name).\(name)", message: (lost ?? "loses no rows and no rules") + "; " + what,
             countSQL: nil)
         if allow(.rewrites, [], loss) {
             replacements[name] = IndexReplacement(wanted: wanted, isPlanned: true)
-            return IndexPosition(former: former)
+            return NameSlot(former: former)
         }
         replacements[name] = IndexReplacement(wanted: wanted)
         let isBuilt = found?.replacement(ConcurrentBuild.temporaryName(name), fits: wanted) == true
@@ -194,7 +196,7 @@ extension MigrationPlanner {
             table.name, name,
             (former == .index ? "index" : "UNIQUE constraint") + " \"\(name)\" exists with another definition"
                 + (isBuilt
-                    ? "; the index that is to replace it is built and waits for migrate --force --concurrently" : ""),
+                    ? "; its replacement is built and waits for migrate --force --concurrently" : ""),
             suggestion: former == .index
                 ? "DROP INDEX \(sql.qualified(name))"
                 : "ALTER TABLE \(sql.qualified(table.name)) DROP CONSTRAINT \(SQLName.quoted(name))",
@@ -202,33 +204,33 @@ extension MigrationPlanner {
         return nil
     }
 
-    /// What nothing else will keep unique once an index is replaced, for the operator.
+    /// Describes the columns that nothing will keep unique after an index is replaced; nil if there are none.
     private func lostUniqueness(
         of index: DatabaseDescription.Index, _ table: Table, _ found: DatabaseDescription.Table?
     ) -> String? {
         guard index.isUnique else { return nil }
         let rules = [found?.key ?? []] + (kept(table, found) + sql.wantedIndexes(of: table)).compactMap(\.keepsUnique)
-        // What is unique by fewer columns is unique by more.
+        // Rows that are unique by some columns are unique by more columns too.
         if rules.contains(where: { !$0.isEmpty && Set($0).isSubset(of: index.columns) }) { return nil }
         let by = index.expression ?? index.columns.map(SQLName.quoted).joined(separator: ", ")
         return "rows are no longer kept unique by (\(by))" + (index.predicate.map { " where \($0)" } ?? "")
     }
 
-    /// Why an index must stay; nil where it may go, together with a UNIQUE constraint of its name.
+    /// Explains why an index cannot be replaced; nil if it can, together with a UNIQUE constraint of its name.
     private static func obstacle(
         _ constraints: [DatabaseDescription.IndexConstraint], _ index: DatabaseDescription.Index?
     ) -> String? {
         if index?.isReplicaIdentity == true {
-            return "it is the replica identity, without which updates of a published table fail"
+            return "it is the replica identity, which updates of a published table need"
         }
-        if index?.isClustered == true { return "it is the one that CLUSTER goes by" }
+        if index?.isClustered == true { return "CLUSTER uses it" }
         let foreignKeys = constraints.filter { $0.kind == .foreignKey }.map { "\"\($0.name)\" of \"\($0.table)\"" }
         if !foreignKeys.isEmpty {
             return "foreign key \(foreignKeys.joined(separator: ", ")) depends on it"
         }
         return switch constraints.first?.kind {
-        case .primaryKey: "it is that of the primary key"
-        case .exclusion: "it is that of an EXCLUDE constraint"
+        case .primaryKey: "it belongs to the primary key"
+        case .exclusion: "it belongs to an EXCLUDE constraint"
         case .unique, .foreignKey, nil: nil
         }
     }

@@ -1,44 +1,44 @@
 extension DatabaseDescription {
-    /// An index of a table or of a partition, or one that the schema wants.
+    /// An index of a table or partition, or one that the schema requires.
     package struct Index: Sendable, Hashable {
         package var name: String
-        /// None of an index over expressions.
+        /// Empty for an index over expressions.
         package var columns: [String]
         package var descending: [Bool]
         package var method: String
         package var isUnique: Bool
-        /// One a column. Of a wanted index none where the choice of Postgres will do, or any other.
+        /// One per column. Empty in a wanted index if any operator class will do.
         package var operatorClasses: [String] = []
-        /// All that an index over expressions holds, as `pg_get_indexdef` prints it or as the schema has it.
+        /// The expressions of an index over expressions, as `pg_get_indexdef` prints them or as the schema defines
+        /// them.
         package var expression: String?
-        /// Of a partial index, as `pg_get_expr` prints it.
+        /// The predicate of a partial index, as `pg_get_expr` prints it.
         package var predicate: String?
-        /// Columns without which Postgres drops it: those that it includes, and of its expressions and its predicate, too.
-        /// Of a wanted index none.
+        /// The columns with which Postgres drops the index, including those in its expressions, its predicate and
+        /// INCLUDE. Empty in a wanted index.
         package var uses: [String] = []
-        /// Updates and deletes of a published table tell rows by it; of a table with partitions also where one of its
-        /// parts is.
+        /// Whether it is the replica identity of the table, or has a part that is one of a partition.
         package var isReplicaIdentity = false
-        /// `CLUSTER` without a name of an index goes by it.
+        /// Whether `CLUSTER` without an index name uses it.
         package var isClustered = false
 
-        /// Whether it is of the definition of `wanted`, name aside.
-        /// - Parameter asPart: is to become a part of it, for which ascending and descending are one to Postgres.
+        /// Returns whether it has the definition of `wanted`, apart from the name.
+        /// - Parameter asPart: whether it is to be attached to `wanted`, for which Postgres ignores the sort direction.
         func fits(_ wanted: Index, asPart: Bool = false) -> Bool {
             isUnique == wanted.isUnique && finds(wanted, asPart: asPart)
         }
 
-        /// Whether nothing more is needed for `wanted`, whatever the name.
+        /// Returns whether it makes `wanted` unnecessary, whatever its name.
         func serves(_ wanted: Index) -> Bool {
             guard wanted.isUnique else { return finds(wanted) }
             return keepsUnique.map { Set($0) == Set(wanted.columns) } ?? false
         }
 
-        /// The columns by which no two rows are the same; nil of one that is not unique, or of some rows only.
+        /// The columns that it keeps unique; nil if it is not unique or covers only some rows.
         var keepsUnique: [String]? { isUnique && predicate == nil && expression == nil ? columns : nil }
 
-        /// Whether both are what the schema alone makes of its fields, and only the fields' directives differ:
-        /// other fields or another language of a search, another measure of vectors. No operator's rule goes with it.
+        /// Returns whether both were generated from the schema and only directives changed: the fields or the language
+        /// of a search, or the distance function of vectors. Replacing it loses no operator's rule.
         func isFormerForm(of wanted: Index) -> Bool {
             guard !isUnique, !wanted.isUnique, predicate == nil, method == wanted.method else { return false }
             if wanted.expression != nil { return expression.map(Self.isSearchDocument) ?? false }
@@ -46,12 +46,12 @@ extension DatabaseDescription {
                 && !wanted.operatorClasses.isEmpty
         }
 
-        /// Whether an expression of an index is the document of some fields.
+        /// Returns whether the expression of an index is a search document.
         private static func isSearchDocument(_ expression: String) -> Bool {
             ExpressionText.reduced(expression).hasPrefix("to_tsvector'")
         }
 
-        /// Whether the rows are found by it.
+        /// Returns whether it finds the same rows.
         private func finds(_ wanted: Index, asPart: Bool = false) -> Bool {
             columns == wanted.columns && method == wanted.method && predicate == nil
                 && ExpressionText.areSame(expression, wanted.expression)

@@ -1,30 +1,31 @@
 import SchemaModel
 
-/// An index that is to take the place of another one of its name.
+/// An index that will replace another one with its name.
 struct IndexReplacement {
     let wanted: DatabaseDescription.Index
-    /// By the plan, whose build looks itself at what is there; otherwise it is not allowed yet.
+    /// Whether the plan contains the replacement, whose build reads the current state itself; otherwise it is not
+    /// allowed yet.
     var isPlanned = false
 }
 
-/// What builds of indexes left behind. Ours is what has a name that we give: what the schema calls an index, where a
-/// build under that name was cut off; and names that no schema gives, those of replacements and of parts.
+/// Removes indexes that interrupted builds left. They are recognised by name: invalid indexes with names from the
+/// schema, and temporary names of replacements and parts, which no schema uses.
 extension DefinitionSQL {
-    /// Names of the indexes that the schema gives a table.
+    /// Returns the names of a table's indexes in the schema.
     func indexNames(of table: Table) -> [String] {
         table.indexes.map(\.name) + table.uniques.map(\.name) + [SearchDocument.indexName(table)]
     }
 
-    /// What concurrent builds of a table's indexes left unfinished.
+    /// Drops the invalid indexes of a table that concurrent builds left.
     func dropLeftovers(of table: Table, _ found: DatabaseDescription.Table) -> [SQLStatement] {
         let names = indexNames(of: table)
         let replacements = names.map(ConcurrentBuild.temporaryName)
-        // Of a table with partitions the whole index is created when it can be valid at once.
+        // The parent index of a partitioned table is created only when it is valid at once.
         let whole = found.partitioning == nil ? names + replacements : replacements
         let parts = (found.partitioning?.partitions ?? []).flatMap { partition in
             (names + replacements).compactMap { index -> SQLStatement? in
                 let name = ConcurrentBuild.partName(index, of: partition.name)
-                // Finished parts of what is not whole yet are for its next build to take or drop.
+                // Finished parts of an incomplete index are for its next build to use or drop.
                 let isUseless = names.contains(index) && found.isWhole(index)
                 guard
                     partition.invalidIndexes.contains(name.name)
@@ -38,7 +39,7 @@ extension DefinitionSQL {
         } + parts
     }
 
-    /// Finished replacements that did not take their place, and finished parts of them, where nobody wants them any more.
+    /// Drops finished replacements, and finished parts of them, that did not take over and are no longer wanted.
     func dropReplacements(
         of table: Table, _ found: DatabaseDescription.Table, wanted: [String: IndexReplacement]
     ) -> [SQLStatement] {
@@ -70,16 +71,16 @@ extension DefinitionSQL {
         } + parts
     }
 
-    /// - Parameter isDivided: of a table with partitions, of which Postgres drops no index concurrently.
+    /// - Parameter isDivided: whether the table is partitioned, so that Postgres cannot drop its index concurrently.
     private func dropLeftover(_ name: QualifiedName, isDivided: Bool) -> SQLStatement {
         SQLStatement(
-            "DROP INDEX IF EXISTS \(name.quoted)", summary: "drop index \(name.name), which was left unfinished",
+            "DROP INDEX IF EXISTS \(name.quoted)", summary: "drop index \(name.name), left by an interrupted migration",
             concurrent: isDivided ? nil : .alone("DROP INDEX CONCURRENTLY IF EXISTS \(name.quoted)"))
     }
 }
 
 extension DatabaseDescription.Table {
-    /// Names of finished indexes that were built to take the place of others.
+    /// Names of finished indexes that were built to replace others.
     var replacements: [String] {
         indexes.map(\.name).filter(ConcurrentBuild.isTemporary).sorted()
     }
@@ -88,7 +89,7 @@ extension DatabaseDescription.Table {
         indexes.contains { $0.name == index }
     }
 
-    /// Whether a finished replacement is of the definition.
+    /// Returns whether a finished replacement has the definition.
     func replacement(_ name: String, fits wanted: DatabaseDescription.Index) -> Bool {
         indexes.contains { $0.name == name && $0.fits(wanted) }
     }

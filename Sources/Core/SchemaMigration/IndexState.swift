@@ -1,17 +1,17 @@
 import JSON
 import SchemaModel
 
-/// What indexes the table of a `ConcurrentBuild` and its partitions have now.
+/// The current indexes of the table of a `ConcurrentBuild` and of its partitions.
 package struct IndexState: Sendable, Hashable {
     package struct Index: Sendable, Hashable {
         var name: String
-        /// Of the table itself: is of the definition. Of a partition: Postgres would make it a part of the index, for
-        /// which ascending and descending are the same to it.
+        /// For the table: whether it matches the definition. For a partition: whether Postgres would attach it to the
+        /// parent index, for which the sort direction is irrelevant.
         var fits: Bool
         var isValid: Bool
-        /// No part of any other index.
+        /// Whether it is not attached to any other index.
         var isLoose: Bool
-        /// No part of an index of the whole table: loose, or below an index of a partition.
+        /// Whether it is not part of an index of the whole table: unattached, or attached to a partition's index.
         var isFree: Bool
         /// The process that is building it.
         var builder: Int?
@@ -20,16 +20,16 @@ package struct IndexState: Sendable, Hashable {
     package struct Table: Sendable, Hashable {
         var name: QualifiedName
         var kind: Partition.Kind
-        /// In the order in which Postgres looks for a part.
+        /// In the order in which Postgres searches for an index to attach.
         var indexes: [Index]
 
         func index(_ name: String) -> Index? { indexes.first { $0.name == name } }
     }
 
-    /// The table itself and all below it, those around first; empty if there is no such table.
+    /// The table and all its partitions, outermost first; empty if the table does not exist.
     package var tables: [Table]
 
-    /// Reads the text that `ConcurrentBuild.stateSQL` returns.
+    /// Parses the result of `ConcurrentBuild.stateSQL`.
     package init(parsing text: String) throws(DatabaseDescription.FormatError) {
         guard let root = (try? JSONParser.parse(text))?.arrayValue else {
             throw DatabaseDescription.FormatError(path: "")
@@ -63,26 +63,27 @@ extension IndexState.Index {
 }
 
 extension ConcurrentBuild {
-    /// To be run in a transaction that is rolled back: an index of the definition over no rows, for Postgres to say
-    /// what it understands by it.
+    /// Creates an empty table with an index of the definition, to learn how Postgres normalises it. Run it in a
+    /// transaction that is rolled back.
     package var modelSQL: String {
         let model = QualifiedName(namespace: table.namespace, name: Self.modelName)
         return "CREATE TABLE \(model.quoted) (LIKE \(table.quoted));\n"
             + "CREATE \(what) \(SQLName.quoted(Self.modelName + "_idx")) ON \(model.quoted)\(definition)"
     }
 
-    /// Run after `modelSQL`, returns one row with one text, for `stateSQL`.
+    /// Returns one row with one text for `stateSQL`; run it after `modelSQL`.
     package var modelDefinitionSQL: String {
         let name = QualifiedName(namespace: table.namespace, name: Self.modelName + "_idx")
         return
-            "SELECT (\(Self.comparedSQL))::text FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid"
+            "SELECT (\(Self.comparedSQL))::text FROM pg_catalog.pg_index i"
+            + " JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid"
             + " WHERE i.indexrelid = pg_catalog.to_regclass(\(SQLName.literal(name.quoted)))"
     }
 
     private static let modelName = "freshet_index_model"
 
-    /// Of the index `i` with its relation `c`: what decides whether Postgres makes it a part of another one; and, as the
-    /// last element, what it does not look at.
+    /// The properties of the index `i` with its relation `c` that determine whether Postgres attaches it; the last
+    /// element is one that Postgres ignores.
     private static let comparedSQL = """
         pg_catalog.jsonb_build_array(
           i.indisunique, coalesce(pg_catalog.to_jsonb(i) ->> 'indnullsnotdistinct', 'false'), c.relam, i.indnkeyatts,
@@ -94,8 +95,8 @@ extension ConcurrentBuild {
           i.indcollation::text, pg_catalog.pg_get_expr(i.indpred, i.indrelid), i.indoption::text)
         """
 
-    /// Returns one row with one text, which `IndexState` reads.
-    /// - Parameter model: what `modelDefinitionSQL` returned.
+    /// Returns one row with one text, which `IndexState` parses.
+    /// - Parameter model: the result of `modelDefinitionSQL`.
     package func stateSQL(model: String) -> String {
         let table = "pg_catalog.to_regclass(\(SQLName.literal(self.table.quoted)))"
         let wanted = "\(SQLName.literal(model))::jsonb"
@@ -125,8 +126,8 @@ extension ConcurrentBuild {
 }
 
 extension Migration {
-    /// The process that is building the index `i` concurrently, or building it anew; null where nobody is. Whoever may
-    /// not see of which index a process reports its progress still sees of which table it holds the lock.
+    /// The process that is creating or reindexing the index `i` concurrently; null if there is none. A role that cannot
+    /// see which index a process works on still sees which table it has locked.
     static let builderSQL = """
         CASE WHEN NOT i.indisvalid THEN (
           SELECT min(p.pid) FROM pg_catalog.pg_stat_progress_create_index p

@@ -1,16 +1,15 @@
 package import SchemaModel
 
-/// From a schema to DDL.
+/// Creates or migrates the database objects of a schema.
 ///
-/// `create` builds everything on an empty database and does nothing on one that has it. `plan` compares with what a
-/// database has and by itself only ever adds: what would lose or reinterpret data is refused and explained, what the
-/// database has beyond the schema is left alone and listed. Both are done where the caller allows them, and the plan
-/// says what may be lost.
+/// `create` builds everything in an empty database and has no effect if it exists. `plan` compares the schema with a
+/// database and by default only adds: it refuses and explains changes that would lose or reinterpret data, and keeps
+/// and lists additional objects. Permissions allow both; the plan then states what may be lost.
 ///
-/// Concurrency is the caller's: hold one advisory lock from reading the description to the last statement.
+/// The caller must hold an advisory lock from reading the description to the last statement.
 package enum Migration {
-    /// All statements, in an order that works with cycles of references: types, tables, indexes, foreign keys. May run in
-    /// one transaction.
+    /// Returns all statements in an order that works with cyclic references: types, tables, indexes, foreign keys. They
+    /// may run in one transaction.
     package static func create(_ schema: Schema, in namespace: String = "public") -> [SQLStatement] {
         let sql = DefinitionSQL(schema: schema, namespace: namespace)
         var statements: [SQLStatement] = []
@@ -31,20 +30,21 @@ package enum Migration {
         return statements
     }
 
-    /// What else than additions a plan may contain.
+    /// What a plan may do besides adding objects.
     package struct Permissions: OptionSet, Sendable, Hashable {
         package let rawValue: Int
         package init(rawValue: Int) { self.rawValue = rawValue }
-        /// Rewriting tables, and what fails on rows that exist: other types, NOT NULL, other definitions of indexes.
+        /// Rewriting tables, and changes that existing rows may violate: other types, NOT NULL, other definitions of
+        /// indexes.
         package static let rewrites = Permissions(rawValue: 1)
-        /// Dropping tables, columns and enums that the schema does not have.
+        /// Dropping tables, columns and enums that the schema lacks.
         package static let drops = Permissions(rawValue: 2)
-        /// The steps are run as `SQLStatement.concurrent` says, and what no operation waits for is done, too: it would
-        /// hold up others, or fail on rows that were left on purpose.
+        /// Running steps as `SQLStatement.concurrent` describes, including optional steps that would otherwise block
+        /// operations, or fail on rows that were kept on purpose.
         package static let concurrent = Permissions(rawValue: 4)
     }
 
-    /// What is to be done so that a database serves the schema.
+    /// Returns the changes that a database needs to serve the schema.
     package static func plan(
         _ schema: Schema, existing: DatabaseDescription, in namespace: String = "public",
         allowing permissions: Permissions = []
@@ -55,69 +55,68 @@ package enum Migration {
     }
 }
 
-/// What `Migration.plan` found.
+/// The result of `Migration.plan`.
 package struct MigrationPlan: Sendable {
-    /// Something in the database that the plan leaves as it is.
+    /// A difference that the plan does not resolve.
     package struct Finding: Sendable, Hashable {
         /// SQL name of the table or enum.
         package let object: String
-        /// SQL name of the column, index or constraint, if it is about one.
+        /// SQL name of the column, index or constraint, if any.
         package let part: String?
         /// One sentence for the operator.
         package let message: String
-        /// What could be run by hand, if there is something.
+        /// A statement that could be run manually, if any.
         package let suggestion: String?
-        /// Operations over the schema fail as long as it is so.
+        /// Whether operations fail until it is resolved.
         package var isHarmful = false
-        /// It is done when it is allowed.
+        /// The permission that would resolve it.
         package var permission: Migration.Permissions = []
-        /// The index that it waits for is there already; what is done concurrently takes it.
+        /// Whether the index that it needs is already built; a concurrent migration uses it.
         package var isBuilt = false
     }
 
-    /// What a step that had to be allowed may lose.
+    /// Data that a permitted step may lose.
     package struct Loss: Sendable, Hashable {
-        /// `movie.year`, `movie`.
+        /// `movie.year` or `movie`.
         package let object: String
         /// One sentence for the operator.
         package let message: String
-        /// Gives the number of rows that it concerns; nil: it concerns none.
+        /// Returns the number of affected rows; nil if no rows are affected.
         package let countSQL: String?
     }
 
-    /// To be run in order; each does nothing when its work is done already.
+    /// The steps in order. Each has no effect if its work is already done.
     package var steps: [SQLStatement] = []
-    /// What the steps may lose; empty unless something was allowed.
+    /// What the steps may lose; empty without permissions.
     package var losses: [Loss] = []
-    /// Changes of the schema that cannot be made without losing or reinterpreting data. The schema does not fit the
-    /// database while there are any.
+    /// Changes that would lose or reinterpret data. The database does not fit the schema while there are any.
     package var refused: [Finding] = []
-    /// What the database has and the schema does not. Harmless, unless the message says otherwise.
+    /// Objects in the database that the schema lacks. Harmless unless marked otherwise.
     package var drift: [Finding] = []
-    /// What operations of the schema read and the database does not have: `table "movie"`. They fail until it is there,
-    /// while everything else that is found lets most of them work.
+    /// Objects that operations need and the database lacks, such as `table "movie"`. Those operations fail until they
+    /// exist; the other differences let most operations work.
     package var missing: [String] = []
 
-    /// For whoever migrates: drift by which operations fail, or which `--concurrently` mends.
-    package var told: [Finding] {
+    /// The drift to report when migrating: drift that breaks operations, or that `--concurrently` resolves.
+    package var notices: [Finding] {
         drift.filter { $0.isHarmful || $0.permission.contains(.concurrent) }
     }
 
-    /// The database is exactly as the schema wants it, extras aside.
+    /// Whether the database matches the schema, apart from additional objects.
     package var isUpToDate: Bool { steps.isEmpty && refused.isEmpty }
 
-    /// All that was found, in sentences, those first by which operations may fail.
+    /// All findings as sentences, those first that may break operations.
     package var findings: [(text: String, isHarmful: Bool)] {
         refused.map { ($0.text, true) }
-            + steps.map { ("not done yet: \($0.summary) (freshet migrate)", true) }
+            + steps.map { ("pending: \($0.summary) (freshet migrate)", true) }
             + drift.filter(\.isHarmful).map { ($0.text, true) }
             + drift.filter { !$0.isHarmful }.map { ($0.text, false) }
     }
 }
 
 extension MigrationPlan.Finding {
-    /// For people: what, and what could be done by hand.
+    /// A description with a suggestion for the operator.
     package var text: String {
-        "\(object)\(part.map { "." + $0 } ?? ""): \(message)" + (suggestion.map { "\n    by hand: \($0)" } ?? "")
+        "\(object)\(part.map { "." + $0 } ?? ""): \(message)" + (suggestion.map { "\n    manually: \($0)" } ?? "")
     }
 }

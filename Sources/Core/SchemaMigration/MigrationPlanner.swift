@@ -5,36 +5,37 @@ import SchemaModel
 /// | the schema has | the database has | |
 /// | --- | --- | --- |
 /// | table, enum, index, unique, foreign key | nothing | created |
-/// | enum value | not the value | added at its place |
+/// | enum value | not the value | added in position |
 /// | optional column, or one with a default in SQL | no column | added |
-/// | required column without such a default | no column | refused: what would old rows hold? |
-/// | optional column | NOT NULL | loosened |
-/// | required column | nullable | refused: old rows may hold null |
+/// | required column without such a default | no column | refused: existing rows have no value |
+/// | optional column | NOT NULL | made nullable |
+/// | required column | nullable | refused: existing rows may have null |
 /// | another type, another key | | refused |
-/// | foreign key | one of its name that differs in `ON DELETE` only | changed |
-/// | foreign key | one of another name that differs in `ON DELETE` only | created beside it, listed as drift |
-/// | search index, or index of vectors | one of that name, of other fields or another measure | listed as drift; built anew concurrently |
+/// | foreign key | same name, different `ON DELETE` | changed |
+/// | foreign key | other name, different `ON DELETE` | created in addition, listed as drift |
+/// | search or vector index | same name, other fields or distance | listed as drift; rebuilt concurrently |
 /// | foreign key | the same, NOT VALID | listed as drift; validated concurrently |
-/// | index or constraint | otherwise one of that name, defined differently | refused |
-/// | nothing | anything | left alone, listed as drift |
+/// | index or constraint | same name, otherwise different | refused |
+/// | nothing | anything | kept, listed as drift |
 ///
-/// What is refused is done with `Permissions.rewrites`, but for keys and sequences; what is left alone is dropped with
-/// `Permissions.drops`.
+/// `Permissions.rewrites` allows what is refused, except for keys and sequences; `Permissions.drops` drops what is
+/// kept.
 struct MigrationPlanner {
     let schema: Schema
     let existing: DatabaseDescription
     let sql: DefinitionSQL
     let permissions: Migration.Permissions
     var result = MigrationPlan()
-    /// `table.column` of what is absent or of another type: nothing can be built on it.
+    /// `table.column` of columns that are missing or have another type: nothing can be built on them.
     private var unusable: Set<String> = []
     /// By the name of the index.
     var replacements: [String: IndexReplacement] = [:]
-    /// Indexes that take the place of others: after all others, so that what they end goes on in those.
+    /// Indexes that replace others. They come after all other indexes, so that these take over what the replaced ones
+    /// enforced.
     var exchanges: [SQLStatement] = []
-    /// After the indexes that go on with what theirs kept unique.
+    /// Run after the indexes that take over the uniqueness of those dropped with columns.
     private var columnDrops: [SQLStatement] = []
-    /// Of foreign keys: they may fail on rows that were left on purpose, when all else is done.
+    /// Validations of foreign keys. They run last, since rows that were kept on purpose may violate them.
     var checks: [SQLStatement] = []
 
     init(
@@ -56,7 +57,7 @@ struct MigrationPlanner {
             } else if existing.views.contains(table.name) {
                 drift(
                     table.name, nil,
-                    "\"\(table.name)\" is a view or a foreign table; its columns and indexes are not compared")
+                    "\"\(table.name)\" is a view or foreign table; its columns and indexes are not compared")
             } else {
                 result.steps.append(sql.createTable(table))
                 result.missing.append("table \"\(table.name)\"")
@@ -67,7 +68,7 @@ struct MigrationPlanner {
                 result.steps += sql.dropLeftovers(of: table, found)
             }
         }
-        // A materialized view has indexes, but they are not described, and Postgres allows the others none.
+        // Indexes of materialized views are not described, and other views cannot have any.
         let tables = schema.tables.filter { !existing.views.contains($0.name) }
         for table in tables { compareIndexes(table, existing.table(named: table.name)) }
         for table in tables { compareSearchIndex(table, existing.table(named: table.name)) }
@@ -80,7 +81,7 @@ struct MigrationPlanner {
         return result
     }
 
-    /// Without pgvector there are no Vector columns: better said before anything is changed.
+    /// Reports a missing pgvector before anything is changed.
     private mutating func compareVectorExtension() {
         switch existing.extensions["vector"] {
         case .installed: break
@@ -88,8 +89,8 @@ struct MigrationPlanner {
         case nil:
             refuse(
                 "vector", nil,
-                "the schema has columns of type Vector, and Postgres does not have the extension pgvector",
-                suggestion: "install pgvector on the database server, or take the Vector fields out of the schema")
+                "the schema has columns of type Vector, but the extension pgvector is not available",
+                suggestion: "install pgvector on the database server, or remove the Vector fields from the schema")
         }
     }
 
@@ -105,11 +106,11 @@ struct MigrationPlanner {
         for value in values where !type.values.contains(value) {
             drift(
                 type.name, value,
-                "enum value \"\(value)\" is not in the schema; rows that hold it cannot be read as one")
+                "enum value \"\(value)\" is not in the schema; rows with it cannot be read")
         }
         let common = (existing.enums[type.name] ?? []).filter(type.values.contains)
         if common != type.values.filter(common.contains) {
-            drift(type.name, nil, "the enum's values are ordered differently; Postgres sorts by its own order")
+            drift(type.name, nil, "the enum's values have another order in the database, which Postgres sorts by")
         }
     }
 
@@ -133,7 +134,7 @@ struct MigrationPlanner {
                 summary: "drop column \(table.name).\(extra.name)")
             let loss = MigrationPlan.Loss(
                 object: "\(table.name).\(extra.name)",
-                message: "the column is dropped with all its values" + lostIndexes(by: extra, table, found),
+                message: "drops the column with all its values" + lostIndexes(by: extra, table, found),
                 countSQL: count(table, "\(SQLName.quoted(extra.name)) IS NOT NULL"))
             if allow(.drops, [], loss) {
                 columnDrops.append(drop)
@@ -142,7 +143,7 @@ struct MigrationPlanner {
             drift(
                 table.name, extra.name,
                 "column \"\(extra.name)\" is not in the schema"
-                    + (blocks ? "; it is required and has no default, so inserts will fail" : ""),
+                    + (blocks ? "; it is required without a default, so inserts will fail" : ""),
                 suggestion: blocks ? "\(alter) ALTER COLUMN \(SQLName.quoted(extra.name)) DROP NOT NULL" : nil,
                 isHarmful: blocks)
         }
@@ -156,21 +157,21 @@ struct MigrationPlanner {
         }
         let loss = MigrationPlan.Loss(
             object: "\(table.name).\(column.name)",
-            message: "nothing is lost; a required column without a default can be added to an empty table only",
+            message: "loses nothing; a required column without a default can only be added to an empty table",
             countSQL: count(table))
         if allow(.rewrites, [sql.addColumn(column, to: table)], loss) { return }
         unusable.insert("\(table.name).\(column.name)")
         refuse(
             table.name, column.name,
-            "column \"\(column.name)\" is new and required, and there is no value for the rows that exist",
+            "column \"\(column.name)\" is new and required, but existing rows have no value for it",
             suggestion: "make it optional, or give it @default(value: …) or @default(sql: …)", permission: .rewrites)
     }
 
-    /// - Returns: whether the column gets another type, and its default with it.
+    /// - Returns: whether the column's type is changed, together with its default.
     private mutating func compareType(
         _ column: Column, _ present: DatabaseDescription.Column, _ table: Table
     ) -> Bool {
-        // The description names enums without quotes and schema.
+        // The description has enum names without quotes and schema.
         var wanted = schema.sqlType(of: column)
         if case .enumeration(let typeName) = column.type.scalar, column.sqlTypeOverride == nil {
             wanted = (schema.enums[typeName]?.name ?? typeName) + (column.type.isList ? "[]" : "")
@@ -188,15 +189,15 @@ struct MigrationPlanner {
                 summary: "change type of \(table.name).\(column.name) from \(present.type) to \(wanted)")
             let loss = MigrationPlan.Loss(
                 object: "\(table.name).\(column.name)",
-                message: "\(present.type) becomes \(wanted): what the new type cannot hold exactly is lost, or fails;"
-                    + " the table is locked while it is rewritten",
+                message: "changes \(present.type) to \(wanted): values that do not fit exactly are lost, or fail;"
+                    + " locks the table while rewriting it",
                 countSQL: count(table, "\(SQLName.quoted(column.name)) IS NOT NULL"))
             if allow(.rewrites, [retype], loss) { return true }
         }
         unusable.insert("\(table.name).\(column.name)")
         refuse(
             table.name, column.name,
-            "column \"\(column.name)\" is \(present.type), the schema wants \(wanted)",
+            "column \"\(column.name)\" is \(present.type), but the schema requires \(wanted)",
             suggestion: "ALTER TABLE \(sql.qualified(table.name)) \(alter) TYPE \(type) USING …",
             permission: .rewrites)
         return false
@@ -214,12 +215,12 @@ struct MigrationPlanner {
                 alter + " SET NOT NULL", summary: "make column \(table.name).\(column.name) required")
             let loss = MigrationPlan.Loss(
                 object: "\(table.name).\(column.name)",
-                message: "nothing is lost; it fails while rows hold null, and the table is locked while it is read",
+                message: "loses nothing; fails if rows have null, and locks the table while scanning it",
                 countSQL: count(table, "\(SQLName.quoted(column.name)) IS NULL"))
             if allow(.rewrites, [require], loss) { return }
             refuse(
                 table.name, column.name,
-                "column \"\(column.name)\" is required in the schema, but rows may hold null",
+                "column \"\(column.name)\" is required in the schema, but rows may have null",
                 suggestion: require.sql, permission: .rewrites)
         }
     }
@@ -229,12 +230,12 @@ struct MigrationPlanner {
     ) {
         if column.isSerial, present.defaultSQL == nil {
             refuse(
-                table.name, column.name, "column \"\(column.name)\" is a serial in the schema and has no sequence",
+                table.name, column.name, "column \"\(column.name)\" is a serial in the schema but has no sequence",
                 suggestion: "ALTER TABLE \(sql.qualified(table.name)) ALTER COLUMN \(SQLName.quoted(column.name))"
                     + " ADD GENERATED BY DEFAULT AS IDENTITY")
         }
         guard !column.isDefaultImplied, let wanted = sql.defaultSQL(column) else {
-            // The nodes give every value that has a default; one left in the database does not disturb them.
+            // Nodes supply all values that have defaults; a default in the database does not matter.
             return
         }
         if let found = present.defaultSQL, ["identity", "generated"].contains(found) {
@@ -252,18 +253,20 @@ struct MigrationPlanner {
     private mutating func compareKey(_ table: Table, _ found: DatabaseDescription.Table) {
         let wanted = sql.names(table.key, of: table)
         guard wanted != found.key else { return }
-        // The order of a key's columns matters to its index only.
+        // The order of a key's columns only affects its index.
         if Set(wanted) == Set(found.key) { return }
         refuse(
             table.name, nil,
-            "the key is (\(found.key.joined(separator: ", "))), the schema wants (\(wanted.joined(separator: ", ")))")
+            "the key is (\(found.key.joined(separator: ", "))),"
+                + " but the schema requires (\(wanted.joined(separator: ", ")))"
+        )
     }
 
     func isUsable(_ fields: [String], of table: Table) -> Bool {
         sql.names(fields, of: table).allSatisfy { !unusable.contains("\(table.name).\($0)") }
     }
 
-    /// - Returns: whether the steps are taken.
+    /// - Returns: whether the steps were added.
     mutating func allow(
         _ permission: Migration.Permissions, _ steps: [SQLStatement], _ losses: [MigrationPlan.Loss]
     ) -> Bool {

@@ -1,6 +1,6 @@
 import SchemaModel
 
-/// A name with its Postgres schema.
+/// A name qualified by its Postgres schema.
 package struct QualifiedName: Sendable, Hashable {
     package var namespace: String
     package var name: String
@@ -8,46 +8,46 @@ package struct QualifiedName: Sendable, Hashable {
     var quoted: String { "\(SQLName.quoted(namespace)).\(SQLName.quoted(name))" }
 }
 
-/// How a table is divided.
+/// The partitioning of a table.
 package struct Partitioning: Sendable, Hashable {
-    /// That the table or one of its partitions is divided by: every unique index must hold them.
+    /// The columns that the table or its partitions are partitioned by; every unique index must include them.
     package var columns: [String]
-    /// Divided by an expression, so that no index can be unique.
+    /// Whether it is partitioned by an expression, so that no index can be unique.
     package var usesExpressions: Bool
-    /// All below, partitions of partitions included.
+    /// All partitions, including partitions of partitions.
     package var partitions: [Partition] = []
 
-    /// Why no unique index over these columns can be had; nil where it can. Postgres would refuse it, too, but only once
-    /// the indexes of the partitions are built.
+    /// Explains why no unique index over these columns is possible; nil if it is. Postgres would also reject it, but
+    /// only after the indexes of the partitions are built.
     func refusal(ofUnique columns: Set<String>) -> String? {
         if let foreign = partitions.first(where: { $0.kind == .foreign }) {
             return "its partition \"\(foreign.name.name)\" is a foreign table"
         }
-        if usesExpressions { return "it is divided by an expression" }
+        if usesExpressions { return "it is partitioned by an expression" }
         return self.columns.first { !columns.contains($0) }.map {
-            "it is divided by \"\($0)\", which every unique index of it must hold"
+            "it is partitioned by \"\($0)\", which every unique index must include"
         }
     }
 }
 
-/// A table that holds rows of another one, by `PARTITION OF`.
+/// A table that contains rows of another one: `PARTITION OF`.
 package struct Partition: Sendable, Hashable {
-    /// `relkind` of `pg_class`.
+    /// The `relkind` of `pg_class`.
     package enum Kind: String, Sendable, Hashable {
         case table = "r"
-        /// Itself divided.
+        /// A partition that is partitioned itself.
         case partitioned = "p"
-        /// Has no indexes.
+        /// A foreign table, which has no indexes.
         case foreign = "f"
     }
 
     package var name: QualifiedName
     package var kind: Kind
-    /// Valid ones that are not partial and no parts of an index of the whole table, in the order in which Postgres looks
-    /// for a part.
+    /// Valid indexes that are not partial and not part of an index of the whole table, in the order in which Postgres
+    /// searches for an index to attach.
     package var indexes: [DatabaseDescription.Index] = []
-    /// Names of valid indexes that are no parts of an index of the table around.
+    /// Names of valid indexes that are not attached to an index of the parent table.
     package var looseIndexes: [String] = []
-    /// Names of indexes that are invalid and that nobody is building.
+    /// Names of invalid indexes that no process is building.
     package var invalidIndexes: [String] = []
 }

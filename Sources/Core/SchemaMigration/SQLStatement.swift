@@ -1,23 +1,23 @@
-/// One statement of a migration.
+/// A statement of a migration.
 package struct SQLStatement: Sendable, Hashable {
-    /// Of an index or a foreign key: the same without holding up writers.
+    /// A variant of an index or foreign key statement that does not block writers.
     package enum Concurrent: Sendable, Hashable {
         case build(ConcurrentBuild)
-        /// One statement that does not run in a transaction.
+        /// A statement that must run outside a transaction.
         case alone(String)
-        /// One after the other, each a transaction: none needs a table's lock for more than a moment. Where one fails on
-        /// rows that are there, `unfit` says how things stand.
+        /// Statements that run in separate transactions, none of which locks a table for more than a moment. If one
+        /// fails on existing rows, `unfit` describes the resulting state.
         case apart([String], unfit: String)
     }
 
-    /// Without a semicolon at its end; no parameters.
+    /// The statement, without a trailing semicolon and without parameters.
     package let sql: String
-    /// In the same transaction when all indexes are built: takes the lock of a table that readers wait for, too.
+    /// Runs in the same transaction after all indexes are built, and takes a table lock that also blocks readers.
     package let exchangeSQL: String?
     /// What it does, for the operator: `add column movie.tagline`.
     package let summary: String
-    /// Must be committed before the statements after it run: Postgres does not let a transaction use an enum value that
-    /// it added itself.
+    /// Whether it must be committed before the following statements: Postgres does not let a transaction use an enum
+    /// value that it added.
     package let needsOwnTransaction: Bool
     package let concurrent: Concurrent?
 
@@ -32,18 +32,19 @@ package struct SQLStatement: Sendable, Hashable {
         self.needsOwnTransaction = needsOwnTransaction
     }
 
-    /// Of steps that share a transaction. Foreign keys come after the exchanges: what they refer to is what stays.
+    /// Returns the statements of steps that share a transaction. Foreign keys come after the exchanges, so that they
+    /// depend on the remaining indexes.
     package static func together(_ steps: [SQLStatement]) -> [String] {
         let built = (steps.lastIndex { $0.exchangeSQL != nil } ?? -1) + 1
         return steps[..<built].map(\.sql) + steps.compactMap(\.exchangeSQL) + steps[built...].map(\.sql)
     }
 
-    /// For people: what is not built because it is there.
+    /// What is not built because it exists, for display.
     package var concurrentNotes: [String] {
         if case .build(let build) = concurrent { build.notes } else { [] }
     }
 
-    /// For people: what runs where others write meanwhile, as far as that can be told ahead.
+    /// The statements of the concurrent variant as far as known in advance, for display.
     package var concurrentSQL: [String] {
         switch concurrent {
         case nil: Self.together([self])

@@ -1,10 +1,10 @@
 import GraphQLLanguage
 import JSON
 
-// Short ways to write definitions, for the generators of this folder.
+// Convenience initialisers for the definitions generated in this module.
 
 extension TypeReference {
-    /// `[Movie!]!`
+    /// Creates a type reference from text such as `[Movie!]!`.
     init(_ text: some StringProtocol) {
         if text.hasSuffix("!") {
             self.init(.nonNull(TypeReference(text.dropLast())))

@@ -2,13 +2,13 @@ package import GraphQLLanguage
 package import Operations
 package import SchemaModel
 
-/// The GraphQL schema that a project's schema generates, as editors, client generators and introspection see it.
+/// The GraphQL schema generated from a project's schema, for editors, client generators and introspection.
 ///
-/// It says what the compiler of operations accepts: fields and operators come from the same lists. Two rules cannot be
-/// told in GraphQL: `_expr` inputs may not come from variables, and of some inputs exactly one field is to be given. The
-/// key that a mutation gives is a scalar here, though this service also lets a selection stand below it.
+/// It describes what the operation compiler accepts, since both use the same lists of fields and operators. GraphQL
+/// cannot express two rules: `_expr` inputs must not come from variables, and some inputs require exactly one field.
+/// The key that a mutation returns is a scalar here, although this service also allows a selection on it.
 package struct GraphQLSchema: Sendable {
-    /// Directives, then what every project has, then enums, tables and views, then the roots.
+    /// Directives, definitions common to all projects, enums, tables and views, and root types, in this order.
     package let document: Document
 
     package init(_ schema: Schema) { self.init(schema, []) }
@@ -35,14 +35,14 @@ package struct GraphQLSchema: Sendable {
             .type("Query", queries),
             .type("Mutation", roots.mutations + resolvers.flatMap(\.mutations)),
             .type(
-                "Subscription", queries, "Stored queries, followed: a new result whenever it may have changed."),
+                "Subscription", queries, "Live queries: send a new result whenever it may have changed."),
         ]
         document = Document(definitions: definitions)
     }
 
-    /// The names of all types, including the roots.
+    /// The names of all types, including the root types.
     package var typeNames: Set<String> { Set(document.definitions.compactMap { $0.name?.value }) }
 
-    /// SDL.
+    /// The schema in SDL.
     package var text: String { Printer.print(document) }
 }

@@ -2,9 +2,9 @@ package import GraphQLLanguage
 package import JSON
 package import LiveModel
 
-/// Answers questions about a schema, `__schema` and `__type`, as GraphQL tools ask them. Source: GraphQL specification §4.
+/// Answers introspection queries, `__schema` and `__type`. Source: GraphQL specification §4.
 package struct Introspection: Sendable {
-    /// Fields of one answer; the standard question about a schema of 100 tables needs about 600,000.
+    /// The most fields in one response; the standard introspection query for 100 tables needs about 600,000.
     static let fieldsMax = 2_000_000
 
     private let document: Document
@@ -13,7 +13,7 @@ package struct Introspection: Sendable {
         document = schema.document
     }
 
-    /// The operation of a request when it asks about the schema and nothing else; nil for all others.
+    /// Returns the operation of a request if it is a pure introspection query; otherwise nil.
     package static func operation(in document: Document, named name: String?) -> OperationDefinition? {
         let operations = document.operations.filter { name == nil || $0.name?.value == name }
         guard operations.count == 1, let operation = operations.first, operation.kind == .query else { return nil }
@@ -42,9 +42,9 @@ package struct Introspection: Sendable {
         }
     }
 
-    /// `data` of the answer.
-    /// - Parameter request: the document that holds `operation` and its fragments.
-    /// - Throws: `.badRequest` for unknown fields and fragments, and past `fieldsMax`.
+    /// Returns the `data` of the response.
+    /// - Parameter request: the document that contains `operation` and its fragments.
+    /// - Throws: `.badRequest` for unknown fields and fragments, and if `fieldsMax` is exceeded.
     package func answer(
         _ operation: OperationDefinition, in request: Document, variables: JSONObject
     ) throws(RequestError) -> JSONObject {
@@ -121,7 +121,7 @@ private struct IntrospectionRun {
             fieldCount += 1
             guard fieldCount <= Introspection.fieldsMax else {
                 throw RequestError(
-                    .badRequest, "the answer would have more than \(Introspection.fieldsMax) fields")
+                    .badRequest, "the response would have more than \(Introspection.fieldsMax) fields")
             }
             guard let output = model.output(of: item.field.name.value, in: node) else {
                 throw RequestError(.badRequest, "\"\(node.typeName)\" has no field \"\(item.field.name.value)\"")
@@ -132,7 +132,7 @@ private struct IntrospectionRun {
             case .list(let nodes):
                 var values: [JSONValue] = []
                 values.reserveCapacity(nodes.count)
-                // All of one list are of one type, so their fields are the same.
+                // All nodes of a list have one type, so their fields are the same.
                 let inner = try nodes.first.map { node throws(RequestError) in
                     try collect(item.sets, on: node.typeName)
                 }

@@ -1,11 +1,11 @@
 import GraphQLLanguage
 import JSON
 
-/// One object of an introspection result. Source: GraphQL specification §4.2.
+/// An object in an introspection result. Source: GraphQL specification §4.2.
 enum IntrospectionNode {
     case schema
     case type(Definition)
-    /// A list or a non-null.
+    /// A list or non-null type.
     case wrapper(TypeReference)
     case field(FieldDefinition)
     case input(InputValueDefinition)
@@ -36,7 +36,7 @@ enum IntrospectionNode {
     }
 }
 
-/// The types of a schema by name, and what each field of each node is.
+/// The types of a schema by name; resolves the fields of introspection nodes.
 struct IntrospectionModel {
     let types: [Definition]
     private let byName: [String: Definition]
@@ -76,7 +76,8 @@ struct IntrospectionModel {
         roots[kind].flatMap(type(named:)).map(IntrospectionNode.Output.object) ?? .null
     }
 
-    /// Nil for a field that the node's type does not have. Nothing in a generated schema is deprecated.
+    /// Returns the value of a node's field; nil if the node's type has no such field. Nothing in a generated schema is
+    /// deprecated.
     func output(of field: String, in node: IntrospectionNode) -> IntrospectionNode.Output? {
         if field == "__typename" { return .leaf(.string(node.typeName)) }
         switch node {

@@ -1,8 +1,9 @@
 import GraphQLLanguage
 
-/// What the GraphQL specification itself adds to every schema (§3.5, §3.13, §4.2): not printed as SDL, but introspected.
+/// The definitions that the GraphQL specification adds to every schema (§3.5, §3.13, §4.2). Introspected, but not
+/// printed as SDL.
 enum IntrospectionTypes {
-    /// Empty only if the text below were no GraphQL, which `IntrospectionTests` would see.
+    /// Empty only if the text below were invalid GraphQL, which `IntrospectionTests` would detect.
     static let definitions: [Definition] =
         (try? Parser.parseDocument(Source(name: "specification", text: text)))?.definitions ?? []
 

@@ -1,29 +1,29 @@
 import GraphQLLanguage
 
-/// The part of the generated GraphQL schema that is the same for every project: directives, scalars, and the inputs that
-/// no table brings. Source: docs/reference/sql-connect.md §5.1 to §5.6.
+/// The part of the generated GraphQL schema that is the same for every project: directives, scalars and common inputs.
+/// Source: docs/reference/sql-connect.md §5.1 to §5.6.
 enum Prelude {
-    /// Empty only if the text below were no GraphQL, which `GraphQLSchemaTests` would see.
+    /// Empty only if the text below were invalid GraphQL, which `GraphQLSchemaTests` would detect.
     static let definitions: [Definition] =
         (try? Parser.parseDocument(Source(name: "prelude", text: text)))?.definitions ?? []
 
     static let text = #"""
-        "Who may run the operation: exactly one of level and expr. Without it nobody may."
+        "Determines who may run the operation: exactly one of level and expr. Without it, clients may not run it."
         directive @auth(level: AccessLevel, expr: Boolean_Expr, insecureReason: String) on QUERY | MUTATION
 
-        "What runs a followed query again, beside writes of the rows that it looks up by key."
+        "Refreshes live queries, in addition to writes of the rows that they look up by key."
         directive @refresh(every: Timestamp_Duration, onMutationExecuted: [OnMutationExecuted_Event!]) repeatable on QUERY
 
-        "All fields in one transaction, all or nothing."
+        "Runs all fields in one transaction."
         directive @transaction on MUTATION
 
-        "The operation fails with the message unless the expression holds; the value checked is this."
+        "Fails the operation with the message unless the expression is true; this is the checked value."
         directive @check(expr: Boolean_Expr! = "!(this in [null, []])", message: String! = "permission denied", optional: Boolean = false) repeatable on QUERY | MUTATION | FIELD | FRAGMENT_DEFINITION | FRAGMENT_SPREAD | INLINE_FRAGMENT
 
-        "Not shown to clients; expressions still read it as response."
+        "Hides the field from clients; expressions can still read it in response."
         directive @redact on FIELD | FRAGMENT_SPREAD | INLINE_FRAGMENT
 
-        "The fields that a variable of a _Data type may bring, separated by blanks, and how many rows."
+        "Limits a variable of a _Data type to these fields, separated by spaces, and to a number of rows."
         directive @allow(fields: String!, maxCount: Int! = 100) on VARIABLE_DEFINITION
 
         directive @retired(reason: String) on QUERY | MUTATION | FIELD | VARIABLE_DEFINITION
@@ -44,16 +44,16 @@ enum Prelude {
 
         directive @index(name: String, fields: [String!], order: [IndexFieldOrder!], type: IndexType, vector_method: VectorSimilarityMethod) repeatable on FIELD_DEFINITION | OBJECT
 
-        "32 lower-case hexadecimal digits; every usual spelling is understood."
+        "32 lower-case hexadecimal digits; other common spellings are accepted."
         scalar UUID
 
-        "A whole number of 64 bits, as text; a number is understood."
+        "A 64-bit integer as a string; a number is accepted."
         scalar Int64
 
-        "A day, YYYY-MM-DD."
+        "A date, YYYY-MM-DD."
         scalar Date
 
-        "RFC 3339, of the years 1583 to 9999."
+        "An RFC 3339 timestamp in the years 1583 to 9999."
         scalar Timestamp
 
         "Any JSON value."
@@ -62,10 +62,10 @@ enum Prelude {
         "A list of numbers."
         scalar Vector
 
-        "The name of a model that makes vectors of texts, written out."
+        "The name of an embedding model, as a literal."
         scalar Vector_Embed_Model
 
-        "A CEL expression that gives a truth value."
+        "A CEL expression that yields a boolean."
         scalar Boolean_Expr
 
         scalar String_Expr
@@ -86,10 +86,10 @@ enum Prelude {
 
         scalar Any_SQL
 
-        "SQL that begins with SELECT, TABLE or WITH; $1 and following stand for params."
+        "SQL that begins with SELECT, TABLE or WITH; $1 and following refer to params."
         scalar SQL_Query
 
-        "SQL that reads or writes; $1 and following stand for params."
+        "SQL that reads or writes; $1 and following refer to params."
         scalar SQL_Mutation
 
         "A list of variables, constants and {_expr: …}."
@@ -111,7 +111,7 @@ enum Prelude {
 
         enum Date_Interval { WEEK MONTH YEAR }
 
-        "A mutation of the same connector committed, and the condition held."
+        "Applies if a mutation of the same connector committed and the condition holds."
         input OnMutationExecuted_Event {
           operation: String!
           condition: Boolean_Expr
@@ -161,17 +161,17 @@ enum Prelude {
           invert: Boolean = false
         }
 
-        "The vector that a model makes of a text."
+        "The embedding of a text."
         input Vector_Embed {
           model: Vector_Embed_Model!
-          "Of which the vector is made."
+          "The text to embed."
           text: String!
         }
 
         type _Metadata {
-          "From the vector compared with, in a list of …_similarity."
+          "Distance to the compared vector, in a list of …_similarity."
           distance: Float
-          "To the words searched, in a list of …_search."
+          "Relevance for the searched words, in a list of …_search."
           relevance: Float
         }
         """#

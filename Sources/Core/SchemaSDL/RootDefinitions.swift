@@ -2,21 +2,22 @@ import GraphQLLanguage
 import Operations
 import SchemaModel
 
-/// The fields of `Query` and `Mutation`. Source: docs/reference/sql-connect.md §5.4 and §5.6.
+/// Generates the fields of `Query` and `Mutation`. Source: docs/reference/sql-connect.md §5.4 and §5.6.
 struct RootDefinitions {
     let schema: Schema
 
     var queries: [FieldDefinition] {
         schema.tables.flatMap(queries) + schema.views.map(list) + [
-            FieldDefinition("_select", Self.native("SQL_Query"), "[Any]", "Rows of SQL of one's own."),
+            FieldDefinition("_select", Self.native("SQL_Query"), "[Any]", "The rows of native SQL."),
             FieldDefinition("_selectFirst", Self.native("SQL_Query"), "Any"),
         ]
     }
 
     var mutations: [FieldDefinition] {
         schema.tables.flatMap(mutations) + [
-            FieldDefinition("query", [], "Query!", "A step that reads; later expressions see it as response.query."),
-            FieldDefinition("_execute", Self.native("SQL_Mutation"), "Int", "How many rows were touched."),
+            FieldDefinition(
+                "query", [], "Query!", "Reads between writes; later expressions can read it as response.query."),
+            FieldDefinition("_execute", Self.native("SQL_Mutation"), "Int", "The number of affected rows."),
             FieldDefinition("_executeReturning", Self.native("SQL_Mutation"), "[Any]"),
             FieldDefinition("_executeReturningFirst", Self.native("SQL_Mutation"), "Any"),
         ]
@@ -43,7 +44,7 @@ struct RootDefinitions {
                         InputValueDefinition("compare", "Vector"),
                         InputValueDefinition("compare_embed", EmbeddingSource.typeName),
                         InputValueDefinition(
-                            "method", "VectorSimilarityMethod", default: .enum(SimilarityMethod.usual.rawValue)),
+                            "method", "VectorSimilarityMethod", default: .enum(SimilarityMethod.default.rawValue)),
                         InputValueDefinition("within", "Float"),
                         InputValueDefinition("where", "\(type)_Filter"),
                         InputValueDefinition("limit", "Int", default: .int("\(ListArguments.limitDefault)")),
@@ -56,12 +57,12 @@ struct RootDefinitions {
         FieldDefinition(table.plural, ListDefinitions.arguments(of: table.typeName), "[\(table.typeName)!]!")
     }
 
-    /// Which single row: the key's parts, `key` or `first`.
+    /// Returns the arguments that select a single row: the key's fields, `key` or `first`.
     private func target(_ table: Table) -> [InputValueDefinition] {
         table.keyColumns.flatMap {
             [
                 InputValueDefinition($0.field, $0.type.typeText),
-                InputValueDefinition("\($0.field)_expr", $0.type.expressionName),
+                InputValueDefinition(FieldForm.expression.name(of: $0.field), $0.type.expressionName),
             ]
         } + [
             InputValueDefinition("key", "\(table.typeName)_Key"),

@@ -2,12 +2,12 @@ import GraphQLLanguage
 import Operations
 import SchemaModel
 
-/// Inputs that come once for each type of a column: filters, changes, expressions of lists.
-/// Source: docs/reference/sql-connect.md §5.5 and §5.6.
+/// Generates the inputs for each column type: filters, updates, expressions of lists. Source:
+/// docs/reference/sql-connect.md §5.5 and §5.6.
 struct ScalarDefinitions {
     let schema: Schema
 
-    /// Enums in the order of their names; SDL order is not kept by `Schema`.
+    /// Sorted by name, since `Schema` does not keep their SDL order.
     var enums: [Definition] {
         schema.enums.values.sorted { $0.typeName < $1.typeName }.flatMap { type -> [Definition] in
             [
@@ -36,7 +36,7 @@ struct ScalarDefinitions {
         }
     }
 
-    /// Every type a column can have, those used in no column included, so that a schema that grows changes little.
+    /// All possible column types, including unused ones, so that a growing schema changes little.
     private var types: [ColumnType] {
         let scalars: [ScalarType] =
             [.string, .uuid, .int, .int64, .float, .boolean, .date, .timestamp, .any, .vector]

@@ -2,7 +2,7 @@ import GraphQLLanguage
 import Operations
 import SchemaModel
 
-/// The types that one table or view brings: its object type, and `_Key`, `_KeyOutput`, `_Data`, `_Filter`,
+/// Generates the types of a table or view: its object type, and `_Key`, `_KeyOutput`, `_Data`, `_Filter`,
 /// `_ListFilter`, `_Order`, `_Having` and `_FirstRow`. Source: docs/reference/sql-connect.md §5.4 to §5.6.
 struct TableDefinitions {
     let schema: Schema
@@ -22,8 +22,8 @@ struct TableDefinitions {
                         + table.keyReferences(in: schema).map {
                             InputValueDefinition($0.field, "\($0.targetType)_Key")
                         },
-                    "Every part, as a value; where it is written out also by _expr, or by the key of a reference."),
-                .scalar("\(type)_KeyOutput", "The parts of the key by name."),
+                    "All fields of the key, as values; in a literal also by _expr, or by the key of a reference."),
+                .scalar("\(type)_KeyOutput", "The fields of the key by name."),
                 .input("\(type)_Data", data),
             ]
         }
@@ -51,7 +51,7 @@ struct TableDefinitions {
     private func keyFields(_ column: Column) -> [InputValueDefinition] {
         [
             InputValueDefinition(column.field, column.type.typeText),
-            InputValueDefinition("\(column.field)_expr", column.type.expressionName),
+            InputValueDefinition(FieldForm.expression.name(of: column.field), column.type.expressionName),
         ]
     }
 
@@ -99,18 +99,16 @@ struct TableDefinitions {
 
     private var data: [InputValueDefinition] {
         var fields: [InputValueDefinition] = []
-        // A name that is a field of the table means that field.
+        // A name that is also a field of the table denotes that field.
         func add(_ name: String, _ type: String) {
             guard table.column(ofField: name) == nil, table.reference(ofField: name) == nil else { return }
             fields.append(InputValueDefinition(name, type))
         }
         for column in table.columns {
             fields.append(InputValueDefinition(column.field, column.type.typeText))
-            add("\(column.field)_expr", column.type.expressionName)
-            if !column.type.changes.isEmpty { add("\(column.field)_update", "[\(column.type.updateName)!]") }
-            if column.type == ColumnType(.date) { add("\(column.field)_date", "Date_Relative") }
-            if column.type == ColumnType(.timestamp) { add("\(column.field)_time", "Timestamp_Relative") }
-            if column.type == ColumnType(.vector) { add("\(column.field)_embed", EmbeddingSource.typeName) }
+            for form in FieldForm.allCases where form.applies(to: column.type) {
+                add(form.name(of: column.field), form.inputType(of: column.type))
+            }
         }
         fields += table.references.filter { $0.targetFieldsAreKey(in: schema) }.map {
             InputValueDefinition($0.field, "\($0.targetType)_Key")
@@ -153,7 +151,7 @@ struct TableDefinitions {
     }
 }
 
-/// The arguments that lists have.
+/// The arguments of lists.
 enum ListDefinitions {
     static func arguments(of type: String) -> [InputValueDefinition] {
         [

@@ -1,5 +1,5 @@
-/// SplitMix64: one number decides everything that a simulation, a load, a benchmark or a test draws. Source: Steele, Lea, Flood, "Fast Splittable
-/// Pseudorandom Number Generators", 2014.
+/// A SplitMix64 generator: one seed determines all random numbers of a simulation, load test, benchmark or test.
+/// Source: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014.
 package struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -7,7 +7,7 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
         state = seed
     }
 
-    /// A generator for another purpose of the same run: draws of one do not shift those of the other.
+    /// Creates an independent generator for another purpose of the same run: draws from one do not affect the other.
     package init(seed: UInt64, stream: UInt64) {
         self.init(seed: seed)
         state ^= (stream &+ 1) &* 0xD6E8_FEB8_6659_FD93
@@ -22,7 +22,7 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// From 0 up to `bound`, which is above 0. Not uniform to the last bit, and the same on every machine.
+    /// Returns a number in `0..<bound`; `bound` must be positive. Not perfectly uniform, but the same on every machine.
     package mutating func below(_ bound: Int) -> Int {
         Int(next() % UInt64(bound))
     }

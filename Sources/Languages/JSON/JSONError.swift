@@ -1,21 +1,22 @@
-/// Why a text is not JSON, and where. Carries nothing of the text.
+/// The reason why a text is not valid JSON, and its position. Contains nothing of the text.
 package struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: String, Sendable, Hashable, CaseIterable {
-        /// The text ended inside a value.
+        /// The text ends inside a value.
         case unexpectedEnd
-        /// A byte that cannot stand here.
+        /// A byte that is not allowed here.
         case unexpectedByte
-        /// Something follows the value.
+        /// Non-whitespace after the value.
         case trailingBytes
-        /// The text starts with a byte order mark (RFC 8259, section 8.1 lets a parser choose; this one refuses).
+        /// The text starts with a byte order mark, which RFC 8259, section 8.1 lets a parser ignore or reject; this one
+        /// rejects it.
         case byteOrderMark
         case invalidNumber
         /// A number too large for a double.
         case numberOutOfRange
         case invalidEscape
-        /// `\uD800`…`\uDFFF` that is not part of a pair.
+        /// `\uD800`…`\uDFFF` that is not part of a surrogate pair.
         case loneSurrogate
-        /// A control character below U+0020 that is not escaped.
+        /// An unescaped control character below U+0020.
         case controlCharacter
         case invalidUTF8
         /// Nested deeper than `JSONLimits.depthMax`.
@@ -23,7 +24,7 @@ package struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
         /// Longer than `JSONLimits.bytesMax`.
         case tooLarge
 
-        /// In words for whoever sent the text.
+        /// A description for the sender of the text.
         package var text: String {
             switch self {
             case .unexpectedEnd: "the text ends inside a value"
@@ -54,9 +55,9 @@ package struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
     package var description: String { "\(code.text) at byte \(offset)" }
 }
 
-/// What a text may cost.
+/// Limits on the size of a text.
 package struct JSONLimits: Sendable, Hashable {
-    /// Arrays and objects inside each other.
+    /// Nesting of arrays and objects.
     package var depthMax: Int
     package var bytesMax: Int
 

@@ -1,7 +1,7 @@
-/// The members of a JSON object in the order in which their keys first appeared; of duplicate keys the last value wins.
+/// The members of a JSON object, ordered by the first appearance of their keys; the last value of a duplicate key wins.
 ///
-/// Up to `linearMax` members a look-up walks the entries, past that a dictionary of positions is kept. Keys are
-/// compared by their UTF-8 bytes.
+/// Lookups scan up to `linearMax` members; larger objects keep a dictionary of positions. Keys are compared by their
+/// UTF-8 bytes.
 package struct JSONObject: Sendable {
     package struct Entry: Sendable {
         package let key: String
@@ -11,7 +11,7 @@ package struct JSONObject: Sendable {
     static let linearMax = 12
 
     private var storage: [Entry]
-    /// Position of each key in `storage`; nil while there are at most `linearMax`.
+    /// The position of each key in `storage`; nil up to `linearMax` members.
     private var positions: [ByteKey: Int]?
 
     package init() {
@@ -28,7 +28,7 @@ package struct JSONObject: Sendable {
     package var keys: some Sequence<String> { storage.lazy.map(\.key) }
     package var entries: [Entry] { storage }
 
-    /// Setting nil removes the member (linear in the number of members).
+    /// The value for a key. Setting nil removes the member, in linear time.
     package subscript(key: String) -> JSONValue? {
         get {
             position(of: key).map { storage[$0].value }
@@ -89,7 +89,7 @@ extension JSONObject: Hashable {
     }
 
     package func hash(into hasher: inout Hasher) {
-        // Order does not count, so the members' hashes are summed.
+        // Order does not matter for equality, so the members' hashes are added up.
         var sum = 0
         for entry in storage {
             var member = Hasher()

@@ -1,11 +1,11 @@
 /// A strict JSON parser over UTF-8 bytes (RFC 8259).
 ///
-/// What the standard leaves open is decided so:
-/// - invalid UTF-8 (overlong forms and encoded surrogates included), a byte order mark and UTF-16 are refused;
-/// - `\u` surrogates must form pairs; escaped U+0000 and noncharacters are accepted;
-/// - an integer beyond 64 bits becomes the nearest double, a number beyond the doubles is refused, one too small for
-///   them becomes zero; `-0` is the integer 0, `-0.0` the negative double;
-/// - of duplicate keys the last value wins, at the place of the first.
+/// Where the standard leaves a choice:
+/// - Invalid UTF-8 (including overlong forms and encoded surrogates), a byte order mark and UTF-16 are rejected.
+/// - `\u` surrogates must form pairs; escaped U+0000 and noncharacters are accepted.
+/// - An integer that does not fit 64 bits becomes the nearest double; a number too large for a double is rejected, one
+///   too small becomes zero. `-0` is the integer 0, `-0.0` the negative double.
+/// - The last value of a duplicate key wins, at the position of the first.
 package struct JSONParser {
     private let base: UnsafePointer<UInt8>
     private let count: Int
@@ -19,7 +19,7 @@ package struct JSONParser {
         try bytes.withUnsafeBufferPointer { buffer throws(JSONError) in try parse(buffer, limits: limits) }
     }
 
-    /// Offsets in errors count from the start of the slice.
+    /// Parses a slice; error offsets count from its start.
     package static func parse(
         _ bytes: ArraySlice<UInt8>, limits: JSONLimits = .default
     ) throws(JSONError) -> JSONValue {

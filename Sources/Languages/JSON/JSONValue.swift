@@ -1,13 +1,13 @@
 /// A JSON value (RFC 8259).
 ///
-/// Equality is exact: strings and keys compare by their UTF-8 bytes (Swift's `String` would take canonically
-/// equivalent texts as equal), objects without regard to order, and `int(1)` differs from `double(1)`.
+/// Equality is exact: strings and keys compare by their UTF-8 bytes (Swift's `String` equates canonically equivalent
+/// texts), objects regardless of order, and `int(1)` differs from `double(1)`.
 package enum JSONValue: Sendable {
     case null
     case bool(Bool)
-    /// A number written without fraction and exponent that fits 64 bits.
+    /// A number without fraction or exponent that fits 64 bits.
     case int(Int64)
-    /// Any other number; always finite when it comes from the parser.
+    /// Any other number; finite if it comes from the parser.
     case double(Double)
     case string(String)
     case array([JSONValue])
@@ -23,7 +23,7 @@ extension JSONValue {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    /// The integer, also of a double such as `2.0` or `1e3` that is integral and below 2^53 in magnitude.
+    /// The integer, or the value of an integral double such as `2.0` or `1e3` below 2^53 in magnitude.
     package var intValue: Int64? {
         switch self {
         case .int(let value): return value
@@ -32,7 +32,7 @@ extension JSONValue {
         }
     }
 
-    /// The number; an integer past 2^53 is rounded.
+    /// The number; an integer beyond 2^53 is rounded.
     package var doubleValue: Double? {
         switch self {
         case .int(let value): Double(value)
@@ -53,12 +53,12 @@ extension JSONValue {
         if case .object(let value) = self { value } else { nil }
     }
 
-    /// The value of a key, nil if this is no object or has no such key.
+    /// The value for a key; nil if this is not an object or has no such key.
     package subscript(key: String) -> JSONValue? {
         if case .object(let object) = self { object[key] } else { nil }
     }
 
-    /// The element at a position, nil if this is no array or is shorter.
+    /// The element at an index; nil if this is not an array or is shorter.
     package subscript(index: Int) -> JSONValue? {
         guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
         return elements[index]
@@ -108,22 +108,22 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
 }
 
 extension JSONValue: CustomStringConvertible {
-    /// The compact text.
+    /// The compact JSON text.
     package var description: String {
         String(decoding: JSONWriter.compact(self), as: UTF8.self)
     }
 }
 
 extension String {
-    /// Equality of the UTF-8 bytes. `==` alone also holds for canonically equivalent texts of other bytes, but it
-    /// never fails on equal bytes, and it is fast on the short ASCII strings that keys are.
+    /// Compares the UTF-8 bytes. `==` also holds for canonically equivalent texts with different bytes; it is checked
+    /// first because it is fast on short ASCII strings and never fails on equal bytes.
     @inline(__always)
     func sameBytes(as other: String) -> Bool {
         utf8.count == other.utf8.count && self == other && utf8.elementsEqual(other.utf8)
     }
 }
 
-/// A dictionary key whose identity is its UTF-8 bytes.
+/// A dictionary key that compares by its UTF-8 bytes.
 struct ByteKey: Hashable, Sendable {
     let text: String
 
@@ -136,7 +136,7 @@ struct ByteKey: Hashable, Sendable {
     func hash(into hasher: inout Hasher) {
         var text = text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        // Ends the string, so that adjacent strings cannot trade bytes.
+        // Terminates the string, so that adjacent strings cannot exchange bytes.
         hasher.combine(0xFF as UInt8)
     }
 }

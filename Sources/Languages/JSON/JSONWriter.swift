@@ -1,11 +1,11 @@
 /// Writes JSON text.
 ///
-/// - `compact`: no white space, members in their order, `-0.0` and `1.0` keep a fraction so that they read back as doubles.
-/// - `canonical`: one text per value. Members sorted by the UTF-8 bytes of their keys (RFC 8785 sorts by UTF-16 code
-///   units, which differs only between keys beyond U+FFFF and keys from U+E000 on), doubles in the shortest
-///   form that reads back the same, laid out as in ECMAScript (so `1.0` is `1`, `-0.0` is `0`), integers with all digits.
+/// - `compact`: no white space, members in order; `-0.0` and `1.0` keep a fraction so that they read back as doubles.
+/// - `canonical`: one text per value. Members are sorted by the UTF-8 bytes of their keys (RFC 8785 sorts by UTF-16
+///   code units, which differs only between keys beyond U+FFFF and keys from U+E000 on). Doubles use the shortest form
+///   that reads back the same, in ECMAScript's layout (so `1.0` is `1`, `-0.0` is `0`); integers keep all digits.
 ///
-/// Both escape only what must be escaped: quote, backslash and control characters below U+0020.
+/// Both escape only what must be escaped: quotes, backslashes and control characters below U+0020.
 package struct JSONWriter: Sendable {
     package private(set) var bytes: [UInt8] = []
     private let canonical: Bool
@@ -28,7 +28,7 @@ package struct JSONWriter: Sendable {
         return writer.bytes
     }
 
-    /// Appends to a buffer that already has content.
+    /// Appends the text of a value to a buffer.
     package static func append(_ value: JSONValue, to bytes: inout [UInt8], canonical: Bool = false) {
         var writer = JSONWriter(canonical: canonical)
         swap(&writer.bytes, &bytes)
@@ -38,7 +38,7 @@ package struct JSONWriter: Sendable {
 
     package mutating func reserve(_ bytesCount: Int) { bytes.reserveCapacity(bytes.count + bytesCount) }
 
-    /// JSON text that the caller vouches for: brackets, commas, names known beforehand.
+    /// Appends a fragment of JSON that the caller guarantees to be valid: brackets, commas, constant names.
     package mutating func raw(_ text: StaticString) {
         bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
@@ -88,7 +88,7 @@ package struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "}"))
     }
 
-    /// Appends the text as a JSON string, quotes included.
+    /// Appends the text as a JSON string, including quotes.
     package static func appendEscaped(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         var text = text
@@ -96,7 +96,7 @@ package struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Copies runs that need no escape at once.
+    /// Copies runs of bytes that need no escape.
     private static func appendContent(_ content: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
         guard let base = content.baseAddress else { return }
         var runStart = 0

@@ -1,17 +1,18 @@
-/// Reads one JSON number.
+/// Parses one JSON number.
 enum NumberScanner {
-    /// 10^0…10^22 are exact doubles, so a significand below 2^53 times or over one of them is rounded once, correctly.
+    /// 10^0…10^22, which are exact doubles: multiplying or dividing a significand below 2^53 by one rounds once,
+    /// correctly.
     private static let exactPowers: [Double] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
         1e20, 1e21, 1e22,
     ]
 
-    /// `at` is the sign or the first digit on entry and the byte past the number on return.
+    /// Parses the number at `at`, its sign or first digit, and moves `at` past it.
     static func parse(_ base: UnsafePointer<UInt8>, count: Int, at: inout Int) throws(JSONError) -> JSONValue {
         let start = at
         let isNegative = base[at] == UInt8(ascii: "-")
         if isNegative { at += 1 }
-        // Only meaningful until `overflow`; then the text is converted instead.
+        // Valid unless `overflow` is set; then the text is converted instead.
         var significand: UInt64 = 0
         var overflow = false
 
@@ -68,7 +69,7 @@ enum NumberScanner {
         }
     }
 
-    /// The exponent, held within bounds that no double reaches however long the digits before it are.
+    /// Parses the exponent, clamped to bounds beyond any double, however many digits precede it.
     private static func scanExponent(
         _ base: UnsafePointer<UInt8>, count: Int, at: inout Int
     ) throws(JSONError) -> Int {

@@ -1,10 +1,10 @@
-/// The text of numbers.
+/// Formats numbers.
 enum NumberText {
     /// Appends a finite double in the shortest form that reads back as the same double. Infinities and NaN, which JSON
-    /// cannot express, are written as `null`, as ECMAScript does.
+    /// cannot express, become `null`, as in ECMAScript.
     ///
-    /// Layout is ECMAScript's Number::toString: plain digits for 1e-7 <= |x| < 1e21, else an exponent. When not
-    /// `canonical`, a number that would look like an integer gets `.0`.
+    /// The layout is ECMAScript's Number::toString: plain digits for 1e-7 <= |x| < 1e21, otherwise an exponent. Unless
+    /// `canonical`, `.0` is added to a number that would look like an integer.
     static func append(_ value: Double, to bytes: inout [UInt8], canonical: Bool) {
         guard value.isFinite else { return bytes.append(ascii: "null") }
         if value == 0 {
@@ -20,7 +20,8 @@ enum NumberText {
         layOut(decimal, to: &bytes, canonical: canonical)
     }
 
-    /// The integer a double stands for exactly, below 2^53 in magnitude, where every integer is a double.
+    /// Returns the integer that a double represents exactly, if below 2^53 in magnitude, where every integer is a
+    /// double.
     static func exactInteger(_ value: Double) -> Int64? {
         guard value.magnitude < 0x1p53 else { return nil }
         // The conversion truncates; `Int64(exactly:)` would need libm linked in debug builds.
@@ -56,9 +57,9 @@ enum NumberText {
     }
 }
 
-/// |x| = 0.d1d2d3… * 10^point with the fewest digits that read back as x; no leading or trailing zeros.
+/// |x| = 0.d1d2d3… * 10^point with the fewest digits that read back as x, without leading or trailing zeros.
 ///
-/// The digits are those of the standard library's `description`, whose layout differs from ours.
+/// Takes the digits from the standard library's `description`, whose layout differs.
 private struct ShortestDecimal {
     var digits: [UInt8] = []
     var point = 0

@@ -1,7 +1,7 @@
-/// Reads one JSON string. Nearly all strings of control messages are short, ASCII and free of escapes: those are found
-/// eight bytes at a time and turned into a `String` in one step.
+/// Parses one JSON string. Nearly all strings in control messages are short, ASCII and free of escapes: these are
+/// scanned eight bytes at a time and converted to a `String` in one step.
 enum StringScanner {
-    /// `at` is the opening quote on entry and the byte past the closing quote on return.
+    /// Parses the string whose opening quote is at `at`, and moves `at` past the closing quote.
     @inline(__always)
     static func parse(_ base: UnsafePointer<UInt8>, count: Int, at: inout Int) throws(JSONError) -> String {
         let start = at + 1
@@ -17,8 +17,9 @@ enum StringScanner {
         return String(decoding: content, as: UTF8.self)
     }
 
-    /// The first position from `from` on that holds a quote, a backslash or a control character, else `count`.
-    /// - Parameter highBits: gathers the bytes passed, and perhaps up to seven more: no high bit means all is ASCII.
+    /// Returns the first position from `from` on that holds a quote, a backslash or a control character, or `count`.
+    /// - Parameter highBits: accumulates the bytes scanned, and possibly up to seven more; without a high bit all are
+    ///   ASCII.
     @inline(__always)
     static func skipPlain(
         _ base: UnsafePointer<UInt8>, count: Int, from: Int, highBits: inout UInt64
@@ -27,8 +28,8 @@ enum StringScanner {
         while at + 8 <= count {
             let word = UInt64(littleEndian: UnsafeRawPointer(base + at).loadUnaligned(as: UInt64.self))
             highBits |= word
-            // The high bit of each byte that is zero in `word ^ pattern`, or below 0x20 in `word`. A borrow may set
-            // wrong bits, but only above the first right one.
+            // Sets the high bit of each byte that is zero in `word ^ pattern`, or below 0x20 in `word`. A borrow may
+            // set wrong bits, but only above the first correct one.
             let quote = word ^ 0x2222_2222_2222_2222
             let backslash = word ^ 0x5C5C_5C5C_5C5C_5C5C
             let hits =
@@ -63,7 +64,7 @@ enum StringScanner {
         decoded.reserveCapacity(2 * (firstStop - start) + 32)
         var runStart = start
         var stop = firstStop
-        // Not looked at: escapes are rare enough to validate the text always.
+        // Ignored: escapes are rare enough to validate such texts always.
         var highBits: UInt64 = 0
         while true {
             guard stop < count else { throw JSONError(code: .unexpectedEnd, offset: count) }
@@ -82,7 +83,7 @@ enum StringScanner {
         }
     }
 
-    /// Returns the position past the escape whose backslash is at `at`.
+    /// Decodes the escape whose backslash is at `at` and returns the position after it.
     private static func decodeEscape(
         _ base: UnsafePointer<UInt8>, count: Int, at: Int, to decoded: inout [UInt8]
     ) throws(JSONError) -> Int {
@@ -119,7 +120,7 @@ enum StringScanner {
         return at + 12
     }
 
-    /// The four hexadecimal digits after `\u` at `at`.
+    /// Parses the four hexadecimal digits of the `\u` escape at `at`.
     private static func codeUnit(_ base: UnsafePointer<UInt8>, count: Int, at: Int) throws(JSONError) -> UInt16 {
         guard at + 6 <= count else { throw JSONError(code: .unexpectedEnd, offset: count) }
         var unit: UInt16 = 0

@@ -1,56 +1,57 @@
-/// How one array becomes another: which elements go, which come, which only change place, and which are looked into.
+/// The steps that turn one array into another: removals, moves and insertions, and the pairs of elements to compare
+/// further.
 ///
-/// Elements are told apart by a key: of objects the member that names each one in both arrays (an `id`), else the whole
-/// content, counted where it stands several times. The longest run of keys that keep their order stays where it is; the
-/// others are moved. Source of the longest run: Fredman's patience sorting, O(n log n).
+/// Elements are identified by a key: the member that identifies objects in both arrays (such as `id`), or else the
+/// whole content with an occurrence number. The longest increasing subsequence of common keys stays in place; the other
+/// elements are moved. It is found by patience sorting (Fredman) in O(n log n).
 struct ArrayDiff {
     enum Step: Equatable {
-        /// From the last to the first, before everything else.
+        /// Removals come first, from the last index to the first.
         case remove(at: Int)
-        /// Taken out at `from`, then put in at `to`.
+        /// Removes the element at `from`, then inserts it at `to`.
         case move(from: Int, to: Int)
-        /// - Parameter element: of the new array.
+        /// - Parameter element: index in the new array.
         case add(at: Int, element: Int)
     }
 
-    /// In the order in which they are applied.
+    /// In order of application.
     private(set) var steps: [Step] = []
-    /// Elements with the same key, by their places in both arrays; the new place is that after all steps.
+    /// Indices of elements with equal keys in the old array and in the new one, that is, after all steps.
     private(set) var pairs: [(old: Int, new: Int)] = []
 
-    /// Bound of the work of finding places, which is the product of elements and moved ones.
+    /// Limit on the number of elements times the number of moves and insertions, to which the work is proportional.
     static let workMax = 1_000_000
 
-    /// Keys are unique within each array. Nil: more work than it is worth.
+    /// Keys must be unique within each array. Returns nil if the work would exceed `workMax`.
     init?(old: [AnyHashable], new: [AnyHashable]) {
-        let newPlaces = Dictionary(uniqueKeysWithValues: new.enumerated().map { ($1, $0) })
-        var work: [Int] = []
-        var oldPlaces: [Int: Int] = [:]
-        for (place, key) in old.enumerated() {
-            guard let target = newPlaces[key] else { continue }
-            work.append(target)
-            oldPlaces[target] = place
+        let newIndices = Dictionary(uniqueKeysWithValues: new.enumerated().map { ($1, $0) })
+        var order: [Int] = []
+        var oldIndices: [Int: Int] = [:]
+        for (index, key) in old.enumerated() {
+            guard let target = newIndices[key] else { continue }
+            order.append(target)
+            oldIndices[target] = index
         }
-        for place in old.indices.reversed() where newPlaces[old[place]] == nil { steps.append(.remove(at: place)) }
-        let staying = Self.longestIncreasing(work)
+        for index in old.indices.reversed() where newIndices[old[index]] == nil { steps.append(.remove(at: index)) }
+        let staying = Self.longestIncreasing(order)
         guard new.count * (new.count - staying.count) <= Self.workMax else { return nil }
         for target in new.indices {
-            if let place = oldPlaces[target] { pairs.append((place, target)) }
+            if let index = oldIndices[target] { pairs.append((index, target)) }
             if staying.contains(target) { continue }
-            // Everything that stands before it in the new array is in its place by now.
-            let from = work.firstIndex(of: target)
-            if let from { work.remove(at: from) }
-            let place = target == 0 ? 0 : (work.firstIndex(of: target - 1) ?? -1) + 1
-            work.insert(target, at: place)
+            // All its predecessors in the new array are already in position.
+            let from = order.firstIndex(of: target)
+            if let from { order.remove(at: from) }
+            let index = target == 0 ? 0 : (order.firstIndex(of: target - 1) ?? -1) + 1
+            order.insert(target, at: index)
             if let from {
-                if from != place { steps.append(.move(from: from, to: place)) }
+                if from != index { steps.append(.move(from: from, to: index)) }
             } else {
-                steps.append(.add(at: place, element: target))
+                steps.append(.add(at: index, element: target))
             }
         }
     }
 
-    /// The values of a longest increasing run.
+    /// Returns the values of a longest increasing subsequence.
     static func longestIncreasing(_ values: [Int]) -> Set<Int> {
         var ends: [Int] = []
         var before = [Int](repeating: -1, count: values.count)

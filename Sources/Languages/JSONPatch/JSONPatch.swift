@@ -1,9 +1,10 @@
-/// JSON Patch (RFC 6902): what to change in a document that a client holds to make it the present one.
+/// JSON Patch (RFC 6902): describes the changes that turn a client's document into the current one.
 package enum JSONPatch {
+    /// Limits on the work of computing a patch.
     package struct Limits: Sendable, Hashable {
-        /// Of both texts together; larger ones are not compared.
+        /// Size of both texts together; larger ones are not compared.
         package var bytesMax: Int
-        /// Values in one text.
+        /// Number of values in one text.
         package var valuesMax = 100_000
 
         package init(bytesMax: Int) {
@@ -11,9 +12,10 @@ package enum JSONPatch {
         }
     }
 
-    /// The patch as JSON text. Nil: the whole new text is no longer than the patch, or comparing is more work than the
-    /// limits allow, or one of them is not JSON.
-    /// - Parameter pointer: where the texts stand in the documents, as a JSON pointer; `""` for the documents themselves.
+    /// Returns the patch as JSON text. Returns nil if the new text is no longer than the patch, if the texts exceed the
+    /// limits, or if one of them is not valid JSON.
+    /// - Parameter pointer: the JSON pointer to the texts' position in the documents; `""` for the documents
+    ///   themselves.
     package static func difference(
         from old: [UInt8], to new: [UInt8], at pointer: String = "", limits: Limits
     ) -> [UInt8]? {
@@ -22,7 +24,7 @@ package enum JSONPatch {
         else { return nil }
         var writer = PatchWriter(old: oldTree, new: newTree)
         guard writer.change(0, 0, path: Array(pointer.utf8)) else { return nil }
-        // Without the first comma, in brackets.
+        // Drops the leading comma.
         let text = [UInt8(ascii: "[")] + writer.bytes.dropFirst() + [UInt8(ascii: "]")]
         return text.count < new.count ? text : nil
     }

@@ -1,8 +1,8 @@
-/// A JSON text taken apart into the places of its values: nothing is decoded, so that a value written into a patch is byte
-/// for byte what Postgres wrote, numbers of any length included.
+/// The structure of a JSON text as byte ranges. Nothing is decoded, so values are copied into a patch byte for byte as
+/// Postgres wrote them, numbers of any length included.
 ///
-/// Values are equal when their bytes are. What the same database writes twice is the same; where it is not, a patch is
-/// larger than it need be, never wrong. Hashes only save comparisons.
+/// Values are equal if their bytes are. The same database writes the same value with the same bytes; where it does not,
+/// a patch is larger than necessary but still correct. Hashes only save comparisons.
 struct JSONTree {
     enum Kind: UInt8 {
         case scalar, array, object
@@ -11,18 +11,19 @@ struct JSONTree {
     struct Node {
         let kind: Kind
         var range: Range<Int>
-        /// Of the members' names, quotes included; empty for elements and the root.
+        /// The member's name, including quotes; empty for elements and the root.
         let name: Range<Int>
-        /// Of the content; of a container it is made of its children's.
+        /// The hash of the content; that of a container combines its children's.
         var hash: Int
-        /// Indices of nodes.
+        /// Indices in `nodes`.
         var children: [Int]
     }
 
     let bytes: [UInt8]
     private(set) var nodes: [Node] = []
 
-    /// Nil: not a JSON text, nested deeper than `depthMax`, more values than `nodesMax`, or a name twice in an object.
+    /// Returns nil if the text is not JSON, is nested deeper than `depthMax`, has more than `nodesMax` values, or has
+    /// an object with a duplicate name.
     init?(_ bytes: [UInt8], depthMax: Int = 128, nodesMax: Int) {
         self.bytes = bytes
         var scanner = Scanner(bytes: bytes, nodesMax: nodesMax, nodes: [])
@@ -32,7 +33,7 @@ struct JSONTree {
         nodes = scanner.nodes
     }
 
-    /// The root is the first.
+    /// The node at an index; the root is at 0.
     subscript(index: Int) -> Node { nodes[index] }
 
     func text(_ index: Int) -> ArraySlice<UInt8> { bytes[nodes[index].range] }
@@ -62,7 +63,7 @@ struct JSONTree {
             return true
         }
 
-        /// The place of a text, quotes included.
+        /// Scans a string and returns its range, including quotes.
         private mutating func string() -> Range<Int>? {
             let start = at
             guard take(UInt8(ascii: "\"")) else { return nil }
@@ -84,7 +85,7 @@ struct JSONTree {
             return hasher.finalize()
         }
 
-        /// The index of the value that begins here.
+        /// Scans the value that begins here and returns its index.
         mutating func value(name: Range<Int>, depthLeft: Int) -> Int? {
             guard depthLeft > 0, nodes.count < nodesMax else { return nil }
             skipSpace()
@@ -119,7 +120,7 @@ struct JSONTree {
             return index
         }
 
-        /// Numbers, `true`, `false`, `null`: whoever wrote the text has checked them.
+        /// Bytes of numbers, `true`, `false` and `null`, whose spelling is trusted.
         private static func isWord(_ byte: UInt8) -> Bool {
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),

@@ -1,8 +1,8 @@
 package import JSON
 
-/// Why a patch cannot be applied.
+/// The reason why a patch cannot be applied.
 package struct PatchError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Of the operation, from 0; nil when the patch is none.
+    /// The index of the failed operation; nil if the patch as a whole is malformed.
     package let operation: Int?
     package let reason: String
 
@@ -10,12 +10,14 @@ package struct PatchError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension JSONPatch {
-    /// What a client makes of a document and a patch. All or nothing. RFC 6902 §4, §5.
+    /// Applies a patch to a document as a client does: all operations or none (RFC 6902 §4, §5).
     package static func apply(_ patch: JSONValue, to document: JSONValue) throws(PatchError) -> JSONValue {
-        guard let operations = patch.arrayValue else { throw PatchError(operation: nil, reason: "a patch is an array") }
+        guard let operations = patch.arrayValue else {
+            throw PatchError(operation: nil, reason: "a patch must be an array")
+        }
         var result = document
         for (index, operation) in operations.enumerated() {
-            do throws(Refusal) {
+            do throws(Failure) {
                 try apply(operation, to: &result)
             } catch {
                 throw PatchError(operation: index, reason: error.reason)
@@ -24,21 +26,21 @@ extension JSONPatch {
         return result
     }
 
-    private struct Refusal: Error {
+    private struct Failure: Error {
         let reason: String
     }
 
-    private static func apply(_ operation: JSONValue, to document: inout JSONValue) throws(Refusal) {
+    private static func apply(_ operation: JSONValue, to document: inout JSONValue) throws(Failure) {
         guard let name = operation["op"]?.stringValue, let path = operation["path"]?.stringValue else {
-            throw Refusal(reason: "\"op\" and \"path\" are texts")
+            throw Failure(reason: "\"op\" and \"path\" must be strings")
         }
         let segments = try segments(of: path)
-        func value() throws(Refusal) -> JSONValue {
-            guard let value = operation["value"] else { throw Refusal(reason: "\"value\" is missing") }
+        func value() throws(Failure) -> JSONValue {
+            guard let value = operation["value"] else { throw Failure(reason: "\"value\" is missing") }
             return value
         }
-        func from() throws(Refusal) -> [String] {
-            guard let from = operation["from"]?.stringValue else { throw Refusal(reason: "\"from\" is missing") }
+        func from() throws(Failure) -> [String] {
+            guard let from = operation["from"]?.stringValue else { throw Failure(reason: "\"from\" is missing") }
             return try Self.segments(of: from)
         }
         switch name {
@@ -54,48 +56,48 @@ extension JSONPatch {
         case "move":
             let source = try from()
             guard source == segments || !segments.starts(with: source) else {
-                throw Refusal(reason: "a value cannot be moved into itself")
+                throw Failure(reason: "a value cannot be moved into itself")
             }
             let moved = try remove(source[...], in: &document)
             try add(moved, segments[...], in: &document)
         case "copy": try add(try find(try from()[...], in: document), segments[...], in: &document)
         case "test":
-            guard try find(segments[...], in: document) == value() else { throw Refusal(reason: "the test failed") }
-        default: throw Refusal(reason: "there is no operation \"\(name)\"")
+            guard try find(segments[...], in: document) == value() else { throw Failure(reason: "the test failed") }
+        default: throw Failure(reason: "unknown operation \"\(name)\"")
         }
     }
 
-    /// RFC 6901 §4.
-    private static func segments(of pointer: String) throws(Refusal) -> [String] {
+    /// Decodes a JSON pointer (RFC 6901 §4).
+    private static func segments(of pointer: String) throws(Failure) -> [String] {
         if pointer.isEmpty { return [] }
-        guard pointer.hasPrefix("/") else { throw Refusal(reason: "a pointer begins with /") }
+        guard pointer.hasPrefix("/") else { throw Failure(reason: "a pointer must begin with /") }
         return pointer.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map {
             String($0.replacing("~1", with: "/").replacing("~0", with: "~"))
         }
     }
 
-    private static func index(_ segment: String, _ count: Int) throws(Refusal) -> Int {
+    private static func index(_ segment: String, _ count: Int) throws(Failure) -> Int {
         guard let index = Int(segment), String(index) == segment, (0..<count).contains(index) else {
-            throw Refusal(reason: "there is no element \(segment)")
+            throw Failure(reason: "no element \(segment)")
         }
         return index
     }
 
-    private static func find(_ path: ArraySlice<String>, in value: JSONValue) throws(Refusal) -> JSONValue {
+    private static func find(_ path: ArraySlice<String>, in value: JSONValue) throws(Failure) -> JSONValue {
         guard let first = path.first else { return value }
         switch value {
         case .object(let object):
-            guard let member = object[first] else { throw Refusal(reason: "there is no member \(first)") }
+            guard let member = object[first] else { throw Failure(reason: "no member \(first)") }
             return try find(path.dropFirst(), in: member)
         case .array(let elements):
             return try find(path.dropFirst(), in: elements[try index(first, elements.count)])
-        default: throw Refusal(reason: "\(first) is looked for in a scalar")
+        default: throw Failure(reason: "a scalar has no member \(first)")
         }
     }
 
     private static func add(
         _ added: JSONValue, _ path: ArraySlice<String>, in value: inout JSONValue
-    ) throws(Refusal) {
+    ) throws(Failure) {
         guard let first = path.first else {
             value = added
             return
@@ -106,7 +108,7 @@ extension JSONPatch {
             if rest.isEmpty {
                 object[first] = added
             } else {
-                guard var member = object[first] else { throw Refusal(reason: "there is no member \(first)") }
+                guard var member = object[first] else { throw Failure(reason: "no member \(first)") }
                 try add(added, rest, in: &member)
                 object[first] = member
             }
@@ -119,16 +121,16 @@ extension JSONPatch {
                 try add(added, rest, in: &elements[index])
             }
             value = .array(elements)
-        default: throw Refusal(reason: "\(first) is looked for in a scalar")
+        default: throw Failure(reason: "a scalar has no member \(first)")
         }
     }
 
-    private static func remove(_ path: ArraySlice<String>, in value: inout JSONValue) throws(Refusal) -> JSONValue {
-        guard let first = path.first else { throw Refusal(reason: "the whole document cannot be removed") }
+    private static func remove(_ path: ArraySlice<String>, in value: inout JSONValue) throws(Failure) -> JSONValue {
+        guard let first = path.first else { throw Failure(reason: "the whole document cannot be removed") }
         let rest = path.dropFirst()
         switch value {
         case .object(var object):
-            guard var member = object[first] else { throw Refusal(reason: "there is no member \(first)") }
+            guard var member = object[first] else { throw Failure(reason: "no member \(first)") }
             let removed: JSONValue
             if rest.isEmpty {
                 removed = member
@@ -144,7 +146,7 @@ extension JSONPatch {
             let removed = rest.isEmpty ? elements.remove(at: index) : try remove(rest, in: &elements[index])
             value = .array(elements)
             return removed
-        default: throw Refusal(reason: "\(first) is looked for in a scalar")
+        default: throw Failure(reason: "a scalar has no member \(first)")
         }
     }
 }

@@ -1,10 +1,10 @@
 import JSON
 
-/// Walks two trees and writes the operations that make one of the other.
+/// Compares two trees and writes the operations that turn one into the other.
 struct PatchWriter {
     let old: JSONTree
     let new: JSONTree
-    /// The operations so far, each with a comma before it.
+    /// The operations so far, each preceded by a comma.
     private(set) var bytes: [UInt8] = []
 
     init(old: JSONTree, new: JSONTree) {
@@ -12,8 +12,9 @@ struct PatchWriter {
         self.new = new
     }
 
-    /// - Parameter path: a JSON pointer as it stands inside a JSON text.
-    /// - Returns: false when it would be more work than it is worth.
+    /// Writes the operations that turn one value into another.
+    /// - Parameter path: a JSON pointer, escaped for use inside a JSON string.
+    /// - Returns: false if the arrays differ too much to compare.
     mutating func change(_ from: Int, _ to: Int, path: [UInt8]) -> Bool {
         if JSONTree.areEqual(old, from, new, to) { return true }
         let start = bytes.count
@@ -24,7 +25,7 @@ struct PatchWriter {
             write("replace", path, value: to)
             return true
         }
-        // A value that changed in most places is shorter as a whole.
+        // A value that changed in most places is shorter to replace.
         let replacement = Self.overhead("replace", path) + new[to].range.count
         if bytes.count - start > replacement {
             bytes.removeLast(bytes.count - start)
@@ -56,19 +57,22 @@ struct PatchWriter {
     // MARK: Arrays
 
     private mutating func elements(_ from: Int, _ to: Int, _ path: [UInt8]) -> Bool {
-        let (oldAll, newAll) = (old[from].children, new[to].children)
+        let (oldElements, newElements) = (old[from].children, new[to].children)
         var start = 0
-        while start < min(oldAll.count, newAll.count), JSONTree.areEqual(old, oldAll[start], new, newAll[start]) {
+        while start < min(oldElements.count, newElements.count),
+            JSONTree.areEqual(old, oldElements[start], new, newElements[start])
+        {
             start += 1
         }
         var end = 0
-        while end < min(oldAll.count, newAll.count) - start,
-            JSONTree.areEqual(old, oldAll[oldAll.count - 1 - end], new, newAll[newAll.count - 1 - end])
+        while end < min(oldElements.count, newElements.count) - start,
+            JSONTree.areEqual(
+                old, oldElements[oldElements.count - 1 - end], new, newElements[newElements.count - 1 - end])
         {
             end += 1
         }
-        let oldPart = Array(oldAll[start..<oldAll.count - end])
-        let newPart = Array(newAll[start..<newAll.count - end])
+        let oldPart = Array(oldElements[start..<oldElements.count - end])
+        let newPart = Array(newElements[start..<newElements.count - end])
         if let names = ElementKeys.members(old, oldPart, new, newPart) {
             return keyed(names.old, names.new, oldPart, newPart, start, path)
         }
@@ -89,9 +93,9 @@ struct PatchWriter {
         guard let diff = ArrayDiff(old: oldKeys, new: newKeys) else { return false }
         for step in diff.steps {
             switch step {
-            case .remove(let place): write("remove", path + Self.segment(start + place))
-            case .add(let place, let element):
-                write("add", path + Self.segment(start + place), value: newPart[element])
+            case .remove(let index): write("remove", path + Self.segment(start + index))
+            case .add(let index, let element):
+                write("add", path + Self.segment(start + index), value: newPart[element])
             case .move(let from, let to):
                 write("move", path + Self.segment(start + to), from: path + Self.segment(start + from))
             }
@@ -129,11 +133,11 @@ struct PatchWriter {
 
     private static func segment(_ index: Int) -> [UInt8] { Array("/\(index)".utf8) }
 
-    /// A member's name as a part of a pointer inside a JSON text. RFC 6901 §3: `~` and `/` are escaped.
+    /// Returns a member's name as a pointer segment inside a JSON string; escapes `~` and `/` (RFC 6901 §3).
     private static func segment(_ quoted: ArraySlice<UInt8>) -> [UInt8]? {
         var name = quoted.dropFirst().dropLast()
         if name.contains(UInt8(ascii: "\\")) {
-            // An escape may stand for one of the two: write the name anew.
+            // An escape may denote either character: decode and re-encode the name.
             guard let text = (try? JSONParser.parse(Array(quoted)))?.stringValue else { return nil }
             var written: [UInt8] = []
             JSONWriter.append(.string(text), to: &written)
@@ -151,13 +155,14 @@ struct PatchWriter {
     }
 }
 
-/// What tells the elements of two arrays apart.
+/// Finds keys that identify the elements of two arrays.
 enum ElementKeys {
-    /// Members of the first object that are tried.
+    /// The number of members of the first object that are considered.
     private static let candidatesMax = 16
 
-    /// The values of the member that every element of both arrays has, a scalar, and no two of one array alike. `id` goes
-    /// before others, then the one with most values in both. Nil: there is none, or no value is in both.
+    /// Returns the values of an identifying member: a scalar that every element of both arrays has, with values unique
+    /// within each array. Prefers `id`, then the member with most common values. Returns nil if there is none or if no
+    /// value is common.
     static func members(
         _ old: JSONTree, _ oldPart: [Int], _ new: JSONTree, _ newPart: [Int]
     ) -> (old: [AnyHashable], new: [AnyHashable])? {
@@ -194,7 +199,7 @@ enum ElementKeys {
 
     private struct Content: Hashable {
         let text: ArraySlice<UInt8>
-        /// How many before it are the same.
+        /// The number of equal elements before it.
         let number: Int
     }
 

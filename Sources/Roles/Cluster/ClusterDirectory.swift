@@ -31,7 +31,7 @@ package final class ClusterDirectory: Sendable {
     package var orders: ClusterOverrides { state.withLock { $0.orders } }
 
     package func place(of query: LiveQuery) -> ShardRoute {
-        ShardRouting.place(of: query, shardCount: shardCount, orders: orders)
+        ShardRouting.route(of: query, shardCount: shardCount, orders: orders)
     }
 
     /// The shards that must hear of an event which concerns these queries, by the orders given or last read.

@@ -50,7 +50,7 @@ package final class HTTPEmbeddings: EmbeddingTransport {
         await withCheckedContinuation { continuation in
             let (actions, known, unknown) = batcher.withLock { batcher in
                 let before = batcher.counts
-                let actions = batcher.want(texts, by: continuation, nowMs: Self.nowMs())
+                let actions = batcher.submit(texts, for: continuation, nowMs: Self.nowMs())
                 return (actions, batcher.counts.known - before.known, batcher.counts.unknown - before.unknown)
             }
             hits.increment(by: known)
@@ -73,7 +73,7 @@ package final class HTTPEmbeddings: EmbeddingTransport {
                 Task {
                     let answer = await send(request)
                     report(answer, to: request)
-                    perform(batcher.withLock { $0.answered(request.id, answer, nowMs: Self.nowMs()) })
+                    perform(batcher.withLock { $0.responded(request.id, answer, nowMs: Self.nowMs()) })
                 }
             }
         }

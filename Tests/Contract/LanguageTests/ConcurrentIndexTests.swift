@@ -193,7 +193,7 @@ extension Language {
                 let plan = try await Self.plan(schema, pool)
                 #expect(
                     plan.steps.map(\.summary) == [
-                        "drop index seat_row_guest_uidx_freshet_new, which was left unfinished"
+                        "drop index seat_row_guest_uidx_freshet_new, left by an interrupted migration"
                     ])
                 for step in plan.steps { try await pool.script(step.sql) }
                 #expect(try await Self.texts(left, pool) == ["null"])

@@ -63,7 +63,8 @@ extension Language {
                     #expect(plan.steps.map(\.summary) == steps && plan.drift.map(\.part) == ["old_key"], "\(plan)")
                     #expect(
                         plan.drift.first?.message.hasSuffix(
-                            "is ON DELETE \(rule), the schema wants SET NULL; both hold, so \(effect)") == true)
+                            "is ON DELETE \(rule), but the schema requires SET NULL; Postgres enforces both, so \(effect)"
+                        ) == true)
                     // It was so before: no reason to refuse a deployment.
                     #expect(plan.drift.first?.isHarmful == false)
                     for step in plan.steps { try await pool.script(step.sql) }
@@ -97,8 +98,8 @@ extension Language {
 
                 // Somebody may have left them on purpose: nothing that runs unasked fails on them.
                 let plain = try await MigrationOf.plan(schema, pool)
-                #expect(plain.isUpToDate && plain.told.map(\.part) == ["post_author_id_fkey"], "\(plain)")
-                #expect(plain.drift.first?.message.contains("is not checked for rows from before") == true)
+                #expect(plain.isUpToDate && plain.notices.map(\.part) == ["post_author_id_fkey"], "\(plain)")
+                #expect(plain.drift.first?.message.contains("is NOT VALID: existing rows were never checked") == true)
                 // When all else is done.
                 let further = try MigrationOf.schema(
                     "type Author @table { name: String }\ntype Post @table { author: Author editor: Author }")
@@ -143,7 +144,7 @@ extension Language {
 
                 // The next run takes away what is left, and by itself does no more.
                 try await pool.script("INSERT INTO author (id) SELECT id FROM writer")
-                let drop = "drop foreign key post_author_id_fkey_freshet_new, which was left unfinished"
+                let drop = "drop foreign key post_author_id_fkey_freshet_new, left by an interrupted migration"
                 let plain = try await MigrationOf.plan(schema, pool)
                 #expect(plain.steps.map(\.summary) == [drop] && plain.refused.map(\.part) == ["post_author_id_fkey"])
                 let plan = try await MigrationOf.plan(schema, pool, [.rewrites, .concurrent])
@@ -163,10 +164,10 @@ extension Language {
                 """
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(Self.tables + key) }) { pool in
                 let plan = try await MigrationOf.plan(try Self.schema(), pool)
-                #expect(plan.steps.count == 1 && plan.told.map(\.part) == ["post_author_id_fkey"], "\(plan)")
+                #expect(plan.steps.count == 1 && plan.notices.map(\.part) == ["post_author_id_fkey"], "\(plan)")
                 try await pool.script(plan.steps[0].sql)
                 let next = try await MigrationOf.plan(try Self.schema(), pool)
-                #expect(next.isUpToDate && next.told.map(\.part) == ["post_author_id_fkey"], "\(next)")
+                #expect(next.isUpToDate && next.notices.map(\.part) == ["post_author_id_fkey"], "\(next)")
             }
         }
 

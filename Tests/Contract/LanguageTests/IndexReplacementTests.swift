@@ -35,7 +35,7 @@ extension Language {
                 #expect(refused.permission == .rewrites)
                 let forced = try await MigrationOf.plan(schema, pool, .rewrites)
                 #expect(forced.steps.map(\.summary) == ["replace unique index seat_row_uidx"])
-                #expect(forced.losses.first?.message.contains("the UNIQUE constraint of that name is dropped") == true)
+                #expect(forced.losses.first?.message.contains("replaces the UNIQUE constraint of that name") == true)
                 if isConcurrent {
                     let run = try await IndexBuilds.run(forced.steps[0], pool) { _ in
                         // Until the exchange the constraint holds.
@@ -62,7 +62,7 @@ extension Language {
                 "CREATE TABLE stay (n int, g text, CONSTRAINT stay_seat FOREIGN KEY (n, g) REFERENCES seat (row, guest))",
                 "foreign key \"stay_seat\" of \"stay\" depends on it"
             ),
-            ("EXCLUDE USING btree (guest WITH =)", "", "it is that of an EXCLUDE constraint"),
+            ("EXCLUDE USING btree (guest WITH =)", "", "it belongs to an EXCLUDE constraint"),
         ])
         func whatIndexesServeIsToldBefore(constraint: String, further: String, reason: String) async throws {
             let schema = try MigrationOf.schema(Self.seat)
@@ -90,7 +90,7 @@ extension Language {
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
                 let plan = try await MigrationOf.plan(schema, pool, .rewrites)
                 #expect(plan.steps.isEmpty && plan.refused.count == 1, "\(plan)")
-                #expect(plan.refused[0].message.hasSuffix("it is that of the primary key"))
+                #expect(plan.refused[0].message.hasSuffix("it belongs to the primary key"))
             }
         }
 
@@ -108,7 +108,7 @@ extension Language {
                 #expect(plain.steps.isEmpty && plain.refused.count == 1, "\(plain)")
                 #expect(
                     plain.refused[0].message.hasSuffix(
-                        "; the index that is to replace it is built and waits for migrate --force --concurrently"))
+                        "; its replacement is built and waits for migrate --force --concurrently"))
                 #expect(plain.refused[0].isBuilt)
                 // Of another definition than the schema wants by now.
                 let other = try await MigrationOf.plan(
@@ -116,12 +116,14 @@ extension Language {
                         "type Seat @table { row: Int! @index(name: \"seat_row_uidx\") guest: String }"),
                     pool)
                 #expect(
-                    other.steps.map(\.summary) == ["drop index seat_row_uidx_freshet_new, which was left unfinished"])
+                    other.steps.map(\.summary) == [
+                        "drop index seat_row_uidx_freshet_new, left by an interrupted migration"
+                    ])
                 let forced = try #require(try await MigrationOf.plan(schema, pool, .rewrites).steps.first)
                 #expect(!forced.concurrentSQL.contains { $0.contains("CONCURRENTLY") }, "\(forced.concurrentSQL)")
                 #expect(
                     forced.concurrentNotes == [
-                        #"index "seat_row_uidx_freshet_new" of "public"."seat" is taken as it stands"#
+                        #"index "seat_row_uidx_freshet_new" of "public"."seat" is used as it is"#
                     ])
                 #expect(try await IndexBuilds.run(forced, pool) == forced.concurrentSQL)
                 #expect(try await MigrationOf.plan(schema, pool).isUpToDate)
@@ -154,8 +156,8 @@ extension Language {
                 let step = try #require(try await MigrationOf.plan(schema, pool).steps.first)
                 #expect(
                     step.concurrentNotes == [
-                        #"index "own_page" of "public"."visit_one" is taken as it stands"#,
-                        #"index "visit Old_page_idx" of "public"."visit Old" is taken as it stands"#,
+                        #"index "own_page" of "public"."visit_one" is used as it is"#,
+                        #"index "visit Old_page_idx" of "public"."visit Old" is used as it is"#,
                     ])
                 #expect(try await IndexBuilds.run(step, pool) == step.concurrentSQL)
                 #expect(step.concurrentSQL.count == 1, "\(step.concurrentSQL)")
@@ -186,7 +188,7 @@ extension Language {
                     let drops = try await MigrationOf.plan(schema, pool).steps.map(\.summary).filter {
                         $0.hasPrefix("drop")
                     }
-                    #expect(drops.sorted() == built.map { "drop index \($0), which was left unfinished" })
+                    #expect(drops.sorted() == built.map { "drop index \($0), left by an interrupted migration" })
                 }
                 for step in try await MigrationOf.plan(back, pool).steps { try await IndexBuilds.run(step, pool) }
                 #expect(try await Self.names(pool, parts).isEmpty)
@@ -207,12 +209,12 @@ extension Language {
                 for permissions in [Migration.Permissions.rewrites, []] {
                     let plan = try await MigrationOf.plan(schema, pool, permissions)
                     #expect(plan.steps.isEmpty && plan.refused.map(\.part) == ["visit_page_idx"], "\(plan)")
-                    #expect(plan.refused[0].message.contains("put together by hand"))
+                    #expect(plan.refused[0].message.contains("created with ON ONLY"))
                     #expect(plan.refused[0].suggestion?.contains("ATTACH PARTITION") == true)
                 }
                 // It came after the plan.
                 let refused = await #expect(throws: IndexBuilds.Refused.self) { try await IndexBuilds.run(step, pool) }
-                #expect(refused?.reason.contains("put together by hand") == true)
+                #expect(refused?.reason.contains("created with ON ONLY") == true)
                 try await pool.script(
                     "CREATE INDEX rest ON attic.visit_rest (page); ALTER INDEX visit_page_idx ATTACH PARTITION attic.rest"
                 )
@@ -222,7 +224,7 @@ extension Language {
                 try await pool.script("CREATE INDEX visit_page_idx_freshet_new ON ONLY visit (at)")
                 #expect(
                     try await MigrationOf.plan(schema, pool).steps.map(\.summary) == [
-                        "drop index visit_page_idx_freshet_new, which was left unfinished"
+                        "drop index visit_page_idx_freshet_new, left by an interrupted migration"
                     ])
             }
         }

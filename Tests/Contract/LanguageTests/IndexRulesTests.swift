@@ -33,7 +33,7 @@ extension Language {
                 let forced = try await MigrationOf.plan(schema, pool, .rewrites)
                 #expect(
                     forced.steps.map(\.summary) == ["create unique index post_slug_uidx", "replace index post_idx"])
-                #expect(forced.losses.map(\.message).allSatisfy { $0.hasPrefix("no row and no rule is lost; ") })
+                #expect(forced.losses.map(\.message).allSatisfy { $0.hasPrefix("loses no rows and no rules; ") })
                 try await Self.run(forced, pool, isConcurrent: isConcurrent)
                 #expect(try await MigrationOf.plan(schema, pool).isUpToDate)
                 let twice = "INSERT INTO post (slug, author) VALUES ('a', 'c')"
@@ -130,7 +130,7 @@ extension Language {
                             + ["drop column post.old"])
                     #expect(
                         plan.losses.map(\.message) == [
-                            "the column is dropped with all its values; index \"\(name)\" goes with it\(lost)"
+                            "drops the column with all its values; index \"\(name)\" is dropped with it\(lost)"
                         ])
                     try await Self.run(plan, pool, isConcurrent: isConcurrent)
                     let after = try await MigrationOf.plan(schema, pool)
@@ -149,7 +149,7 @@ extension Language {
                 let plan = try await MigrationOf.plan(schema, pool, .drops)
                 #expect(
                     plan.losses.map(\.message) == [
-                        #"the column is dropped with all its values; foreign key "older" goes with it"#
+                        #"drops the column with all its values; foreign key "older" is dropped with it"#
                     ], "\(plan)")
             }
         }
@@ -214,23 +214,23 @@ extension Language {
         @Test(arguments: [
             (
                 "CREATE UNIQUE INDEX post_idx ON post (slug)",
-                #"rows are no longer kept unique by ("slug"); the index is built anew"#
+                #"rows are no longer kept unique by ("slug"); rebuilds the index"#
             ),
             (
                 "CREATE UNIQUE INDEX post_idx ON post (slug) WHERE author IS NOT NULL",
-                #"rows are no longer kept unique by ("slug") where (author IS NOT NULL); the index is built anew"#
+                #"rows are no longer kept unique by ("slug") where (author IS NOT NULL); rebuilds the index"#
             ),
             (
                 "CREATE UNIQUE INDEX post_idx ON post (lower(slug), author)",
-                "rows are no longer kept unique by (lower(slug), author); the index is built anew"
+                "rows are no longer kept unique by (lower(slug), author); rebuilds the index"
             ),
             (
                 "ALTER TABLE post ADD CONSTRAINT post_idx UNIQUE (author)",
-                #"rows are no longer kept unique by ("author"); the UNIQUE constraint of that name is dropped, and the index takes its place"#
+                #"rows are no longer kept unique by ("author"); replaces the UNIQUE constraint of that name by the index"#
             ),
-            ("CREATE INDEX post_idx ON post (slug)", "no row and no rule is lost; the index is built anew"),
+            ("CREATE INDEX post_idx ON post (slug)", "loses no rows and no rules; rebuilds the index"),
             // The key keeps them so.
-            ("CREATE UNIQUE INDEX post_idx ON post (slug, id)", "no row and no rule is lost; the index is built anew"),
+            ("CREATE UNIQUE INDEX post_idx ON post (slug, id)", "loses no rows and no rules; rebuilds the index"),
         ])
         func rulesThatAreLostAreSaid(former: String, message: String) async throws {
             let schema = try MigrationOf.schema(
@@ -244,8 +244,8 @@ extension Language {
 
         /// Updates of a published table would fail from then on.
         @Test(arguments: [
-            ("ALTER TABLE post REPLICA IDENTITY USING INDEX post_idx", "updates of a published table fail"),
-            ("CLUSTER post USING post_idx", "it is the one that CLUSTER goes by"),
+            ("ALTER TABLE post REPLICA IDENTITY USING INDEX post_idx", "which updates of a published table need"),
+            ("CLUSTER post USING post_idx", "CLUSTER uses it"),
         ])
         func whatOthersGoByIsKept(further: String, reason: String) async throws {
             let schema = try MigrationOf.schema(
@@ -318,7 +318,7 @@ extension Language {
                         try schema(#"@searchable(language: "german")"#, #"@searchable(language: "german")"#),
                     ] {
                         let plain = try await MigrationOf.plan(wanted, pool)
-                        #expect(plain.isUpToDate && plain.told.map(\.part) == ["post_search_idx"], "\(plain)")
+                        #expect(plain.isUpToDate && plain.notices.map(\.part) == ["post_search_idx"], "\(plain)")
                         #expect(plain.drift.allSatisfy { !$0.isHarmful })
                         let plan = try await MigrationOf.plan(wanted, pool, isConcurrent ? .concurrent : .rewrites)
                         #expect(plan.steps.map(\.summary) == ["replace search index post_search_idx"], "\(plan)")

@@ -69,8 +69,8 @@ extension Language {
                     first.refused.first { $0.object == table && $0.part != nil }?.message
                 }
                 #expect(refusal("abroad")?.hasSuffix("its partition \"abroad_four\" is a foreign table") == true)
-                #expect(refusal("computed")?.hasSuffix("it is divided by an expression") == true)
-                #expect(refusal("narrow")?.contains("it is divided by \"day\"") == true)
+                #expect(refusal("computed")?.hasSuffix("it is partitioned by an expression") == true)
+                #expect(refusal("narrow")?.contains("it is partitioned by \"day\"") == true)
                 #expect(refusal("hollow") == nil)
                 #expect(first.steps.count == 9, "\(first.steps)")
                 for step in first.steps {
@@ -137,9 +137,10 @@ extension Language {
                 #expect(refused.contains { $0.part == "note_day_idx" && $0.suggestion == nil })
                 let told = refused.map(\.message)
                 #expect(
-                    told.contains("the name \"note_text_idx\" of an index is taken by an index of \"other\""), "\(told)"
+                    told.contains("the index name \"note_text_idx\" is already used by an index of \"other\""),
+                    "\(told)"
                 )
-                #expect(told.contains("the name \"note_day_idx\" of an index is taken by another relation"))
+                #expect(told.contains("the index name \"note_day_idx\" is already used by another relation"))
                 #expect(told.contains("index \"note_size_idx\" exists with another definition"))
                 #expect(told.count == 3)
                 let forced = try await plan(.rewrites)

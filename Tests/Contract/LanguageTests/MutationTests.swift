@@ -189,7 +189,7 @@ extension Language {
                 "an empty filter variable is no filter",
                 #"mutation M($f: Novel_Filter!) { novel_deleteMany(where: $f) }"#, #"{"f": {}}"#, data: "",
                 errors: [
-                    ": INVALID_VARIABLE none of the variables of the filter of \"novel_deleteMany\" has a value; it would touch every row"
+                    ": INVALID_VARIABLE no variable in the filter of \"novel_deleteMany\" has a value, so it would match every row"
                 ],
                 afterwards: ("SELECT count(*)::text FROM novel", "4"), isCommitted: false),
             MutationRow(
@@ -298,7 +298,7 @@ extension Language {
                 "a value without response is the field's error",
                 #"mutation M { a: user_insert(data: {id: "a"}) b: user_insert(data: {id_expr: "response.a.nothing"}) c: user_insert(data: {id_expr: "response.a.id + 'c'"}) }"#,
                 data: #"{"a":{"id":"a"},"b":null,"c":{"id":"ac"}}"#,
-                errors: ["b: INVALID_VARIABLE the expression 'response.a.nothing' has no value (noSuchKey)"],
+                errors: ["b: INVALID_VARIABLE the expression 'response.a.nothing' failed (noSuchKey)"],
                 afterwards: (#"SELECT string_agg(id, ' ' ORDER BY id) FROM "user""#, "a ac ann bob")),
             MutationRow(
                 "check of every element and optional",

@@ -143,7 +143,7 @@ extension Trait where Self == VectorServer {
                 // Searches that read the whole table are answered; those that wait for its lock are not.
                 let plain = try await MigrationOf.plan(wanted, pool)
                 #expect(plain.isUpToDate && plain.drift.map(\.part) == ["doc_v_idx"], "\(plain)")
-                #expect(plain.drift.first?.message.contains("of another measure than the schema's") == true)
+                #expect(plain.drift.first?.message.contains("for another distance function than the schema's") == true)
                 let plan = try await MigrationOf.plan(wanted, pool, isConcurrent ? .concurrent : .rewrites)
                 #expect(plan.steps.map(\.summary) == ["replace index doc_v_idx"] && plan.losses.isEmpty, "\(plan)")
                 for step in plan.steps {

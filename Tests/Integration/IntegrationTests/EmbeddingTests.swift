@@ -168,17 +168,20 @@ struct EmbeddingTests {
             _ = try await running.add("Beach", "sand and the sea")
             let prefix = #"the embedding server for "textembedding-gecko@003""#
             for (text, code, status, message) in [
-                ("broken", "UNAVAILABLE", 503, "\(prefix) answered with HTTP status 500"),
-                ("refused", "RESOLVER_FAILED", 502, "\(prefix) refused the text"),
-                ("busy", "LIMIT_EXCEEDED", 429, "\(prefix) is asked too often"),
-                ("page", "UNAVAILABLE", 503, "\(prefix) answered with something that is not JSON"),
+                ("broken", "UNAVAILABLE", 503, "\(prefix) responded with HTTP status 500"),
+                ("refused", "RESOLVER_FAILED", 502, "\(prefix) rejected the text"),
+                ("busy", "LIMIT_EXCEEDED", 429, "\(prefix) is rate-limited"),
+                ("page", "UNAVAILABLE", 503, "\(prefix) sent a response that is not JSON"),
                 ("large", "RESOLVER_FAILED", 502, "\(prefix) answered with more than 1048576 bytes"),
-                ("short", "RESOLVER_FAILED", 502, "\(prefix) makes vectors of 3 numbers, but the column has 256"),
+                (
+                    "short", "RESOLVER_FAILED", 502,
+                    "\(prefix) returned a vector with 3 dimensions, but the column has 256"
+                ),
                 ("slow", "TIMEOUT", 504, "\(prefix) did not answer in 700 ms"),
                 ("ending", "UNAVAILABLE", 503, "\(prefix) closed the connection"),
                 (
                     String(repeating: "x", count: 201), "PAYLOAD_TOO_LARGE", 413,
-                    #"a text of more than 200 bytes is not given to "textembedding-gecko@003""#
+                    #"a text for "textembedding-gecko@003" can have at most 200 bytes"#
                 ),
             ] {
                 let answer = try await running.near(text)
@@ -198,7 +201,7 @@ struct EmbeddingTests {
 
             // One of two texts is refused: it alone is to blame, and the log tells what may be done.
             let both = try await API.mutate(running.address, "AddAll", ["text": "refused"])
-            #expect(both.body["errors"]?[0]?["message"]?.stringValue == "\(prefix) refused the text", "\(both)")
+            #expect(both.body["errors"]?[0]?["message"]?.stringValue == "\(prefix) rejected the text", "\(both)")
             _ = try await running.node.line(containing: "lower embeddings.textsPerRequestMax")
             #expect(
                 try await Set(running.server.asked().suffix(3)) == [
@@ -247,7 +250,7 @@ struct EmbeddingTests {
             _ = try await running.node.line(containing: "embeddings failed")
             // Nor of a token that it refuses until somebody mends it.
             try await running.server.restart(token: "other")
-            _ = try await running.node.line(containing: "answered with HTTP status 401")
+            _ = try await running.node.line(containing: "responded with HTTP status 401")
             await running.server.process.crash()
             try await running.server.restart()
             let next = try await subscriber.message { $0["id"]?.stringValue == "1" }

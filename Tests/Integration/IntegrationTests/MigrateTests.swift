@@ -97,12 +97,13 @@ struct MigrateTests: SampleProjectTests {
                 let refused = try await output(arguments + ["--concurrently"], code: 1)
                 #expect(
                     refused.contains(
-                        "foreign key visit_lot_id_fkey is there and holds for new rows; mend the rows"),
+                        "foreign key visit_lot_id_fkey exists and is enforced for new rows; mend the rows"),
                     "\(refused)")
             }
             let told = try await output(arguments)
             #expect(
-                told.contains("nothing to do") && told.contains("is not checked for rows from before"), "\(told)")
+                told.contains("nothing to do") && told.contains("is NOT VALID: existing rows were never checked"),
+                "\(told)")
             try await pool.script("DELETE FROM visit")
             #expect(try await output(arguments + ["--concurrently"]).contains("1 changes made"))
         }
@@ -119,7 +120,7 @@ struct MigrateTests: SampleProjectTests {
             try append("\ntype Visit @table { page: String @index }", to: project + "/schema/schema.gql")
             let told = try await output(
                 ["migrate", project, "--concurrently", "--dry-run", "--set", "postgres.url=\(url)"])
-            let taken = #"-- index "own" of "public"."visit_all" is taken as it stands"#
+            let taken = #"-- index "own" of "public"."visit_all" is used as it is"#
             #expect(told.contains(taken) && !told.contains("CREATE INDEX CONCURRENTLY"), "\(told)")
         }
     }
@@ -180,7 +181,7 @@ struct MigrateTests: SampleProjectTests {
                     let refused = try await output(arguments + further, code: 1)
                     #expect(
                         refused.contains(
-                            "index \"early_text_idx\" is just being built by another session (pid "),
+                            "index \"early_text_idx\" is being built by another session (pid "),
                         "\(refused)")
                 }
                 try await writer.commit()

@@ -100,7 +100,7 @@ struct ResolverTests {
             for (who, code, status, message, path) in [
                 ("broken", "RESOLVER_FAILED", 502, "failed: the profile store is down", ["person"]),
                 ("nameless", "RESOLVER_FAILED", 502, "failed: no name", ["person", "name"]),
-                ("html", "RESOLVER_FAILED", 502, "answered with HTTP status 500", ["person"]),
+                ("html", "RESOLVER_FAILED", 502, "responded with HTTP status 500", ["person"]),
                 ("large", "RESOLVER_FAILED", 502, "answered with more than 1048576 bytes", ["person"]),
                 ("slow", "TIMEOUT", 504, "did not answer in 700 ms", ["person"]),
                 ("dripping", "TIMEOUT", 504, "did not answer in 700 ms", ["person"]),

@@ -20,10 +20,10 @@ import TestSupport
 
     private static let failure = RequestError(.unavailable, "gone")
     private static let full =
-        #"LIMIT_EXCEEDED: the embedding server for "m" has as many texts before it as this node lets wait"#
+        "LIMIT_EXCEEDED: the embedding queue of this node is full"
     private static let late = #"TIMEOUT: the embedding server for "m" did not answer in 100 ms"#
 
-    private func desk(_ change: (inout EmbeddingSettings) -> Void = { _ in }) -> EmbeddingBatcher<String> {
+    private func batcher(_ change: (inout EmbeddingSettings) -> Void = { _ in }) -> EmbeddingBatcher<String> {
         var settings = EmbeddingSettings()
         change(&settings)
         return EmbeddingBatcher(settings)
@@ -54,32 +54,36 @@ import TestSupport
     }
 
     @Test func aTextThatTwoWantIsAskedForOnceAndThenKnown() throws {
-        var desk = desk()
-        let first = desk.want([Self.text("a"), Self.text("bb")], by: "ann", nowMs: 0)
+        var batcher = batcher()
+        let first = batcher.submit([Self.text("a"), Self.text("bb")], for: "ann", nowMs: 0)
         #expect(sent(first) == [["a", "bb"]])
-        #expect(sent(desk.want([Self.text("a")], by: "bob", nowMs: 0)) == [])
+        #expect(sent(batcher.submit([Self.text("a")], for: "bob", nowMs: 0)) == [])
         let request = try #require(requests(first).first)
-        let answered = desk.answered(request.id, Self.good(request), nowMs: 1)
+        let answered = batcher.responded(request.id, Self.good(request), nowMs: 1)
         #expect(told(answered, "a") == ["bob [1.0]", "ann [1.0]"])
-        #expect(told(desk.want([Self.text("bb")], by: "carl", nowMs: 3), "bb") == ["carl [2.0]"])
+        #expect(told(batcher.submit([Self.text("bb")], for: "carl", nowMs: 3), "bb") == ["carl [2.0]"])
         // An answer to what nobody asked says nothing.
-        #expect(desk.answered(request.id, Self.good(request), nowMs: 4).isEmpty)
+        #expect(batcher.responded(request.id, Self.good(request), nowMs: 4).isEmpty)
     }
 
     @Test func textsThatWaitGoTogetherByModel() throws {
-        var desk = desk {
+        var batcher = batcher {
             $0.inFlightMax = 1
             $0.textsPerRequestMax = 3
         }
-        let first = requests(desk.want([Self.text("a")], by: "1", nowMs: 0))[0]
-        #expect(sent(desk.want([Self.text("b"), Self.text("x", model: "n"), Self.text("c")], by: "2", nowMs: 0)) == [])
-        #expect(sent(desk.want([Self.text("d"), Self.text("e"), Self.text("y", model: "n")], by: "3", nowMs: 0)) == [])
-        var actions = desk.answered(first.id, Self.good(first), nowMs: 1)
+        let first = requests(batcher.submit([Self.text("a")], for: "1", nowMs: 0))[0]
+        #expect(
+            sent(batcher.submit([Self.text("b"), Self.text("x", model: "n"), Self.text("c")], for: "2", nowMs: 0)) == []
+        )
+        #expect(
+            sent(batcher.submit([Self.text("d"), Self.text("e"), Self.text("y", model: "n")], for: "3", nowMs: 0)) == []
+        )
+        var actions = batcher.responded(first.id, Self.good(first), nowMs: 1)
         var order: [[String]] = []
         var finished: [String] = []
         while let request = requests(actions).first {
             order.append(request.texts.map(\.text))
-            actions = desk.answered(request.id, Self.good(request), nowMs: 1)
+            actions = batcher.responded(request.id, Self.good(request), nowMs: 1)
             finished += told(actions)
         }
         #expect(order == [["b", "c", "d"], ["x", "y"], ["e"]])
@@ -87,17 +91,17 @@ import TestSupport
     }
 
     @Test func aTextThatIsRefusedFailsAlone() throws {
-        var desk = desk { $0.inFlightMax = 1 }
-        let block = requests(desk.want([Self.text("-")], by: "0", nowMs: 0))[0]
-        for name in ["a", "b", "bad", "c", "d"] { _ = desk.want([Self.text(name)], by: name, nowMs: 0) }
-        var actions = desk.answered(block.id, Self.good(block), nowMs: 0)
+        var batcher = batcher { $0.inFlightMax = 1 }
+        let block = requests(batcher.submit([Self.text("-")], for: "0", nowMs: 0))[0]
+        for name in ["a", "b", "bad", "c", "d"] { _ = batcher.submit([Self.text(name)], for: name, nowMs: 0) }
+        var actions = batcher.responded(block.id, Self.good(block), nowMs: 0)
         let refusal = RequestError(.resolverFailed, "too long")
         var order: [[String]] = []
         var finished: [String: String] = [:]
         while let request = requests(actions).first {
             let names = request.texts.map(\.text)
             order.append(names)
-            actions = desk.answered(
+            actions = batcher.responded(
                 request.id, names.contains("bad") ? .refused(refusal) : Self.good(request), nowMs: 0)
             for name in ["a", "b", "bad", "c", "d"] {
                 for line in told(actions, name) where line.hasPrefix("\(name) ") { finished[name] = line }
@@ -109,51 +113,51 @@ import TestSupport
     }
 
     @Test func aFailureIsToldToAllAndNotKept() throws {
-        var desk = desk()
-        let request = requests(desk.want([Self.text("a")], by: "ann", nowMs: 0))[0]
-        _ = desk.want([Self.text("a")], by: "bob", nowMs: 0)
+        var batcher = batcher()
+        let request = requests(batcher.submit([Self.text("a")], for: "ann", nowMs: 0))[0]
+        _ = batcher.submit([Self.text("a")], for: "bob", nowMs: 0)
         #expect(
-            told(desk.answered(request.id, .failed(Self.failure), nowMs: 0), "a")
+            told(batcher.responded(request.id, .failed(Self.failure), nowMs: 0), "a")
                 == ["ann UNAVAILABLE: gone", "bob UNAVAILABLE: gone"])
-        #expect(sent(desk.want([Self.text("a")], by: "ann", nowMs: 1)) == [["a"]])
+        #expect(sent(batcher.submit([Self.text("a")], for: "ann", nowMs: 1)) == [["a"]])
     }
 
     @Test func boundsOfWhatWaits() throws {
-        var desk = desk {
+        var batcher = batcher {
             $0.inFlightMax = 1
             $0.waitingTextsMax = 1
             $0.textBytesMax = 3
             $0.timeoutMs = 100
         }
         #expect(
-            told(desk.want([Self.text("long")], by: "ann", nowMs: 0), "long")
-                == [#"ann PAYLOAD_TOO_LARGE: a text of more than 3 bytes is not given to "m""#])
-        let first = requests(desk.want([Self.text("a")], by: "ann", nowMs: 0))[0]
-        #expect(desk.want([Self.text("b")], by: "bob", nowMs: 0).isEmpty)
-        #expect(told(desk.want([Self.text("c")], by: "carl", nowMs: 0), "c") == ["carl \(Self.full)"])
+            told(batcher.submit([Self.text("long")], for: "ann", nowMs: 0), "long")
+                == [#"ann PAYLOAD_TOO_LARGE: a text for "m" can have at most 3 bytes"#])
+        let first = requests(batcher.submit([Self.text("a")], for: "ann", nowMs: 0))[0]
+        #expect(batcher.submit([Self.text("b")], for: "bob", nowMs: 0).isEmpty)
+        #expect(told(batcher.submit([Self.text("c")], for: "carl", nowMs: 0), "c") == ["carl \(Self.full)"])
         // What somebody waits for already takes no further place.
-        #expect(desk.want([Self.text("b")], by: "dora", nowMs: 50).isEmpty)
-        let late = desk.answered(first.id, Self.good(first), nowMs: 101)
+        #expect(batcher.submit([Self.text("b")], for: "dora", nowMs: 50).isEmpty)
+        let late = batcher.responded(first.id, Self.good(first), nowMs: 101)
         #expect(sent(late) == [])
-        let message = #"TIMEOUT: the embedding server for "m" did not come to this text in 100 ms"#
+        let message = #"TIMEOUT: the embedding server for "m" did not reach this text in 100 ms"#
         #expect(
             told(late, "b") == [
-                "ann INTERNAL: nobody asked for a vector by \"m\"", "bob \(message)", "dora \(message)",
+                "ann INTERNAL: no embedding was requested from \"m\"", "bob \(message)", "dora \(message)",
             ])
     }
 
     @Test func whatCanBeAskedForNowDoesNotWait() throws {
-        var desk = desk {
+        var batcher = batcher {
             ($0.inFlightMax, $0.textsPerRequestMax, $0.waitingTextsMax) = (2, 2, 3)
         }
         // Seven texts and room for three, but four can go at once.
         let texts = (0..<7).map { Self.text("\($0)") }
-        let actions = desk.want(texts, by: "ann", nowMs: 0)
+        let actions = batcher.submit(texts, for: "ann", nowMs: 0)
         #expect(sent(actions) == [["0", "1"], ["2", "3"]] && told(actions).isEmpty)
-        #expect(told(desk.want([Self.text("x")], by: "bob", nowMs: 0), "x") == ["bob \(Self.full)"])
+        #expect(told(batcher.submit([Self.text("x")], for: "bob", nowMs: 0), "x") == ["bob \(Self.full)"])
         var (open, finished) = (requests(actions), [String]())
         while let request = open.popLast() {
-            let next = desk.answered(request.id, Self.good(request), nowMs: 1)
+            let next = batcher.responded(request.id, Self.good(request), nowMs: 1)
             finished += told(next, "0", "6")
             open += requests(next)
         }
@@ -161,139 +165,141 @@ import TestSupport
     }
 
     @Test func bytesThatWaitAreBounded() throws {
-        var desk = desk { ($0.inFlightMax, $0.waitingBytesMax) = (1, 3_000) }
+        var batcher = batcher { ($0.inFlightMax, $0.waitingBytesMax) = (1, 3_000) }
         let long = { (name: String) in Self.text(name + String(repeating: "x", count: 1_000)) }
-        _ = desk.want([Self.text("a")], by: "0", nowMs: 0)
-        #expect(desk.want([long("a"), long("b")], by: "1", nowMs: 0).isEmpty)
-        #expect(told(desk.want([long("c")], by: "2", nowMs: 0)) == ["2"])
-        #expect(desk.want([Self.text("short")], by: "3", nowMs: 0).isEmpty)
+        _ = batcher.submit([Self.text("a")], for: "0", nowMs: 0)
+        #expect(batcher.submit([long("a"), long("b")], for: "1", nowMs: 0).isEmpty)
+        #expect(told(batcher.submit([long("c")], for: "2", nowMs: 0)) == ["2"])
+        #expect(batcher.submit([Self.text("short")], for: "3", nowMs: 0).isEmpty)
     }
 
     @Test func waitersAreBoundedWhoeverWantsTheText() throws {
-        var desk = desk { $0.waitersMax = 2 }
-        let known = requests(desk.want([Self.text("known")], by: "0", nowMs: 0))[0]
-        _ = desk.answered(known.id, Self.good(known), nowMs: 0)
-        let hung = requests(desk.want([Self.text("a")], by: "1", nowMs: 0))[0]
-        #expect(desk.want([Self.text("a")], by: "2", nowMs: 0).isEmpty)
-        let message = #"LIMIT_EXCEEDED: the embedding server for "m" is waited for by as many as this node lets wait"#
-        #expect(told(desk.want([Self.text("a")], by: "3", nowMs: 0), "a") == ["3 \(message)"])
-        #expect(told(desk.want([Self.text("b")], by: "4", nowMs: 0), "b") == ["4 \(message)"])
+        var batcher = batcher { $0.waitersMax = 2 }
+        let known = requests(batcher.submit([Self.text("known")], for: "0", nowMs: 0))[0]
+        _ = batcher.responded(known.id, Self.good(known), nowMs: 0)
+        let hung = requests(batcher.submit([Self.text("a")], for: "1", nowMs: 0))[0]
+        #expect(batcher.submit([Self.text("a")], for: "2", nowMs: 0).isEmpty)
+        let message = "LIMIT_EXCEEDED: too many requests on this node are waiting for embeddings"
+        #expect(told(batcher.submit([Self.text("a")], for: "3", nowMs: 0), "a") == ["3 \(message)"])
+        #expect(told(batcher.submit([Self.text("b")], for: "4", nowMs: 0), "b") == ["4 \(message)"])
         // What is known makes nobody wait.
-        #expect(told(desk.want([Self.text("known")], by: "5", nowMs: 0), "known") == ["5 [5.0]"])
-        #expect(told(desk.answered(hung.id, Self.good(hung), nowMs: 1)) == ["1", "2"])
-        #expect(sent(desk.want([Self.text("b")], by: "6", nowMs: 1)) == [["b"]])
+        #expect(told(batcher.submit([Self.text("known")], for: "5", nowMs: 0), "known") == ["5 [5.0]"])
+        #expect(told(batcher.responded(hung.id, Self.good(hung), nowMs: 1)) == ["1", "2"])
+        #expect(sent(batcher.submit([Self.text("b")], for: "6", nowMs: 1)) == [["b"]])
     }
 
     // MARK: Time
 
     @Test func theTimeOutIsOneHoweverOftenATextIsAskedFor() throws {
-        var desk = desk { ($0.inFlightMax, $0.timeoutMs) = (1, 100) }
-        let block = requests(desk.want([Self.text("-")], by: "0", nowMs: 0))[0]
+        var batcher = batcher { ($0.inFlightMax, $0.timeoutMs) = (1, 100) }
+        let block = requests(batcher.submit([Self.text("-")], for: "0", nowMs: 0))[0]
         #expect(block.timeoutMs == 100)
-        _ = desk.want([Self.text("a")], by: "ann", nowMs: 10)
-        _ = desk.want([Self.text("b")], by: "bob", nowMs: 30)
-        let both = requests(desk.answered(block.id, Self.good(block), nowMs: 40))[0]
+        _ = batcher.submit([Self.text("a")], for: "ann", nowMs: 10)
+        _ = batcher.submit([Self.text("b")], for: "bob", nowMs: 30)
+        let both = requests(batcher.responded(block.id, Self.good(block), nowMs: 40))[0]
         // What the oldest has left.
         #expect(both.texts.count == 2 && both.timeoutMs == 70)
-        let refused = requests(desk.answered(both.id, .refused(Self.failure), nowMs: 60))[0]
+        let refused = requests(batcher.responded(both.id, .refused(Self.failure), nowMs: 60))[0]
         #expect(refused.texts == [Self.text("a")] && refused.timeoutMs == 50)
-        let late = desk.answered(refused.id, .late, nowMs: 110)
+        let late = batcher.responded(refused.id, .late, nowMs: 110)
         #expect(told(late, "a") == ["ann \(Self.late)"])
         #expect(requests(late).map(\.timeoutMs) == [20])
-        let end = desk.answered(requests(late)[0].id, .late, nowMs: 130)
+        let end = batcher.responded(requests(late)[0].id, .late, nowMs: 130)
         #expect(told(end, "b") == ["bob \(Self.late)"])
         #expect(requests(end).isEmpty)
     }
 
     @Test func youngerTextsOutlastTheTimeOutOfAnOlderOne() throws {
-        var desk = desk { ($0.inFlightMax, $0.timeoutMs) = (1, 100) }
-        let block = requests(desk.want([Self.text("-")], by: "0", nowMs: 0))[0]
+        var batcher = batcher { ($0.inFlightMax, $0.timeoutMs) = (1, 100) }
+        let block = requests(batcher.submit([Self.text("-")], for: "0", nowMs: 0))[0]
         for (name, nowMs) in [("a", 10), ("b", 20), ("c", 30), ("d", 40)] as [(String, Int64)] {
-            _ = desk.want([Self.text(name)], by: name, nowMs: nowMs)
+            _ = batcher.submit([Self.text(name)], for: name, nowMs: nowMs)
         }
-        let all = requests(desk.answered(block.id, Self.good(block), nowMs: 50))[0]
-        let late = desk.answered(all.id, .late, nowMs: 110)
+        let all = requests(batcher.responded(block.id, Self.good(block), nowMs: 50))[0]
+        let late = batcher.responded(all.id, .late, nowMs: 110)
         #expect(told(late, "a") == ["a \(Self.late)"])
         #expect(sent(late) == [["b", "c"]])
-        let next = desk.answered(requests(late)[0].id, .refused(Self.failure), nowMs: 125)
+        let next = batcher.responded(requests(late)[0].id, .refused(Self.failure), nowMs: 125)
         #expect(sent(next) == [["c"]], "b's time is up")
         #expect(told(next, "b") == ["b \(Self.late)"])
     }
 
     @Test func aSlowServerIsGivenFewerTextsUntilItAnswers() throws {
-        var desk = desk { ($0.inFlightMax, $0.timeoutMs, $0.textsPerRequestMax) = (1, 100, 8) }
+        var batcher = batcher { ($0.inFlightMax, $0.timeoutMs, $0.textsPerRequestMax) = (1, 100, 8) }
         var nowMs: Int64 = 0
         var sizes: [Int] = []
         var last: EmbeddingText?
         // It takes 30 ms for each text. Who is told of a time-out comes again.
         for round in 0..<8 {
             let texts = (0..<8).map { Self.text("\(round) \($0)") }
-            var open = requests(desk.want(texts, by: "w", nowMs: nowMs))
+            var open = requests(batcher.submit(texts, for: "w", nowMs: nowMs))
             while let request = open.popLast() {
                 sizes.append(request.texts.count)
                 let tookMs = Int64(request.texts.count) * 30
                 nowMs += min(tookMs, request.timeoutMs)
                 if tookMs <= request.timeoutMs { last = request.texts.last }
                 open += requests(
-                    desk.answered(request.id, tookMs > request.timeoutMs ? .late : Self.good(request), nowMs: nowMs))
+                    batcher.responded(request.id, tookMs > request.timeoutMs ? .late : Self.good(request), nowMs: nowMs)
+                )
             }
         }
         #expect(Array(sizes.prefix(4)) == [8, 4, 2, 3], "halves until it answers, then one more at a time")
         #expect(sizes.dropFirst(2).allSatisfy { $0 <= 4 }, "\(sizes)")
-        let (before, known) = (desk.counts, try #require(last))
+        let (before, known) = (batcher.counts, try #require(last))
         #expect(
-            told(desk.want([known], by: "w", nowMs: nowMs), known.text) == ["w [3.0]"], "kept: the next need not ask")
-        #expect(desk.counts == (before.known + 1, before.unknown))
+            told(batcher.submit([known], for: "w", nowMs: nowMs), known.text) == ["w [3.0]"],
+            "kept: the next need not ask")
+        #expect(batcher.counts == (before.known + 1, before.unknown))
     }
 
     @Test func aRequestThatHadLittleTimeSaysNothingOfTheServer() throws {
-        var desk = desk { ($0.inFlightMax, $0.timeoutMs, $0.textsPerRequestMax) = (1, 100, 4) }
-        let block = requests(desk.want([Self.text("-")], by: "0", nowMs: 0))[0]
+        var batcher = batcher { ($0.inFlightMax, $0.timeoutMs, $0.textsPerRequestMax) = (1, 100, 4) }
+        let block = requests(batcher.submit([Self.text("-")], for: "0", nowMs: 0))[0]
         for nowMs in 1...4 as ClosedRange<Int64> {
-            _ = desk.want([Self.text("\(nowMs)")], by: "\(nowMs)", nowMs: nowMs)
+            _ = batcher.submit([Self.text("\(nowMs)")], for: "\(nowMs)", nowMs: nowMs)
         }
-        let four = requests(desk.answered(block.id, Self.good(block), nowMs: 60))[0]
+        let four = requests(batcher.responded(block.id, Self.good(block), nowMs: 60))[0]
         #expect(four.timeoutMs == 41)
-        let late = desk.answered(four.id, .late, nowMs: 101)
+        let late = batcher.responded(four.id, .late, nowMs: 101)
         #expect(told(late, "1").first == "1 \(Self.late)")
         // One and two milliseconds are no time to answer in.
         #expect(sent(late) == [["4"]])
         #expect(told(late, "2", "3").count == 3)
-        _ = desk.answered(requests(late)[0].id, .late, nowMs: 104)
+        _ = batcher.responded(requests(late)[0].id, .late, nowMs: 104)
         let texts = (5..<9).map { Self.text("\($0)") }
-        #expect(requests(desk.want(texts, by: "w", nowMs: 110)).map(\.texts.count) == [4])
+        #expect(requests(batcher.submit(texts, for: "w", nowMs: 110)).map(\.texts.count) == [4])
     }
 
     @Test func whatWasLateWaitsBehindOlderTexts() throws {
-        var desk = desk { ($0.inFlightMax, $0.timeoutMs) = (1, 100) }
-        let block = requests(desk.want([Self.text("-")], by: "0", nowMs: 0))[0]
-        _ = desk.want([Self.text("a")], by: "ann", nowMs: 10)
-        _ = desk.want([Self.text("o", model: "other")], by: "otto", nowMs: 50)
-        _ = desk.want([Self.text("b")], by: "bob", nowMs: 90)
-        let both = requests(desk.answered(block.id, Self.good(block), nowMs: 95))[0]
+        var batcher = batcher { ($0.inFlightMax, $0.timeoutMs) = (1, 100) }
+        let block = requests(batcher.submit([Self.text("-")], for: "0", nowMs: 0))[0]
+        _ = batcher.submit([Self.text("a")], for: "ann", nowMs: 10)
+        _ = batcher.submit([Self.text("o", model: "other")], for: "otto", nowMs: 50)
+        _ = batcher.submit([Self.text("b")], for: "bob", nowMs: 90)
+        let both = requests(batcher.responded(block.id, Self.good(block), nowMs: 95))[0]
         #expect(both.texts.map(\.text) == ["a", "b"])
-        let late = desk.answered(both.id, .late, nowMs: 110)
+        let late = batcher.responded(both.id, .late, nowMs: 110)
         #expect(told(late, "a") == ["ann \(Self.late)"])
         #expect(sent(late) == [["o"]])
-        #expect(sent(desk.answered(requests(late)[0].id, Self.good(requests(late)[0]), nowMs: 111)) == [["b"]])
+        #expect(sent(batcher.responded(requests(late)[0].id, Self.good(requests(late)[0]), nowMs: 111)) == [["b"]])
     }
 
     @Test func aLoneTextThatIsLateSaysNothingOfOthers() throws {
-        var desk = desk { ($0.inFlightMax, $0.timeoutMs, $0.textsPerRequestMax) = (1, 100, 4) }
-        let lone = requests(desk.want([Self.text("a")], by: "ann", nowMs: 0))[0]
-        _ = desk.answered(lone.id, .late, nowMs: 100)
+        var batcher = batcher { ($0.inFlightMax, $0.timeoutMs, $0.textsPerRequestMax) = (1, 100, 4) }
+        let lone = requests(batcher.submit([Self.text("a")], for: "ann", nowMs: 0))[0]
+        _ = batcher.responded(lone.id, .late, nowMs: 100)
         let texts = (0..<4).map { Self.text("\($0)") }
-        #expect(requests(desk.want(texts, by: "bob", nowMs: 100)).map(\.texts.count) == [4])
+        #expect(requests(batcher.submit(texts, for: "bob", nowMs: 100)).map(\.texts.count) == [4])
     }
 
     // MARK: The cache
 
     @Test func bytesThatAreKeptAreBounded() throws {
-        var desk = desk { $0.cacheBytesMax = 3_000 }
+        var batcher = batcher { $0.cacheBytesMax = 3_000 }
         func isKnown(_ name: String, length: Int) -> Bool {
             let text = Self.text(name + String(repeating: "x", count: length))
-            guard let request = requests(desk.want([text], by: name, nowMs: 0)).first else { return true }
-            _ = desk.answered(request.id, Self.good(request), nowMs: 0)
+            guard let request = requests(batcher.submit([text], for: name, nowMs: 0)).first else { return true }
+            _ = batcher.responded(request.id, Self.good(request), nowMs: 0)
             return false
         }
         #expect(!isKnown("a", length: 1_000) && !isKnown("b", length: 1_000))
@@ -305,36 +311,36 @@ import TestSupport
     }
 
     @Test func theVectorUsedLongestAgoGoesFirst() throws {
-        var desk = desk { $0.cacheEntriesMax = 2 }
+        var batcher = batcher { $0.cacheEntriesMax = 2 }
         func isKnown(_ name: String) -> Bool {
-            let actions = desk.want([Self.text(name)], by: name, nowMs: 0)
+            let actions = batcher.submit([Self.text(name)], for: name, nowMs: 0)
             guard let request = requests(actions).first else { return true }
-            _ = desk.answered(request.id, Self.good(request), nowMs: 0)
+            _ = batcher.responded(request.id, Self.good(request), nowMs: 0)
             return false
         }
         #expect([isKnown("a"), isKnown("b"), isKnown("a"), isKnown("c")] == [false, false, true, false])
         #expect([isKnown("a"), isKnown("c"), isKnown("b"), isKnown("a")] == [true, true, false, false])
         // Other models and sizes are other vectors, and so are other bytes of the same characters.
         #expect([isKnown("\u{e9}"), isKnown("e\u{301}"), isKnown("\u{e9}")] == [false, false, true])
-        #expect(sent(desk.want([Self.text("a", model: "n")], by: "x", nowMs: 0)) == [["a"]])
-        #expect(sent(desk.want([EmbeddingText(model: "m", text: "a", size: 2)], by: "y", nowMs: 0)) == [["a"]])
+        #expect(sent(batcher.submit([Self.text("a", model: "n")], for: "x", nowMs: 0)) == [["a"]])
+        #expect(sent(batcher.submit([EmbeddingText(model: "m", text: "a", size: 2)], for: "y", nowMs: 0)) == [["a"]])
     }
 
     @Test func nothingIsKeptInACacheOfNone() throws {
-        var desk = desk { $0.cacheEntriesMax = 0 }
-        let request = requests(desk.want([Self.text("a")], by: "ann", nowMs: 0))[0]
-        #expect(told(desk.answered(request.id, Self.good(request), nowMs: 0), "a") == ["ann [1.0]"])
-        #expect(sent(desk.want([Self.text("a")], by: "ann", nowMs: 0)) == [["a"]])
+        var batcher = batcher { $0.cacheEntriesMax = 0 }
+        let request = requests(batcher.submit([Self.text("a")], for: "ann", nowMs: 0))[0]
+        #expect(told(batcher.responded(request.id, Self.good(request), nowMs: 0), "a") == ["ann [1.0]"])
+        #expect(sent(batcher.submit([Self.text("a")], for: "ann", nowMs: 0)) == [["a"]])
     }
 
     @Test func afterTheEndNothingIsAskedFor() throws {
-        var desk = desk { $0.inFlightMax = 1 }
-        let first = requests(desk.want([Self.text("a")], by: "ann", nowMs: 0))[0]
-        _ = desk.want([Self.text("b")], by: "bob", nowMs: 0)
-        let message = "UNAVAILABLE: no vectors are asked for: the node stops"
-        #expect(told(desk.stop(), "b") == ["bob \(message)"])
-        #expect(told(desk.want([Self.text("c")], by: "carl", nowMs: 0), "c") == ["carl \(message)"])
-        #expect(told(desk.answered(first.id, .failed(Self.failure), nowMs: 0), "a") == ["ann UNAVAILABLE: gone"])
+        var batcher = batcher { $0.inFlightMax = 1 }
+        let first = requests(batcher.submit([Self.text("a")], for: "ann", nowMs: 0))[0]
+        _ = batcher.submit([Self.text("b")], for: "bob", nowMs: 0)
+        let message = "UNAVAILABLE: no embeddings are requested: the node is shutting down"
+        #expect(told(batcher.stop(), "b") == ["bob \(message)"])
+        #expect(told(batcher.submit([Self.text("c")], for: "carl", nowMs: 0), "c") == ["carl \(message)"])
+        #expect(told(batcher.responded(first.id, .failed(Self.failure), nowMs: 0), "a") == ["ann UNAVAILABLE: gone"])
     }
 
     /// Whatever comes in which order: everybody is told once, of every text; bounds hold; no text is asked for twice at a
@@ -354,7 +360,7 @@ import TestSupport
         settings.waitingBytesMax = Int.random(in: 0...2_000, using: &random)
         settings.waitersMax = Int.random(in: 1...20, using: &random)
         settings.timeoutMs = 50
-        var desk = EmbeddingBatcher<Int>(settings)
+        var batcher = EmbeddingBatcher<Int>(settings)
         var waiting: [Int: [EmbeddingText]] = [:]
         var underWay: [EmbeddingRequest] = []
         var nowMs: Int64 = 0
@@ -392,7 +398,7 @@ import TestSupport
                     Self.text(String(repeating: "x", count: length), model: Bool.random(using: &random) ? "m" : "n"))
             }
             waiting[waiter] = texts.sorted { ($0.model, $0.text) < ($1.model, $1.text) }
-            try perform(desk.want(waiting[waiter] ?? [], by: waiter, nowMs: nowMs))
+            try perform(batcher.submit(waiting[waiter] ?? [], for: waiter, nowMs: nowMs))
             while !underWay.isEmpty, Bool.random(using: &random) {
                 try answerOne()
             }
@@ -406,7 +412,7 @@ import TestSupport
                 case 2: .late
                 default: Self.good(request)
                 }
-            try perform(desk.answered(request.id, answer, nowMs: nowMs))
+            try perform(batcher.responded(request.id, answer, nowMs: nowMs))
         }
         while !underWay.isEmpty {
             nowMs += Int64.random(in: 0...20, using: &random)

@@ -77,12 +77,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("[1,2,3]", "makes vectors of 3 numbers, but the column has 2"),
-        ("[1,1e39]", "answered with a vector that has something else than finite numbers"),
-        ("[1,\"2\"]", "answered with a vector that has something else than finite numbers"),
-        ("[1,null]", "answered with a vector that has something else than finite numbers"),
-        ("[]", "answered with something that is no list of numbers"),
-        ("\"AACAPwAAAEA=\"", "answered with something that is no list of numbers"),
+        ("[1,2,3]", "returned a vector with 3 dimensions, but the column has 2"),
+        ("[1,1e39]", "sent a vector with values that are not finite numbers"),
+        ("[1,\"2\"]", "sent a vector with values that are not finite numbers"),
+        ("[1,null]", "sent a vector with values that are not finite numbers"),
+        ("[]", "sent an embedding that is not a list of numbers"),
+        ("\"AACAPwAAAEA=\"", "sent an embedding that is not a list of numbers"),
     ])
     func aVectorThatIsNoneFailsAlone(_ vector: String, _ message: String) {
         let answer = read(
@@ -99,7 +99,7 @@ import Testing
         #expect(
             read(Self.openai, Self.request("a"), body) == [
                 "failed",
-                #"RESOLVER_FAILED the embedding server for "gecko@003" answered without "data" that has an embedding for each text"#,
+                #"RESOLVER_FAILED the embedding server for "gecko@003" sent no "data" with an embedding for each text"#,
             ])
     }
 
@@ -108,7 +108,7 @@ import Testing
         #expect(
             read(Self.vertex, Self.request("a"), body) == [
                 "failed",
-                #"RESOLVER_FAILED the embedding server for "gecko@003" answered without "predictions" that have values for each text"#,
+                #"RESOLVER_FAILED the embedding server for "gecko@003" sent no "predictions" with values for each text"#,
             ])
     }
 
@@ -116,36 +116,36 @@ import Testing
 
     /// Of what the server says nothing is for clients: it names hosts, projects, keys, or the text of somebody else.
     @Test(arguments: [
-        (200, "<html>", "failed UNAVAILABLE \(server) answered with something that is not JSON"),
+        (200, "<html>", "failed UNAVAILABLE \(server) sent a response that is not JSON"),
         (
             404, #"{"error":{"message":"no model"}}"#,
             "failed RESOLVER_FAILED \(server) does not know the model (HTTP status 404: no model)"
         ),
         (
             400, #"{"error":"too long","code":1}"#,
-            "refused RESOLVER_FAILED \(server) refused the text (HTTP status 400: too long)"
+            "refused RESOLVER_FAILED \(server) rejected the text (HTTP status 400: too long)"
         ),
         (
             413, #"{"message":"too large"}"#,
-            "refused RESOLVER_FAILED \(server) refused the text (HTTP status 413: too large)"
+            "refused RESOLVER_FAILED \(server) rejected the text (HTTP status 413: too large)"
         ),
-        (422, #"{"detail":"empty"}"#, "refused RESOLVER_FAILED \(server) refused the text (HTTP status 422: empty)"),
-        (400, "no", "refused RESOLVER_FAILED \(server) refused the text (HTTP status 400)"),
+        (422, #"{"detail":"empty"}"#, "refused RESOLVER_FAILED \(server) rejected the text (HTTP status 422: empty)"),
+        (400, "no", "refused RESOLVER_FAILED \(server) rejected the text (HTTP status 400)"),
         // An operator's to mend: who follows keeps the result until then.
         (
             401, #"{"error":{"message":"bad key"}}"#,
-            "failed UNAVAILABLE \(server) answered with HTTP status 401 (HTTP status 401: bad key)"
+            "failed UNAVAILABLE \(server) responded with HTTP status 401 (HTTP status 401: bad key)"
         ),
-        (403, "", "failed UNAVAILABLE \(server) answered with HTTP status 403 (HTTP status 403)"),
-        (408, "", "failed UNAVAILABLE \(server) answered with HTTP status 408 (HTTP status 408)"),
-        (500, "oops", "failed UNAVAILABLE \(server) answered with HTTP status 500 (HTTP status 500)"),
-        (302, "", "failed RESOLVER_FAILED \(server) answered with HTTP status 302 (HTTP status 302)"),
-        (429, "{}", "failed LIMIT_EXCEEDED \(server) is asked too often (HTTP status 429)"),
+        (403, "", "failed UNAVAILABLE \(server) responded with HTTP status 403 (HTTP status 403)"),
+        (408, "", "failed UNAVAILABLE \(server) responded with HTTP status 408 (HTTP status 408)"),
+        (500, "oops", "failed UNAVAILABLE \(server) responded with HTTP status 500 (HTTP status 500)"),
+        (302, "", "failed RESOLVER_FAILED \(server) responded with HTTP status 302 (HTTP status 302)"),
+        (429, "{}", "failed LIMIT_EXCEEDED \(server) is rate-limited (HTTP status 429)"),
         (
             503, #"{"error":"loading"}"#,
-            "failed UNAVAILABLE \(server) answered with HTTP status 503 (HTTP status 503: loading)"
+            "failed UNAVAILABLE \(server) responded with HTTP status 503 (HTTP status 503: loading)"
         ),
-        (529, "", "failed UNAVAILABLE \(server) answered with HTTP status 529 (HTTP status 529)"),
+        (529, "", "failed UNAVAILABLE \(server) responded with HTTP status 529 (HTTP status 529)"),
     ])
     func refusals(_ status: Int, _ body: String, _ expected: String) {
         #expect(read(Self.openai, Self.request("a"), status: status, body).joined(separator: " ") == expected)
@@ -155,7 +155,7 @@ import Testing
         let endpoint = EmbeddingEndpoint(url: "http://a", format: .openai, token: "sk-1")
         #expect(
             read(endpoint, Self.request("a"), status: 401, #"{"error":{"message":"bad key sk-1."}}"#) == [
-                "failed", "UNAVAILABLE \(Self.server) answered with HTTP status 401 (HTTP status 401: bad key ….)",
+                "failed", "UNAVAILABLE \(Self.server) responded with HTTP status 401 (HTTP status 401: bad key ….)",
             ])
         // Nor a part of it, where the words are cut.
         for length in 470..<490 {

@@ -75,7 +75,7 @@ import Testing
         let operations = try #require(catalog.connectors["main"]?.operations)
         let near = try OperationExplanation(try #require(operations["Near"]), in: catalog)
         #expect(near.text.contains("\n  embedding: $q by \"m\", 3 numbers\n"), "\(near.text)")
-        #expect(near.sql?.parameters.map(\.source) == ["the vector of $q by m"])
+        #expect(near.sql?.parameters.map(\.source) == ["the embedding of $q by m"])
         #expect(near.json["embeddings"] == [["model": "m", "text": "$q", "size": 3]])
         let add = try OperationExplanation(try #require(operations["Add"]), in: catalog)
         #expect(add.text.contains("\n  embedding: \"a\" by \"m\", 3 numbers\n"), "\(add.text)")

@@ -2,33 +2,33 @@ import JSON
 package import LiveModel
 import SchemaModel
 
-/// Where an operation says `{model: …, text: …}` in place of a vector.
-/// Source: docs/reference/sql-connect.md §5.4 and §5.6, `Vector_Embed`.
+/// An embedding of a text, written `{model: …, text: …}` in place of a vector. Source: docs/reference/sql-connect.md
+/// §5.4 and §5.6, `Vector_Embed`.
 package struct EmbeddingSource: Sendable {
-    /// In GraphQL.
+    /// The GraphQL name of the input type.
     package static let typeName = "Vector_Embed"
 
-    /// Written out in the operation.
+    /// The model's name, a literal in the operation.
     package let model: String
     /// A constant or a variable of type `String!`.
     package let text: Operand.Source
-    /// Numbers that the column takes; nil where its type leaves that open.
+    /// The vector's dimensions; nil if the column's type leaves them open.
     package let size: Int?
 
     var identity: String { "embed(\(model)|\(text.identity)|\(size ?? 0))" }
 
-    /// - Throws: `.invalidVariable` for a text that was sent as null in place of its default.
+    /// - Throws: `.invalidVariable` if the text is null because the client sent null instead of its default.
     package func embeddingText(in invocation: Invocation) throws(RequestError) -> EmbeddingText {
         guard let text = try text.value(as: ColumnType(.string), in: invocation).stringValue else {
             throw RequestError(
-                .invalidVariable, "\(self.text.words) is null, and a vector of it by \"\(model)\" is asked for")
+                .invalidVariable, "\(self.text.words) is null, but \"\(model)\" needs a text to embed")
         }
         return EmbeddingText(model: model, text: text, size: size)
     }
 }
 
 extension Column {
-    /// Numbers of a vector; nil where the column takes any number of them.
+    /// The dimensions of a vector column; nil if it accepts any.
     var vectorSize: Int? {
         guard type.scalar == .vector, let sqlTypeOverride else { return nil }
         return Int(sqlTypeOverride.drop { $0 != "(" }.dropFirst().prefix { $0 != ")" })

@@ -1,11 +1,11 @@
 package import LiveModel
 
-/// A text of which a model makes a vector for a column.
+/// A text to embed with a model, for a vector column.
 package struct EmbeddingText: Hashable, Sendable {
-    /// As the operation names it.
+    /// The model as the operation names it.
     package let model: String
     package let text: String
-    /// Numbers that the column takes; nil where its type leaves that open.
+    /// The vector's dimensions; nil if the column's type leaves them open.
     package let size: Int?
 
     package init(model: String, text: String, size: Int?) {
@@ -14,7 +14,7 @@ package struct EmbeddingText: Hashable, Sendable {
         self.size = size
     }
 
-    /// Byte by byte: to a model two forms of a character (Unicode §3.11) are two texts.
+    /// Compares bytes: canonically equivalent texts (Unicode §3.11) are different inputs to a model.
     package static func == (one: EmbeddingText, other: EmbeddingText) -> Bool {
         one.size == other.size && one.model == other.model && one.text.utf8.elementsEqual(other.text.utf8)
     }
@@ -26,7 +26,7 @@ package struct EmbeddingText: Hashable, Sendable {
     }
 }
 
-/// A vector as pgvector reads it, in single precision.
+/// A vector in pgvector's text form, in single precision.
 package struct EmbeddingVector: Hashable, Sendable {
     /// `[0.5,-1.0]`
     package let text: String
@@ -36,23 +36,23 @@ package struct EmbeddingVector: Hashable, Sendable {
     }
 }
 
-/// What became of the texts of a run.
+/// The vectors of a run's texts, or the errors.
 package struct Embeddings: Sendable {
     package typealias Outcome = Result<EmbeddingVector, RequestError>
 
     private var outcomes: [EmbeddingText: Outcome]
 
-    /// Of an operation without such texts.
+    /// The value for an operation that embeds no texts.
     package static let none = Embeddings([:])
 
     package init(_ outcomes: [EmbeddingText: Outcome]) {
         self.outcomes = outcomes
     }
 
-    /// - Throws: why there is no vector.
+    /// - Throws: the error that prevented the embedding.
     package func vector(of text: EmbeddingText) throws(RequestError) -> EmbeddingVector {
         guard let outcome = outcomes[text] else {
-            throw RequestError(.internalError, "nobody asked for a vector by \"\(text.model)\"")
+            throw RequestError(.internalError, "no embedding was requested from \"\(text.model)\"")
         }
         return try outcome.get()
     }

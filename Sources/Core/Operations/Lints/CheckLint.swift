@@ -1,10 +1,12 @@
 extension Lint {
-    /// `check-late`: a field that is there for its check alone guards what stands after it, not what stands before.
+    /// `check-late`: warns about a field that exists only for its check and guards the fields after it, but not those
+    /// before.
     mutating func checkOrder(_ subject: LintSubject) {
         guard let late = subject.operation.results.order.lateGuard else { return }
         warn(
-            "check-late", at: subject.place,
-            "\"\(late.unguarded)\" is shown even when the check of \"\(late.responseKey)\" fails: it stands before it",
-            help: "move \"\(late.responseKey)\" to the front, if it is to guard the whole result")
+            "check-late", at: subject.range,
+            "\"\(late.unguarded)\" is returned even if the check of \"\(late.responseKey)\""
+                + " fails, because it comes first",
+            help: "move \"\(late.responseKey)\" to the front if it should guard the whole result")
     }
 }

@@ -1,8 +1,8 @@
 import SchemaModel
 
 extension Lint {
-    /// `missing-index`: a followed query searches a table by columns that no index begins with, so each refresh reads the
-    /// whole table. By the schema alone; `freshet check --database` asks Postgres instead.
+    /// `missing-index`: warns about a live query that filters a table by columns that no index begins with, so that
+    /// each refresh scans the table. Based on the schema alone; `freshet check --database` asks Postgres instead.
     mutating func checkIndexes(_ subject: LintSubject) {
         let query = subject.operation
         guard query.isRefreshed else { return }
@@ -15,16 +15,16 @@ extension Lint {
             var fields: [String] = []
             for field in read.searchedBy where !fields.contains(field) { fields.append(field) }
             warn(
-                Self.missingIndex, at: subject.place,
-                "rows of \(table.typeName) are searched by \(fields.joined(separator: ", ")), and no index begins with"
-                    + " \(fields.count == 1 ? "it" : "one of them")",
+                Self.missingIndex, at: subject.range,
+                "rows of \(table.typeName) are filtered by \(fields.joined(separator: ", ")), but no index begins with"
+                    + " \(fields.count == 1 ? "it" : "any of them")",
                 help: "in the schema: \(fields[0]) … @index, or @index(fields: […]) on \(table.typeName)")
         }
     }
 }
 
 extension Table {
-    /// Fields that a B-tree begins with: of the primary key, of unique constraints and of indexes.
+    /// The first field of each B-tree: the primary key, unique constraints and indexes.
     fileprivate var leadingIndexFields: [String] {
         ([key] + uniques.map(\.fields) + indexes.filter { $0.method == "btree" }.map(\.fields)).compactMap(\.first)
     }

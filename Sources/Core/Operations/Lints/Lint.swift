@@ -1,25 +1,25 @@
 package import SchemaModel
 
-/// One operation of a connector with the places that lints point to.
+/// An operation of a connector, with the locations that lints point to.
 package struct LintSubject {
     package let operation: OperationTree
-    /// Its name.
-    package let place: FileRange
-    /// Where each trigger names its mutation, in the order of `operation.refresh.triggers`.
-    package let triggerPlaces: [FileRange]
-    /// Whether it has @auth.
+    /// The range of its name.
+    package let range: FileRange
+    /// The ranges in which triggers name their mutations, in the order of `operation.refresh.triggers`.
+    package let triggerRanges: [FileRange]
+    /// Whether the operation has @auth.
     package let hasAuth: Bool
 
-    package init(operation: OperationTree, place: FileRange, triggerPlaces: [FileRange], hasAuth: Bool) {
+    package init(operation: OperationTree, range: FileRange, triggerRanges: [FileRange], hasAuth: Bool) {
         self.operation = operation
-        self.place = place
-        self.triggerPlaces = triggerPlaces
+        self.range = range
+        self.triggerRanges = triggerRanges
         self.hasAuth = hasAuth
     }
 }
 
-/// What is no mistake, but will be slow or stale: warnings of `freshet check` and of nobody else, so that a deployment
-/// says nothing of them. One lint a file.
+/// Warnings about operations that are valid but slow or stale. Only `freshet check` reports them; deployments do not.
+/// One lint per file.
 package struct Lint {
     package static let missingIndex = "missing-index"
 
@@ -32,7 +32,7 @@ package struct Lint {
         self.subjects = subjects
     }
 
-    /// In order of place.
+    /// Returns all warnings, sorted by location.
     package static func diagnostics(_ schema: Schema, _ subjects: [LintSubject]) -> [Diagnostic] {
         var lint = Lint(schema, subjects)
         for subject in subjects { lint.checkAuth(subject) }
@@ -46,11 +46,11 @@ package struct Lint {
         return lint.sink.diagnostics
     }
 
-    mutating func warn(_ rule: String, at place: FileRange, _ message: String, help: String? = nil) {
-        sink.report(.warning, rule: rule, at: place.range, in: place.file, message, help: help)
+    mutating func warn(_ rule: String, at range: FileRange, _ message: String, help: String? = nil) {
+        sink.report(.warning, rule: rule, at: range.range, in: range.file, message, help: help)
     }
 
-    /// The mutations of the connector that write a table which the query reads, by name.
+    /// Returns the connector's mutations that write a table which the query reads, sorted by name.
     func writers(of query: OperationTree) -> [OperationTree] {
         let tables = query.readWriteSet.tablesRead
         return subjects.map(\.operation).filter {

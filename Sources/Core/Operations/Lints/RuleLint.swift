@@ -1,16 +1,16 @@
 import LiveModel
 
 extension Lint {
-    /// `refresh-missing`: nothing refreshes the query, so its followers keep the first result.
+    /// `refresh-missing`: warns about a query that nothing refreshes, so that subscribers keep the first result.
     mutating func checkRules(_ subject: LintSubject) {
         let query = subject.operation
         guard !query.isRefreshed else { return }
         let writers = writers(of: query).map { "\"\($0.reference.operation)\"" }
         warn(
-            "refresh-missing", at: subject.place,
-            "nothing refreshes \"\(query.reference.operation)\": whoever follows it sees the first result only",
+            "refresh-missing", at: subject.range,
+            "nothing refreshes \"\(query.reference.operation)\": subscribers only see the first result",
             help: writers.isEmpty
-                ? "give it @refresh(every: …), or call it as a query only"
+                ? "add @refresh(every: …) unless clients only query it once"
                 : "@refresh(onMutationExecuted: …) could name \(writers.prefix(3).joined(separator: ", "))")
     }
 }

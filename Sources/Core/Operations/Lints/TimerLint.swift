@@ -3,8 +3,9 @@ import LiveModel
 extension Lint {
     static let everyOftenMs = 30_000
 
-    /// `refresh-often`: a timer below 30 s, though the mutations that change what the query reads are known and none of
-    /// it depends on the time. What only others write, and SQL whose tables are not known, does need a timer.
+    /// `refresh-often`: warns about a timer below 30 s although the mutations that change what the query reads are
+    /// known and its result does not depend on time. Tables that only others write, and SQL whose tables are unknown,
+    /// do need a timer.
     mutating func checkTimer(_ subject: LintSubject) {
         let query = subject.operation
         guard let everyMs = query.refresh.everyMs, everyMs < Self.everyOftenMs, !query.readWriteSet.isPartial,
@@ -16,11 +17,11 @@ extension Lint {
         let named = Set(query.refresh.triggers.map(\.mutation))
         let unnamed = writers.map(\.reference).filter { !named.contains($0) }.map { "\"\($0.operation)\"" }
         warn(
-            "refresh-often", at: subject.place,
-            "\"\(query.reference.operation)\" runs \(86_400_000 / everyMs) times a day for each live query",
+            "refresh-often", at: subject.range,
+            "\"\(query.reference.operation)\" runs \(86_400_000 / everyMs) times a day per live query",
             help: unnamed.isEmpty
-                ? "its triggers name all mutations that write what it reads; the timer can be longer"
+                ? "its triggers already cover all mutations that write what it reads, so the timer can be longer"
                 : "@refresh(onMutationExecuted: …) of \(unnamed.prefix(4).joined(separator: ", "))"
-                    + " shows changes at once and costs nothing in between")
+                    + " refreshes immediately and costs nothing in between")
     }
 }

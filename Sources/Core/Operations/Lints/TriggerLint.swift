@@ -1,12 +1,12 @@
 import LiveModel
 
 extension Lint {
-    /// `refresh-too-broad`: a trigger without a condition refreshes every live query of the operation at every execution
-    /// of the mutation, though the texts of both tell which ones are meant. `refresh-unrelated`: a trigger names a
-    /// mutation that writes nothing that the query reads.
+    /// `refresh-too-broad`: warns about a trigger without a condition, which refreshes every live query of the
+    /// operation, although the read-write sets of both operations determine which ones are affected.
+    /// `refresh-unrelated`: warns about a trigger whose mutation writes nothing that the query reads.
     mutating func checkTriggers(_ subject: LintSubject) {
         let query = subject.operation
-        for (trigger, place) in zip(query.refresh.triggers, subject.triggerPlaces) {
+        for (trigger, range) in zip(query.refresh.triggers, subject.triggerRanges) {
             guard
                 let mutation = subjects.first(where: {
                     $0.operation.reference == trigger.mutation && $0.operation.kind == .mutation
@@ -15,7 +15,7 @@ extension Lint {
             let tables = query.readWriteSet.tablesRead.intersection(mutation.readWriteSet.tablesWritten)
             if tables.isEmpty, !query.readWriteSet.isPartial, !mutation.readWriteSet.isPartial {
                 warn(
-                    "refresh-unrelated", at: place,
+                    "refresh-unrelated", at: range,
                     "\"\(mutation.reference.operation)\" writes no table that the query reads")
                 continue
             }
@@ -23,9 +23,9 @@ extension Lint {
                 let condition = ReadWriteSet.condition(query: query.readWriteSet, mutation: mutation.readWriteSet)
             else { continue }
             warn(
-                "refresh-too-broad", at: place,
-                "every execution of \"\(mutation.reference.operation)\" refreshes every follower of the query",
-                help: "only some are concerned: condition: \"\(condition)\"")
+                "refresh-too-broad", at: range,
+                "every execution of \"\(mutation.reference.operation)\" refreshes all live queries of this operation",
+                help: "only some are affected: add condition: \"\(condition)\"")
         }
     }
 }

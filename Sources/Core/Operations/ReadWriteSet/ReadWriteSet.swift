@@ -1,42 +1,43 @@
-/// What an operation reads and writes, as far as its text tells: for explanations and lints, never for refreshing.
+/// The tables and rows that an operation reads and writes, as far as its text determines them. Used for explanations
+/// and lints, never for refreshing.
 ///
-/// Values are named by where they come from, as a refresh condition would: `variables.id`, `auth.uid`.
+/// Values are named by their sources as in a refresh condition: `variables.id`, `auth.uid`.
 package struct ReadWriteSet: Sendable {
-    /// Rows of one table at one place of a query.
+    /// The rows of one table that a part of a query reads.
     package struct Read: Sendable {
-        /// SQL name.
+        /// SQL name of the table.
         package let table: String
-        /// Fields that have one known value in all rows read here, with its source.
+        /// Fields that have the same known value in all these rows, with its source.
         package let equal: [String: String]
-        /// Fields that the rows are searched by, in a way that a B-tree index could serve.
+        /// Fields that the rows are filtered by in a way that a B-tree index supports.
         package let searchedBy: [String]
         package let kind: Kind
 
         package enum Kind: Sendable {
-            /// By primary key.
+            /// A lookup by primary key.
             case lookup
-            /// One row by another condition, or of a reference.
+            /// A single row found by another condition or through a reference.
             case single
             case list
-            /// Only looked at by a filter.
+            /// Read only by a filter.
             case filter
         }
     }
 
-    /// Rows of one table that a mutation writes.
+    /// The rows of one table that a mutation writes.
     package struct Write: Sendable {
         package let table: String
-        /// Fields that have one known value in all these rows, before and after, with its source.
+        /// Fields that have the same known value in all these rows, before and after, with its source.
         package let known: [String: String]
-        /// Deleted or set to null because a row it refers to is deleted.
+        /// Whether Postgres deletes the rows, or sets columns to null, because a referenced row is deleted.
         package let isCascade: Bool
     }
 
     package internal(set) var reads: [Read] = []
     package internal(set) var writes: [Write] = []
-    /// Native SQL, a view, a filter from a variable or a custom resolver: not all is known here.
+    /// Whether the set is incomplete, because of native SQL, a view, a filter from a variable or a custom resolver.
     package internal(set) var isPartial = false
-    /// The result may change by itself as time passes.
+    /// Whether the result may change as time passes.
     package internal(set) var readsTime = false
 
     package static let nothing = ReadWriteSet()
@@ -44,11 +45,11 @@ package struct ReadWriteSet: Sendable {
     package var tablesRead: Set<String> { Set(reads.map(\.table)) }
     package var tablesWritten: Set<String> { Set(writes.map(\.table)) }
 
-    /// The one condition under which a mutation concerns a query, `request.variables.id == mutation.variables.movieId`;
-    /// nil when there is no such condition or more than one.
+    /// Returns the only condition under which a mutation affects a query, `request.variables.id ==
+    /// mutation.variables.movieId`; nil if there is none, or more than one.
     ///
-    /// Sound because every row that the mutation writes and that the query could read has, before and after, the same
-    /// value of a field that both know.
+    /// The condition is sound because every row that the mutation writes and the query could read has the same value,
+    /// before and after, in a field that both know.
     package static func condition(query: ReadWriteSet, mutation: ReadWriteSet) -> String? {
         guard !query.isPartial, !mutation.isPartial, !query.readsTime else { return nil }
         var conditions: Set<String> = []

@@ -37,11 +37,11 @@ extension ReadWriteSetBuilder {
         result.writes.append(ReadWriteSet.Write(table: table.name, known: known, isCascade: isCascade))
     }
 
-    /// - Parameter around: fields that the row around a nested one fixes.
+    /// - Parameter around: fields that the enclosing row of a nested one determines.
     private mutating func add(
         _ row: RowData, _ table: Table, isUpsert: Bool, around: [String: String]
     ) {
-        // An upsert may meet a row that had other values, but for its key.
+        // An upsert may update a row with other values, except for its key.
         func isKnown(_ field: String) -> Bool { !isUpsert || table.key.contains(field) }
         var known = around.filter { isKnown($0.key) }
         for (field, assignment) in row.given {
@@ -73,7 +73,7 @@ extension ReadWriteSetBuilder {
         return known.filter { !changed.contains($0.key) }
     }
 
-    /// The rows, and those that Postgres deletes or changes with them.
+    /// Records the deleted rows, and those that Postgres deletes or changes with them.
     private mutating func delete(_ table: Table, _ known: [String: String]) {
         write(table, known)
         var seen: Set<String> = [table.name]
@@ -84,7 +84,7 @@ extension ReadWriteSetBuilder {
         for child in schema.tables {
             for reference in child.references where reference.targetType == table.typeName {
                 var filled: [String: String] = [:]
-                // What is set to null has another value afterwards.
+                // A column that is set to null has a different value afterwards.
                 if reference.deleteRule == .cascade {
                     for (local, target) in zip(reference.localFields, reference.targetFields) {
                         filled[local] = known[target]

@@ -1,6 +1,6 @@
 import SchemaModel
 
-/// Walks the tree of a query and notes what it reads.
+/// Walks the tree of an operation and collects what it reads and writes.
 struct ReadWriteSetBuilder {
     let schema: Schema
     /// Variables that always have a value.
@@ -22,7 +22,7 @@ struct ReadWriteSetBuilder {
         var equal: [String: String] = [:]
         switch lookup.target {
         case .key(let operands):
-            // A key without a value finds nothing, so it need not be required.
+            // A key with a missing value matches no row, so its variables may be optional.
             for (field, operand) in zip(lookup.table.key, operands) { equal[field] = source(operand, isOptional: true) }
             read(lookup.table, equal, [], .lookup)
         case .first(let filter, let order):
@@ -37,7 +37,7 @@ struct ReadWriteSetBuilder {
         add(lookup.object, known: equal)
     }
 
-    /// - Parameter around: fields of the list's rows that the row around fixes.
+    /// - Parameter around: fields of the list's rows that the enclosing row determines.
     private mutating func add(_ list: RowList, around: [String: String]) {
         let filter = list.arguments.filter
         let equal = self.equal(filter).merging(around) { _, given in given }
@@ -117,7 +117,7 @@ struct ReadWriteSetBuilder {
 
     // MARK: Filters
 
-    /// Fields that a filter fixes to one value, whatever else it asks.
+    /// Returns the fields that a filter fixes to one value, whatever else it tests.
     func equal(_ filter: Filter) -> [String: String] {
         switch filter {
         case .all(let filters): filters.reduce(into: [:]) { $0.merge(equal($1)) { first, _ in first } }
@@ -128,7 +128,7 @@ struct ReadWriteSetBuilder {
         }
     }
 
-    /// Fields that the rows could be found by through a B-tree index.
+    /// Returns the fields by which a B-tree index could find the rows.
     private func searched(_ filter: Filter) -> [String] {
         switch filter {
         case .all(let filters): filters.flatMap(searched)
@@ -142,7 +142,7 @@ struct ReadWriteSetBuilder {
         }
     }
 
-    /// Tables that a filter looks at, and whether it depends on the time.
+    /// Records the tables that a filter reads, and whether it depends on the time.
     mutating func add(_ filter: Filter) {
         switch filter {
         case .all(let filters), .any(let filters): for inner in filters { add(inner) }
@@ -158,7 +158,7 @@ struct ReadWriteSetBuilder {
             read(rows.table, [:], rows.reference.localFields, .filter)
             add(inner)
             tests.forEach { noteTime($0) }
-        // What a variable asks is not known before the request.
+        // The content of a variable is unknown until the request.
         case .variable: result.isPartial = true
         }
     }
@@ -196,7 +196,7 @@ struct ReadWriteSetBuilder {
 
     // MARK: Sources
 
-    /// What a refresh condition would call the value; nil when it could not, or when the value may be missing.
+    /// Returns the value's name in a refresh condition; nil if it has none, or if the value may be missing.
     func source(_ operand: Operand, isOptional: Bool = false) -> String? {
         guard operand.pattern == nil else { return nil }
         switch operand.source {

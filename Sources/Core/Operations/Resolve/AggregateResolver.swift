@@ -1,9 +1,10 @@
 import GraphQLLanguage
 import SchemaModel
 
-/// Lists with aggregates: rows are grouped by the plain fields beside them. Source: docs/reference/sql-connect.md §5.4.
+/// Lists with aggregates, whose rows are grouped by the selected plain fields. Source: docs/reference/sql-connect.md
+/// §5.4.
 extension OperationScope {
-    /// What the name of a field computes over rows; nil when it is no aggregate.
+    /// Returns the aggregate that a field name denotes; nil if it denotes none.
     func aggregate(_ name: String, _ table: Table) -> (Aggregate.Function, Column?)? {
         if name == "_count" { return (.count, nil) }
         guard table.column(ofField: name) == nil else { return nil }
@@ -26,17 +27,17 @@ extension OperationScope {
             return GroupField(
                 responseKey: item.responseKey, inclusion: item.inclusion, kind: kind, policy: item.policy)
         }
-        // Of a many-to-many relation these are about the join table, by whose columns nothing is grouped.
-        let asked = source.argumentTable
-        if let value = values["having"] { arguments.having = having(value, asked, in: field.file) }
+        // For many-to-many relations, these refer to the join table, whose columns do not group.
+        let argumentTable = source.argumentTable
+        if let value = values["having"] { arguments.having = having(value, argumentTable, in: field.file) }
         if let value = values["orderBy"] {
-            let grouped = asked.name == table.name ? Self.groupedFields(content) : []
-            arguments.order = orderTerms(value, asked, in: field.file, grouped: grouped)
+            let grouped = argumentTable.name == table.name ? Self.groupedFields(content) : []
+            arguments.order = orderTerms(value, argumentTable, in: field.file, grouped: grouped)
         }
         return RowList(source: source, arguments: arguments, content: .groups(content))
     }
 
-    /// Fields of the columns that rows are grouped by.
+    /// Returns the fields that rows are grouped by.
     private static func groupedFields(_ content: [GroupField]) -> Set<String> {
         var fields: Set<String> = []
         for case .plain(let kind) in content.map(\.kind) {
@@ -55,15 +56,16 @@ extension OperationScope {
         }
         if let plain = plainKind(field, table) {
             if case .column(let column)? = plain, column.type.scalar == .vector {
-                error("aggregate-grouping", at: field.place, "rows cannot be grouped by a Vector")
+                error("aggregate-grouping", at: field.nameRange, "rows cannot be grouped by a Vector")
                 return nil
             }
             return plain.map(GroupField.Kind.plain)
         }
         error(
-            "aggregate-grouping", at: field.place,
-            "\"\(field.name.value)\" cannot stand beside an aggregate: rows are grouped by columns and references",
-            help: "ask for it in a field of its own")
+            "aggregate-grouping", at: field.nameRange,
+            "\"\(field.name.value)\" cannot be selected next to an aggregate:"
+                + " rows are grouped by columns and references",
+            help: "select it in a separate field")
         return nil
     }
 
@@ -76,27 +78,29 @@ extension OperationScope {
             if let flag = value.boolValue {
                 isDistinct = flag
             } else {
-                error("value-type", at: field.place(value.range), "distinct is true or false, written out")
+                error("value-type", at: field.fileRange(value.range), "\"distinct\" must be a literal true or false")
             }
         }
-        return aggregate(known, isDistinct: isDistinct, at: field.place)
+        return aggregate(known, isDistinct: isDistinct, at: field.nameRange)
     }
 
     private func aggregate(
-        _ known: (Aggregate.Function, Column?), isDistinct: Bool = false, at place: FileRange
+        _ known: (Aggregate.Function, Column?), isDistinct: Bool = false, at range: FileRange
     ) -> Aggregate? {
         guard let column = known.1 else { return .countRows }
         guard Aggregate.isOffered(known.0, column.type) else {
             error(
-                "aggregate-type", at: place,
-                "there is no \(known.0.rawValue) of \"\(column.field)\", a column of type \(InputType(column.type).text)"
+                "aggregate-type", at: range,
+                "the aggregate \(known.0.rawValue) is not supported for \"\(column.field)\""
+                    + " of type \(InputType(column.type).text)"
             )
             return nil
         }
         return .function(known.0, column, distinct: isDistinct)
     }
 
-    /// The aggregate of an input field, `rating_avg`; nil, without a diagnostic, when there is none of that name.
+    /// Returns the aggregate of an input field such as `rating_avg`; nil, without a diagnostic, if the name denotes
+    /// none.
     func namedAggregate(_ name: Name, _ table: Table, in file: SourceFile) -> Aggregate? {
         aggregate(name.value, table).flatMap { aggregate($0, at: FileRange(range: name.range, file: file)) }
     }

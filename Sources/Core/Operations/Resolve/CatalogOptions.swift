@@ -1,6 +1,6 @@
-/// What an operator may set about compilation.
+/// Compilation options that an operator may set.
 package struct CatalogOptions: Sendable {
-    /// Bounds of `@refresh(every:)`. Source: docs/reference/sql-connect.md §5.7.
+    /// Bounds of `@refresh(every:)` in milliseconds. Source: docs/reference/sql-connect.md §5.7.
     package var everyMinimumMs: Int
     package var everyMaximumMs: Int
 

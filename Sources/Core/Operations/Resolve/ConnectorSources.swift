@@ -1,7 +1,7 @@
 package import GraphQLLanguage
 package import SchemaModel
 
-/// The parsed files of one connector: operations and fragments, names checked.
+/// The operations and fragments of one connector, with unique names.
 package struct ConnectorSources: Sendable {
     package struct Operation: Sendable {
         package let definition: OperationDefinition
@@ -12,16 +12,16 @@ package struct ConnectorSources: Sendable {
     package struct Fragment: Sendable {
         package let definition: FragmentDefinition
         package let file: SourceFile
-        /// Spreads itself, directly or through others.
+        /// Whether the fragment includes itself, directly or through others.
         var isCyclic = false
     }
 
     package private(set) var operations: [Operation] = []
     package private(set) var fragments: [String: Fragment] = [:]
-    /// A file did not parse: names that nobody knows may stand there, and uses too.
+    /// Whether a file failed to parse; it may declare names that seem unknown and use names that seem unused.
     package private(set) var isIncomplete = false
 
-    /// Names that operations may not have: they would look generated.
+    /// The prefix of names that operations may not have, since generated names use it.
     private static let reservedPrefix = "_"
 
     package init(files: [SourceFile], api: GeneratedAPI, sink: inout DiagnosticSink) {
@@ -37,7 +37,7 @@ package struct ConnectorSources: Sendable {
                 case .schema, .scalar, .object, .interface, .union, .enum, .inputObject, .directive:
                     sink.report(
                         .error, rule: "executable-definitions", at: definition.range, in: file,
-                        "a connector holds queries, mutations and fragments; types belong to the schema")
+                        "a connector contains only queries, mutations and fragments; types belong in the schema")
                 }
             }
         }
@@ -54,21 +54,21 @@ package struct ConnectorSources: Sendable {
         if operation.kind == .subscription {
             sink.report(
                 .error, rule: "no-subscriptions", at: name.range, in: file,
-                "subscription operations are not offered",
+                "subscription operations are not supported",
                 help: "write it as a query: clients can subscribe to every query")
             return
         }
         if name.value.hasPrefix(Self.reservedPrefix) {
             sink.report(
                 .error, rule: "operation-name", at: name.range, in: file,
-                "names that begin with an underscore are reserved")
+                "names that begin with \"_\" are reserved")
         }
         if let other = operations.first(where: { $0.name.value == name.value }) {
-            let place = other.file.location(at: other.name.range.start)
+            let location = other.file.location(at: other.name.range.start)
             sink.report(
                 .error, rule: "unique-operation-name", at: name.range, in: file,
-                "there is already an operation \"\(name.value)\" in this connector",
-                help: "the other one is at \(other.file.path):\(place)")
+                "operation \"\(name.value)\" is declared more than once in this connector",
+                help: "the other one is at \(other.file.path):\(location)")
             return
         }
         operations.append(Operation(definition: operation, name: name, file: file))
@@ -81,27 +81,27 @@ package struct ConnectorSources: Sendable {
         if fragments[name.value] != nil {
             sink.report(
                 .error, rule: "unique-fragment-name", at: name.range, in: file,
-                "there is already a fragment \"\(name.value)\" in this connector")
+                "fragment \"\(name.value)\" is declared more than once in this connector")
             return
         }
-        if !api.outputTypes.contains(fragment.typeCondition.value), !sink.isLost(fragment.typeCondition.value) {
+        if !api.outputTypes.contains(fragment.typeCondition.value), !sink.isSuppressed(fragment.typeCondition.value) {
             sink.report(
                 .error, rule: "unknown-type", at: fragment.typeCondition.range, in: file,
                 "unknown type \"\(fragment.typeCondition.value)\"",
                 help: DidYouMean.help(fragment.typeCondition.value, among: api.outputTypes.sorted()))
         }
-        // `@check` is read where the fragment is spread.
+        // `@check` is evaluated where the fragment is spread.
         for directive in fragment.directives {
             directive.checkArguments(in: file, &sink)
             if directive.name.value == "check" { continue }
             sink.report(
                 .error, rule: "unknown-directive", at: directive.range, in: file,
-                "@\(directive.name.value) is not offered on fragment definitions")
+                "@\(directive.name.value) is not supported on fragment definitions")
         }
         fragments[name.value] = Fragment(definition: fragment, file: file)
     }
 
-    /// Depth-first; a fragment met again while it is still open closes a cycle.
+    /// Marks cyclic fragments by depth-first search: meeting a fragment that is still open closes a cycle.
     private mutating func markCycles(_ sink: inout DiagnosticSink) {
         enum Mark { case open, closed }
         var marks: [String: Mark] = [:]
@@ -120,7 +120,7 @@ package struct ConnectorSources: Sendable {
                     if let file = fragments[name]?.file {
                         sink.report(
                             .error, rule: "fragment-cycle", at: spread.range, in: file,
-                            "the fragment \"\(target)\" spreads itself: \(cycle.joined(separator: " → "))")
+                            "fragment \"\(target)\" includes itself: \(cycle.joined(separator: " → "))")
                     }
                 case nil:
                     if fragments[target] != nil { visit(target, path: path + [target]) }

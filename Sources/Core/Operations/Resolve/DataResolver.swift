@@ -2,36 +2,36 @@ import GraphQLLanguage
 import JSON
 import SchemaModel
 
-/// Resolution of `data`. Source: docs/reference/sql-connect.md §5.6.
+/// Resolves `data`. Source: docs/reference/sql-connect.md §5.6.
 extension OperationScope {
     enum DataUse {
-        /// The row may come to be, so all that is required must be there.
+        /// May create the row, so all required columns must be given.
         case insert
         case upsert
         case update
     }
 
-    /// `{title: $title, movie: {id: $id}}` or a variable of type `T_Data`; nil after a diagnostic.
-    /// - Parameter reference: for nested rows the one that leads to the row around; its columns are filled from there.
+    /// Resolves `{title: $title, movie: {id: $id}}`, or a variable of type `T_Data`; returns nil after a diagnostic.
+    /// - Parameter reference: for nested rows, the reference to the enclosing row, which supplies its columns.
     func row(
         _ value: Value, _ table: Table, _ use: DataUse, in file: SourceFile, below reference: Reference? = nil
     ) -> RowData? {
-        let place = FileRange(range: value.range, file: file)
+        let range = FileRange(range: value.range, file: file)
         let given: [String: Assignment]
         var children: [ChildRows] = []
         if let name = value.variableName {
-            guard let variable = self.use(variable: name, at: place) else { return nil }
+            guard let variable = self.use(variable: name, at: range) else { return nil }
             guard variable.type.nullable == .data(table.typeName) else {
-                mismatch(variable, expected: "\(table.typeName)_Data", at: place)
+                mismatch(variable, expected: "\(table.typeName)_Data", at: range)
                 return nil
             }
             if !variable.type.isNonNull {
                 error(
-                    "variable-position", at: place, "\"$\(name)\" may be null, but there must be data",
+                    "variable-position", at: range, "\"$\(name)\" may be null, but data is required",
                     help: "declare it as \(table.typeName)_Data!")
             }
             if reference != nil || variable.allowance?.isFlat == false {
-                guard let (widest, rows) = dynamicRows(variable, table, use, below: reference, at: place) else {
+                guard let (widest, rows) = dynamicRows(variable, table, use, below: reference, at: range) else {
                     return nil
                 }
                 return RowData(
@@ -45,15 +45,15 @@ extension OperationScope {
         guard use != .update else { return RowData(given: given, defaults: [:]) }
         let filled = reference?.localFields ?? []
         for field in filled where given[field] != nil {
-            error("nested-data", at: place, "\"\(field)\" of a nested row is that of the row around")
+            error("nested-data", at: range, "\"\(field)\" of a nested row is set from the enclosing row")
         }
-        let defaults = defaults(of: table, given: given, at: place).filter { !filled.contains($0.key) }
-        if value.variableName == nil { requireColumns(table, given, defaults, filled, at: place) }
+        let defaults = defaults(of: table, given: given, at: range).filter { !filled.contains($0.key) }
+        if value.variableName == nil { requireColumns(table, given, defaults, filled, at: range) }
         return RowData(given: given, defaults: defaults, children: children)
     }
 
-    /// Every column that a `_Data` variable may bring, each under the condition that it was sent: by its own name, or as
-    /// a part of the key object of a reference.
+    /// Returns an assignment for every column that a `_Data` variable may set, conditional on the client having sent
+    /// it: by its own name, or in the key object of a reference.
     func sent(_ name: String, _ table: Table, _ allowance: InputAllowlist?) -> [String: Assignment] {
         func isAllowed(_ field: String) -> Bool { allowance?.fields?.contains(field) ?? true }
         var given: [String: Assignment] = [:]
@@ -103,19 +103,16 @@ extension OperationScope {
             where given.updateValue(assignment, forKey: assignment.column.field) != nil {
                 error(
                     "unique-input-field", at: FileRange(range: name.range, file: file),
-                    "the column \"\(assignment.column.field)\" is given twice")
+                    "column \"\(assignment.column.field)\" is given more than once")
             }
         }
         return (given, children)
     }
 
-    /// The fields of `T_Data` for a column.
+    /// The fields of `T_Data` for a column. Updates are offered for every type: `changes` reports unsupported ones.
     private static func dataFields(_ column: Column) -> [String] {
-        var fields = [column.field, "\(column.field)_expr", "\(column.field)_update"]
-        if column.type == ColumnType(.date) { fields.append("\(column.field)_date") }
-        if column.type == ColumnType(.timestamp) { fields.append("\(column.field)_time") }
-        if column.type == ColumnType(.vector) { fields.append("\(column.field)_embed") }
-        return fields
+        let forms = FieldForm.allCases.filter { $0 == .update || $0.applies(to: column.type) }
+        return [column.field] + forms.map { $0.name(of: column.field) }
     }
 
     private func assignments(
@@ -133,35 +130,39 @@ extension OperationScope {
         if let reference = table.reference(ofField: text) {
             return assignments(reference, value, table, in: file)
         }
-        if text.hasSuffix("_expr"), let column = table.column(ofField: String(text.dropLast(5))) {
-            guard let operand = expressionOperand(value, type: column.type, in: file) else { return [] }
-            return [Assignment(column: column, value: .set(operand), required: [])]
-        }
-        if text.hasSuffix("_embed"), let column = table.column(ofField: String(text.dropLast(6))) {
-            guard let operand = embeddingOperand(value, column, in: file) else { return [] }
-            return [Assignment(column: column, value: .set(operand), required: [])]
-        }
-        for suffix in ["_date", "_time"] where text.hasSuffix(suffix) {
-            guard let column = table.column(ofField: String(text.dropLast(5))),
-                let operand = relativeOperand(value, type: column.type, in: file)
-            else { continue }
-            return [Assignment(column: column, value: .set(operand), required: operand.presence)]
-        }
-        if text.hasSuffix("_update"), let column = table.column(ofField: String(text.dropLast(7))) {
-            guard mayChange(column, table, use, text, at: FileRange(range: name.range, file: file)) else { return [] }
-            return changes(value, column, in: file)
-        }
-        return []
+        guard let (field, form) = FieldForm.split(text), let column = table.column(ofField: field) else { return [] }
+        return assignments(form, column, name, value, table, use, in: file)
     }
 
-    /// `movie: {id: $id}` or `movie: $key`.
+    private func assignments(
+        _ form: FieldForm, _ column: Column, _ name: Name, _ value: Value, _ table: Table, _ use: DataUse,
+        in file: SourceFile
+    ) -> [Assignment] {
+        let operand: Operand?
+        switch form {
+        case .expression: operand = expressionOperand(value, type: column.type, in: file)
+        case .embedding: operand = embeddingOperand(value, column, in: file)
+        case .date, .time:
+            return relativeOperand(value, type: column.type, in: file).map {
+                [Assignment(column: column, value: .set($0), required: $0.presence)]
+            } ?? []
+        case .update:
+            guard mayChange(column, table, use, name.value, at: FileRange(range: name.range, file: file)) else {
+                return []
+            }
+            return changes(value, column, in: file)
+        }
+        return operand.map { [Assignment(column: column, value: .set($0), required: [])] } ?? []
+    }
+
+    /// Resolves `movie: {id: $id}` or `movie: $key`.
     private func assignments(
         _ reference: Reference, _ value: Value, _ table: Table, in file: SourceFile
     ) -> [Assignment] {
-        let place = FileRange(range: value.range, file: file)
+        let range = FileRange(range: value.range, file: file)
         let columns = reference.localFields.compactMap(table.column(ofField:))
         if value.isNull {
-            if !reference.isNullable { error("value-type", at: place, "\"\(reference.field)\" cannot be null") }
+            if !reference.isNullable { error("value-type", at: range, "\"\(reference.field)\" cannot be null") }
             return columns.map {
                 Assignment(
                     column: $0, value: .set(Operand(.constant(.null), type: $0.type, schema: schema)), required: [])
@@ -169,12 +170,12 @@ extension OperationScope {
         }
         guard let target = schema.table(ofType: reference.targetType), reference.targetFieldsAreKey(in: schema) else {
             error(
-                "reference-data", at: place, "\"\(reference.field)\" does not refer to a primary key",
+                "reference-data", at: range, "\"\(reference.field)\" does not refer to a primary key",
                 help: "give \(reference.localFields.joined(separator: ", ")) instead")
             return []
         }
         guard let key = key(value, of: target, in: file) else { return [] }
-        // An absent variable leaves the reference as it is, like any other field.
+        // An absent variable leaves the reference unchanged, as for any other field.
         let required = value.variableName.map { [Condition.given($0, path: [])] } ?? []
         return zip(reference.localFields, reference.targetFields).compactMap { local, targetField in
             guard let column = table.column(ofField: local),
@@ -186,10 +187,11 @@ extension OperationScope {
 
     // MARK: Defaults
 
-    /// What the node fills in: `@default(value:)` and `@default(expr:)`. A default in SQL is left to Postgres.
-    /// - Parameter changeable: columns that a request may ask a change of, beside those of `given`.
+    /// Returns the defaults that the node evaluates: `@default(value:)` and `@default(expr:)`. Postgres evaluates
+    /// defaults in SQL.
+    /// - Parameter changeable: columns besides those in `given` that a request may update.
     func defaults(
-        of table: Table, given: [String: Assignment], changeable: Set<String> = [], at place: FileRange
+        of table: Table, given: [String: Assignment], changeable: Set<String> = [], at range: FileRange
     ) -> [String: Operand] {
         var defaults: [String: Operand] = [:]
         for column in table.columns {
@@ -198,7 +200,7 @@ extension OperationScope {
             switch column.defaultValue {
             case .sql: continue
             case nil:
-                // Also where no variable asks for the change; the row may be there.
+                // Needed even if no variable requests the update: a row may exist.
                 let isChangeable = assignment?.isChange == true || changeable.contains(column.field)
                 guard isChangeable, !column.isNullable, let start = column.type.changeStart else { continue }
                 defaults[column.field] = Operand(.constant(start), type: column.type, schema: schema)
@@ -207,13 +209,13 @@ extension OperationScope {
                     let constant = try? ScalarCoercion(enums: schema.enums).coerce(value, to: column.type)
                 else {
                     error(
-                        "default-value", at: place,
-                        "the default of \"\(table.typeName).\(column.field)\" is not of the column's type")
+                        "default-value", at: range,
+                        "the default of \"\(table.typeName).\(column.field)\" does not have the column's type")
                     continue
                 }
                 defaults[column.field] = Operand(.constant(constant), type: column.type, schema: schema)
             case .expression(let text):
-                defaults[column.field] = expressionOperand(text, type: column.type, at: place)
+                defaults[column.field] = expressionOperand(text, type: column.type, at: range)
             }
         }
         return defaults
@@ -221,7 +223,7 @@ extension OperationScope {
 
     private func requireColumns(
         _ table: Table, _ given: [String: Assignment], _ defaults: [String: Operand], _ filled: [String],
-        at place: FileRange
+        at range: FileRange
     ) {
         for column in table.columns
         where !column.isNullable && column.defaultValue == nil && given[column.field] == nil
@@ -229,7 +231,7 @@ extension OperationScope {
         {
             let reference = table.references.first { $0.localFields.contains(column.field) }
             error(
-                "missing-data", at: place,
+                "missing-data", at: range,
                 "\"\(table.typeName)\" needs \"\(column.field)\", which has no default",
                 help: reference.map { "or \($0.field): {…}" })
         }
@@ -237,7 +239,7 @@ extension OperationScope {
 }
 
 extension Operand {
-    /// What must have been sent for an assignment of this value to take part.
+    /// The variables that must be sent for the assignment to apply.
     fileprivate var given: [Condition] {
         if case .variable(let name, let path) = source { [.given(name, path: path)] } else { [] }
     }

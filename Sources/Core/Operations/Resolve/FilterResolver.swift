@@ -2,7 +2,7 @@ import GraphQLLanguage
 import JSON
 import SchemaModel
 
-/// Resolution of `where`. Source: docs/reference/sql-connect.md §5.5.
+/// Resolves `where`. Source: docs/reference/sql-connect.md §5.5.
 extension OperationScope {
     func filter(_ value: Value, _ table: Table, in file: SourceFile) -> Filter {
         if value.isNull { return .all([]) }
@@ -43,13 +43,13 @@ extension OperationScope {
             })
     }
 
-    /// `where: $filter`; where a list can stand, a variable may be one.
+    /// Resolves `where: $filter`. Where a list is allowed, the variable may be a list.
     private func variable(
         _ value: Value, _ subject: FilterVariable.Subject, _ junction: FilterVariable.Junction? = nil,
         in file: SourceFile
     ) -> Filter {
-        let place = FileRange(range: value.range, file: file)
-        guard let variable = value.variableName.flatMap({ use(variable: $0, at: place) }) else { return .all([]) }
+        let range = FileRange(range: value.range, file: file)
+        guard let variable = value.variableName.flatMap({ use(variable: $0, at: range) }) else { return .all([]) }
         let type = InputType.generated(subject.input)
         if variable.type.nullable == type {
             return .variable(FilterVariable(name: variable.name, subject: subject))
@@ -57,11 +57,11 @@ extension OperationScope {
         if let junction, case .list(let element) = variable.type.nullable, element.nullable == type {
             return .variable(FilterVariable(name: variable.name, subject: subject, junction: junction))
         }
-        mismatch(variable, expected: junction == nil ? type.text : "[\(type.text)!]", at: place)
+        mismatch(variable, expected: junction == nil ? type.text : "[\(type.text)!]", at: range)
         return .all([])
     }
 
-    /// `_and: […]`, `_or: […]`, or a variable that is a list.
+    /// Resolves `_and: […]`, `_or: […]`, or a variable that is a list.
     func junction(
         _ junction: FilterVariable.Junction, _ value: Value, _ subject: FilterVariable.Subject, in file: SourceFile
     ) -> Filter {
@@ -76,7 +76,8 @@ extension OperationScope {
         return junction == .all ? .all(filters) : .any(filters)
     }
 
-    /// `{exist: {…}}` and `{count: {gt: 2}, exist: {…}}`: how many rows match, at least one unless `count` tests it.
+    /// Resolves `{exist: {…}}` and `{count: {gt: 2}, exist: {…}}`, which test the number of matching rows: at least one
+    /// unless `count` is given.
     private func related(_ rows: RelatedRows, _ value: Value, in file: SourceFile) -> Filter {
         if value.variableName != nil { return variable(value, .related(rows), in: file) }
         let typeName = InputTypeRef.listFilter(rows.table.typeName).typeName
@@ -89,7 +90,7 @@ extension OperationScope {
         return .count(rows, matching, tests(count, ColumnType(.int), in: file))
     }
 
-    /// `having: $having`, or written out: `{_count: {gt: 2}, rating_avg: {ge: 3.5}}`.
+    /// Resolves `having: $having`, or a literal such as `{_count: {gt: 2}, rating_avg: {ge: 3.5}}`.
     func having(_ value: Value, _ table: Table, in file: SourceFile) -> Filter {
         if value.isNull { return .all([]) }
         if value.variableName != nil { return variable(value, .groups(table), in: file) }
@@ -135,7 +136,7 @@ extension OperationScope {
         _ filterOperator: FilterOperator, _ value: Value, _ type: ColumnType, in file: SourceFile
     ) -> [ColumnTest] {
         if value.isNull {
-            // Written out in the operation, null is meant: it asks for rows without a value.
+            // A literal null is intentional: it tests for rows without a value.
             if let isNull = filterOperator.nullMatch { return [.isNull(.constant(isNull))] }
             refuseNull(filterOperator.name, at: value, in: file)
             return []
@@ -160,7 +161,7 @@ extension OperationScope {
         }
     }
 
-    /// No row would match it.
+    /// Reports a comparison with null, which would match no row.
     private func refuseNull(_ name: String, at value: Value, in file: SourceFile) {
         error("value-type", at: FileRange(range: value.range, file: file), "\(name) cannot compare with null")
     }
@@ -175,11 +176,12 @@ extension OperationScope {
 
     private func flag(_ value: Value, _ name: String, in file: SourceFile) -> Bool {
         if let flag = value.boolValue { return flag }
-        error("value-type", at: FileRange(range: value.range, file: file), "\(name) is true or false, written out")
+        error(
+            "value-type", at: FileRange(range: value.range, file: file), "\"\(name)\" must be a literal true or false")
         return false
     }
 
-    /// `{like: "A%", ignoreCase: true}`, `{regex: "^A", invert: true}` or a variable.
+    /// Resolves `{like: "A%", ignoreCase: true}`, `{regex: "^A", invert: true}` or a variable.
     func pattern(_ value: Value, in file: SourceFile) -> [ColumnTest] {
         if value.variableName != nil { return testVariable(value, .pattern, in: file) }
         let offered = ["like", "regex", "ignoreCase", "invert"]
@@ -193,7 +195,7 @@ extension OperationScope {
         guard patterns.count == 1, let (name, text) = patterns.first else {
             error(
                 "value-type", at: FileRange(range: value.range, file: file),
-                "a pattern has either \"like\" or \"regex\"")
+                "a pattern takes either \"like\" or \"regex\"")
             return []
         }
         if text.isNull {

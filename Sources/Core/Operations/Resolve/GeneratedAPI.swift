@@ -1,7 +1,7 @@
 import GraphQLLanguage
 package import SchemaModel
 
-/// The root fields that a schema brings, by name. Source: docs/reference/sql-connect.md §5.4 and §5.6.
+/// The root fields generated from a schema, by name. Source: docs/reference/sql-connect.md §5.4 and §5.6.
 package struct GeneratedAPI: Sendable {
     enum QueryField: Sendable {
         case lookup(Table)
@@ -27,7 +27,7 @@ package struct GeneratedAPI: Sendable {
     package let schema: Schema
     private(set) var queries: [String: QueryField] = [:]
     private(set) var mutations: [String: MutationField] = [:]
-    /// Types that fragments may stand on.
+    /// Types on which fragments are allowed.
     private(set) var outputTypes: Set<String>
     private(set) var resolvers: [ResolverSchema] = []
 
@@ -62,7 +62,7 @@ package struct GeneratedAPI: Sendable {
         mutations["query"] = .query
     }
 
-    /// The same with the fields of custom resolvers; their names are known to be free.
+    /// Returns the API extended by the fields of custom resolvers, whose names must be free.
     package func adding(_ resolvers: [ResolverSchema]) -> GeneratedAPI {
         var api = self
         api.resolvers = resolvers

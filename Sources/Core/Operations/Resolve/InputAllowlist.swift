@@ -1,26 +1,25 @@
 import GraphQLLanguage
 import SchemaModel
 
-/// `@allow(fields:maxCount:)` of a variable: what a value of its `_Data` type may bring.
-/// Source: docs/reference/sql-connect.md §5.1.
+/// The fields that a `_Data` variable may set: `@allow(fields:maxCount:)`. Source: docs/reference/sql-connect.md §5.1.
 struct InputAllowlist: Sendable {
-    /// Columns and references that may be sent; nil for all.
+    /// The columns and references that may be sent; nil for all.
     var fields: Set<String>?
-    /// `f_date`, `f_time` and `f_update` that may be sent.
+    /// The fields `f_date`, `f_time` and `f_update` that may be sent.
     var changes: Set<String> = []
-    /// Nested rows that may be sent, by the field of their relation.
+    /// The nested rows that may be sent, by the field of their relation.
     var children: [String: InputAllowlist] = [:]
-    /// Rows of a list.
+    /// The most rows in a list.
     var countMax = InputAllowlist.countMaxDefault
 
     static let countMaxDefault = 100
-    /// Rows of a value that is not flat, nested ones included: each is a part of the statement of its own.
+    /// The most rows, including nested ones, in a value that is not flat: each is a separate part of the statement.
     static let dynamicRowsMax = 100
 
-    /// It brings values of columns only, so that one statement does for all its values.
+    /// Whether the value only sets columns, so that one statement serves all values.
     var isFlat: Bool { changes.isEmpty && children.isEmpty }
 
-    /// Of each list, nested ones included.
+    /// Sets the limit for each list, including nested ones.
     mutating func limit(_ countMax: Int) {
         self.countMax = countMax
         for name in children.keys { children[name]?.limit(countMax) }
@@ -28,12 +27,12 @@ struct InputAllowlist: Sendable {
 }
 
 extension OperationScope {
-    /// What the directives of a variable allow; nil for types other than `_Data`.
+    /// Returns what a variable's directives allow; nil for types other than `_Data`.
     func allowance(of definition: VariableDefinition, type: InputType) -> InputAllowlist? {
         let table = type.dataType.flatMap(schema.table(ofType:))
         var allowance: InputAllowlist?
         for directive in definition.directives {
-            let place = FileRange(range: directive.range, file: file)
+            let range = FileRange(range: directive.range, file: file)
             directive.checkArguments(in: file, &sink)
             if directive.name.value == "retired" {
                 checkRetired(directive, in: file)
@@ -41,15 +40,15 @@ extension OperationScope {
             }
             guard directive.name.value == "allow" else {
                 error(
-                    "unknown-directive", at: place, "@\(directive.name.value) is not offered on variables",
+                    "unknown-directive", at: range, "@\(directive.name.value) is not supported on variables",
                     help: DidYouMean.help(directive.name.value, among: ["allow", "retired"]))
                 continue
             }
             guard let table else {
-                error("allow", at: place, "@allow belongs to variables of a _Data type")
+                error("allow", at: range, "@allow is only allowed on variables of a _Data type")
                 continue
             }
-            if allowance != nil { error("allow", at: place, "@allow may be given once") }
+            if allowance != nil { error("allow", at: range, "@allow may be given only once") }
             allowance = self.allowance(directive, table)
         }
         if let table, allowance == nil {
@@ -57,7 +56,8 @@ extension OperationScope {
                 "allow", at: FileRange(range: definition.range, file: file),
                 "\"$\(definition.name.value)\" lets clients set every column of \(table.typeName)",
                 help:
-                    "name those meant: @allow(fields: \"\(table.columns.prefix(2).map(\.field).joined(separator: " "))\")"
+                    "name the intended ones: @allow(fields: "
+                    + "\"\(table.columns.prefix(2).map(\.field).joined(separator: " "))\")"
             )
             allowance = InputAllowlist()
         }
@@ -66,25 +66,25 @@ extension OperationScope {
 
     private func allowance(_ directive: Directive, _ table: Table) -> InputAllowlist {
         var allowance: InputAllowlist?
-        var countMax: (value: Int, place: FileRange)?
+        var countMax: (value: Int, range: FileRange)?
         for argument in directive.arguments {
-            let place = FileRange(range: argument.value.range, file: file)
+            let range = FileRange(range: argument.value.range, file: file)
             switch argument.name.value {
             case "fields":
                 allowance = InputAllowlist(fields: [])
                 guard let text = argument.value.stringValue else {
-                    error("allow", at: place, "expected names of fields in one string, separated by blanks")
+                    error("allow", at: range, "expected field names in one string, separated by spaces")
                     continue
                 }
                 var tokens = Self.tokens(text)[...]
-                allowance = fields(&tokens, table, below: nil, at: place)
-                if !tokens.isEmpty { error("allow", at: place, "a \"}\" closes nothing") }
+                allowance = fields(&tokens, table, below: nil, at: range)
+                if !tokens.isEmpty { error("allow", at: range, "unmatched \"}\"") }
             case "maxCount":
                 guard let count = argument.value.intValue, (1...Int64(CoercionPlan.listCountMax)).contains(count) else {
-                    error("allow", at: place, "expected a number from 1 to \(CoercionPlan.listCountMax)")
+                    error("allow", at: range, "expected a number from 1 to \(CoercionPlan.listCountMax)")
                     continue
                 }
-                countMax = (Int(count), place)
+                countMax = (Int(count), range)
             default:
                 error(
                     "unknown-argument", at: FileRange(range: argument.name.range, file: file),
@@ -100,21 +100,16 @@ extension OperationScope {
             result.limit(countMax.value)
             if !result.isFlat, countMax.value > InputAllowlist.dynamicRowsMax {
                 error(
-                    "allow", at: countMax.place,
-                    "with nested rows, changes or relative times at most \(InputAllowlist.dynamicRowsMax)")
+                    "allow", at: countMax.range,
+                    "\"maxCount\" may be at most \(InputAllowlist.dynamicRowsMax)"
+                        + " with nested rows, updates or relative times"
+                )
             }
         }
         return result
     }
 
-    /// Why no variable brings a field that can be written out.
-    private static func neverAllowed(_ name: String) -> String? {
-        if name.hasSuffix("_expr") { return "expressions cannot come from variables" }
-        if name.hasSuffix("_embed") { return "what a vector is made of is written out, beside the variable's columns" }
-        return nil
-    }
-
-    /// Names and braces; blanks and commas separate.
+    /// Splits a text into names and braces, separated by white space and commas.
     private static func tokens(_ text: String) -> [String] {
         var tokens: [String] = []
         var name = ""
@@ -130,10 +125,10 @@ extension OperationScope {
         return name.isEmpty ? tokens : tokens + [name]
     }
 
-    /// `title premiere_date reviews_on_movie { stars text }`, up to the brace that closes it.
-    /// - Parameter reference: for nested rows the one that leads to the row around, which fills its columns.
+    /// Parses `title premiere_date reviews_on_movie { stars text }` up to the closing brace.
+    /// - Parameter reference: for nested rows, the reference to the enclosing row, which supplies its columns.
     private func fields(
-        _ tokens: inout ArraySlice<String>, _ table: Table, below reference: Reference?, at place: FileRange
+        _ tokens: inout ArraySlice<String>, _ table: Table, below reference: Reference?, at range: FileRange
     ) -> InputAllowlist {
         let filled = Set((reference?.localFields ?? []) + (reference.map { [$0.field] } ?? []))
         let plain = (table.columns.map(\.field) + table.references.map(\.field)).filter { !filled.contains($0) }
@@ -144,19 +139,20 @@ extension OperationScope {
             tokens.removeFirst()
             let hasSelection = tokens.first == "{"
             if name == "{" {
-                error("allow", at: place, "a \"{\" stands after the name of nested rows")
+                error("allow", at: range, "\"{\" must follow the name of nested rows")
                 continue
             }
             if let relation = relations.first(where: { $0.name == name }) {
                 guard hasSelection else {
                     error(
-                        "allow", at: place, "\"\(name)\" brings rows of \(relation.child.typeName): name their fields",
+                        "allow", at: range,
+                        "\"\(name)\" contains rows of \(relation.child.typeName): name their fields",
                         help: "\(name) { … }")
                     continue
                 }
                 tokens.removeFirst()
-                allowance.children[name] = fields(&tokens, relation.child, below: relation.reference, at: place)
-                if tokens.popFirst() == nil { error("allow", at: place, "the \"{\" of \"\(name)\" is not closed") }
+                allowance.children[name] = fields(&tokens, relation.child, below: relation.reference, at: range)
+                if tokens.popFirst() == nil { error("allow", at: range, "the \"{\" after \"\(name)\" is not closed") }
                 continue
             }
             if plain.contains(name) {
@@ -165,10 +161,11 @@ extension OperationScope {
                 allowance.changes.insert(name)
             } else {
                 error(
-                    "allow", at: place, "\(table.typeName)_Data has no field \"\(name)\" that can be allowed",
+                    "allow", at: range,
+                    "@allow cannot name \"\(name)\": \(table.typeName)_Data has no such field for variables",
                     help: filled.contains(name)
-                        ? "a nested row has it from the row around"
-                        : Self.neverAllowed(name)
+                        ? "it is set from the enclosing row"
+                        : FieldForm.split(name)?.form.literalOnlyReason
                             ?? DidYouMean.help(name, among: plain + changes + relations.map(\.name)))
             }
         }

@@ -2,12 +2,12 @@ import GraphQLLanguage
 package import SchemaModel
 
 extension OperationScope {
-    /// Arguments that say which single row: `id`, `id_expr`, …, `key`, `first`.
+    /// Returns the arguments that select a single row: `id`, `id_expr`, …, `key`, `first`.
     func targetArguments(of table: Table) -> [String] {
-        table.key + table.key.map { "\($0)_expr" } + ["key", "first"]
+        table.key + table.key.map(FieldForm.expression.name) + ["key", "first"]
     }
 
-    /// The row meant by the arguments of a lookup, an update or a delete; nil after a diagnostic.
+    /// Resolves the row that a lookup, update or delete selects; returns nil after a diagnostic.
     func target(of field: SelectedField, _ arguments: [String: Value], _ table: Table) -> RowTarget? {
         let flat = arguments.filter {
             $0.key != "key" && $0.key != "first" && targetArguments(of: table).contains($0.key)
@@ -16,9 +16,9 @@ extension OperationScope {
         let byName = table.key.count == 1 ? table.key[0] : table.key.joined(separator: " and ")
         guard given == 1 else {
             error(
-                "row-target", at: field.place,
+                "row-target", at: field.nameRange,
                 given == 0
-                    ? "\"\(field.name.value)\" needs to know which row"
+                    ? "\"\(field.name.value)\" needs to select a row"
                     : "\"\(field.name.value)\" takes only one of \(byName), key and first",
                 help: given == 0 ? "give \(byName), key or first" : nil)
             return nil
@@ -30,15 +30,15 @@ extension OperationScope {
         } else {
             operands = parts(
                 flat.map { (Name($0.key, range: $0.value.range), $0.value) }, of: table, named: field.name.value,
-                at: field.place, in: field.file)
+                at: field.nameRange, in: field.file)
         }
         return operands.map(RowTarget.key)
     }
 
-    /// `{where: {…}, orderBy: …}` or a variable; nil after a diagnostic.
+    /// Resolves `{where: {…}, orderBy: …}` or a variable; returns nil after a diagnostic.
     func first(_ value: Value, _ table: Table, in file: SourceFile) -> RowTarget? {
         if value.variableName != nil {
-            // Without a value it would be any row.
+            // Without a value, it would select an arbitrary row.
             return variable(value, .generated(.firstRow(table.typeName)), isRequired: true, in: file)
                 .map(RowTarget.variable)
         }
@@ -58,15 +58,15 @@ extension OperationScope {
         return .first(filter, order)
     }
 
-    /// `{id: $id}`, `{id_expr: "auth.uid"}`, `{movie: {id: $id}}` or a variable of type `T_Key`: operands in the order of
-    /// the key.
+    /// Resolves `{id: $id}`, `{id_expr: "auth.uid"}`, `{movie: {id: $id}}` or a variable of type `T_Key`. Returns
+    /// operands in key order.
     func key(_ value: Value, of table: Table, in file: SourceFile) -> [Operand]? {
-        let place = FileRange(range: value.range, file: file)
+        let range = FileRange(range: value.range, file: file)
         let typeName = "\(table.typeName)_Key"
         if let name = value.variableName {
-            guard let variable = use(variable: name, at: place) else { return nil }
+            guard let variable = use(variable: name, at: range) else { return nil }
             guard variable.type.nullable == .key(table.typeName) else {
-                mismatch(variable, expected: typeName, at: place)
+                mismatch(variable, expected: typeName, at: range)
                 return nil
             }
             return table.keyColumns.map {
@@ -74,7 +74,7 @@ extension OperationScope {
             }
         }
         let references = table.keyReferences(in: schema)
-        let offered = table.key + table.key.map { "\($0)_expr" } + references.map(\.field)
+        let offered = table.key + table.key.map(FieldForm.expression.name) + references.map(\.field)
         guard let fields = inputFields(value, of: typeName, offered: offered, in: file) else { return nil }
         var nested: [String: Operand] = [:]
         for (name, value) in fields {
@@ -87,27 +87,28 @@ extension OperationScope {
                 if nested.updateValue(operand, forKey: reference.localFields[position]) != nil {
                     error(
                         "incomplete-key", at: FileRange(range: name.range, file: file),
-                        "\"\(reference.localFields[position])\" is given twice")
+                        "\"\(reference.localFields[position])\" is given more than once")
                 }
             }
         }
         return parts(
-            fields.map { ($0.name, $0.value) }, nested, of: table, named: typeName, at: place, in: file)
+            fields.map { ($0.name, $0.value) }, nested, of: table, named: typeName, at: range, in: file)
     }
 
-    /// - Parameter nested: columns that keys of references give.
+    /// - Parameter nested: columns that keys of references supply.
     private func parts(
         _ given: [(Name, Value)], _ nested: [String: Operand] = [:], of table: Table, named: String,
-        at place: FileRange,
+        at range: FileRange,
         in file: SourceFile
     ) -> [Operand]? {
         var operands: [Operand] = []
         for column in table.keyColumns {
             let plain = given.first { $0.0.value == column.field }?.1
-            let expression = given.first { $0.0.value == "\(column.field)_expr" }?.1
+            let expressionName = FieldForm.expression.name(of: column.field)
+            let expression = given.first { $0.0.value == expressionName }?.1
             if let operand = nested[column.field] {
                 if plain != nil || expression != nil {
-                    error("incomplete-key", at: place, "\"\(column.field)\" is given twice")
+                    error("incomplete-key", at: range, "\"\(column.field)\" is given more than once")
                 }
                 operands.append(operand)
                 continue
@@ -115,10 +116,10 @@ extension OperationScope {
             switch (plain, expression) {
             case (nil, nil):
                 error(
-                    "incomplete-key", at: place, "\(named) needs \"\(column.field)\"",
+                    "incomplete-key", at: range, "\(named) needs \"\(column.field)\"",
                     help: "the key of \(table.typeName) is \(table.key.joined(separator: ", "))")
             case (.some, .some):
-                error("incomplete-key", at: place, "give either \"\(column.field)\" or \"\(column.field)_expr\"")
+                error("incomplete-key", at: range, "give either \"\(column.field)\" or \"\(expressionName)\"")
             case (let value?, nil):
                 if let operand = operand(value, type: column.type, in: file) { operands.append(operand) }
             case (nil, let value?):
@@ -130,7 +131,7 @@ extension OperationScope {
 }
 
 extension Table {
-    /// References whose columns are all parts of the key, so that a key of theirs can stand in one of this table.
+    /// Returns the references whose columns are all part of the key, so that this table's key may contain theirs.
     package func keyReferences(in schema: Schema) -> [Reference] {
         references.filter {
             $0.targetFieldsAreKey(in: schema) && $0.localFields.allSatisfy(key.contains)

@@ -5,8 +5,8 @@ import SchemaModel
 extension OperationScope {
     static let listArgumentNames = ["where", "orderBy", "limit", "offset", "distinct", "having"]
 
-    /// `where`, `limit`, `offset` and `distinct` over the rows of a table. What `orderBy` and `having` may name depends
-    /// on the selection, so these are resolved with it.
+    /// Resolves `where`, `limit`, `offset` and `distinct`. What `orderBy` and `having` may name depends on the
+    /// selection, so they are resolved with it.
     func listArguments(_ arguments: [String: Value], _ table: Table, in file: SourceFile) -> ListArguments {
         var list = ListArguments()
         if let value = arguments["where"] { list.filter = filter(value, table, in: file) }
@@ -40,7 +40,7 @@ extension OperationScope {
             if let number = variables[name]?.defaultValue?.intValue, number < 0 {
                 error(
                     "default-value", at: FileRange(range: value.range, file: file),
-                    "the default of \"$\(name)\" is negative, which no \"limit\" or \"offset\" can be")
+                    "the default of \"$\(name)\" is negative, but \"limit\" and \"offset\" cannot be")
             }
         }
         return .operand(operand, whenAbsent: whenAbsent)
@@ -48,9 +48,9 @@ extension OperationScope {
 
     // MARK: Order
 
-    /// `[{title: ASC}, {releaseYear: $direction}]`, one such object, or a variable.
-    /// - Parameter grouped: for lists with aggregates the columns by which they are grouped; these and aggregates can be
-    ///   ordered by then.
+    /// Resolves `[{title: ASC}, {releaseYear: $direction}]`, a single such object, or a variable.
+    /// - Parameter grouped: for lists with aggregates, the columns that they are grouped by; only these and aggregates
+    ///   may be used for ordering.
     func orderTerms(
         _ value: Value, _ table: Table, in file: SourceFile, grouped: Set<String>? = nil
     ) -> [OrderTerm] {
@@ -67,18 +67,18 @@ extension OperationScope {
     }
 
     private func orderVariable(
-        _ name: String, _ table: Table, at place: FileRange, _ grouped: Set<String>?
+        _ name: String, _ table: Table, at range: FileRange, _ grouped: Set<String>?
     ) -> [OrderTerm] {
-        guard let variable = use(variable: name, at: place) else { return [] }
+        guard let variable = use(variable: name, at: range) else { return [] }
         let order = InputType.generated(.order(table.typeName))
         var element = variable.type.nullable
         if case .list(let inner) = element { element = inner.nullable }
         guard element == order else {
-            mismatch(variable, expected: "[\(order.text)!]", at: place)
+            mismatch(variable, expected: "[\(order.text)!]", at: range)
             return []
         }
         guard grouped == nil else {
-            error("aggregate-grouping", at: place, "the order of groups must be written out")
+            error("aggregate-grouping", at: range, "the order of groups must be a literal")
             return []
         }
         return [.variable(name)]
@@ -95,12 +95,14 @@ extension OperationScope {
             return []
         }
         return fields.flatMap { name, value -> [(key: OrderKey, direction: OrderTerm.Direction)] in
-            let place = FileRange(range: name.range, file: file)
+            let range = FileRange(range: name.range, file: file)
             if let column = table.column(ofField: name.value) {
                 if let grouped, !grouped.contains(column.field) {
                     error(
-                        "aggregate-grouping", at: place,
-                        "groups can be ordered by what they are grouped by; \"\(name.value)\" is not selected")
+                        "aggregate-grouping", at: range,
+                        "groups can only be ordered by fields that they are grouped by,"
+                            + " and \"\(name.value)\" is not selected"
+                    )
                 }
                 return direction(value, in: file).map { [(.column(column), $0)] } ?? []
             }
@@ -109,8 +111,10 @@ extension OperationScope {
             {
                 if let grouped, !grouped.isSuperset(of: reference.localFields) {
                     error(
-                        "aggregate-grouping", at: place,
-                        "groups can be ordered by what they are grouped by; \"\(name.value)\" is not selected")
+                        "aggregate-grouping", at: range,
+                        "groups can only be ordered by fields that they are grouped by,"
+                            + " and \"\(name.value)\" is not selected"
+                    )
                 }
                 return orderKeys(value, target, in: file, grouped: nil).map {
                     (.referenced(reference, target, $0.key), $0.direction)
@@ -118,7 +122,7 @@ extension OperationScope {
             }
             if let relation = singles.first(where: { $0.name == name.value }) {
                 if grouped != nil {
-                    error("aggregate-grouping", at: place, "groups cannot be ordered by \"\(name.value)\"")
+                    error("aggregate-grouping", at: range, "groups cannot be ordered by \"\(name.value)\"")
                 }
                 return orderKeys(value, relation.child, in: file, grouped: nil).map {
                     (.single(relation, $0.key), $0.direction)
@@ -127,8 +131,8 @@ extension OperationScope {
             guard let aggregate = namedAggregate(name, table, in: file) else { return [] }
             guard grouped != nil else {
                 error(
-                    "aggregate-grouping", at: place, "rows cannot be ordered by \"\(name.value)\", which counts groups",
-                    help: "select an aggregate beside the fields to group by")
+                    "aggregate-grouping", at: range, "only groups can be ordered by \"\(name.value)\"",
+                    help: "select an aggregate next to the fields to group by")
                 return []
             }
             return direction(value, in: file).map { [(.aggregate(aggregate), $0)] } ?? []
@@ -136,17 +140,17 @@ extension OperationScope {
     }
 
     private func direction(_ value: Value, in file: SourceFile) -> OrderTerm.Direction? {
-        let place = FileRange(range: value.range, file: file)
+        let range = FileRange(range: value.range, file: file)
         if let name = value.variableName {
-            guard let variable = use(variable: name, at: place) else { return nil }
+            guard let variable = use(variable: name, at: range) else { return nil }
             guard variable.type.accepts(in: .orderDirection, hasDefault: variable.defaultValue != nil) else {
-                mismatch(variable, expected: "OrderDirection", at: place)
+                mismatch(variable, expected: "OrderDirection", at: range)
                 return nil
             }
             return .variable(name)
         }
         guard let order = value.enumValue.flatMap(SortOrder.init(rawValue:)) else {
-            error("value-type", at: place, "expected ASC or DESC")
+            error("value-type", at: range, "expected ASC or DESC")
             return nil
         }
         return .constant(order)

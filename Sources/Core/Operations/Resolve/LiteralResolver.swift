@@ -3,33 +3,33 @@ import GraphQLLanguage
 import JSON
 import SchemaModel
 
-// Values written in an operation: literals checked and brought into canonical form, variables checked for their place.
+// Values in an operation: checks literals and converts them to canonical form, and checks variables against their use.
 
 extension OperationScope {
-    /// A constant of any input type; nil after a diagnostic.
+    /// Resolves a constant of any input type; returns nil after a diagnostic.
     func constant(_ value: GraphQLLanguage.Value, as type: InputType, in file: SourceFile) -> JSONValue? {
-        let place = FileRange(range: value.range, file: file)
+        let range = FileRange(range: value.range, file: file)
         if case .variable = value.kind {
-            error("value-type", at: place, "a variable cannot stand here")
+            error("value-type", at: range, "a variable is not allowed here")
             return nil
         }
         if value.isNull {
             guard !type.isNonNull else {
-                error("value-type", at: place, "expected \(type.text), found null")
+                error("value-type", at: range, "expected \(type.text), found null")
                 return nil
             }
             return .null
         }
         switch type.nullable {
         case .nonNull: return nil
-        case .scalar(let scalar): return constant(value, scalar: scalar, at: place)
+        case .scalar(let scalar): return constant(value, scalar: scalar, at: range)
         case .list(let element):
             let elements = value.listValue ?? [value]
             let constants = elements.compactMap { constant($0, as: element, in: file) }
             return constants.count == elements.count ? .array(constants) : nil
         case .orderDirection:
             guard let word = value.enumValue, SortOrder(rawValue: word) != nil else {
-                error("value-type", at: place, "expected ASC or DESC")
+                error("value-type", at: range, "expected ASC or DESC")
                 return nil
             }
             return .string(word)
@@ -39,48 +39,48 @@ extension OperationScope {
         case .data(let typeName):
             guard let table = schema.table(ofType: typeName) else { return nil }
             return constantObject(value, type, table.columns, isComplete: false, in: file)
-        case .generated(let input): return constant(value, input, at: place)
+        case .generated(let input): return constant(value, input, at: range)
         case .relative(let isDate):
-            return constant(value, type, at: place) { coercion, json throws(InputCoercion.Mismatch) in
+            return constant(value, type, at: range) { coercion, json throws(InputCoercion.Mismatch) in
                 try coercion.relative(json, isDate: isDate, "")
             }
         case .duration(let isDate):
-            return constant(value, type, at: place) { coercion, json throws(InputCoercion.Mismatch) in
+            return constant(value, type, at: range) { coercion, json throws(InputCoercion.Mismatch) in
                 try coercion.duration(json, isDate: isDate, "")
             }
         }
     }
 
-    /// A default of a type `Movie_Filter`, `Movie_Order`, ….
-    private func constant(_ value: GraphQLLanguage.Value, _ input: InputTypeRef, at place: FileRange) -> JSONValue? {
+    /// Resolves a default of a type such as `Movie_Filter` or `Movie_Order`.
+    private func constant(_ value: GraphQLLanguage.Value, _ input: InputTypeRef, at range: FileRange) -> JSONValue? {
         let errorsBefore = sink.count(of: .error)
-        // The same checks as where it is written into the operation, with their places.
+        // Applies the checks of a literal in the operation, with precise locations.
         switch (input, input.table.flatMap(schema.table(ofType:))) {
-        case (.filter, let table?): _ = filter(value, table, in: place.file)
-        case (.having, let table?): _ = having(value, table, in: place.file)
-        case (.order, let table?): _ = orderTerms(value, table, in: place.file)
-        case (.firstRow, let table?): _ = first(value, table, in: place.file)
-        case (.tests(let type), _): _ = tests(value, type, in: place.file)
-        case (.pattern, _): _ = pattern(value, in: place.file)
+        case (.filter, let table?): _ = filter(value, table, in: range.file)
+        case (.having, let table?): _ = having(value, table, in: range.file)
+        case (.order, let table?): _ = orderTerms(value, table, in: range.file)
+        case (.firstRow, let table?): _ = first(value, table, in: range.file)
+        case (.tests(let type), _): _ = tests(value, type, in: range.file)
+        case (.pattern, _): _ = pattern(value, in: range.file)
         default: break
         }
         guard sink.count(of: .error) == errorsBefore else { return nil }
-        return constant(value, .generated(input), at: place) { coercion, json throws(InputCoercion.Mismatch) in
+        return constant(value, .generated(input), at: range) { coercion, json throws(InputCoercion.Mismatch) in
             try coercion.coerce(json, to: input)
         }
     }
 
-    /// A default that is checked like what a request sends.
+    /// Resolves a default that is checked like a value in a request.
     private func constant(
-        _ value: GraphQLLanguage.Value, _ type: InputType, at place: FileRange,
+        _ value: GraphQLLanguage.Value, _ type: InputType, at range: FileRange,
         _ coerce: (inout InputCoercion, JSONValue) throws(InputCoercion.Mismatch) -> JSONValue
     ) -> JSONValue? {
-        guard let json = json(value, at: place, takesWords: true) else { return nil }
+        guard let json = json(value, at: range, takesWords: true) else { return nil }
         var coercion = InputCoercion(schema: schema, scalars: ScalarCoercion(enums: schema.enums))
         do throws(InputCoercion.Mismatch) {
             return try coerce(&coercion, json)
         } catch {
-            self.error("value-type", at: place, "\(type.nullable.text)\(error.path): expected \(error.expected)")
+            self.error("value-type", at: range, "\(type.nullable.text)\(error.path): expected \(error.expected)")
             return nil
         }
     }
@@ -88,9 +88,9 @@ extension OperationScope {
     private func constantObject(
         _ value: GraphQLLanguage.Value, _ type: InputType, _ columns: [Column], isComplete: Bool, in file: SourceFile
     ) -> JSONValue? {
-        let place = FileRange(range: value.range, file: file)
+        let range = FileRange(range: value.range, file: file)
         guard let fields = value.objectFields else {
-            error("value-type", at: place, "expected an object of type \(type.text)")
+            error("value-type", at: range, "expected an object of type \(type.text)")
             return nil
         }
         var object = JSONObject()
@@ -106,19 +106,19 @@ extension OperationScope {
             object[column.field] = constant
         }
         if isComplete, let missing = columns.first(where: { object[$0.field]?.isNull ?? true }) {
-            error("value-type", at: place, "\(type.nullable.text) needs \"\(missing.field)\"")
+            error("value-type", at: range, "\(type.nullable.text) needs \"\(missing.field)\"")
             return nil
         }
         return .object(object)
     }
 
-    func constant(_ value: GraphQLLanguage.Value, scalar: ScalarType, at place: FileRange) -> JSONValue? {
+    func constant(_ value: GraphQLLanguage.Value, scalar: ScalarType, at range: FileRange) -> JSONValue? {
         if case .enumeration(let name) = scalar {
             let values = schema.enums[name]?.values ?? []
             guard let word = value.enumValue, values.contains(word) else {
                 let written = value.enumValue ?? value.stringValue
                 error(
-                    "value-type", at: place, "expected a value of \(name)",
+                    "value-type", at: range, "expected a value of \(name)",
                     help: written.flatMap { text in
                         values.contains(text)
                             ? "write it without quotes: \(text)" : DidYouMean.help(text, among: values)
@@ -127,51 +127,52 @@ extension OperationScope {
             }
             return .string(word)
         }
-        guard let json = json(value, at: place) else { return nil }
+        guard let json = json(value, at: range) else { return nil }
         do {
             return try ScalarCoercion(enums: schema.enums).coerce(json, to: scalar)
         } catch {
-            self.error("value-type", at: place, "expected \(error.expected)")
+            self.error("value-type", at: range, "expected \(error.expected)")
             return nil
         }
     }
 
-    /// A literal as JSON, which is what `Any` takes.
-    private func json(_ value: GraphQLLanguage.Value, at place: FileRange, takesWords: Bool = false) -> JSONValue? {
+    /// Converts a literal to JSON, the form of `Any` values.
+    private func json(_ value: GraphQLLanguage.Value, at range: FileRange, takesWords: Bool = false) -> JSONValue? {
         switch value.kind {
         case .null: return .null
         case .boolean(let flag): return .bool(flag)
         case .string(let text, _): return .string(text)
         case .int(let text):
             if let number = Int64(text) { return .int(number) }
-            return value.doubleValue.map(JSONValue.double) ?? unfit(place)
-        case .float: return value.doubleValue.map(JSONValue.double) ?? unfit(place)
+            return value.doubleValue.map(JSONValue.double) ?? unfit(range)
+        case .float: return value.doubleValue.map(JSONValue.double) ?? unfit(range)
         case .list(let elements):
-            let values = elements.compactMap { json($0, at: place, takesWords: takesWords) }
+            let values = elements.compactMap { json($0, at: range, takesWords: takesWords) }
             return values.count == elements.count ? .array(values) : nil
         case .object(let fields):
             var object = JSONObject()
             for field in fields {
-                guard let inner = json(field.value, at: place, takesWords: takesWords) else { return nil }
+                guard let inner = json(field.value, at: range, takesWords: takesWords) else { return nil }
                 object[field.name.value] = inner
             }
             return .object(object)
         case .variable:
-            error("value-type", at: place, "a variable cannot stand inside this value")
+            error("value-type", at: range, "a variable is not allowed inside this value")
             return nil
         case .enum(let word):
             if takesWords { return .string(word) }
-            error("value-type", at: place, "\(word) is no value here", help: "a text needs quotes")
+            error("value-type", at: range, "unexpected value \(word)", help: "strings need quotes")
             return nil
         }
     }
 
-    private func unfit(_ place: FileRange) -> JSONValue? {
-        error("value-type", at: place, "the number does not fit")
+    private func unfit(_ range: FileRange) -> JSONValue? {
+        error("value-type", at: range, "the number is out of range")
         return nil
     }
 
-    /// A value of a column's type, with variables. `place` is the type of the position, `[T!]` for lists.
+    /// Resolves a value of a column's type, which may contain variables. `position` is the type expected at this
+    /// position, `[T!]` for lists.
     func operand(
         _ value: GraphQLLanguage.Value, type: ColumnType, as position: InputType? = nil, in file: SourceFile,
         pattern: Operand.Pattern? = nil
@@ -184,12 +185,12 @@ extension OperationScope {
     private func source(
         _ value: GraphQLLanguage.Value, type: ColumnType, position: InputType, in file: SourceFile
     ) -> Operand.Source? {
-        let place = FileRange(range: value.range, file: file)
+        let range = FileRange(range: value.range, file: file)
         if let name = value.variableName {
-            guard let variable = use(variable: name, at: place) else { return nil }
+            guard let variable = use(variable: name, at: range) else { return nil }
             guard variable.type.accepts(in: position, hasDefault: variable.defaultValue.map { !$0.isNull } ?? false)
             else {
-                mismatch(variable, expected: position.text, at: place)
+                mismatch(variable, expected: position.text, at: range)
                 return nil
             }
             return .variable(name, path: [])
@@ -207,40 +208,41 @@ extension OperationScope {
 
     // MARK: Expressions
 
-    /// The value of an argument `…_expr`: a CEL text of the operation.
+    /// Resolves an argument `…_expr`: a literal CEL expression.
     func expressionOperand(
         _ value: GraphQLLanguage.Value, type: ColumnType, in file: SourceFile, pattern: Operand.Pattern? = nil
     ) -> Operand? {
-        let place = FileRange(range: value.range, file: file)
+        let range = FileRange(range: value.range, file: file)
         guard let text = value.stringValue else {
             error(
-                "expression", at: place,
+                "expression", at: range,
                 value.variableName == nil
-                    ? "expected a CEL expression in a string" : "an expression cannot come from a variable")
+                    ? "expected a string with a CEL expression" : "an expression must be a literal, not a variable")
             return nil
         }
-        return expressionOperand(text, type: type, at: place, pattern: pattern)
+        return expressionOperand(text, type: type, at: range, pattern: pattern)
     }
 
     func expressionOperand(
-        _ text: String, type: ColumnType, at place: FileRange, pattern: Operand.Pattern? = nil
+        _ text: String, type: ColumnType, at range: FileRange, pattern: Operand.Pattern? = nil
     ) -> Operand? {
         let isUUIDCall = text.filter { !$0.isWhitespace } == "uuidV4()"
         if isUUIDCall {
             guard operation.kind == .mutation else {
-                error("expression", at: place, "uuidV4() belongs to mutations: a query asks for what is there")
+                error("expression", at: range, "uuidV4() is only allowed in mutations")
                 return nil
             }
             guard type == ColumnType(.uuid) || type == ColumnType(.string) else {
-                error("expression", at: place, "uuidV4() gives a UUID, expected \(InputType(type).text)")
+                error("expression", at: range, "uuidV4() yields a UUID, expected \(InputType(type).text)")
                 return nil
             }
-            return Operand(.freshUUID(place: nextPlace()), type: type, schema: schema)
+            return Operand(.freshUUID(index: nextUUIDIndex()), type: type, schema: schema)
         }
-        guard var program = expression(text, expecting: nil, at: place, in: .value) else { return nil }
+        guard var program = expression(text, expecting: nil, at: range, in: .value) else { return nil }
         if let deduced = try? ExpressionProgram.environment.deduceType(text), !DefaultExpression.mayFit(deduced, type) {
             error(
-                "expression", at: place, "it gives \(deduced.description), expected \(InputType(type).text)")
+                "expression", at: range,
+                "the expression yields \(deduced.description), expected \(InputType(type).text)")
             return nil
         }
         program.enums = schema.enums
@@ -248,9 +250,9 @@ extension OperationScope {
         return Operand(.expression(program), type: type, schema: schema, pattern: pattern)
     }
 
-    /// Where an expression stands: what it may read there.
+    /// The context of an expression, which determines what it may read.
     enum ExpressionContext {
-        /// `@auth`, before anything has run.
+        /// `@auth`, evaluated before anything runs.
         case auth
         /// A value of an argument or of data.
         case value
@@ -258,18 +260,18 @@ extension OperationScope {
         case check
     }
 
-    /// Compiles, marks the variables that it reads, and refuses names that will never have a value.
+    /// Compiles an expression, marks the variables that it reads, and rejects names that never have a value.
     func expression(
-        _ text: String, expecting: CELType?, at place: FileRange, in location: ExpressionContext
+        _ text: String, expecting: CELType?, at range: FileRange, in location: ExpressionContext
     ) -> ExpressionProgram? {
         let program: ExpressionProgram
         do {
             program = try ExpressionProgram(text, expecting: expecting)
         } catch {
             for problem in error.diagnostics {
-                let help = text.contains("uuidV4") ? "uuidV4() can only stand alone" : nil
+                let help = text.contains("uuidV4") ? "uuidV4() must be the whole expression" : nil
                 self.error(
-                    "expression", at: place,
+                    "expression", at: range,
                     "\(problem.message) (at \(problem.line):\(problem.column) of the expression)", help: help)
             }
             return nil
@@ -278,39 +280,40 @@ extension OperationScope {
             usedVariables.insert(name)
             guard !declaredNames.contains(name) else { continue }
             error(
-                "undefined-variable", at: place, "the expression reads vars.\(name), which is not declared",
+                "undefined-variable", at: range, "the expression reads vars.\(name), which is not declared",
                 help: DidYouMean.help(name, among: operation.variables.map(\.name.value)))
         }
         let requestFields = ["time", "operationName", "auth", "variables"]
         for attribute in program.program.attributes where attribute.root == "request" {
             guard let field = attribute.fields.first, !requestFields.contains(field) else { continue }
             error(
-                "expression", at: place, "an expression of an operation cannot read request.\(field)",
-                help: "it sees auth, vars, request.time and request.operationName")
+                "expression", at: range, "an expression of an operation cannot read request.\(field)",
+                help: "it can read auth, vars, request.time and request.operationName")
         }
-        for name in program.strangersOfAuth.sorted() {
+        for name in program.unknownAuthFields.sorted() {
             error(
-                "expression", at: place, "there is no auth.\(name)",
+                "expression", at: range, "there is no auth.\(name)",
                 help: DidYouMean.help(name, among: AuthBinding.fields) ?? "auth has uid and token")
         }
         if program.readsThis, location != .check {
-            error("expression", at: place, "\"this\" is the value of a @check and nothing here")
+            error("expression", at: range, "\"this\" is only available in @check")
         }
         if program.readsResponse, location == .auth || (location == .value && operation.kind != .mutation) {
             error(
-                "expression", at: place, "\"response\" is what earlier fields of a mutation gave; here is none",
-                help: "it can be read in @check and in values of a mutation")
+                "expression", at: range,
+                "\"response\", the results of earlier fields of a mutation, is not available here",
+                help: "it is available in @check and in values of a mutation")
         } else if location == .check, !mayLackFragments {
             for key in program.responseKeys.subtracting(rootKeys).sorted() {
                 error(
-                    "expression", at: place, "\"response\" has no \"\(key)\": no field of the operation is called so",
+                    "expression", at: range, "\"response\" has no \"\(key)\": the operation has no such field",
                     help: DidYouMean.help(key, among: rootKeys.sorted()))
             }
         } else if location == .value {
             for key in program.responseKeys.subtracting(keysBefore).sorted() {
                 error(
-                    "expression", at: place,
-                    "\"response\" has no \"\(key)\" yet: fields run in their order, and none before is called so",
+                    "expression", at: range,
+                    "\"response\" has no \"\(key)\" here: fields run in order, and no earlier field has this name",
                     help: DidYouMean.help(key, among: keysBefore))
             }
         }

@@ -2,7 +2,7 @@ import GraphQLLanguage
 import JSON
 import SchemaModel
 
-/// Resolution of a mutation's fields. Source: docs/reference/sql-connect.md §5.6.
+/// Resolves the fields of a mutation. Source: docs/reference/sql-connect.md §5.6.
 extension OperationScope {
     func mutationFields(_ sources: [SelectionSource]) -> [MutationField] {
         fields(of: sources, on: "Mutation").compactMap { field in
@@ -41,7 +41,7 @@ extension OperationScope {
             let returning = returned(field, table)
             if returning.contains(where: { !$0.inclusion.isAlways }) {
                 error(
-                    "unknown-directive", at: field.place, "@skip and @include are not offered below \"\(name)\"")
+                    "unknown-directive", at: field.nameRange, "@skip and @include are not supported below \"\(name)\"")
             }
             guard let (rows, dynamic) = rows else { return nil }
             guard case .literal(let written) = rows else {
@@ -88,8 +88,8 @@ extension OperationScope {
             let fields = queryFields(field.selections)
             if fields.contains(where: { if case .remote = $0.kind { true } else { false } }) {
                 error(
-                    "custom-resolver", at: field.place,
-                    "\"query\" reads the database; fields of custom resolvers are not offered in it")
+                    "custom-resolver", at: field.nameRange,
+                    "\"query\" cannot contain fields of custom resolvers: it reads the database")
                 return nil
             }
             return .read(fields)
@@ -97,8 +97,8 @@ extension OperationScope {
             if let directive = operation.directives.first(named: "transaction") {
                 error(
                     "custom-resolver", at: FileRange(range: directive.range, file: file),
-                    "@transaction cannot undo what the custom resolver of \"\(name)\" does",
-                    help: "leave @transaction out, or put the field into a mutation of its own")
+                    "@transaction cannot roll back the custom resolver of \"\(name)\"",
+                    help: "remove @transaction, or move the field to a separate mutation")
             }
             return remote(field, definition, resolver, .mutation).map(MutationField.Kind.remote)
         }
@@ -106,11 +106,11 @@ extension OperationScope {
 
     private func data(of field: SelectedField, _ arguments: [String: Value]) -> Value? {
         if let data = arguments["data"] { return data }
-        error("missing-argument", at: field.place, "\"\(field.name.value)\" needs the argument \"data\"")
+        error("missing-argument", at: field.nameRange, "\"\(field.name.value)\" needs the argument \"data\"")
         return nil
     }
 
-    /// - Parameter list: when a variable brings all the rows.
+    /// - Parameter list: the rows if a variable supplies all of them.
     private static func kind(
         _ rows: [RowData], _ list: DynamicRows? = nil, make: @escaping @Sendable ([RowData]) -> MutationField.Kind
     ) -> MutationField.Kind {
@@ -126,43 +126,43 @@ extension OperationScope {
             rows.reduce(0, { $0 + $1.count }) > InsertTrees.rowsMax
         else { return true }
         error(
-            "too-many-rows", at: field.place,
-            "at most \(InsertTrees.rowsMax) nested rows, or rows with changes, can be written out")
+            "too-many-rows", at: field.nameRange,
+            "at most \(InsertTrees.rowsMax) nested rows or rows with updates are supported")
         return false
     }
 
-    /// Rows written out in one operation.
+    /// The most rows that an operation may contain as literals.
     static let literalRowsMax = 1_000
 
     private func rows(
         _ value: Value, _ table: Table, _ use: DataUse, in file: SourceFile
     ) -> (InsertMany.Rows, dynamic: DynamicRows?)? {
-        let place = FileRange(range: value.range, file: file)
+        let range = FileRange(range: value.range, file: file)
         if let name = value.variableName {
-            guard let variable = self.use(variable: name, at: place) else { return nil }
+            guard let variable = self.use(variable: name, at: range) else { return nil }
             guard case .list(let element) = variable.type.nullable, element.nullable == .data(table.typeName),
                 variable.type.isNonNull, element.isNonNull
             else {
-                mismatch(variable, expected: "[\(table.typeName)_Data!]!", at: place)
+                mismatch(variable, expected: "[\(table.typeName)_Data!]!", at: range)
                 return nil
             }
             if variable.allowance?.isFlat == false {
-                return dynamicRows(variable, table, use, at: place).map { (.literal([$0.widest]), $0.rows) }
+                return dynamicRows(variable, table, use, at: range).map { (.literal([$0.widest]), $0.rows) }
             }
             let given = sent(InsertMany.element, table, variable.allowance)
-            let row = RowData(given: given, defaults: defaults(of: table, given: given, at: place))
+            let row = RowData(given: given, defaults: defaults(of: table, given: given, at: range))
             return (.variable(name, row: row), nil)
         }
         let elements = value.listValue ?? [value]
         guard elements.count <= Self.literalRowsMax else {
-            error("too-many-rows", at: place, "at most \(Self.literalRowsMax) rows can be written out")
+            error("too-many-rows", at: range, "at most \(Self.literalRowsMax) literal rows are supported")
             return nil
         }
         let rows = elements.compactMap { row($0, table, use, in: file) }
         return rows.count == elements.count ? (.literal(rows), nil) : nil
     }
 
-    /// The one row of an update or a delete.
+    /// Resolves the single row of an update or delete.
     private func writtenRow(of field: SelectedField, _ arguments: [String: Value], _ table: Table) -> RowTarget? {
         let target = target(of: field, arguments, table)
         switch target {
@@ -170,8 +170,8 @@ extension OperationScope {
             guard let condition = arguments["first"]?.objectFields?.first(where: { $0.name.value == "where" })
             else { break }
             error(
-                "every-row", at: field.place(condition.value.range), "the filter says nothing",
-                help: "leave it out if any row will do")
+                "every-row", at: field.fileRange(condition.value.range), "the filter is empty",
+                help: "omit it if any row will do")
         case .variable(let name):
             guard let value = variables[name]?.defaultValue,
                 let written = operation.variables.first(where: { $0.name.value == name })?.defaultValue,
@@ -181,44 +181,44 @@ extension OperationScope {
             else { break }
             error(
                 "every-row", at: FileRange(range: written.range, file: file),
-                "the filter of the default of \"$\(name)\" says nothing", help: "leave the default out")
+                "the default of \"$\(name)\" has an empty filter", help: "remove the default")
         case .first, .key, nil: break
         }
         return target
     }
 
-    /// `where` or `all: true`.
+    /// Resolves `where` or `all: true`.
     private func manyFilter(
         _ field: SelectedField, _ arguments: [String: Value], _ table: Table
-    ) -> (Filter, FilterDemand)? {
+    ) -> (Filter, FilterRequirement)? {
         switch (arguments["where"], arguments["all"]) {
         case (let value?, nil):
             let filter = filter(value, table, in: field.file)
             if filter.isEmpty {
-                // Without this an empty filter would read like a condition and mean every row.
+                // An empty filter looks like a condition but would match every row.
                 error(
-                    "every-row", at: field.place(value.range), "the filter says nothing",
-                    help: "write all: true if every row is meant")
+                    "every-row", at: field.fileRange(value.range), "the filter is empty",
+                    help: "write all: true to change every row")
             }
             return (filter, .someTest)
         case (nil, let value?):
             guard value.boolValue == true else {
-                error("every-row", at: field.place(value.range), "\"all\" can only be true, written out")
+                error("every-row", at: field.fileRange(value.range), "\"all\" must be a literal true")
                 return nil
             }
             return (.all([]), .everyRow)
         case (nil, nil):
             error(
-                "every-row", at: field.place, "\"\(field.name.value)\" needs to know which rows",
+                "every-row", at: field.nameRange, "\"\(field.name.value)\" needs to select rows",
                 help: "give where, or all: true for every row")
             return nil
         case (.some, .some):
-            error("every-row", at: field.place, "\"\(field.name.value)\" takes either where or all")
+            error("every-row", at: field.nameRange, "\"\(field.name.value)\" takes either where or all")
             return nil
         }
     }
 
-    /// The key of the row, or what a selection below the mutation asks for.
+    /// Returns the key of the row, or the fields of a selection below the mutation.
     private func returned(_ field: SelectedField, _ table: Table) -> [ReturnedField] {
         guard !field.selections.isEmpty else {
             return table.keyColumns.map {
@@ -247,17 +247,17 @@ extension OperationScope {
 }
 
 extension RowData {
-    /// Whether it cannot be one of many values of an `INSERT`: rows stand below it, or it changes what is there.
+    /// Whether the row cannot be one of many in an `INSERT`, because it has nested rows or updates existing values.
     fileprivate var needsOwnPart: Bool { !children.isEmpty || given.values.contains(where: \.isChange) }
 
-    /// The given columns in the order of the table, so that equal operations give equal text.
+    /// Returns the given columns in table order, so that equal operations have equal text.
     func ordered(_ table: Table) -> [Assignment] {
         table.columns.compactMap { given[$0.field] }
     }
 }
 
 extension Filter {
-    /// No test at all, whatever the variables are.
+    /// Whether there is no test at all, whatever the variables are.
     package var isEmpty: Bool {
         switch self {
         case .all(let filters), .any(let filters): filters.allSatisfy(\.isEmpty)

@@ -2,42 +2,42 @@ import GraphQLLanguage
 import JSON
 import SchemaModel
 
-/// Resolution of `_select`, `_execute` and their kin. Source: docs/reference/sql-connect.md §5.4 and §5.6.
+/// Resolves `_select`, `_execute` and related fields. Source: docs/reference/sql-connect.md §5.4 and §5.6.
 ///
-/// The text is the developer's and literal; `$1` and following are replaced by parameters. It is not parsed, only
-/// divided well enough to tell a parameter from a quoted text and to keep the statement inside its brackets.
+/// The SQL text is a literal by the developer in which `$1` and following are replaced by parameters. It is not parsed,
+/// only scanned to tell parameters from quoted text and to check that its brackets balance.
 extension OperationScope {
     func nativeSQL(_ field: SelectedField, result: NativeSQL.Result, isMutation: Bool = false) -> NativeSQL? {
         let arguments = arguments(of: field, offered: ["sql", "params"])
         let operands = parameters(arguments["params"], in: field.file)
         guard let value = arguments["sql"] else {
-            error("missing-argument", at: field.place, "\"\(field.name.value)\" needs the argument \"sql\"")
+            error("missing-argument", at: field.nameRange, "\"\(field.name.value)\" needs the argument \"sql\"")
             return nil
         }
-        let place = field.place(value.range)
+        let range = field.fileRange(value.range)
         guard let text = value.stringValue else {
-            error("native-sql", at: place, "the SQL must be written out as a string")
+            error("native-sql", at: range, "the SQL must be a string literal")
             return nil
         }
         let scan: NativeSQLScanner.Result
         do {
             scan = try NativeSQLScanner.scan(text)
         } catch {
-            self.error("native-sql", at: place, error.message)
+            self.error("native-sql", at: range, error.message)
             return nil
         }
         let allowed =
             isMutation
             ? ["INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "SELECT"] : ["SELECT", "TABLE", "WITH"]
         guard allowed.contains(scan.firstWord.uppercased()) else {
-            error("native-sql", at: place, "the SQL must begin with \(allowed.joined(separator: ", "))")
+            error("native-sql", at: range, "the SQL must begin with \(allowed.joined(separator: ", "))")
             return nil
         }
-        return nativeSQL(scan, operands, result, at: place)
+        return nativeSQL(scan, operands, result, at: range)
     }
 
     private func nativeSQL(
-        _ scan: NativeSQLScanner.Result, _ operands: [NativeSQL.Part?], _ result: NativeSQL.Result, at place: FileRange
+        _ scan: NativeSQLScanner.Result, _ operands: [NativeSQL.Part?], _ result: NativeSQL.Result, at range: FileRange
     ) -> NativeSQL? {
         var used: Set<Int> = []
         var parts: [NativeSQL.Part] = []
@@ -47,8 +47,9 @@ extension OperationScope {
             case .parameter(let number):
                 guard number >= 1, number <= operands.count else {
                     error(
-                        "native-sql", at: place,
-                        "the SQL uses $\(number), but params has \(operands.count) \(operands.count == 1 ? "value" : "values")"
+                        "native-sql", at: range,
+                        "the SQL uses $\(number), but params has \(operands.count)"
+                            + " \(operands.count == 1 ? "value" : "values")"
                     )
                     return nil
                 }
@@ -57,28 +58,28 @@ extension OperationScope {
             }
         }
         if let unused = (1...max(operands.count, 1)).first(where: { $0 <= operands.count && !used.contains($0) }) {
-            warning("native-sql", at: place, "the SQL does not use $\(unused)")
+            warning("native-sql", at: range, "the SQL does not use $\(unused)")
         }
         return NativeSQL(parts: parts, result: result)
     }
 
-    /// One part for each element of `params`; nil where there was a diagnostic.
+    /// Returns one part per element of `params`; nil for an element with a diagnostic.
     private func parameters(_ value: Value?, in file: SourceFile) -> [NativeSQL.Part?] {
         guard let value, !value.isNull else { return [] }
         guard let elements = value.listValue else {
-            error("value-type", at: FileRange(range: value.range, file: file), "params is a list, written out")
+            error("value-type", at: FileRange(range: value.range, file: file), "\"params\" must be a literal list")
             return []
         }
         return elements.map { parameter($0, in: file) }
     }
 
     private func parameter(_ value: Value, in file: SourceFile) -> NativeSQL.Part? {
-        let place = FileRange(range: value.range, file: file)
+        let range = FileRange(range: value.range, file: file)
         switch value.kind {
         case .variable(let name):
-            guard let variable = use(variable: name, at: place) else { return nil }
+            guard let variable = use(variable: name, at: range) else { return nil }
             guard let type = variable.type.columnType else {
-                mismatch(variable, expected: "a scalar or a list of scalars", at: place)
+                mismatch(variable, expected: "a scalar or a list of scalars", at: range)
                 return nil
             }
             return .operand(Operand(.variable(name, path: []), type: type, schema: schema))
@@ -89,24 +90,24 @@ extension OperationScope {
             return expressionOperand(text, type: ColumnType(.string), in: file).map(NativeSQL.Part.operand)
         case .string(let text, _):
             guard !text.utf8.contains(0) else {
-                error("value-type", at: place, "Postgres cannot hold the character U+0000")
+                error("value-type", at: range, "Postgres cannot store the character U+0000")
                 return nil
             }
-            // Without a type: Postgres takes it from where the constant stands.
-            // The blank keeps a leading `E` apart from a word before it.
+            // Untyped, so that Postgres infers the type from the context. The space separates a leading `E` from a
+            // preceding word.
             return .text(text.contains("\\") ? " " + SQLName.literal(text) : SQLName.literal(text))
         case .int(let text), .float(let text): return .text(text.hasPrefix("-") ? "(\(text))" : text)
         case .boolean(let flag): return .text(flag ? "TRUE" : "FALSE")
         case .null: return .text("NULL")
         case .enum, .list:
-            error("value-type", at: place, "expected a variable, a text, a number, true, false, null or {_expr: …}")
+            error("value-type", at: range, "expected a variable, a string, a number, true, false, null or {_expr: …}")
             return nil
         }
     }
 }
 
 extension InputType {
-    /// The type of a column that could hold it.
+    /// The column type that could hold the value; nil if there is none.
     var columnType: ColumnType? {
         switch self {
         case .nonNull(let inner): inner.columnType

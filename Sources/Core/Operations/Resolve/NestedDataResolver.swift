@@ -2,80 +2,80 @@ import GraphQLLanguage
 import JSON
 import SchemaModel
 
-/// Data that is more than a value for a column: rows of other tables, and changes of what is there.
-/// Source: docs/reference/sql-connect.md §5.6.
+/// Data other than plain column values: rows of other tables, and updates of existing values. Source:
+/// docs/reference/sql-connect.md §5.6.
 extension OperationScope {
-    /// `reviews_on_movie: [{text: "…"}]`; nil after a diagnostic.
+    /// Resolves `reviews_on_movie: [{text: "…"}]`; returns nil after a diagnostic.
     func nested(
         _ name: Name, _ value: Value, _ relation: InverseRelation, _ use: DataUse, in file: SourceFile
     ) -> ChildRows? {
-        let place = FileRange(range: name.range, file: file)
+        let range = FileRange(range: name.range, file: file)
         guard use != .update else {
             error(
-                "nested-data", at: place, "\"\(name.value)\": nested rows belong to an insert or upsert",
-                help: "write them in a field of their own")
+                "nested-data", at: range, "\"\(name.value)\": nested rows are only allowed in an insert or upsert",
+                help: "write them in a separate field")
             return nil
         }
         if value.isNull { return ChildRows(relation: relation, rows: []) }
         if value.variableName != nil { return dynamicRows(value, relation, use, in: file) }
         let elements = value.listValue ?? [value]
         if relation.isSingle, elements.count > 1 {
-            error("nested-data", at: place, "\"\(name.value)\" is one-to-one and takes one row")
+            error("nested-data", at: range, "\"\(name.value)\" is one-to-one and takes a single row")
             return nil
         }
         let rows = elements.compactMap { row($0, relation.child, use, in: file, below: relation.reference) }
         return rows.count == elements.count ? ChildRows(relation: relation, rows: rows) : nil
     }
 
-    /// `reviews_on_movie: $reviews`
+    /// Resolves `reviews_on_movie: $reviews`.
     private func dynamicRows(
         _ value: Value, _ relation: InverseRelation, _ use: DataUse, in file: SourceFile
     ) -> ChildRows? {
-        let place = FileRange(range: value.range, file: file)
-        guard let variable = value.variableName.flatMap({ self.use(variable: $0, at: place) }) else { return nil }
+        let range = FileRange(range: value.range, file: file)
+        guard let variable = value.variableName.flatMap({ self.use(variable: $0, at: range) }) else { return nil }
         guard case .list(let element) = variable.type.nullable, element.isNonNull,
             element.nullable == .data(relation.child.typeName)
         else {
-            mismatch(variable, expected: "[\(relation.child.typeName)_Data!]", at: place)
+            mismatch(variable, expected: "[\(relation.child.typeName)_Data!]", at: range)
             return nil
         }
-        guard let (widest, rows) = dynamicRows(variable, relation.child, use, below: relation.reference, at: place)
+        guard let (widest, rows) = dynamicRows(variable, relation.child, use, below: relation.reference, at: range)
         else {
             return nil
         }
         return ChildRows(relation: relation, rows: [widest], dynamic: rows)
     }
 
-    /// Whether `f_update` may stand there: an update changes what is there, and so does an upsert, which for a new row
-    /// begins with the default of the column, or with nothing.
-    func mayChange(_ column: Column, _ table: Table, _ use: DataUse, _ name: String, at place: FileRange) -> Bool {
-        func refuse(_ why: String) -> Bool {
-            error("data-update", at: place, "\"\(name)\" \(why)")
+    /// Returns whether `f_update` is allowed: an update changes an existing value, and so does an upsert, which for a
+    /// new row starts from the column's default, or from an empty value.
+    func mayChange(_ column: Column, _ table: Table, _ use: DataUse, _ name: String, at range: FileRange) -> Bool {
+        func refuse(_ reason: String) -> Bool {
+            error("data-update", at: range, "\"\(name)\" \(reason)")
             return false
         }
         switch use {
         case .update: return true
-        case .insert: return refuse("changes a value that is there, so it belongs to an update or upsert")
+        case .insert: return refuse("changes an existing value and is only allowed in an update or upsert")
         case .upsert:
-            if table.key.contains(column.field) { return refuse("changes a part of the key, which says which row") }
-            if column.isSerial { return refuse("changes a number that Postgres gives to new rows") }
+            if table.key.contains(column.field) { return refuse("cannot change a key field, which selects the row") }
+            if column.isSerial { return refuse("cannot change a serial column in an upsert") }
             if column.type.changeStart == nil, column.defaultValue == nil, !column.type.changes.isEmpty {
-                return refuse("needs a default of \"\(column.field)\": a new row has nothing to count from")
+                return refuse("needs a default of \"\(column.field)\" to start from in a new row")
             }
             return true
         }
     }
 
-    /// `[{inc: 1}]`; lists take one of `append prepend add remove`.
+    /// Resolves `[{inc: 1}]`; lists take one of `append`, `prepend`, `add` and `remove`.
     func changes(_ value: Value, _ column: Column, in file: SourceFile) -> [Assignment] {
-        let place = FileRange(range: value.range, file: file)
+        let range = FileRange(range: value.range, file: file)
         if value.isNull { return [] }
         if value.variableName != nil {
             return changeVariable(value, column, in: file)
         }
         let items = value.listValue ?? [value]
         guard items.count == 1, let item = items.first else {
-            error("data-update", at: place, "exactly one change can be given")
+            error("data-update", at: range, "exactly one change must be given")
             return []
         }
         if !column.type.isList, [.date, .timestamp].contains(column.type.scalar) {
@@ -88,7 +88,7 @@ extension OperationScope {
         default: offered = []
         }
         guard !offered.isEmpty else {
-            refuseChange(of: column, at: place)
+            refuseChange(of: column, at: range)
             return []
         }
         let typeName = "\(InputType(column.type).text)_Update"
@@ -99,7 +99,7 @@ extension OperationScope {
             let change = Assignment.Change(rawValue: name.value)
         else {
             if fields.count != 1 {
-                error("data-update", at: place, "give one of \(offered.map(\.rawValue).joined(separator: ", "))")
+                error("data-update", at: range, "give one of \(offered.map(\.rawValue).joined(separator: ", "))")
             }
             return []
         }
@@ -109,7 +109,7 @@ extension OperationScope {
         return [Assignment(column: column, value: .change(change, operand), required: operand.presence)]
     }
 
-    /// `f_update: $changes`
+    /// Resolves `f_update: $changes`.
     private func changeVariable(_ value: Value, _ column: Column, in file: SourceFile) -> [Assignment] {
         guard !column.type.changes.isEmpty else {
             refuseChange(of: column, at: FileRange(range: value.range, file: file))
@@ -120,14 +120,14 @@ extension OperationScope {
         if (variables[name]?.defaultValue?.arrayValue ?? []).count > 1 {
             error(
                 "data-update", at: FileRange(range: value.range, file: file),
-                "the default of \"$\(name)\" has more than one change, and exactly one can be given")
+                "the default of \"$\(name)\" has more than one change, but exactly one is allowed")
         }
         return [
             Assignment(column: column, value: .dynamic(DynamicChange(variable: name, schema: schema)), required: [])
         ]
     }
 
-    /// What is there would become null.
+    /// Reports a null operand, which would make the value null.
     private func isNullAmount(_ name: Name, _ amount: Value, in file: SourceFile) -> Bool {
         if amount.isNull {
             error("data-update", at: FileRange(range: amount.range, file: file), "\"\(name.value)\" cannot be null")
@@ -135,11 +135,11 @@ extension OperationScope {
         return amount.isNull
     }
 
-    private func refuseChange(of column: Column, at place: FileRange) {
-        error("data-update", at: place, "\"\(column.field)\" is neither a number nor a list nor a time")
+    private func refuseChange(of column: Column, at range: FileRange) {
+        error("data-update", at: range, "\"\(column.field)\" cannot be updated: it is not a number, list, date or time")
     }
 
-    /// `{inc: {days: 7}}` of a date or time.
+    /// Resolves `{inc: {days: 7}}` for a date or time.
     private func shifts(_ item: Value, _ column: Column, in file: SourceFile) -> [Assignment] {
         let typeName = "\(InputType(column.type).text)_Update"
         guard let fields = inputFields(item, of: typeName, offered: ["inc", "dec"], in: file) else { return [] }

@@ -2,22 +2,22 @@ import GraphQLLanguage
 import LiveModel
 package import SchemaModel
 
-/// What the compilation of one operation gives, whether or not it has errors.
+/// The result of compiling one operation, whether or not it has errors.
 package struct OperationResolution {
     /// Nil after an error.
     package let tree: OperationTree?
-    /// The triggers of `@refresh` with the places where they name their mutation.
+    /// The triggers of `@refresh`, with the ranges in which they name their mutations.
     package let triggerTargets: [TriggerTargets.Target]
     package let usedFragments: Set<String>
 }
 
-/// An operation of a connector and what surrounds it.
+/// Compiles operations of a connector in its context.
 package struct OperationResolver {
     package let api: GeneratedAPI
     package let connector: String
     package let sources: ConnectorSources
     package let options: CatalogOptions
-    /// Results come with the ids of their rows.
+    /// Whether results include the ids of their rows.
     package let includesEntityIDs: Bool
 
     package init(
@@ -31,7 +31,7 @@ package struct OperationResolver {
         self.includesEntityIDs = includesEntityIDs
     }
 
-    /// Resolves one operation; its problems go to `sink`.
+    /// Resolves one operation and reports its problems to `sink`.
     package func resolve(_ operation: ConnectorSources.Operation, sink: inout DiagnosticSink) -> OperationResolution {
         let scope = OperationScope(
             api: api, connector: connector, fragments: sources.fragments, operation: operation.definition,
@@ -84,7 +84,7 @@ package struct OperationResolver {
             return (.mutation(fields), results)
         }
         var fields = scope.queryFields(selection)
-        // What nobody sees and nothing checks need not be read.
+        // Redacted fields that no check reads need not be fetched.
         if policy.checks.isEmpty, !scope.checkPrograms.contains(where: \.readsResponse) {
             fields = fields.withoutUnreadRedactions
         }
@@ -95,7 +95,7 @@ package struct OperationResolver {
         return (.query(fields), ResultForm(policy: responsePolicy, order: order, entities: EntityTree(fields)))
     }
 
-    /// The operation and the fragments it uses, as written.
+    /// Returns the text of the operation and of the fragments that it uses.
     private func text(_ scope: OperationScope) -> String {
         var parts = [scope.file.text(of: scope.operation.range)]
         for name in scope.usedFragments.sorted() {
@@ -107,7 +107,7 @@ package struct OperationResolver {
 }
 
 extension OperationTree.Root {
-    /// SQL names of the tables that the top-level fields of a query look up by primary key, sorted.
+    /// SQL names of the tables that a query's root fields look up by primary key, sorted.
     fileprivate var lookupTables: [String] {
         guard case .query(let fields) = self else { return [] }
         return Set(

@@ -1,9 +1,9 @@
 import GraphQLLanguage
 import SchemaModel
 
-/// What the compilation of one operation shares: the schema, the fragments, the problems found, the variables used.
+/// The state of compiling one operation: schema, fragments, problems found and variables used.
 ///
-/// A class confined to the one compilation that made it; it never leaves the function that compiles the operation.
+/// A class confined to one compilation; it never escapes the function that compiles the operation.
 final class OperationScope {
     let api: GeneratedAPI
     let connector: String
@@ -11,35 +11,35 @@ final class OperationScope {
     let operation: OperationDefinition
     let file: SourceFile
     var sink: DiagnosticSink
-    /// Declared variables that have a usable type.
+    /// Declared variables with a usable type.
     var variables: [String: VariableSpec] = [:]
-    /// All declared names, those with an unusable type included.
+    /// All declared names, including those with an unusable type.
     var declaredNames: Set<String> = []
     var usedVariables: Set<String> = []
     var usedFragments: Set<String> = []
     /// Every expression whose value reaches the SQL.
     var expressions: [ExpressionProgram] = []
-    /// Each once.
+    /// Without duplicates.
     var embeddings: [EmbeddingSource] = []
-    /// Those of `@check`.
+    /// The programs of `@check`.
     var checkPrograms: [ExpressionProgram] = []
-    /// The triggers of `@refresh` with the places where they name their mutation.
+    /// The triggers of `@refresh`, with the ranges in which they name their mutations.
     var triggerTargets: [TriggerTargets.Target] = []
-    /// Problems not reported, because the schema's explain them; what was not looked at for that may be in use.
+    /// Whether errors were suppressed as consequences of schema errors. What was skipped because of them may be in use.
     var hasFollowUps = false
-    /// Keys of a mutation's fields that come before the one that is looked at: what its values may read of `response`.
+    /// Response keys of a mutation's fields before the current one, which values may read from `response`.
     var keysBefore: [String] = []
-    private var placeCount = 0
+    private var uuidCount = 0
     private(set) var fieldCount = 0
-    /// Fields that custom resolvers answer.
+    /// The number of fields that custom resolvers provide.
     var remoteCount = 0
 
-    /// Fields of one operation after its fragments were put in place; fragments can multiply without bound.
+    /// The most fields of an operation after expanding its fragments, which can multiply without bound.
     static let fieldsMax = 10_000
 
     var schema: Schema { api.schema }
 
-    /// Variables whose value decides the text of the SQL: filters, orders, data with more than values of columns.
+    /// Variables whose value determines the SQL text: filters, orders, and data with more than column values.
     var dynamicVariables: [DynamicVariable] {
         variables.values.filter { usedVariables.contains($0.name) }.compactMap { variable in
             if variable.type.isDynamic { return DynamicVariable(name: variable.name, rows: nil) }
@@ -49,11 +49,11 @@ final class OperationScope {
         .sorted { $0.name < $1.name }
     }
 
-    /// A file of the connector did not parse: an unknown fragment may stand there.
+    /// Whether a file of the connector failed to parse; it may declare fragments that seem unknown.
     var mayLackFragments = false
-    /// Variables that say how many rows to give or to leave out.
+    /// Variables used as `limit` or `offset`.
     var countedVariables: Set<String> = []
-    /// Variables that bring nested rows.
+    /// Variables that supply nested rows.
     var dynamicRowVariables: Set<String> = []
 
     init(
@@ -68,30 +68,30 @@ final class OperationScope {
         self.sink = sink
     }
 
-    /// - Parameter unknown: the name that nobody knows; nothing is said where the schema's own errors explain that.
-    func error(_ rule: String, at place: FileRange, _ message: String, help: String? = nil, unknown: String? = nil) {
-        if let unknown, sink.isLost(unknown) {
+    /// - Parameter unknown: the unknown name, if any; the error is suppressed if the schema's errors explain it.
+    func error(_ rule: String, at range: FileRange, _ message: String, help: String? = nil, unknown: String? = nil) {
+        if let unknown, sink.isSuppressed(unknown) {
             hasFollowUps = true
             return
         }
-        sink.report(.error, rule: rule, at: place.range, in: place.file, message, help: help)
+        sink.report(.error, rule: rule, at: range.range, in: range.file, message, help: help)
     }
 
-    func warning(_ rule: String, at place: FileRange, _ message: String, help: String? = nil) {
-        sink.report(.warning, rule: rule, at: place.range, in: place.file, message, help: help)
+    func warning(_ rule: String, at range: FileRange, _ message: String, help: String? = nil) {
+        sink.report(.warning, rule: rule, at: range.range, in: range.file, message, help: help)
     }
 
-    /// A number that tells one `uuidV4()` from another.
-    func nextPlace() -> Int {
-        placeCount += 1
-        return placeCount
+    /// Returns a number that distinguishes calls of `uuidV4()`.
+    func nextUUIDIndex() -> Int {
+        uuidCount += 1
+        return uuidCount
     }
 
-    /// False, after one diagnostic, when the operation is too large.
-    func countField(at place: FileRange) -> Bool {
+    /// Counts a field. Returns false if the operation is too large, which is reported once.
+    func countField(at range: FileRange) -> Bool {
         fieldCount += 1
         if fieldCount == Self.fieldsMax + 1 {
-            error("operation-too-large", at: place, "the operation has more than \(Self.fieldsMax) fields")
+            error("operation-too-large", at: range, "the operation has more than \(Self.fieldsMax) fields")
         }
         return fieldCount <= Self.fieldsMax
     }

@@ -1,9 +1,9 @@
 import GraphQLLanguage
 import SchemaModel
 
-/// Resolution of selections against the generated API. Source: docs/reference/sql-connect.md §5.4.
+/// Resolves selections against the generated API. Source: docs/reference/sql-connect.md §5.4.
 extension OperationScope {
-    /// The root fields of a query; those that never take part are checked and left out.
+    /// Resolves the root fields of a query. Fields that are never included are checked and omitted.
     func queryFields(_ sources: [SelectionSource]) -> [RootField] {
         fields(of: sources, on: "Query").compactMap { field in
             guard let kind = rootKind(field), !field.inclusion.isNever else { return nil }
@@ -36,7 +36,7 @@ extension OperationScope {
         }
     }
 
-    /// A field that lists rows, with the arguments that lists have.
+    /// Resolves a field that lists rows, with the arguments of lists.
     func rowList(_ field: SelectedField, _ source: RowSource) -> RowList? {
         let values = arguments(of: field, offered: Self.listArgumentNames)
         return rowList(field, source, values)
@@ -51,8 +51,8 @@ extension OperationScope {
         guard isGrouped else {
             if let value = values["having"] {
                 error(
-                    "aggregate-grouping", at: field.place(value.range),
-                    "\"having\" is about groups, and no aggregate is selected")
+                    "aggregate-grouping", at: field.fileRange(value.range),
+                    "\"having\" needs groups, but no aggregate is selected")
             }
             if let value = values["orderBy"] {
                 arguments.order = orderTerms(value, source.argumentTable, in: field.file)
@@ -67,8 +67,8 @@ extension OperationScope {
     private func refuseInDistinct(_ selected: [SelectedField]) {
         for field in selected where field.name.value == "_id" || field.name.value == "_metadata" {
             error(
-                "distinct", at: field.place,
-                "\"\(field.name.value)\" is another for every row, so rows would not be distinct")
+                "distinct", at: field.nameRange,
+                "\"\(field.name.value)\" differs in every row, so all rows would be distinct")
         }
     }
 
@@ -78,12 +78,12 @@ extension OperationScope {
         object(fields(of: field.selections, on: table.typeName), table, field)
     }
 
-    /// Postgres allows 1,664 columns in a result.
+    /// Below Postgres' limit of 1,664 columns in a result.
     static let objectFieldsMax = 1_600
 
     private func object(_ selected: [SelectedField], _ table: Table, _ parent: SelectedField) -> ObjectSelection {
         if selected.count > Self.objectFieldsMax {
-            error("too-many-fields", at: parent.place, "an object may have at most \(Self.objectFieldsMax) fields")
+            error("too-many-fields", at: parent.nameRange, "an object can have at most \(Self.objectFieldsMax) fields")
         }
         let fields = selected.compactMap { field -> ObjectField? in
             guard let kind = objectKind(field, table), !field.inclusion.isNever else { return nil }
@@ -93,7 +93,8 @@ extension OperationScope {
         return ObjectSelection(table: table, fields: fields)
     }
 
-    /// A column, a reference or `__typename`: what belongs to the row itself. Nil, without a diagnostic, for others.
+    /// Resolves a field of the row itself: a column, a reference or `__typename`. Returns nil, without a diagnostic,
+    /// for others.
     func plainKind(_ field: SelectedField, _ table: Table) -> ObjectField.Kind?? {
         let name = field.name.value
         if name == "__typename" { return typeName(field, table.typeName).map(ObjectField.Kind.typeName) }
@@ -131,8 +132,8 @@ extension OperationScope {
         }
         if aggregate(name, table) != nil {
             error(
-                "aggregate-place", at: field.place, "\"\(name)\" counts rows of a list, here is a single row",
-                help: "ask for it in a list: \(table.plural) { \(name) }")
+                "aggregate-place", at: field.nameRange, "\"\(name)\" aggregates a list, but this is a single row",
+                help: "select it in a list: \(table.plural) { \(name) }")
             return nil
         }
         unknownField(
@@ -142,7 +143,7 @@ extension OperationScope {
         return nil
     }
 
-    /// `_metadata { distance relevance }`
+    /// Resolves `_metadata { distance relevance }`.
     private func metadata(_ field: SelectedField) -> ObjectField.Kind? {
         refuseArguments(field)
         guard requireSelection(field, of: "_Metadata") else { return nil }
@@ -166,18 +167,19 @@ extension OperationScope {
     }
 
     private static let notOffered: [String: String] = [
-        "__schema": "introspection is not part of a stored operation",
-        "__type": "introspection is not part of a stored operation",
+        "__schema": "introspection is not supported in a stored operation",
+        "__type": "introspection is not supported in a stored operation",
     ]
 
     func unknownField(_ field: SelectedField, on typeName: String, among names: [String]) {
         let name = field.name.value
         var help = Self.notOffered[name] ?? DidYouMean.help(name, among: names)
         if name.hasSuffix("_search"), typeName == "Query" {
-            help = "a type has it when one of its String fields is @searchable"
+            help = "it exists for types with a @searchable field"
         } else if name.hasSuffix("_similarity"), typeName == "Query" {
-            help = "a type has it for each of its Vector fields: movies_<field>_similarity"
+            help = "it exists for each Vector field of a type: movies_<field>_similarity"
         }
-        error("unknown-field", at: field.place, "\"\(typeName)\" has no field \"\(name)\"", help: help, unknown: name)
+        error(
+            "unknown-field", at: field.nameRange, "\"\(typeName)\" has no field \"\(name)\"", help: help, unknown: name)
     }
 }

@@ -1,10 +1,10 @@
 import GraphQLLanguage
 import SchemaModel
 
-/// Resolution of `{now: true, sub: {days: 7}, truncateTo: DAY}` and `{today: true, …}`.
-/// Source: docs/reference/sql-connect.md §5.5.
+/// Resolves `{now: true, sub: {days: 7}, truncateTo: DAY}` and `{today: true, …}`. Source:
+/// docs/reference/sql-connect.md §5.5.
 extension OperationScope {
-    /// The value of a `…_time` or `…_date`, written out or a variable; nil after a diagnostic.
+    /// Resolves the value of `…_time` or `…_date`, a literal or a variable; returns nil after a diagnostic.
     func relativeOperand(_ value: Value, type: ColumnType, in file: SourceFile) -> Operand? {
         let isDate = type.scalar == .date
         if value.variableName != nil {
@@ -14,7 +14,7 @@ extension OperationScope {
         }
         let (start, given) = isDate ? ("today", "on") : ("now", "at")
         let typeName = InputType.relative(isDate: isDate).text
-        let place = FileRange(range: value.range, file: file)
+        let range = FileRange(range: value.range, file: file)
         guard
             let fields = inputFields(
                 value, of: typeName, offered: [start, given, "add", "sub", "truncateTo"], in: file)
@@ -22,14 +22,14 @@ extension OperationScope {
         func field(_ name: String) -> Value? { fields.first { $0.name.value == name }?.value }
 
         guard (field(start) == nil) != (field(given) == nil) else {
-            error("relative-time", at: place, "\(typeName) has exactly one of \"\(start)\" and \"\(given)\"")
+            error("relative-time", at: range, "\(typeName) needs exactly one of \"\(start)\" and \"\(given)\"")
             return nil
         }
         var base: Operand.Source?
         if let value = field(start), value.boolValue != true {
             error(
                 "relative-time", at: FileRange(range: value.range, file: file),
-                "\"\(start)\" can only be true, written out"
+                "\"\(start)\" must be a literal true"
             )
             return nil
         }
@@ -37,7 +37,7 @@ extension OperationScope {
             guard !value.isNull else {
                 error(
                     "relative-time", at: FileRange(range: value.range, file: file),
-                    "\"\(given)\" is what it counts from and cannot be null")
+                    "\"\(given)\" cannot be null")
                 return nil
             }
             guard let operand = operand(value, type: ColumnType(type.scalar), in: file) else { return nil }
@@ -61,7 +61,7 @@ extension OperationScope {
         return Operand(.relative(time), type: type, schema: schema)
     }
 
-    /// `{days: 7, hours: $hours}` or a variable; nil after a diagnostic.
+    /// Resolves `{days: 7, hours: $hours}` or a variable; returns nil after a diagnostic.
     func amounts(_ value: Value?, isDate: Bool, in file: SourceFile) -> [RelativeTime.Amount]? {
         guard let value, !value.isNull else { return [] }
         let units = isDate ? RelativeTime.Unit.ofDates : RelativeTime.Unit.allCases

@@ -1,14 +1,13 @@
 import GraphQLLanguage
 import SchemaModel
 
-/// Resolution of `movies_search` and `movies_embedding_similarity`.
-/// Source: docs/reference/sql-connect.md §5.2 and §5.4.
+/// Resolves `movies_search` and `movies_embedding_similarity`. Source: docs/reference/sql-connect.md §5.2 and §5.4.
 extension OperationScope {
     func search(_ field: SelectedField, _ table: Table) -> RowList? {
         var values = arguments(
             of: field, offered: ["query", "queryFormat", "relevanceThreshold"] + Self.listArgumentNames)
         guard let query = values.removeValue(forKey: "query") else {
-            error("missing-argument", at: field.place, "\"\(field.name.value)\" needs the argument \"query\"")
+            error("missing-argument", at: field.nameRange, "\"\(field.name.value)\" needs the argument \"query\"")
             return nil
         }
         let operand = operand(query, type: ColumnType(.string), in: field.file)
@@ -26,7 +25,7 @@ extension OperationScope {
             of: field,
             offered: ["compare", "compare_embed", "method", "within", "where", "limit"])
         let vector = compared(field, column, &values)
-        let method: SimilarityMethod = word(values.removeValue(forKey: "method"), of: field) ?? .usual
+        let method: SimilarityMethod = word(values.removeValue(forKey: "method"), of: field) ?? .default
         let within = values.removeValue(forKey: "within").flatMap {
             operand($0, type: ColumnType(.float), in: field.file)
         }
@@ -36,19 +35,19 @@ extension OperationScope {
         return rowList(field, .similarity(table, similarity), values)
     }
 
-    /// `compare`, or `compare_embed`.
+    /// Resolves `compare` or `compare_embed`.
     private func compared(_ field: SelectedField, _ column: Column, _ values: inout [String: Value]) -> Operand? {
         switch (values.removeValue(forKey: "compare"), values.removeValue(forKey: "compare_embed")) {
         case (let vector?, nil): return operand(vector, type: ColumnType(.vector), in: field.file)
         case (nil, let embed?): return embeddingOperand(embed, column, in: field.file)
         case (nil, nil):
             error(
-                "missing-argument", at: field.place,
+                "missing-argument", at: field.nameRange,
                 "\"\(field.name.value)\" needs the argument \"compare\" or \"compare_embed\"")
             return nil
         case (.some, let embed?):
             error(
-                "embeddings", at: field.place(embed.range),
+                "embeddings", at: field.fileRange(embed.range),
                 "\"\(field.name.value)\" takes either \"compare\" or \"compare_embed\"")
             return nil
         }
@@ -58,15 +57,15 @@ extension OperationScope {
         operand.isNullConstant ? nil : operand
     }
 
-    /// A word of a fixed set, written out.
+    /// Resolves a literal enum value.
     private func word<Word: RawRepresentable & CaseIterable>(
         _ value: Value?, of field: SelectedField
     ) -> Word? where Word.RawValue == String {
         guard let value, !value.isNull else { return nil }
         if let word = value.enumValue.flatMap(Word.init(rawValue:)) { return word }
         error(
-            "value-type", at: field.place(value.range),
-            "expected one of \(Word.allCases.map(\.rawValue).joined(separator: ", ")), written out")
+            "value-type", at: field.fileRange(value.range),
+            "expected one of \(Word.allCases.map(\.rawValue).joined(separator: ", ")), as a literal")
         return nil
     }
 }

@@ -1,22 +1,23 @@
 import GraphQLLanguage
 import SchemaModel
 
-/// One field of a selection with its fragments put in place and equal fields merged (GraphQL specification §6.3.2).
+/// A selected field after expanding fragments and merging equal fields (GraphQL specification §6.3.2).
 struct SelectedField {
     let responseKey: String
     let name: Name
     let arguments: [Argument]
     var inclusion: Inclusion
-    /// `@check` and `@redact` here and on the fragments that bring it, and the checks of fragments below.
+    /// The `@check` and `@redact` directives of the field and its enclosing fragments, and the checks of fragments
+    /// below.
     var policy: FieldPolicy
-    /// Selection sets below, each with what must hold beyond the field's own inclusion.
+    /// The selection sets below, each with the conditions it needs besides the field's own inclusion.
     var selections: [SelectionSource]
     let range: SourceRange
     let file: SourceFile
 
-    var place: FileRange { FileRange(range: name.range, file: file) }
+    var nameRange: FileRange { FileRange(range: name.range, file: file) }
 
-    func place(_ range: SourceRange) -> FileRange { FileRange(range: range, file: file) }
+    func fileRange(_ range: SourceRange) -> FileRange { FileRange(range: range, file: file) }
 }
 
 struct SelectionSource {
@@ -26,8 +27,8 @@ struct SelectionSource {
 }
 
 extension OperationScope {
-    /// The fields that a type is asked for, in the order of their first mention. What `@skip` or `@include` leave out
-    /// for good is still here, so that it is checked; its inclusion `isNever`.
+    /// Collects the fields selected from a type, in order of first appearance. Fields that `@skip` or `@include` always
+    /// exclude are kept with `inclusion.isNever`, so that they are checked.
     func fields(of sources: [SelectionSource], on typeName: String) -> [SelectedField] {
         var collection = FieldCollection(typeName: typeName)
         for source in sources {
@@ -38,7 +39,7 @@ extension OperationScope {
         return collection.fields
     }
 
-    /// Keys of the operation's fields, its fragments put in place.
+    /// The response keys of the operation's root fields, after expanding fragments.
     var rootKeys: Set<String> {
         var keys: Set<String> = []
         var visited: Set<String> = []
@@ -69,7 +70,7 @@ extension OperationScope {
         }
     }
 
-    /// What the fragments around a selection say.
+    /// What the enclosing fragments of a selection determine.
     private struct Context {
         var inclusion: Inclusion
         var isRedacted: Bool
@@ -78,8 +79,8 @@ extension OperationScope {
 
     private func collect(_ set: SelectionSet, _ around: Context, into collection: inout FieldCollection) {
         for selection in set.selections {
-            let place = Self.place(of: selection)
-            let directives = selectionDirectives(selection.directives, at: place, in: around.file)
+            let location = Self.location(of: selection)
+            let directives = selectionDirectives(selection.directives, at: location, in: around.file)
             var context = around
             context.inclusion = around.inclusion.and(directives.inclusion)
             context.isRedacted = around.isRedacted || directives.isRedacted
@@ -113,30 +114,30 @@ extension OperationScope {
         usedFragments.insert(name)
         let visit = FieldCollection.Visit(fragment: name, inclusion: around.inclusion, isRedacted: around.isRedacted)
         guard !fragment.isCyclic, collection.visited.insert(visit).inserted else { return }
-        let place = FileRange(range: spread.range, file: around.file)
-        guard matches(fragment.definition.typeCondition, collection.typeName, place) else { return }
+        let range = FileRange(range: spread.range, file: around.file)
+        guard matches(fragment.definition.typeCondition, collection.typeName, range) else { return }
         var context = around
         context.file = fragment.file
         collect(fragment.definition.selectionSet, context, into: &collection)
     }
 
-    private static func place(of selection: Selection) -> DirectivePlace {
+    private static func location(of selection: Selection) -> DirectiveTarget {
         switch selection {
         case .field: .field
         case .inlineFragment, .fragmentSpread: .fragment
         }
     }
 
-    /// There are no interfaces and unions, so a fragment fits exactly its own type.
-    private func matches(_ condition: Name, _ typeName: String, _ place: FileRange) -> Bool {
+    /// Returns whether a fragment applies. Without interfaces and unions, it applies only to its own type.
+    private func matches(_ condition: Name, _ typeName: String, _ range: FileRange) -> Bool {
         if condition.value == typeName { return true }
         if !api.outputTypes.contains(condition.value) {
             error(
-                "unknown-type", at: place, "unknown type \"\(condition.value)\"",
+                "unknown-type", at: range, "unknown type \"\(condition.value)\"",
                 help: DidYouMean.help(condition.value, among: api.outputTypes.sorted()), unknown: condition.value)
         } else {
             error(
-                "fragment-type", at: place,
+                "fragment-type", at: range,
                 "a fragment on \"\(condition.value)\" can never apply to \"\(typeName)\"")
         }
         return false
@@ -146,12 +147,12 @@ extension OperationScope {
         _ field: Field, _ context: Context, _ checks: [FieldCheck], to collection: inout FieldCollection
     ) {
         let key = field.responseKey
-        let place = FileRange(range: (field.alias ?? field.name).range, file: context.file)
-        guard countField(at: place) else { return }
+        let range = FileRange(range: (field.alias ?? field.name).range, file: context.file)
+        guard countField(at: range) else { return }
         if key.utf8.count > SQLName.bytesMax {
             error(
-                "name-too-long", at: place,
-                "a response key may have at most \(SQLName.bytesMax) bytes, a name of Postgres",
+                "name-too-long", at: range,
+                "a response key can have at most \(SQLName.bytesMax) bytes, the limit of names in Postgres",
                 help: "give the field a shorter alias")
         }
         var placed = checks.map {
@@ -179,18 +180,18 @@ extension OperationScope {
         func text(_ arguments: [Argument]) -> [String] {
             arguments.map { "\($0.name.value): \($0.value.description)" }.sorted()
         }
-        let place = FileRange(range: (field.alias ?? field.name).range, file: context.file)
+        let range = FileRange(range: (field.alias ?? field.name).range, file: context.file)
         guard field.name.value == known.name.value, text(field.arguments) == text(known.arguments) else {
             error(
-                "overlapping-fields", at: place,
-                "\"\(known.responseKey)\" already stands for another field or other arguments",
+                "overlapping-fields", at: range,
+                "\"\(known.responseKey)\" is already used for another field or other arguments",
                 help: "give one of them an alias")
             return
         }
         if policy.isRedacted != known.policy.isRedacted {
             error(
-                "overlapping-fields", at: place,
-                "\"\(known.responseKey)\" is redacted in one place and shown in another",
+                "overlapping-fields", at: range,
+                "\"\(known.responseKey)\" is redacted in one selection but not in another",
                 help: "give one of them an alias")
         }
         known.policy.checks += policy.checks
@@ -201,7 +202,7 @@ extension OperationScope {
             }
             return
         }
-        // Each place brings its own part of the selection, under its own condition.
+        // Each occurrence contributes its part of the selection under its own condition.
         known.selections = known.selections.map {
             SelectionSource(set: $0.set, inclusion: $0.inclusion.and(known.inclusion), file: $0.file)
         }

@@ -2,9 +2,9 @@ import CEL
 import GraphQLLanguage
 import SchemaModel
 
-/// The rule about directives inside selections: `@skip`, `@include`, `@check`, `@redact` and `@retired`, each in its
-/// place; all others are refused by name. Source: docs/reference/sql-connect.md §5.1.
-enum DirectivePlace {
+/// The location of directives in an operation: `@skip`, `@include`, `@check`, `@redact` and `@retired` are each allowed
+/// at some of them, all others at none. Source: docs/reference/sql-connect.md §5.1.
+enum DirectiveTarget {
     case operation, field, fragment, fragmentDefinition
 }
 
@@ -16,36 +16,36 @@ struct SelectionDirectives {
 
 extension OperationScope {
     func selectionDirectives(
-        _ directives: [Directive], at location: DirectivePlace, in file: SourceFile
+        _ directives: [Directive], at location: DirectiveTarget, in file: SourceFile
     ) -> SelectionDirectives {
         var result = SelectionDirectives()
         for directive in directives {
-            let place = FileRange(range: directive.range, file: file)
+            let range = FileRange(range: directive.range, file: file)
             directive.checkArguments(in: file, &sink)
             switch directive.name.value {
             case "skip", "include":
                 if directives.all(named: directive.name.value).count > 1 {
-                    error("directive-arguments", at: place, "@\(directive.name.value) may be given once")
+                    error("directive-arguments", at: range, "@\(directive.name.value) may be given only once")
                 }
                 result.inclusion = result.inclusion.and(inclusion(directive, in: file))
             case "check":
-                // Those of fragments are about the object around and are read there.
+                // Checks of fragments apply to the enclosing object and are read there.
                 if location == .field, let check = check(directive, in: file) { result.checks.append(check) }
             case "redact":
-                if !directive.arguments.isEmpty { error("redact", at: place, "@redact takes no arguments") }
-                if result.isRedacted { error("redact", at: place, "@redact may be given once") }
+                if !directive.arguments.isEmpty { error("redact", at: range, "@redact takes no arguments") }
+                if result.isRedacted { error("redact", at: range, "@redact may be given only once") }
                 result.isRedacted = true
             case "retired" where location == .field: checkRetired(directive, in: file)
             default:
                 error(
-                    "unknown-directive", at: place, "@\(directive.name.value) is not offered here",
+                    "unknown-directive", at: range, "@\(directive.name.value) is not supported here",
                     help: DidYouMean.help(directive.name.value, among: ["skip", "include", "check", "redact"]))
             }
         }
         return result
     }
 
-    /// The checks of the fragments directly in a selection: their `this` is the object that is selected from.
+    /// Returns the checks of the fragments directly in a selection; their `this` is the object selected from.
     func fragmentChecks(in set: SelectionSet, _ around: Inclusion, _ file: SourceFile) -> [FieldCheck] {
         var visited: Set<String> = []
         return fragmentChecks(in: set, around, file, &visited)
@@ -83,36 +83,36 @@ extension OperationScope {
         return checks
     }
 
-    /// The checks of the operation as a whole: its own and those of fragments at the top.
+    /// Returns the checks of the operation as a whole: its own and those of fragments at the root.
     func rootPolicy() -> FieldPolicy {
         let own = operation.directives.all(named: "check").compactMap { check($0, in: file) }
         return FieldPolicy(checks: own + fragmentChecks(in: operation.selectionSet, .always, file))
     }
 
-    /// `@check(expr:message:optional:)`; nil after a diagnostic.
+    /// Resolves `@check(expr:message:optional:)`; returns nil after a diagnostic.
     func check(_ directive: Directive, in file: SourceFile) -> FieldCheck? {
         var text = FieldCheck.expressionDefault
         var message = FieldCheck.messageDefault
         var isOptional = false
-        var textPlace = FileRange(range: directive.range, file: file)
+        var textRange = FileRange(range: directive.range, file: file)
         for argument in directive.arguments {
-            let place = FileRange(range: argument.value.range, file: file)
+            let range = FileRange(range: argument.value.range, file: file)
             switch argument.name.value {
             case "expr":
                 guard let given = argument.value.stringValue else {
-                    error("check", at: place, "expected a CEL expression in a string")
+                    error("check", at: range, "expected a string with a CEL expression")
                     return nil
                 }
-                (text, textPlace) = (given, place)
+                (text, textRange) = (given, range)
             case "message":
                 guard let given = argument.value.stringValue else {
-                    error("check", at: place, "the message is a string, written out")
+                    error("check", at: range, "\"message\" must be a string literal")
                     return nil
                 }
                 message = given
             case "optional":
                 guard let given = argument.value.boolValue else {
-                    error("check", at: place, "optional is true or false, written out")
+                    error("check", at: range, "\"optional\" must be a literal true or false")
                     return nil
                 }
                 isOptional = given
@@ -123,12 +123,13 @@ extension OperationScope {
                     help: DidYouMean.help(argument.name.value, among: ["expr", "message", "optional"]))
             }
         }
-        guard let program = expression(text, expecting: .bool, at: textPlace, in: .check) else { return nil }
+        guard let program = expression(text, expecting: .bool, at: textRange, in: .check) else { return nil }
         checkPrograms.append(program)
         return FieldCheck(program: program, message: message, isOptional: isOptional, inclusion: .always)
     }
 
-    /// `@retired(reason:)` says something to people and generators only; the operation still runs for clients that have it.
+    /// Checks `@retired(reason:)`, which informs people and generators only; the operation still runs for existing
+    /// clients.
     func checkRetired(_ directive: Directive, in file: SourceFile) {
         for argument in directive.arguments {
             if argument.name.value != "reason" {
@@ -137,7 +138,8 @@ extension OperationScope {
                     "@retired has no argument \"\(argument.name.value)\"",
                     help: DidYouMean.help(argument.name.value, among: ["reason"]))
             } else if argument.value.stringValue == nil {
-                error("value-type", at: FileRange(range: argument.value.range, file: file), "the reason is a string")
+                error(
+                    "value-type", at: FileRange(range: argument.value.range, file: file), "\"reason\" must be a string")
             }
         }
     }
@@ -157,19 +159,19 @@ extension OperationScope {
     }
 
     private func test(_ value: GraphQLLanguage.Value, expected: Bool, in file: SourceFile) -> Inclusion {
-        let place = FileRange(range: value.range, file: file)
+        let range = FileRange(range: value.range, file: file)
         switch value.kind {
         case .boolean(let flag): return flag == expected ? .always : .never
         case .variable(let name):
-            guard let variable = use(variable: name, at: place) else { return .always }
+            guard let variable = use(variable: name, at: range) else { return .always }
             guard variable.type.accepts(in: .nonNull(.scalar(.boolean)), hasDefault: variable.defaultValue != nil)
             else {
-                mismatch(variable, expected: "Boolean!", at: place)
+                mismatch(variable, expected: "Boolean!", at: range)
                 return .always
             }
             return Inclusion(alternatives: [[.init(variable: name, expected: expected)]])
         default:
-            error("value-type", at: place, "expected true, false or a variable of type Boolean!")
+            error("value-type", at: range, "expected true, false or a variable of type Boolean!")
             return .always
         }
     }

@@ -2,17 +2,17 @@ import GraphQLLanguage
 import JSON
 import SchemaModel
 
-// Declaration and use of variables.
+// MARK: Declaration and use of variables
 
 extension OperationScope {
-    /// The declared variables, in order; those with a problem are left out after a diagnostic.
+    /// Returns the declared variables, in order; those with a problem are reported and omitted.
     func resolveVariables() -> [VariableSpec] {
         var specs: [VariableSpec] = []
         for definition in operation.variables {
             let name = definition.name.value
-            let place = FileRange(range: definition.name.range, file: file)
+            let range = FileRange(range: definition.name.range, file: file)
             guard declaredNames.insert(name).inserted else {
-                error("unique-variable-name", at: place, "there is already a variable \"$\(name)\"")
+                error("unique-variable-name", at: range, "variable \"$\(name)\" is declared more than once")
                 continue
             }
             guard let type = inputType(definition.type) else { continue }
@@ -32,63 +32,64 @@ extension OperationScope {
 
     private func inputType(_ reference: TypeReference) -> InputType? {
         let name = reference.namedType
-        let place = FileRange(range: reference.range, file: file)
+        let range = FileRange(range: reference.range, file: file)
         guard let type = schema.inputType(reference) else {
             if schema.table(ofType: name) != nil {
                 error(
-                    "variable-type", at: place, "\"\(name)\" is a type of results, a variable cannot have it",
+                    "variable-type", at: range, "a variable cannot have the output type \"\(name)\"",
                     help: "use \(name)_Key or \(name)_Data, or one variable for each column")
             } else if Self.suffixesOfParts.contains(where: name.hasSuffix) {
                 error(
-                    "variable-type", at: place, "variables of type \"\(name)\" are not offered",
-                    help: "write it in the operation and put variables at its leaves")
+                    "variable-type", at: range, "variables of type \"\(name)\" are not supported",
+                    help: "write a literal in the operation, with variables as its leaves")
             } else if name == "ID" {
                 error(
-                    "variable-type", at: place, "variables of type \"ID\" are not offered", help: "use UUID or String")
+                    "variable-type", at: range, "variables of type \"ID\" are not supported", help: "use UUID or String"
+                )
             } else {
                 error(
-                    "unknown-type", at: place, "unknown type \"\(name)\"",
+                    "unknown-type", at: range, "unknown type \"\(name)\"",
                     help: DidYouMean.help(name, among: schema.inputTypeNames), unknown: name)
             }
             return nil
         }
         if type.listDepth > 1 {
-            error("variable-type", at: place, "lists of lists are not offered")
+            error("variable-type", at: range, "lists of lists are not supported")
             return nil
         }
         return type
     }
 
-    /// Ends of generated inputs that only stand inside others.
+    /// Suffixes of generated input types that are only used inside others.
     private static let suffixesOfParts = [
         "_Expr", "_ListExpr", "_Embed", "_Embed_Model",
     ]
 
-    /// Marks a variable as used; nil, after a diagnostic, if there is none of that name.
-    func use(variable name: String, at place: FileRange) -> VariableSpec? {
+    /// Marks a variable as used and returns it; nil, after a diagnostic, if it is not declared.
+    func use(variable name: String, at range: FileRange) -> VariableSpec? {
         usedVariables.insert(name)
         if let variable = variables[name] { return variable }
         if !declaredNames.contains(name) {
             error(
-                "undefined-variable", at: place, "the operation declares no variable \"$\(name)\"",
+                "undefined-variable", at: range, "the operation declares no variable \"$\(name)\"",
                 help: DidYouMean.help(name, among: operation.variables.map(\.name.value)))
         }
         return nil
     }
 
-    /// The name of the variable that stands for a whole input of the type; nil after a diagnostic.
-    /// - Parameter required: null would say nothing.
+    /// Returns the name of the variable used for a whole input of the type; nil after a diagnostic.
+    /// - Parameter isRequired: whether null is rejected.
     func variable(_ value: Value, _ type: InputType, isRequired: Bool = false, in file: SourceFile) -> String? {
-        let place = FileRange(range: value.range, file: file)
-        guard let variable = value.variableName.flatMap({ use(variable: $0, at: place) }) else { return nil }
+        let range = FileRange(range: value.range, file: file)
+        guard let variable = value.variableName.flatMap({ use(variable: $0, at: range) }) else { return nil }
         guard variable.type.nullable == type, variable.type.isNonNull || !isRequired else {
-            mismatch(variable, expected: type.text + (isRequired ? "!" : ""), at: place)
+            mismatch(variable, expected: type.text + (isRequired ? "!" : ""), at: range)
             return nil
         }
         return variable.name
     }
 
-    /// The variable with the bounds that its places ask for.
+    /// Returns the variable with the limits that its uses imply.
     func inUse(_ variable: VariableSpec) -> VariableSpec {
         var variable = variable
         if countedVariables.contains(variable.name) { variable.isCount = true }
@@ -96,10 +97,10 @@ extension OperationScope {
         return variable
     }
 
-    func mismatch(_ variable: VariableSpec, expected: String, at place: FileRange) {
+    func mismatch(_ variable: VariableSpec, expected: String, at range: FileRange) {
         error(
-            "variable-position", at: place,
-            "\"$\(variable.name)\" of type \(variable.typeText) cannot stand where \(expected) is expected")
+            "variable-position", at: range,
+            "\"$\(variable.name)\" of type \(variable.typeText) cannot be used where \(expected) is expected")
     }
 
     func warnAboutUnusedVariables() {
@@ -121,7 +122,7 @@ extension InputType {
         }
     }
 
-    /// The table type of a `_Data` type, inside lists too.
+    /// The table type of a `_Data` type or of lists of it.
     var dataType: String? {
         switch self {
         case .data(let type): type

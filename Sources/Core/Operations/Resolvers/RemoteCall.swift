@@ -2,11 +2,11 @@ import JSON
 package import LiveModel
 package import SchemaModel
 
-/// One request to a custom resolver, ready to be sent.
+/// A request to a custom resolver, ready to send.
 package struct RemoteCall: Sendable {
     package let endpoint: ResolverEndpoint
     package let responseKey: String
-    /// JSON of GraphQL over HTTP: `query` and `variables`.
+    /// The JSON body of GraphQL over HTTP: `query` and `variables`.
     package let body: [UInt8]
 
     package init(_ field: RemoteField, _ variables: Variables) {
@@ -17,13 +17,13 @@ package struct RemoteCall: Sendable {
         body = JSONWriter.compact(["query": .string(field.text), "variables": .object(values)])
     }
 
-    /// The value of the field out of an answer, as JSON text.
-    /// - Parameter status: of HTTP.
-    /// - Throws: `.resolverFailed` with the path of the field, or of what below it failed.
+    /// Returns the value of the field in a response, as JSON text.
+    /// - Parameter status: the HTTP status.
+    /// - Throws: `.resolverFailed` with the path of the field, or of the failed field below it.
     package func value(status: Int, answer: [UInt8]) throws(RequestError) -> [UInt8] {
         guard let json = try? JSONParser.parse(answer), json.objectValue != nil else {
             throw failure(
-                status == 200 ? "answered with something that is not JSON" : "answered with HTTP status \(status)")
+                status == 200 ? "sent a response that is not JSON" : "responded with HTTP status \(status)")
         }
         if let error = json["errors"]?.arrayValue?.first {
             var failed = failure("failed: \(String((error["message"]?.stringValue ?? "no message").prefix(500)))")
@@ -33,14 +33,14 @@ package struct RemoteCall: Sendable {
             if let path, path.first == .key(responseKey) { failed.path = path }
             throw failed
         }
-        guard status == 200 else { throw failure("answered with HTTP status \(status)") }
-        guard let value = json["data"]?[responseKey] else { throw failure("left its field out of the answer") }
+        guard status == 200 else { throw failure("responded with HTTP status \(status)") }
+        guard let value = json["data"]?[responseKey] else { throw failure("omitted its field from the response") }
         return JSONWriter.compact(value)
     }
 
     /// - Parameters:
-    ///   - what: `did not answer in 5000 ms`, to follow the resolver's name.
-    ///   - cause: what clients are not told.
+    ///   - what: the end of the message after the resolver's name, such as `did not respond in 5000 ms`.
+    ///   - cause: details that are not sent to clients.
     package func failure(_ what: String, code: ErrorCode = .resolverFailed, cause: String? = nil) -> RequestError {
         var error = RequestError(
             code, "the custom resolver \"\(endpoint.id)\" \(what)", path: [.key(responseKey)])

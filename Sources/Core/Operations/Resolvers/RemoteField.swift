@@ -2,7 +2,7 @@ import GraphQLLanguage
 import JSON
 package import SchemaModel
 
-/// One root field that a custom resolver answers, as a request to it.
+/// A root field that a custom resolver provides, as a request to it.
 package struct RemoteField: Sendable {
     package let endpoint: ResolverEndpoint
     package let responseKey: String
@@ -11,20 +11,20 @@ package struct RemoteField: Sendable {
     /// The variables of `text`, in order.
     let arguments: [(name: String, value: RemoteValue)]
     let isNullable: Bool
-    /// Of fields below.
+    /// The policies of the fields below.
     let policies: [ResponsePolicy]
 }
 
-/// A value of an argument, to be filled in.
+/// The value of an argument, with variables to be filled in.
 indirect enum RemoteValue: Sendable {
     case constant(JSONValue)
     case variable(String)
     case list([RemoteValue])
     case object([(String, RemoteValue)])
-    /// Whether a field takes part.
+    /// The result of evaluating a field's inclusion.
     case inclusion(Inclusion)
 
-    /// Nil for what was not sent: the field or argument is left out then.
+    /// Returns the value; nil if it was not sent, in which case the field or argument is omitted.
     func value(in variables: Variables) -> JSONValue? {
         switch self {
         case .constant(let value): return value
@@ -39,7 +39,7 @@ indirect enum RemoteValue: Sendable {
     }
 }
 
-/// A selection below a field of a custom resolver, fragments put in place.
+/// A selection below a custom resolver's field, with fragments expanded.
 struct RemoteSelection {
     let responseKey: String
     let name: String
@@ -53,12 +53,12 @@ struct RemoteSelection {
     }
 }
 
-/// Writes the text of a request and gathers its variables.
+/// Builds the text of a request and collects its variables.
 struct RemoteText {
     private(set) var arguments: [(name: String, type: TypeReference, value: RemoteValue)] = []
 
-    /// `query($a0: ID!) { profile(id: $a0) { name } }`. Response keys are those of the operation, so that paths of errors
-    /// mean the same on both sides.
+    /// Builds the request, such as `query($a0: ID!) { profile(id: $a0) { name } }`. Response keys are those of the
+    /// operation, so that error paths are valid on both sides.
     static func field(
         _ selection: RemoteSelection, _ kind: OperationKind, _ endpoint: ResolverEndpoint, isNullable: Bool
     ) -> RemoteField {

@@ -2,19 +2,19 @@ import GraphQLLanguage
 import JSON
 import SchemaModel
 
-/// Resolution of fields that a custom resolver answers. Source: docs/reference/sql-connect.md §5.2, "Custom resolvers".
+/// Resolves fields that custom resolvers provide. Source: docs/reference/sql-connect.md §5.2, "Custom resolvers".
 extension OperationScope {
-    /// Requests of one operation to custom resolvers.
+    /// The most requests of one operation to custom resolvers.
     static let remoteFieldsMax = 16
 
-    /// Nil after a diagnostic.
+    /// Returns nil after a diagnostic.
     func remote(
         _ field: SelectedField, _ definition: FieldDefinition, _ resolver: ResolverSchema, _ kind: OperationKind
     ) -> RemoteField? {
         remoteCount += 1
         guard remoteCount <= Self.remoteFieldsMax else {
             error(
-                "custom-resolver", at: field.place,
+                "custom-resolver", at: field.nameRange,
                 "an operation may have at most \(Self.remoteFieldsMax) fields of custom resolvers")
             return nil
         }
@@ -68,12 +68,12 @@ extension OperationScope {
             guard let value = values[name] else {
                 guard argument.isRequired else { continue }
                 error(
-                    "missing-argument", at: field.place, "\"\(field.name.value)\" needs the argument \"\(name)\"")
+                    "missing-argument", at: field.nameRange, "\"\(field.name.value)\" needs the argument \"\(name)\"")
                 return nil
             }
             guard let filled = remoteValue(value, argument.type, argument.defaultValue != nil, resolver, in: field.file)
             else { return nil }
-            // What has a default may be left out, and then its variable is.
+            // An argument with a default may be omitted, and then its variable is omitted too.
             let type = argument.defaultValue == nil ? argument.type : argument.type.nullable
             arguments.append((name, type, filled))
         }
@@ -83,19 +83,19 @@ extension OperationScope {
     private func remoteValue(
         _ value: Value, _ type: TypeReference, _ hasDefault: Bool, _ resolver: ResolverSchema, in file: SourceFile
     ) -> RemoteValue? {
-        let place = FileRange(range: value.range, file: file)
+        let range = FileRange(range: value.range, file: file)
         if let name = value.variableName {
-            guard let variable = use(variable: name, at: place) else { return nil }
+            guard let variable = use(variable: name, at: range) else { return nil }
             let hasValue = hasDefault || variable.defaultValue.map { !$0.isNull } ?? false
             guard variable.type.fits(type, hasDefault: hasValue) else {
-                mismatch(variable, expected: type.description, at: place)
+                mismatch(variable, expected: type.description, at: range)
                 return nil
             }
             return .variable(name)
         }
         if value.isNull {
             if !type.isNonNull { return .constant(.null) }
-            error("value-type", at: place, "expected \(type), found null")
+            error("value-type", at: range, "expected \(type), found null")
             return nil
         }
         if let element = type.listElement {
@@ -109,18 +109,18 @@ extension OperationScope {
             if let word = value.enumValue, words.contains(word) { return .constant(.string(word)) }
             let written = value.enumValue ?? value.stringValue
             error(
-                "value-type", at: place, "expected a value of \(name)",
+                "value-type", at: range, "expected a value of \(name)",
                 help: written.flatMap { DidYouMean.help($0, among: words) })
             return nil
         }
         if name == "ID" {
             if let text = value.stringValue { return .constant(.string(text)) }
             if let number = value.intValue { return .constant(.string(String(number))) }
-            error("value-type", at: place, "expected an ID, a text or a number")
+            error("value-type", at: range, "expected an ID: a string or an integer")
             return nil
         }
         let scalar = ScalarType.named(name) ?? .enumeration(name)
-        return constant(value, scalar: scalar, at: place).map(RemoteValue.constant)
+        return constant(value, scalar: scalar, at: range).map(RemoteValue.constant)
     }
 
     private func remoteObject(
@@ -153,15 +153,15 @@ extension InputValueDefinition {
 }
 
 extension InputType {
-    /// Whether a variable of this type may stand where a custom resolver expects `place`. An `ID` takes texts, UUIDs and
-    /// whole numbers.
-    fileprivate func fits(_ place: TypeReference, hasDefault: Bool) -> Bool {
-        if case .nonNull(let inner) = place.kind {
+    /// Returns whether a variable of this type may be used where a custom resolver expects `expected`. An `ID` accepts
+    /// strings, UUIDs and integers.
+    fileprivate func fits(_ expected: TypeReference, hasDefault: Bool) -> Bool {
+        if case .nonNull(let inner) = expected.kind {
             guard case .nonNull(let mine) = self else { return hasDefault && fits(inner, hasDefault: false) }
             return mine.fits(inner, hasDefault: false)
         }
-        switch (self, place.kind) {
-        case (.nonNull(let mine), _): return mine.fits(place, hasDefault: false)
+        switch (self, expected.kind) {
+        case (.nonNull(let mine), _): return mine.fits(expected, hasDefault: false)
         case (.list(let mine), .list(let element)): return mine.fits(element, hasDefault: false)
         case (.scalar(let scalar), .named(let name)):
             return scalar.typeName == name || name == "ID" && [.string, .uuid, .int, .int64].contains(scalar)

@@ -1,28 +1,28 @@
 package import GraphQLLanguage
 package import SchemaModel
 
-/// The schema of one custom resolver, names resolved.
+/// The schema of one custom resolver, with names resolved.
 package struct ResolverSchema: Sendable {
     let endpoint: ResolverEndpoint
     var objects: [String: ObjectTypeDefinition] = [:]
     var inputs: [String: InputObjectTypeDefinition] = [:]
     var enums: [String: EnumTypeDefinition] = [:]
-    /// Types in the order of files, `Query` and `Mutation` left out.
+    /// The types in file order, except `Query` and `Mutation`.
     package var definitions: [Definition] = []
     package var queries: [FieldDefinition] = []
     package var mutations: [FieldDefinition] = []
 
-    /// `ID`, which columns do not have, is one here.
+    /// Returns whether the name is a scalar, including `ID`, which columns do not support.
     static func isScalar(_ name: String) -> Bool { name == "ID" || ScalarType.named(name) != nil }
 }
 
-/// Reads the schemas of custom resolvers, after the tables': names are one space.
+/// Reads the schemas of custom resolvers. Runs after the tables' schema, whose names it must not reuse.
 package struct ResolverSchemaReader {
     private let schema: Schema
     private var taken: Set<String>
     private var rootFields: Set<String>
 
-    /// What has a name in the tables' API cannot have it here.
+    /// Reads all schemas and reports names that the tables' API already uses.
     /// - Parameter typeNames: the names of the types in the tables' GraphQL schema.
     package static func read(
         _ sources: [ResolverSource], _ api: GeneratedAPI, typeNames: () -> Set<String>, sink: inout DiagnosticSink
@@ -40,22 +40,22 @@ package struct ResolverSchemaReader {
 
     private mutating func read(_ source: ResolverSource, sink: inout DiagnosticSink) -> ResolverSchema {
         var result = ResolverSchema(endpoint: source.endpoint)
-        var places: [(definition: Definition, file: SourceFile)] = []
+        var collected: [(definition: Definition, file: SourceFile)] = []
         for file in source.files {
             guard let document = DocumentReader.parse(file, sink: &sink) else {
-                sink.loseFile()
+                sink.suppressUnknownNames()
                 continue
             }
             for definition in document.definitions {
-                if collect(definition, in: file, into: &result, sink: &sink) { places.append((definition, file)) }
+                if collect(definition, in: file, into: &result, sink: &sink) { collected.append((definition, file)) }
             }
         }
-        for (definition, file) in places { check(definition, result, in: file, sink: &sink) }
+        for (definition, file) in collected { check(definition, result, in: file, sink: &sink) }
         if result.queries.isEmpty, result.mutations.isEmpty, let file = source.files.first, !sink.hasErrors {
             sink.report(
                 .warning, rule: "resolver-schema", in: file,
-                "the resolver has neither a type Query nor a type Mutation",
-                help: "operations reach it through their fields")
+                "the schema of the resolver has neither a type Query nor a type Mutation",
+                help: "operations use the resolver through their fields")
         }
         return result
     }
@@ -69,13 +69,13 @@ package struct ResolverSchemaReader {
             sink.report(.error, rule: "definition-not-offered", at: range, in: file, what)
             return false
         }
-        if definition.isExtension { return refuse("`extend` is not offered; write the whole definition in one place") }
+        if definition.isExtension { return refuse("`extend` is not supported: write one definition") }
         switch definition {
         case .object(let node) where node.name.value == "Query": return addRoot(node, to: \.queries)
         case .object(let node) where node.name.value == "Mutation": return addRoot(node, to: \.mutations)
         case .object(let node):
-            guard node.interfaces.isEmpty else { return refuse("interfaces are not offered") }
-            guard node.directives.isEmpty else { return refuse("directives of tables have no meaning here") }
+            guard node.interfaces.isEmpty else { return refuse("interfaces are not supported") }
+            guard node.directives.isEmpty else { return refuse("table directives are not supported here") }
             guard claim(node.name) else { return false }
             result.objects[node.name.value] = node
         case .inputObject(let node):
@@ -84,11 +84,11 @@ package struct ResolverSchemaReader {
         case .enum(let node):
             guard claim(node.name) else { return false }
             result.enums[node.name.value] = node
-        case .scalar: return refuse("custom scalars are not offered; Any holds any JSON value")
-        case .interface: return refuse("interfaces are not offered")
-        case .union: return refuse("unions are not offered")
-        case .directive: return refuse("own directives are not offered")
-        case .schema: return refuse("a `schema` definition is not needed: the roots are Query and Mutation")
+        case .scalar: return refuse("custom scalars are not supported: use Any for arbitrary JSON")
+        case .interface: return refuse("interfaces are not supported")
+        case .union: return refuse("unions are not supported")
+        case .directive: return refuse("directive definitions are not supported")
+        case .schema: return refuse("a `schema` definition is not supported: the roots are Query and Mutation")
         case .operation, .fragment: return refuse("operations and fragments belong in a connector's folder")
         }
         result.definitions.append(definition)
@@ -98,8 +98,8 @@ package struct ResolverSchemaReader {
             if taken.insert(name.value).inserted, !ResolverSchema.isScalar(name.value) { return true }
             sink.report(
                 .error, rule: "unique-type", at: name.range, in: file,
-                "there is already a type \"\(name.value)\", in this schema, another one, or generated from a table")
-            sink.lose(type: name.value)
+                "type \"\(name.value)\" already exists in this schema, in another one, or generated from a table")
+            sink.suppress(type: name.value)
             return false
         }
 
@@ -110,8 +110,8 @@ package struct ResolverSchemaReader {
                 guard rootFields.insert(field.name.value).inserted, !field.name.value.hasPrefix("_") else {
                     sink.report(
                         .error, rule: "root-field-clash", at: field.name.range, in: file,
-                        "there is already a field \"\(field.name.value)\" in Query or Mutation",
-                        help: "fields of tables, of other resolvers and those that begin with _ cannot be given again")
+                        "field \"\(field.name.value)\" already exists in Query or Mutation",
+                        help: "names of other root fields, and names that begin with _, cannot be used")
                     continue
                 }
                 result[keyPath: fields].append(field)
@@ -144,12 +144,12 @@ package struct ResolverSchemaReader {
         }
     }
 
-    /// `@deprecated` says something to readers only.
+    /// Checks directives; only `@deprecated`, which informs readers, is allowed.
     private func checkDirectives(_ directives: [Directive], in file: SourceFile, sink: inout DiagnosticSink) {
         for directive in directives where directive.name.value != "deprecated" {
             sink.report(
                 .error, rule: "unknown-directive", at: directive.range, in: file,
-                "@\(directive.name.value) has no meaning in the schema of a custom resolver")
+                "@\(directive.name.value) is not supported in the schema of a custom resolver")
         }
     }
 
@@ -159,11 +159,11 @@ package struct ResolverSchemaReader {
     ) {
         let name = type.namedType
         if ResolverSchema.isScalar(name) || result.enums[name] != nil || schema.enums[name] != nil { return }
-        if composites.contains(name) || sink.isLost(name) { return }
+        if composites.contains(name) || sink.isSuppressed(name) { return }
         let known = composites + Array(result.enums.keys) + Array(schema.enums.keys) + ScalarType.names + ["ID"]
         sink.report(
             .error, rule: "unknown-type", at: type.range, in: file, "unknown type \"\(name)\"",
             help: DidYouMean.help(name, among: known.sorted())
-                ?? (schema.table(ofType: name) == nil ? nil : "a resolver's fields cannot lead to tables"))
+                ?? (schema.table(ofType: name) == nil ? nil : "fields of a custom resolver cannot refer to tables"))
     }
 }

@@ -1,15 +1,15 @@
 import SchemaModel
 
-// The normalised caches of SQL Connect clients keep each row once, under its entity id, and put queries together from
+// The normalised caches of SQL Connect clients store each row once, under its entity id, and assemble queries from
 // them. Source: docs/reference/sql-connect.md §4.
 //
-// A connector whose `connector.yaml` names a `clientCache` has its queries compiled so that each row of a table brings
-// its id as a member of its own, `{"#":"4e0f…","title":"Alpha"}`. Response keys are names, so nothing else is called
-// "#". Before a result is handed on, the ids are taken out of it (`EntityTree.separate`), which leaves the `data` that
-// every protocol shows, and the list of ids with their paths for the protocols that send it.
+// If a connector's `connector.yaml` has a `clientCache`, its queries are compiled so that each row of a table includes
+// its id as an extra member, `{"#":"4e0f…","title":"Alpha"}`. Response keys are names, so no other member is called
+// "#". Before a result is returned, `EntityTree.separate` extracts the ids, which leaves the `data` that every protocol
+// sends, and a list of ids with their paths for the protocols that support it.
 
 extension [RootField] {
-    /// With ids for every row that may have one.
+    /// The fields with entity ids for every row that can have one.
     var withEntityIDs: [RootField] {
         map { field in
             let kind: RootField.Kind =
@@ -41,8 +41,8 @@ extension ObjectSelection {
         return ObjectSelection(table: table, fields: marked, hasEntityID: isEntity)
     }
 
-    /// Rows of a view have no key. Fields are merged under an id by their response keys: an alias that is the name of
-    /// another field would put a wrong value into the cache.
+    /// Whether the rows have entity ids. Rows of a view have no key. Clients merge fields of an entity by response key,
+    /// so an alias that is the name of another field would corrupt the cache.
     private var isEntity: Bool {
         guard table.view == nil, !table.keyColumns.isEmpty else { return false }
         return fields.allSatisfy { field in
@@ -64,32 +64,33 @@ extension ObjectSelection {
 }
 
 extension RowList {
-    /// Rows that are told apart by their text must not get another one; a group is no row.
+    /// The list with entity ids, unless its rows are distinct, which an id would change, or are groups.
     fileprivate var withEntityIDs: RowList {
         guard case .rows(let object) = content, case .constant(false) = arguments.isDistinct else { return self }
         return RowList(source: source, arguments: arguments, content: .rows(object.withEntityIDs))
     }
 }
 
-/// Where in a result ids stand. Lists are looked through.
+/// The positions of entity ids in a result; lists are traversed transparently.
 package struct EntityTree: Sendable {
-    /// Of the member that holds a row's id, the first of its object.
+    /// The name of the member that holds a row's id, the first of its object.
     package static let memberName = "#"
 
     private(set) var hasID = false
-    /// By response key as it stands in a result: names need no escapes. Few, so a walk finds one faster than a hash.
+    /// The subtrees by response key as written in a result: names need no escapes. There are few, so scanning is faster
+    /// than hashing.
     private var below: [(key: [UInt8], tree: EntityTree)] = []
 
     var hasBelow: Bool { !below.isEmpty }
     var isEmpty: Bool { !hasID && !hasBelow }
 
-    /// Whether a member of a result is that of the id.
-    /// - Parameter key: with its quotes.
+    /// Returns whether a member of a result is the entity id.
+    /// - Parameter key: the key including its quotes.
     static func isMember(_ key: UnsafeBufferPointer<UInt8>) -> Bool {
         key.count == 3 && key[1] == UInt8(ascii: "#")
     }
 
-    /// - Parameter key: with its quotes.
+    /// - Parameter key: the key including its quotes.
     func below(key: UnsafeBufferPointer<UInt8>) -> EntityTree? {
         for (name, tree) in below where name.count == key.count && key.elementsEqual(name) { return tree }
         return nil

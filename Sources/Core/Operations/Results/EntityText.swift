@@ -1,10 +1,10 @@
 import JSON
 
-/// Takes the ids of entities out of a result's text without touching the rest.
+/// Extracts entity ids from a result's text and leaves the rest unchanged.
 extension EntityTree {
     /// - Returns: the text without the ids, and the JSON text of `extensions.dataConnect`: one entry
-    ///   `{"path":[…],"entityId":"…"}` for each object, one `{"path":[…],"entityIds":["…",…]}` for each list; empty when
-    ///   there is none.
+    ///   `{"path":[…],"entityId":"…"}` per object and one `{"path":[…],"entityIds":["…",…]}` per list; empty if there
+    ///   are none.
     func separate(_ text: [UInt8]) -> (body: [UInt8], entities: [UInt8]) {
         if isEmpty { return (text, []) }
         return text.withUnsafeBufferPointer { text in
@@ -19,9 +19,9 @@ extension EntityTree {
         /// The text up to `copied`, without the ids.
         private var body: [UInt8] = []
         private var copied = 0
-        /// Each after a comma.
+        /// The entries, each preceded by a comma.
         private var entries: [UInt8] = []
-        /// JSON texts of the path's elements, with commas between.
+        /// JSON texts of the path's elements, separated by commas.
         private var path: [UInt8] = []
 
         init(_ text: UnsafeBufferPointer<UInt8>) {
@@ -53,7 +53,7 @@ extension EntityTree {
             _ = scanner.take()
             while !scanner.isAtEnd, scanner.byte != UInt8(ascii: "]") {
                 let isObject = scanner.byte == UInt8(ascii: "{")
-                // Nothing below an object without further ids has a path of its own.
+                // An object without further ids below it needs no path.
                 let isNamed = !isObject || tree.hasBelow
                 let before = path.count
                 if isNamed { enter(String(index).utf8) }
@@ -73,14 +73,14 @@ extension EntityTree {
             _ = scanner.take()
             guard idsCount > 0, idsCount == index else { return }
             ids.append(UInt8(ascii: "]"))
-            // The list's own entry goes before those inside of it.
+            // The list's entry precedes those inside it.
             let inside = Array(entries[entriesBefore...])
             entries.removeSubrange(entriesBefore...)
             ids.withUnsafeBufferPointer { addEntry("entityIds", $0) }
             entries.append(contentsOf: inside)
         }
 
-        /// - Returns: where its id stands, with the quotes.
+        /// - Returns: the range of the object's id, including quotes.
         private mutating func object(_ tree: EntityTree, isElement: Bool) -> Range<Int>? {
             var id: Range<Int>?
             _ = scanner.take()

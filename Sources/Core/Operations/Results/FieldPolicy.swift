@@ -2,11 +2,11 @@ import CEL
 package import JSON
 package import LiveModel
 
-/// One `@check`: what must hold of the value of a field. Source: docs/reference/sql-connect.md §5.1.
+/// A `@check`: a condition on the value of a field. Source: docs/reference/sql-connect.md §5.1.
 package struct FieldCheck: Sendable {
     let program: ExpressionProgram
     let message: String
-    /// Holds also when the field is nowhere in the result.
+    /// Whether the check also holds if the field is absent from the result.
     let isOptional: Bool
     let inclusion: Inclusion
 
@@ -14,7 +14,7 @@ package struct FieldCheck: Sendable {
     static let messageDefault = "permission denied"
 }
 
-/// What `@check` and `@redact` say of a field.
+/// The `@check` and `@redact` directives of a field.
 package struct FieldPolicy: Sendable {
     package var checks: [FieldCheck] = []
     var isRedacted = false
@@ -25,7 +25,7 @@ package struct FieldPolicy: Sendable {
     }
 }
 
-/// The checks and redactions of a field and those below it. Fields without any are not in the tree.
+/// The checks and redactions of a field and of the fields below it. Fields without any are omitted.
 package struct ResponsePolicy: Sendable {
     package let responseKey: String
     let inclusion: Inclusion
@@ -33,7 +33,7 @@ package struct ResponsePolicy: Sendable {
     package let isRedacted: Bool
     package let children: [ResponsePolicy]
 
-    /// Nil when there is nothing to check and nothing to redact.
+    /// Returns nil if there is nothing to check or redact.
     init?(
         _ responseKey: String, _ inclusion: Inclusion, _ policy: FieldPolicy, children: [ResponsePolicy]
     ) {
@@ -45,7 +45,7 @@ package struct ResponsePolicy: Sendable {
         self.children = children
     }
 
-    /// The whole result of an operation.
+    /// Creates the policy of an operation's whole result.
     package init?(root policy: FieldPolicy, children: [ResponsePolicy]) {
         self.init("", .always, policy, children: children)
     }
@@ -58,9 +58,9 @@ package struct ResponsePolicy: Sendable {
 
     // MARK: Checking
 
-    /// The first check that fails, as an error with the path of the field; nil when all hold. A check whose expression
-    /// fails does not hold.
-    /// - Parameter values: all values of this field in the result, several when it stands below a list.
+    /// Returns the first failed check as an error with the path of the field; nil if all hold. A check whose expression
+    /// throws does not hold.
+    /// - Parameter values: all values of this field in the result; more than one below a list.
     package func failure(in values: [JSONValue], path: [String], _ invocation: Invocation) -> RequestError? {
         for check in checks where invocation.variables.satisfies(check.inclusion) {
             let holds =
@@ -94,8 +94,8 @@ extension ExpressionProgram {
 // MARK: - The tree of an operation
 
 extension [RootField] {
-    /// Without what is redacted and no check sees, neither its own nor that of a field around: a query has no other use
-    /// for it.
+    /// The fields without redacted ones that no check reads, neither their own nor that of an enclosing field, since a
+    /// query has no other use for them.
     var withoutUnreadRedactions: [RootField] {
         compactMap { field in
             let kind: RootField.Kind =
@@ -137,7 +137,8 @@ extension ObjectSelection {
 }
 
 extension RowList {
-    /// Groups stay as they are: what they are grouped by matters though nobody sees it. So do distinct rows.
+    /// The list without unread redacted fields. Groups and distinct rows are unchanged, since redacted fields affect
+    /// them.
     fileprivate var withoutUnreadRedactions: RowList {
         guard case .rows(let object) = content, case .constant(false) = arguments.isDistinct else { return self }
         return RowList(source: source, arguments: arguments, content: .rows(object.withoutUnreadRedactions))

@@ -1,7 +1,7 @@
-/// Takes members out of a JSON text, or makes them null, without touching the rest: numbers and texts stay byte for byte as Postgres wrote
-/// them. The text is known to be JSON.
+/// Removes members from a JSON text, or replaces them with null, and leaves the rest unchanged: numbers and strings
+/// keep the bytes that Postgres wrote. The text must be valid JSON.
 package enum JSONRedaction {
-    /// Members to take out or to make null, by key; inside of kept ones more may go. Lists are looked through.
+    /// The members to remove or replace, by key, and those below the kept members; lists are traversed transparently.
     package struct Tree: Sendable {
         var removed: Set<String> = []
         var nulled: Set<String> = []
@@ -54,7 +54,7 @@ package enum JSONRedaction {
             text.skipBlanks()
             while !text.isAtEnd, text.byte != UInt8(ascii: "}") {
                 let key = text.takeValue()
-                // Keys that matter are response keys, which hold no escapes.
+                // Relevant keys are response keys, which contain no escapes.
                 let name = String(decoding: key.dropFirst().dropLast(), as: UTF8.self)
                 text.skipBlanks()
                 _ = text.take()  // the colon
@@ -85,7 +85,7 @@ package enum JSONRedaction {
 }
 
 extension ResponsePolicy {
-    /// What is to be taken out below this field.
+    /// The members to remove below this field.
     package var redactions: JSONRedaction.Tree {
         var tree = JSONRedaction.Tree()
         for child in children {

@@ -1,24 +1,24 @@
-/// Goes through a text that is known to be JSON, value by value, without making values of it: over borrowed bytes, so
-/// that no part of a text costs a reference.
+/// Scans a valid JSON text value by value without decoding it. Operates on borrowed bytes, so that slices need no
+/// reference counting.
 struct JSONTextScanner {
     let bytes: UnsafeBufferPointer<UInt8>
     private(set) var index = 0
 
-    /// - Parameter bytes: stay where they are for as long as the scanner is used.
+    /// - Parameter bytes: must outlive the scanner.
     init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
     var isAtEnd: Bool { index >= bytes.count }
 
-    /// The next one; 0 at the end.
+    /// The next byte; 0 at the end.
     var byte: UInt8 { index < bytes.count ? bytes[index] : 0 }
 
-    /// The next byte, and past it.
+    /// Returns the next byte and moves past it.
     mutating func take() -> UInt8 {
         defer { index = min(index + 1, bytes.count) }
         return byte
     }
 
-    /// The text of the next value, and past it.
+    /// Returns the text of the next value and moves past it.
     mutating func takeValue() -> UnsafeBufferPointer<UInt8> {
         let start = index
         skipValue()
@@ -31,10 +31,10 @@ struct JSONTextScanner {
         while index < bytes.count, bytes[index] <= 0x20 { index += 1 }
     }
 
-    /// Past one value, whatever it is.
+    /// Skips one value of any kind.
     mutating func skipValue() { skip(depth: 0) }
 
-    /// Past the bracket that closes the present object or list, from between two of its members.
+    /// Skips to the end of the current object or list, from between two of its members.
     mutating func skipRest() { skip(depth: 1) }
 
     private mutating func skip(depth: Int) {
@@ -64,7 +64,7 @@ struct JSONTextScanner {
         index = min(index + 1, bytes.count)
     }
 
-    /// A number or one of the three words.
+    /// Skips a number, `true`, `false` or `null`.
     private mutating func skipWord() {
         repeat { index += 1 } while index < bytes.count && !Self.endsWord(bytes[index])
     }

@@ -1,6 +1,6 @@
-/// Answers of custom resolvers in results.
+/// Merges values of custom resolvers into results.
 package enum RemoteResults {
-    /// Puts what custom resolvers gave in place of the nulls that the database's result has there.
+    /// Replaces the nulls in the database's result with the values of custom resolvers.
     /// - Parameter values: JSON texts by response key.
     package static func merge(_ body: [UInt8], _ values: [String: [UInt8]]) -> [UInt8] {
         body.withUnsafeBufferPointer { merge($0, values) }
@@ -22,7 +22,7 @@ package enum RemoteResults {
             merged.append(scanner.take())
             scanner.skipBlanks()
             let value = scanner.takeValue()
-            // Response keys are GraphQL names, so nothing in them is escaped.
+            // Response keys are GraphQL names, which contain no escapes.
             let name = String(decoding: key.dropFirst().dropLast(), as: UTF8.self)
             if let given = values[name] {
                 merged.append(contentsOf: given)

@@ -1,9 +1,9 @@
 import JSON
 package import LiveModel
 
-/// What of an operation's results clients may see, and where ids of entities stand in them.
+/// The rules for turning an operation's results into what clients receive: checks, redactions and entity ids.
 package struct ResultForm: Sendable {
-    /// Nil where all is shown.
+    /// Nil if nothing is checked or redacted.
     package let policy: ResponsePolicy?
     let order: RootFieldOrder
     let entities: EntityTree
@@ -19,12 +19,12 @@ package struct ResultForm: Sendable {
     package var hasPolicy: Bool { policy != nil }
     package var hasEntityIDs: Bool { !entities.isEmpty }
 
-    /// What of a query's result may be shown: what is redacted is taken out, what a failed `@check` withholds is null
-    /// (see `RootFieldOrder`), and the ids of entities stand apart.
+    /// Applies checks and redactions to a query's result and extracts its entity ids. Redacted members are removed, and
+    /// fields withheld by a failed `@check` become null (see `RootFieldOrder`).
     /// - Parameters:
-    ///   - text: the result as the database made it.
-    ///   - request: called only where there is a policy.
-    /// - Throws: `.permissionDenied` with the message of a check that does not hold and leaves nothing to be shown.
+    ///   - text: the database's result.
+    ///   - request: called only if there is a policy.
+    /// - Throws: `.permissionDenied` with the message of a failed check that withholds the whole result.
     package func finish(_ text: [UInt8], _ request: () -> Invocation) throws(RequestError) -> FinishedResult {
         var parts = entities.separate(text)
         guard let policy else {
@@ -42,7 +42,7 @@ package struct ResultForm: Sendable {
             redactions.nulled = Set(withheld.map(\.responseKey))
             errors = withheld.map(\.error)
         }
-        // Ids of what is taken out go with it.
+        // Entity ids of removed members are removed with them.
         let kept = JSONRedaction.strip(text, redactions)
         let isReduced = !errors.isEmpty || kept != text
         if isReduced { parts = entities.separate(kept) }
@@ -51,10 +51,10 @@ package struct ResultForm: Sendable {
     }
 }
 
-/// A query's result as clients get it.
+/// A query's result as clients receive it.
 package struct FinishedResult: Sendable {
     package let answer: OperationAnswer
-    /// Something was taken out or withheld, so the database's digest is not that of this result.
+    /// Whether something was removed or withheld, so that the database's digest does not apply to this result.
     package let isReduced: Bool
 
     init(_ answer: OperationAnswer, isReduced: Bool) {

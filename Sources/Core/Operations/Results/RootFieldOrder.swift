@@ -1,24 +1,24 @@
 import LiveModel
 
-/// The root fields of a query in order, for what of a result may be shown when a `@check` does not hold.
+/// The order of a query's root fields, which determines what is returned if a `@check` fails.
 ///
-/// Root fields count as run one after the other, as a mutation's do: a check that fails on or below one of them ends the
-/// rest. What stands before it is shown; it and what follows are null, each with an error. So a lookup that only checks a
-/// permission guards all that is asked for after it.
-/// Source: docs/reference/sql-connect.md §5.1; for nulls of fields that may not be null GraphQL (September 2025)
-/// §6.4.4.
+/// Root fields are treated as running in order, like a mutation's: a check that fails in one of them aborts the rest.
+/// The fields before it are returned; it and the following fields are null, each with an error. So a lookup that only
+/// checks a permission guards everything after it.
+///
+/// Source: docs/reference/sql-connect.md §5.1, and for nulls of non-null fields GraphQL (September 2025) §6.4.4.
 struct RootFieldOrder: Sendable {
     struct Field: Sendable {
         let responseKey: String
         let inclusion: Inclusion
         let isNullable: Bool
-        /// Never in the data.
+        /// Whether the field is never in the data.
         let isRedacted: Bool
-        /// A check stands on or below it, and nothing of it is shown.
+        /// Whether the field contains a check and nothing of it is returned.
         let isGuard: Bool
     }
 
-    /// Without `__typename`, which says nothing of any row.
+    /// All root fields except `__typename`, which reads no row.
     let fields: [Field]
 
     init(_ fields: [RootField]) {
@@ -38,7 +38,7 @@ struct RootFieldOrder: Sendable {
         }
     }
 
-    /// A field that is there for its check alone, and one before it that is shown even when the check fails; nil when there
+    /// A field that exists only for its check, and one before it that is returned even if the check fails; nil if there
     /// is none.
     var lateGuard: (responseKey: String, unguarded: String)? {
         for (index, field) in fields.enumerated() where field.isGuard {
@@ -52,25 +52,25 @@ struct RootFieldOrder: Sendable {
 
     private func canBeWithheld(_ rest: ArraySlice<Field>) -> Bool { rest.allSatisfy { $0.isNullable || $0.isRedacted } }
 
-    /// The fields that a failed check withholds, each with its error.
-    /// - Returns: nil when the whole result is withheld: the check is that of the operation, nothing is shown before it,
-    ///   or one of the fields may not be null.
+    /// Returns the fields that a failed check withholds, each with its error.
+    /// - Returns: nil if the whole result is withheld, because the check is that of the operation, nothing is returned
+    ///   before it, or one of the fields must not be null.
     func withheld(by failure: RequestError, _ variables: Variables) -> [(responseKey: String, error: RequestError)]? {
-        let asked = fields.filter { variables.satisfies($0.inclusion) }
+        let included = fields.filter { variables.satisfies($0.inclusion) }
         guard case .key(let failed)? = failure.path.first,
-            let first = asked.firstIndex(where: { $0.responseKey == failed }),
-            asked[..<first].contains(where: { !$0.isRedacted }),
-            canBeWithheld(asked[first...])
+            let first = included.firstIndex(where: { $0.responseKey == failed }),
+            included[..<first].contains(where: { !$0.isRedacted }),
+            canBeWithheld(included[first...])
         else { return nil }
         return [(failed, failure)]
-            + asked[(first + 1)...].map { field in
+            + included[(first + 1)...].map { field in
                 (field.responseKey, RequestError(.permissionDenied, "(aborted)", path: [.key(field.responseKey)]))
             }
     }
 }
 
 extension RootField.Kind {
-    /// All that is selected of it is redacted.
+    /// Whether everything selected is redacted.
     fileprivate var showsNothing: Bool {
         switch self {
         case .lookup(let lookup): lookup.object.fields.allSatisfy(\.policy.isRedacted)

@@ -2,15 +2,16 @@ import CEL
 import GraphQLLanguage
 import SchemaModel
 
-/// The rule of `@auth`: at most once, exactly one of `level` and `expr`; without it nobody may run the operation.
+/// Resolves `@auth`: at most one, with exactly one of `level` and `expr`. Without it, clients may not run the
+/// operation.
 extension OperationScope {
     func resolveAuth() -> AuthRule? {
         let directives = operation.directives.all(named: "auth")
         if directives.count > 1 {
-            error("auth", at: FileRange(range: directives[1].range, file: file), "@auth may be given once")
+            error("auth", at: FileRange(range: directives[1].range, file: file), "@auth may be given only once")
         }
         guard let directive = directives.first else { return rule(.noAccess, reason: nil) }
-        let place = FileRange(range: directive.range, file: file)
+        let range = FileRange(range: directive.range, file: file)
         var level: GraphQLLanguage.Value?
         var text: GraphQLLanguage.Value?
         var reason: String?
@@ -21,7 +22,9 @@ extension OperationScope {
             case "insecureReason":
                 reason = argument.value.stringValue
                 if reason == nil {
-                    error("auth", at: FileRange(range: argument.value.range, file: file), "the reason is a string")
+                    error(
+                        "auth", at: FileRange(range: argument.value.range, file: file),
+                        "\"insecureReason\" must be a string")
                 }
             default:
                 error(
@@ -34,7 +37,7 @@ extension OperationScope {
         case (let level?, nil): return resolve(level: level, reason)
         case (nil, let text?): return resolve(expression: text, reason)
         case (nil, nil), (.some, .some):
-            error("auth", at: place, "@auth takes exactly one of \"level\" and \"expr\"")
+            error("auth", at: range, "@auth takes exactly one of \"level\" and \"expr\"")
             return nil
         }
     }
@@ -60,12 +63,12 @@ extension OperationScope {
     }
 
     private func resolve(expression value: GraphQLLanguage.Value, _ reason: String?) -> AuthRule? {
-        let place = FileRange(range: value.range, file: file)
+        let range = FileRange(range: value.range, file: file)
         guard let text = value.stringValue else {
-            error("auth", at: place, "expected a CEL expression in a string")
+            error("auth", at: range, "expected a string with a CEL expression")
             return nil
         }
-        return expression(text, expecting: .bool, at: place, in: .auth).map {
+        return expression(text, expecting: .bool, at: range, in: .auth).map {
             AuthRule(level: nil, expression: $0, insecureReason: reason)
         }
     }

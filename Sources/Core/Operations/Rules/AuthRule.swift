@@ -2,7 +2,7 @@ package import CEL
 package import JSON
 package import LiveModel
 
-/// Source: docs/reference/sql-connect.md §5.1.
+/// An access level of `@auth`. Source: docs/reference/sql-connect.md §5.1.
 package enum AccessLevel: String, Sendable, Hashable, CaseIterable {
     case everyone = "PUBLIC"
     case userAnonymous = "USER_ANON"
@@ -10,7 +10,7 @@ package enum AccessLevel: String, Sendable, Hashable, CaseIterable {
     case userEmailVerified = "USER_EMAIL_VERIFIED"
     case noAccess = "NO_ACCESS"
 
-    /// The same as CEL; for people and tools, `AuthRule` decides levels without it.
+    /// The equivalent CEL expression, for display and tools; `AuthRule` evaluates levels directly.
     package var expression: String {
         switch self {
         case .everyone: "true"
@@ -22,20 +22,21 @@ package enum AccessLevel: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// Who may run an operation: `@auth`.
+/// The rule that determines who may run an operation: `@auth`.
 package struct AuthRule: Sendable {
-    /// Nil when the rule is an expression.
+    /// Nil if the rule is an expression.
     package let level: AccessLevel?
     package let expression: ExpressionProgram
     package let insecureReason: String?
 
     package var program: Program { expression.program }
 
-    /// Whether an answer may change by itself as time passes.
+    /// Whether the decision may change as time passes.
     package var readsRequestTime: Bool { level == nil && expression.readsRequestTime }
 
-    /// - Returns: nil for yes; `.unauthenticated` when nobody is signed in and signing in could help, else
-    ///   `.permissionDenied`. An expression that fails says no.
+    /// Decides whether a request may run the operation. An expression that throws denies access.
+    /// - Returns: nil if allowed; `.unauthenticated` if no user is signed in and signing in could help; otherwise
+    ///   `.permissionDenied`.
     package func authorize(
         auth: Auth?, variables: JSONObject, nowMs: Int64, operationName: String
     ) -> RequestError? {
@@ -64,8 +65,8 @@ package struct AuthRule: Sendable {
 }
 
 extension Auth {
-    /// A token of another issuer has no `firebase` claim, and its user is no anonymous one: otherwise `USER` would be for
-    /// nobody there. With the claim it is what the level's expression says.
+    /// Whether the caller is a non-anonymous user. Tokens of other issuers have no `firebase` claim and count as such;
+    /// otherwise `USER` would exclude all their users. With the claim, the level's expression applies.
     fileprivate var isUser: Bool {
         guard let firebase = token["firebase"] else { return true }
         return firebase["sign_in_provider"].map { $0 != "anonymous" } ?? false

@@ -1,37 +1,37 @@
 import GraphQLLanguage
 import SchemaModel
 
-/// The rule about directives on operations: those offered in their place, all others refused by name.
+/// Checks the directives of an operation and rejects those that are not supported there.
 extension OperationScope {
     func checkDirectives() {
         for directive in operation.directives {
-            let place = FileRange(range: directive.range, file: file)
+            let range = FileRange(range: directive.range, file: file)
             directive.checkArguments(in: file, &sink)
             switch directive.name.value {
-            // Read where they belong: `resolveAuth`, `resolveRefresh`, `rootPolicy`.
+            // Resolved elsewhere: by `resolveAuth`, `resolveRefresh` and `rootPolicy`.
             case "auth", "refresh", "check": continue
             case "retired":
                 if operation.directives.all(named: "retired").count > 1 {
-                    error("unknown-directive", at: place, "@retired may be given once")
+                    error("unknown-directive", at: range, "@retired may be given only once")
                 }
                 checkRetired(directive, in: file)
             case "transaction":
                 if operation.kind != .mutation {
-                    error("transaction", at: place, "@transaction belongs to mutations")
+                    error("transaction", at: range, "@transaction is only allowed on mutations")
                 } else if !directive.arguments.isEmpty {
-                    error("transaction", at: place, "@transaction takes no arguments")
+                    error("transaction", at: range, "@transaction takes no arguments")
                 } else if operation.directives.all(named: "transaction").count > 1 {
-                    error("transaction", at: place, "@transaction may be given once")
+                    error("transaction", at: range, "@transaction may be given only once")
                 }
             case "redact", "skip", "include":
                 error(
-                    "unknown-directive", at: place, "@\(directive.name.value) belongs on a field or a fragment",
+                    "unknown-directive", at: range, "@\(directive.name.value) belongs on a field or a fragment",
                     help: nil)
             case "allow":
-                error("unknown-directive", at: place, "@allow belongs on a variable of a _Data type")
+                error("unknown-directive", at: range, "@allow belongs on a variable of a _Data type")
             default:
                 error(
-                    "unknown-directive", at: place, "unknown directive @\(directive.name.value)",
+                    "unknown-directive", at: range, "unknown directive @\(directive.name.value)",
                     help: DidYouMean.help(
                         directive.name.value, among: ["auth", "refresh", "transaction", "check", "retired"]))
             }
@@ -40,13 +40,13 @@ extension OperationScope {
 }
 
 extension Directive {
-    /// Each argument at most once (GraphQL specification §5.4.2).
+    /// Reports arguments given more than once (GraphQL specification §5.4.2).
     func checkArguments(in file: SourceFile, _ sink: inout DiagnosticSink) {
         var seen: Set<String> = []
         for argument in arguments where !seen.insert(argument.name.value).inserted {
             sink.report(
                 .error, rule: "unique-argument", at: argument.name.range, in: file,
-                "the argument \"\(argument.name.value)\" is given twice")
+                "argument \"\(argument.name.value)\" is given more than once")
         }
     }
 }

@@ -3,22 +3,22 @@ import GraphQLLanguage
 import LiveModel
 import SchemaModel
 
-/// The rule of `@refresh`: only on queries, as often as wanted, each with `every`, `onMutationExecuted` or both.
+/// Resolves `@refresh`: only on queries, repeatable, each with `every`, `onMutationExecuted` or both.
 ///
-/// What a condition may read is known here; which mutations exist is checked when all operations of the connector are
-/// known, see `TriggerTargets`.
+/// What a condition may read is checked here. Whether the mutations exist is checked once all operations of the
+/// connector are known (`TriggerTargets`).
 extension OperationScope {
     func resolveRefresh(lookupTables: [String], options: CatalogOptions) -> RefreshRules {
         var everyMs: Int?
         var triggers: [RefreshRules.Trigger] = []
         for directive in operation.directives.all(named: "refresh") {
-            let place = FileRange(range: directive.range, file: file)
+            let range = FileRange(range: directive.range, file: file)
             guard operation.kind == .query else {
-                error("refresh", at: place, "@refresh belongs to queries")
+                error("refresh", at: range, "@refresh is only allowed on queries")
                 continue
             }
             if directive.arguments.isEmpty {
-                error("refresh", at: place, "@refresh needs \"every\" or \"onMutationExecuted\"")
+                error("refresh", at: range, "@refresh needs \"every\" or \"onMutationExecuted\"")
             }
             for argument in directive.arguments {
                 switch argument.name.value {
@@ -26,12 +26,12 @@ extension OperationScope {
                     guard let interval = interval(argument.value, options) else { continue }
                     everyMs = min(everyMs ?? interval, interval)
                 case "onMutationExecuted":
-                    // A single object stands for a list of one.
+                    // A single object counts as a list of one.
                     let events = argument.value.listValue ?? [argument.value]
                     if events.isEmpty {
                         error(
                             "refresh", at: FileRange(range: argument.value.range, file: file),
-                            "\"onMutationExecuted\" names no mutation")
+                            "\"onMutationExecuted\" must name a mutation")
                     }
                     for event in events {
                         if let trigger = trigger(event, index: triggers.count) { triggers.append(trigger) }
@@ -49,14 +49,14 @@ extension OperationScope {
 
     // MARK: every
 
-    /// `Timestamp_Duration`; a month counts 30 days and a year 365, which the bounds make idle anyway.
+    /// The units of `Timestamp_Duration`. A month counts 30 days and a year 365; the limits exclude both anyway.
     private static let unitsMs: [(name: String, ms: Int64)] = [
         ("milliseconds", 1), ("seconds", 1_000), ("minutes", 60_000), ("hours", 3_600_000), ("days", 86_400_000),
         ("weeks", 604_800_000), ("months", 2_592_000_000), ("years", 31_536_000_000),
     ]
 
     private func interval(_ value: GraphQLLanguage.Value, _ options: CatalogOptions) -> Int? {
-        let place = FileRange(range: value.range, file: file)
+        let range = FileRange(range: value.range, file: file)
         guard let fields = inputFields(value, of: "Timestamp_Duration", offered: Self.unitsMs.map(\.name), in: file)
         else { return nil }
         var total: Int64 = 0
@@ -64,14 +64,14 @@ extension OperationScope {
             guard let unit = Self.unitsMs.first(where: { $0.name == name.value })?.ms, let count = value.intValue,
                 (0...Int64(Int32.max)).contains(count)
             else {
-                error("value-type", at: FileRange(range: value.range, file: file), "expected a number from 0")
+                error("value-type", at: FileRange(range: value.range, file: file), "expected a non-negative integer")
                 return nil
             }
             total += unit * count
         }
         guard total >= Int64(options.everyMinimumMs), total <= Int64(options.everyMaximumMs) else {
             error(
-                "refresh-interval", at: place,
+                "refresh-interval", at: range,
                 "\"every\" must be between \(Self.text(ofMs: options.everyMinimumMs)) and"
                     + " \(Self.text(ofMs: options.everyMaximumMs))")
             return nil
@@ -87,52 +87,52 @@ extension OperationScope {
     // MARK: onMutationExecuted
 
     private func trigger(_ value: GraphQLLanguage.Value, index: Int) -> RefreshRules.Trigger? {
-        let place = FileRange(range: value.range, file: file)
+        let range = FileRange(range: value.range, file: file)
         guard
             let fields = inputFields(
                 value, of: "OnMutationExecuted_Event", offered: ["operation", "condition"], in: file)
         else { return nil }
         guard let operation = fields.first(where: { $0.name.value == "operation" })?.value else {
-            error("refresh", at: place, "\"onMutationExecuted\" needs the name of a mutation in \"operation\"")
+            error("refresh", at: range, "\"onMutationExecuted\" needs the name of a mutation in \"operation\"")
             return nil
         }
-        // The documents' own examples carry blanks inside the quotes.
+        // Tolerates white space inside the quotes, which documented examples contain.
         guard let name = operation.stringValue.map({ $0.split(whereSeparator: \.isWhitespace).joined() }), !name.isEmpty
         else {
             error(
                 "refresh", at: FileRange(range: operation.range, file: file),
-                "expected the name of a mutation in a string")
+                "expected a string with the name of a mutation")
             return nil
         }
         let mutation = OperationReference(connector: connector, operation: name)
         var program: Program?
         var text: String?
         if let condition = fields.first(where: { $0.name.value == "condition" })?.value, !condition.isNull {
-            let conditionPlace = FileRange(range: condition.range, file: file)
+            let conditionRange = FileRange(range: condition.range, file: file)
             text = condition.stringValue
             guard let text else {
-                error("refresh", at: conditionPlace, "expected a CEL expression in a string")
+                error("refresh", at: conditionRange, "expected a string with a CEL expression")
                 return nil
             }
-            program = refreshCondition(text, at: conditionPlace)
+            program = refreshCondition(text, at: conditionRange)
             if program == nil { return nil }
         }
         let trigger = RefreshRules.Trigger(index: index, mutation: mutation, condition: program, conditionText: text)
         triggerTargets.append(
-            TriggerTargets.Target(trigger: trigger, place: FileRange(range: operation.range, file: file)))
+            TriggerTargets.Target(trigger: trigger, range: FileRange(range: operation.range, file: file)))
         return trigger
     }
 
-    private func refreshCondition(_ text: String, at place: FileRange) -> Program? {
+    private func refreshCondition(_ text: String, at range: FileRange) -> Program? {
         let program: Program
         do {
             program = try ConditionActivation.environment.compile(text, expecting: .bool)
         } catch {
             for problem in error.diagnostics {
                 self.error(
-                    "refresh-condition", at: place,
+                    "refresh-condition", at: range,
                     "\(problem.message) (at \(problem.line):\(problem.column) of the condition)",
-                    help: "a condition sees request and mutation, each with .variables and .auth")
+                    help: "a condition can read request and mutation, each with .variables and .auth")
             }
             return nil
         }
@@ -140,32 +140,33 @@ extension OperationScope {
             guard let field = attribute.fields.first else { continue }
             guard field == "variables" || field == "auth" else {
                 error(
-                    "refresh-condition", at: place, "a condition cannot read \(attribute.root).\(field)",
+                    "refresh-condition", at: range, "a condition cannot read \(attribute.root).\(field)",
                     help: DidYouMean.help(field, among: ["variables", "auth"])
-                        ?? "it sees request and mutation, each with .variables and .auth")
+                        ?? "it can read request and mutation, each with .variables and .auth")
                 return nil
             }
             if field == "auth", attribute.fields.count > 1, !AuthBinding.fields.contains(attribute.fields[1]) {
                 error(
-                    "refresh-condition", at: place,
+                    "refresh-condition", at: range,
                     "a condition cannot read \(attribute.root).auth.\(attribute.fields[1])",
                     help: DidYouMean.help(attribute.fields[1], among: AuthBinding.fields) ?? "auth has uid and token")
                 return nil
             }
             if attribute.root == "request", field == "variables", attribute.fields.count > 1 {
-                checkVariable(attribute.fields[1], at: place)
+                checkVariable(attribute.fields[1], at: range)
             }
         }
         return program
     }
 
-    /// An unknown name makes the condition fail, which counts as a match: worth a warning, no reason to refuse.
-    private func checkVariable(_ name: String, at place: FileRange) {
+    /// Warns about an unknown variable. The condition would fail to evaluate and count as a match, so this is not an
+    /// error.
+    private func checkVariable(_ name: String, at range: FileRange) {
         usedVariables.insert(name)
         guard !declaredNames.contains(name) else { return }
         warning(
-            "refresh-condition", at: place,
-            "the query declares no variable \"$\(name)\", so the condition cannot be decided",
+            "refresh-condition", at: range,
+            "the query declares no variable \"$\(name)\", so the condition always matches",
             help: DidYouMean.help(name, among: operation.variables.map(\.name.value)))
     }
 }

@@ -2,40 +2,40 @@ package import CEL
 package import JSON
 package import LiveModel
 
-/// What refreshes a query. Source: docs/reference/sql-connect.md §5.7.
+/// The rules that refresh a query. Source: docs/reference/sql-connect.md §5.7.
 package struct RefreshRules: Sendable {
-    /// `onMutationExecuted`: the named mutation committed and the condition, if any, holds.
+    /// `onMutationExecuted`: applies if the named mutation committed and its condition, if any, holds.
     package struct Trigger: Sendable {
-        /// Position among the triggers of the query, from 0, as written.
+        /// The position among the query's triggers, from 0, in source order.
         package let index: Int
-        /// In the query's own connector; may name a mutation that does not exist (a warning at compile time).
+        /// A mutation of the same connector; it may not exist, which is a compile-time warning.
         package let mutation: OperationReference
         package let condition: Program?
         package let conditionText: String?
     }
 
-    /// The shortest interval of all `every`, in milliseconds.
+    /// The shortest interval of all `every` arguments, in milliseconds.
     package let everyMs: Int?
     package let triggers: [Trigger]
-    /// SQL names of the tables looked up by primary key at the top of the query: what implicit refreshes are about.
+    /// SQL names of the tables that the query's root fields look up by primary key; implicit refreshes watch these.
     package let lookupTables: [String]
 
-    /// True when nothing ever refreshes the query.
+    /// Whether nothing ever refreshes the query.
     package var isEmpty: Bool { triggers.isEmpty && everyMs == nil && lookupTables.isEmpty }
 
     package static let none = RefreshRules(everyMs: nil, triggers: [], lookupTables: [])
 
-    /// Slot 0.
+    /// Returns the value of the variable `request`, slot 0 of a condition's activation.
     package static func requestValue(variables: JSONObject, auth: Auth?) -> Value {
         side(variables, Value(auth: auth))
     }
 
-    /// Slot 0, from what `AuthReads.project` left: nil when no condition reads it.
+    /// Returns the value of slot 0 from the result of `AuthReads.project`, which is nil if no condition reads it.
     package static func requestValue(variables: JSONObject, projectedAuth: JSONValue?) -> Value {
         side(variables, projectedAuth.map(Value.init(json:)) ?? .null)
     }
 
-    /// Slot 1. `auth` as a `MutationEvent` carries it.
+    /// Returns the value of the variable `mutation`, slot 1; `auth` is in the form that a `MutationEvent` carries.
     package static func mutationValue(variables: JSONObject, auth: JSONValue) -> Value {
         side(variables, Value(json: auth))
     }
@@ -44,7 +44,7 @@ package struct RefreshRules: Sendable {
         .map(MapValue([("variables", Value(jsonObject: variables)), ("auth", auth)]))
     }
 
-    /// What the conditions read of one side's auth.
+    /// Returns what the conditions read of `request.auth` or `mutation.auth`.
     package func authReads(of side: String, where isIncluded: (Trigger) -> Bool = { _ in true }) -> AuthReads {
         var reads = AuthReads.nothing
         for trigger in triggers where isIncluded(trigger) {

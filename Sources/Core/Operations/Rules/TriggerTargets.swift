@@ -3,12 +3,12 @@ package import GraphQLLanguage
 import LiveModel
 package import SchemaModel
 
-/// The rule about what `onMutationExecuted` names: a mutation of the same connector, letter case included. A name that
-/// nothing has is a warning, since the mutation may come later; the name of a query is an error.
+/// Checks the names in `onMutationExecuted`, which must denote mutations of the same connector (case-sensitive). An
+/// unknown name is a warning, since the mutation may be added later; the name of a query is an error.
 package enum TriggerTargets {
     package struct Target {
         let trigger: RefreshRules.Trigger
-        package let place: FileRange
+        package let range: FileRange
     }
 
     package struct Known {
@@ -21,26 +21,27 @@ package enum TriggerTargets {
         }
     }
 
-    /// - Parameter isComplete: false when a file of the connector did not parse, so that a mutation only seems unknown.
+    /// - Parameter isComplete: false if a file of the connector failed to parse, so that a mutation may only seem
+    ///   unknown.
     package static func check(
         _ targets: [Target], _ operations: [String: Known], isComplete: Bool, sink: inout DiagnosticSink
     ) {
         let mutations = operations.filter { $0.value.kind == .mutation }
         for target in targets {
             let name = target.trigger.mutation.operation
-            let place = target.place
+            let range = target.range
             guard let known = operations[name] else {
                 if !isComplete { continue }
                 sink.report(
-                    .warning, rule: "unknown-mutation", at: place.range, in: place.file,
+                    .warning, rule: "unknown-mutation", at: range.range, in: range.file,
                     "the connector has no mutation \"\(name)\"",
                     help: DidYouMean.help(name, among: mutations.keys.sorted()))
                 continue
             }
             guard known.kind == .mutation else {
                 sink.report(
-                    .error, rule: "trigger-target", at: place.range, in: place.file,
-                    "\"\(name)\" is a query; only mutations are executed")
+                    .error, rule: "trigger-target", at: range.range, in: range.file,
+                    "\"\(name)\" is a query, not a mutation")
                 continue
             }
             for attribute in target.trigger.condition?.attributes ?? []
@@ -48,8 +49,8 @@ package enum TriggerTargets {
                 let variable = attribute.fields[1]
                 guard !known.variables.contains(variable) else { continue }
                 sink.report(
-                    .warning, rule: "refresh-condition", at: place.range, in: place.file,
-                    "the mutation \"\(name)\" declares no variable \"$\(variable)\", so the condition cannot be decided",
+                    .warning, rule: "refresh-condition", at: range.range, in: range.file,
+                    "the mutation \"\(name)\" declares no variable \"$\(variable)\", so the condition always matches",
                     help: DidYouMean.help(variable, among: known.variables))
             }
         }

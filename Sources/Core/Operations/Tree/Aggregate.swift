@@ -1,6 +1,6 @@
 package import SchemaModel
 
-/// A value computed over the rows of a group: `_count`, `rating_avg`.
+/// A value computed from the rows of a group: `_count`, `rating_avg`.
 package enum Aggregate: Sendable {
     case countRows
     case function(Function, Column, distinct: Bool)
@@ -11,7 +11,7 @@ package enum Aggregate: Sendable {
         var takesDistinct: Bool { [.count, .sum, .avg].contains(self) }
     }
 
-    /// The same over different values, where that is something else.
+    /// Returns the aggregate over distinct values, where that makes a difference.
     func distinct(_ isDistinct: Bool) -> Aggregate {
         guard isDistinct, case .function(let function, let column, _) = self else { return self }
         return .function(function, column, distinct: function.takesDistinct)
@@ -26,7 +26,7 @@ package enum Aggregate: Sendable {
         }
     }
 
-    /// All aggregates of a type by name, `_count` first.
+    /// Returns all aggregates of a type by name, `_count` first.
     package static func all(of table: Table) -> [(name: String, aggregate: Aggregate)] {
         [("_count", .countRows)]
             + table.columns.flatMap { column in

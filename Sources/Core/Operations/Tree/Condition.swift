@@ -1,15 +1,15 @@
-/// A question about the variables of a request that changes the text of its statement.
+/// A condition on a request's variables that changes the text of its statement.
 package enum Condition: Sendable, Hashable {
-    /// Sent, or filled by a default; may be null.
+    /// The value was sent or has a default; it may be null.
     case given(String, path: [String])
-    /// One of several paths into a variable was sent.
+    /// At least one of several paths in a variable was sent.
     case givenAny(String, [[String]])
     case notNull(String, path: [String])
     case isTrue(String)
     /// An enum variable has this value.
     case equals(String, String)
 
-    /// What holds also where the value that it asks for is null.
+    /// The weaker condition that also holds if the value is null.
     package var sent: Condition {
         if case .notNull(let name, let path) = self { .given(name, path: path) } else { self }
     }

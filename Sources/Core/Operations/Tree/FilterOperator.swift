@@ -1,19 +1,20 @@
 package import SchemaModel
 
-/// An operator of a filter, such as `eq`: where it is offered, what it is given and what it tests.
+/// An operator of a filter, such as `eq`: its applicable columns, its argument and its test.
 /// Source: docs/reference/sql-connect.md §5.5.
 ///
-/// `all` is the only list of operators. Literals (`FilterResolver`), variables (`InputInterpreter`), the check of
-/// variables (`InputCoercion`), the input types (`ScalarDefinitions`) and, through `ColumnTest`, SQL read it. A new
-/// operator is a row of `rows`; a new kind of argument or test is a case that all of them switch over.
+/// `all` is the only list of operators. `FilterResolver` (literals), `InputInterpreter` (variables), `InputCoercion`
+/// (validation of variables), `ScalarDefinitions` (input types) and, through `ColumnTest`, the SQL renderer use it. To
+/// add an operator, add a row to `rows`; to add a kind of argument or test, add an enum case that all of them switch
+/// over.
 package struct FilterOperator: Sendable {
-    /// What the operator is given.
+    /// The argument of the operator.
     enum Argument: Sendable {
-        /// `Boolean`: whether there is a value.
+        /// `Boolean`: whether the column has a value.
         case flag
-        /// `String_Pattern`
+        /// `String_Pattern`.
         case pattern
-        /// A value that the column is compared with.
+        /// A value to compare the column with.
         case operand(OperandForm, @Sendable (Operand) -> ColumnTest)
 
         static func element(_ test: @escaping @Sendable (Operand) -> ColumnTest) -> Argument {
@@ -27,7 +28,7 @@ package struct FilterOperator: Sendable {
         }
     }
 
-    /// How an operand is written.
+    /// The form of an operand.
     enum OperandForm: Sendable {
         /// A value of the column's scalar type.
         case element
@@ -35,13 +36,13 @@ package struct FilterOperator: Sendable {
         case list
         /// A text that becomes part of a `LIKE` pattern.
         case part(Operand.Pattern)
-        /// `…_expr`: a CEL expression. Only operations have them, variables do not.
+        /// `…_expr`: a CEL expression. Allowed in operations, not in variables.
         case expression
-        /// `…_date` and `…_time`: a moment relative to another.
+        /// `…_date` or `…_time`: a moment relative to another.
         case relative(isDate: Bool)
     }
 
-    /// The columns that have the operator.
+    /// The columns that the operator applies to.
     private enum Domain: Sendable {
         case every, single, ordered, text, list
 
@@ -62,8 +63,7 @@ package struct FilterOperator: Sendable {
 
     package let name: String
     let argument: Argument
-    /// What a null given to the operator asks for: rows without a value (true) or with one (false). Nil where null
-    /// compares with nothing.
+    /// What a null argument matches: rows without a value (true), or rows with one (false). Nil if it matches nothing.
     let nullMatch: Bool?
     private let domain: Domain
 
@@ -74,8 +74,8 @@ package struct FilterOperator: Sendable {
         self.nullMatch = nullMatch
     }
 
-    /// The operators, in the order in which input types list them. One that takes an element also takes it in the other
-    /// forms of `spellings`.
+    /// The operators, in the order in which input types list them. An operator that takes an element also exists in the
+    /// other forms of `spellings`.
     private static let rows: [FilterOperator] = [
         FilterOperator("isNull", .every, .flag),
         FilterOperator("in", .single, .list { .member($0, isNegated: false) }),
@@ -96,24 +96,24 @@ package struct FilterOperator: Sendable {
         FilterOperator("excludesAll", .list, .list { .list(.overlaps, $0, isNegated: true) }),
     ]
 
-    /// Every operator under every name.
+    /// All operators in all spellings.
     static let all: [FilterOperator] = rows.flatMap(\.spellings)
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    /// `eq`, `eq_expr`, `eq_date`, `eq_time`.
+    /// The spellings of an operator: `eq`, `eq_expr`, `eq_date`, `eq_time`.
     private var spellings: [FilterOperator] {
         guard case .operand(.element, let test) = argument else { return [self] }
-        let others: [(suffix: String, form: OperandForm)] = [
-            ("_expr", .expression), ("_date", .relative(isDate: true)), ("_time", .relative(isDate: false)),
+        let others: [(suffix: FieldForm, form: OperandForm)] = [
+            (.expression, .expression), (.date, .relative(isDate: true)), (.time, .relative(isDate: false)),
         ]
-        return [self] + others.map { FilterOperator(name + $0.suffix, domain, .operand($0.form, test)) }
+        return [self] + others.map { FilterOperator($0.suffix.name(of: name), domain, .operand($0.form, test)) }
     }
 
-    /// The operators of a type of columns.
+    /// Returns the operators that apply to a column type.
     package static func of(_ type: ColumnType) -> [FilterOperator] { all.filter { $0.applies(to: type) } }
 
-    /// Nil where the type has no such operator.
+    /// Returns the operator with this name; nil if it does not apply to the type.
     static func named(_ name: String, of type: ColumnType) -> FilterOperator? {
         byName[name].flatMap { $0.applies(to: type) ? $0 : nil }
     }
@@ -127,12 +127,12 @@ package struct FilterOperator: Sendable {
         }
     }
 
-    /// Whether the values of variables have it: expressions are the developer's, not the client's.
+    /// Whether variables may use the operator: expressions come only from developers.
     var isOfVariables: Bool {
         if case .operand(.expression, _) = argument { false } else { true }
     }
 
-    /// The GraphQL type of the argument.
+    /// Returns the GraphQL type of the argument.
     package func argumentType(of type: ColumnType) -> String {
         let element = type.elementText
         return switch argument {

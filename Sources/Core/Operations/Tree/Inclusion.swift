@@ -1,7 +1,7 @@
-/// When a field takes part: `@skip` and `@include` on it and on the fragments that bring it.
+/// The condition under which a field is included: `@skip` and `@include` on it and on its enclosing fragments.
 ///
-/// Several places may bring the same field, so this is a choice of alternatives, each a list of tests that must all
-/// hold. Constants are folded: no alternative is never, an empty one is always.
+/// The same field may be selected in several places, so this is a disjunction of conjunctions of tests. Constants are
+/// folded: no alternative means never, an empty alternative means always.
 package struct Inclusion: Sendable, Hashable {
     package struct Test: Sendable, Hashable {
         package let variable: String

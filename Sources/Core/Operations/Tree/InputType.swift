@@ -1,12 +1,12 @@
 import GraphQLLanguage
 package import SchemaModel
 
-/// The type of a variable or of the place where one stands.
+/// The type of a variable, or the type expected where it is used.
 package indirect enum InputType: Sendable, Hashable {
     case scalar(ScalarType)
-    /// `Movie_Key` of the type named.
+    /// `Movie_Key`, with the table's type name.
     case key(String)
-    /// `Movie_Data` of the type named.
+    /// `Movie_Data`, with the table's type name.
     case data(String)
     /// `Date_Relative`, `Timestamp_Relative`
     case relative(isDate: Bool)
@@ -23,7 +23,7 @@ package indirect enum InputType: Sendable, Hashable {
         self = column.isList ? .list(.nonNull(.scalar(column.scalar))) : .scalar(column.scalar)
     }
 
-    /// Whether its value is part of the meaning of an operation: `Movie_Filter`, `[Movie_Order!]`.
+    /// Whether the value determines the SQL text: `Movie_Filter`, `[Movie_Order!]`.
     var isDynamic: Bool {
         switch self {
         case .generated: true
@@ -40,7 +40,7 @@ package indirect enum InputType: Sendable, Hashable {
         if case .nonNull = self { true } else { false }
     }
 
-    /// As GraphQL writes it.
+    /// The type in GraphQL syntax.
     var text: String {
         switch self {
         case .scalar(let scalar): scalar.typeName
@@ -55,27 +55,27 @@ package indirect enum InputType: Sendable, Hashable {
         }
     }
 
-    /// Whether a variable of this type may stand in `place` (GraphQL specification §5.8.5). A default other than null
-    /// makes up for a missing `!`.
-    func accepts(in place: InputType, hasDefault: Bool) -> Bool {
-        if case .nonNull(let inner) = place, !isNonNull { return hasDefault && isCompatible(with: inner) }
-        return isCompatible(with: place)
+    /// Returns whether a variable of this type may be used where `expected` is required (GraphQL specification §5.8.5).
+    /// A default other than null makes up for a missing `!`.
+    func accepts(in expected: InputType, hasDefault: Bool) -> Bool {
+        if case .nonNull(let inner) = expected, !isNonNull { return hasDefault && isCompatible(with: inner) }
+        return isCompatible(with: expected)
     }
 
-    private func isCompatible(with place: InputType) -> Bool {
-        switch (self, place) {
+    private func isCompatible(with expected: InputType) -> Bool {
+        switch (self, expected) {
         case (.nonNull(let mine), .nonNull(let other)): mine.isCompatible(with: other)
         case (_, .nonNull): false
-        case (.nonNull(let mine), _): mine.isCompatible(with: place)
+        case (.nonNull(let mine), _): mine.isCompatible(with: expected)
         case (.list(let mine), .list(let other)): mine.isCompatible(with: other)
         case (.list, _), (_, .list): false
-        default: self == place
+        default: self == expected
         }
     }
 }
 
 extension Schema {
-    /// Nil for a name that no variable can have.
+    /// Returns nil for a type that variables cannot have.
     func inputType(_ reference: TypeReference) -> InputType? {
         switch reference.kind {
         case .nonNull(let inner): inputType(inner).map(InputType.nonNull)

@@ -1,11 +1,11 @@
 package import SchemaModel
 
-/// A generated input type whose value decides the text of a statement: what is asked for, not only what is compared
-/// with. Source: docs/reference/sql-connect.md §5.4 and §5.5.
+/// A generated input type whose value determines the text of a statement, not only its parameters. Source:
+/// docs/reference/sql-connect.md §5.4 and §5.5.
 package enum InputTypeRef: Sendable, Hashable {
-    /// `Movie_Filter` of the type named.
+    /// `Movie_Filter`, with the table's type name.
     case filter(String)
-    /// `Movie_ListFilter`: how many rows of a relation, and which.
+    /// `Movie_ListFilter`: which rows of a relation to count, and how many.
     case listFilter(String)
     /// `Movie_Having`: conditions on groups.
     case having(String)
@@ -14,9 +14,9 @@ package enum InputTypeRef: Sendable, Hashable {
     case firstRow(String)
     /// `String_Pattern`
     case pattern
-    /// `Int_Update`, `String_ListUpdate`: one change of a column of the type.
+    /// `Int_Update`, `String_ListUpdate`: one update of a column of this type.
     case change(ColumnType)
-    /// `String_Filter`, `Int_ListFilter`: the operators of a type.
+    /// `String_Filter`, `Int_ListFilter`: the operators of a column type.
     case tests(ColumnType)
 
     var typeName: String {
@@ -32,7 +32,7 @@ package enum InputTypeRef: Sendable, Hashable {
         }
     }
 
-    /// The table or view that it is about.
+    /// The type name of the table or view that it belongs to, if any.
     package var table: String? {
         switch self {
         case .filter(let type), .listFilter(let type), .having(let type), .order(let type), .firstRow(let type): type
@@ -68,9 +68,9 @@ extension Schema {
     }
 }
 
-/// A variable whose value decides the text of a statement.
+/// A variable whose value determines the text of a statement.
 package struct DynamicVariable: Sendable {
     package let name: String
-    /// Of a variable of a `_Data` type: its values are parameters, its fields and rows are not.
+    /// Set for a variable of a `_Data` type, whose values are parameters but whose fields and rows determine the text.
     package let rows: CoercionPlan?
 }

@@ -1,6 +1,6 @@
 package import SchemaModel
 
-// What a mutation means, every name bound to the schema.
+// The resolved form of mutations, with every name bound to the schema.
 
 package struct MutationField: Sendable {
     package let responseKey: String
@@ -18,32 +18,32 @@ package struct MutationField: Sendable {
     package enum Kind: Sendable {
         case insert(Insert)
         case insertMany(InsertMany)
-        /// Rows that bring rows of other tables.
+        /// Rows with nested rows of other tables.
         case insertTrees(InsertTrees)
-        /// Which rows and changes a variable brings is known with the request.
+        /// An insert, update or upsert whose rows or updates come from a variable and are known only with the request.
         indirect case dynamic(DynamicField)
         case update(Table, RowTarget, [Assignment], [ReturnedField])
-        case updateMany(Table, Filter, [Assignment], FilterDemand)
+        case updateMany(Table, Filter, [Assignment], FilterRequirement)
         case delete(Table, RowTarget, [ReturnedField])
-        case deleteMany(Table, Filter, FilterDemand)
+        case deleteMany(Table, Filter, FilterRequirement)
         case native(NativeSQL)
-        /// `query { … }`: a read between the writes.
+        /// `query { … }`: a read between writes.
         case read([RootField])
-        /// What a custom resolver does.
+        /// A field that a custom resolver provides.
         case remote(RemoteField)
         case typeName(String)
     }
 }
 
-/// Whether a filter may end up without a test.
-package enum FilterDemand: Sendable {
+/// Whether a filter may be without any test.
+package enum FilterRequirement: Sendable {
     /// `all: true`
     case everyRow
-    /// A filter whose variables were all left out would mean every row, which nobody asked for: refused.
+    /// At least one test is required. Otherwise, omitting all variables of a filter would select every row.
     case someTest
 }
 
-/// `_insert` and `_upsert`.
+/// `movie_insert` and `movie_upsert`.
 package struct Insert: Sendable {
     package let table: Table
     package let row: RowData
@@ -51,7 +51,7 @@ package struct Insert: Sendable {
     package let returning: [ReturnedField]
 }
 
-/// `_insertMany` and `_upsertMany`.
+/// `movie_insertMany` and `movie_upsertMany`.
 package struct InsertMany: Sendable {
     package let table: Table
     package let rows: Rows
@@ -60,46 +60,46 @@ package struct InsertMany: Sendable {
 
     package enum Rows: Sendable {
         case literal([RowData])
-        /// A variable of type `[T_Data]`; `row` reads one element, under the name `InsertMany.element`.
+        /// A variable of type `[T_Data]`; `row` reads one element under the name `InsertMany.element`.
         case variable(String, row: RowData)
     }
 
-    /// Stands for the current element of the list; no GraphQL variable has this name.
+    /// Denotes the current element of the list; no GraphQL variable can have this name.
     package static let element = "*"
 }
 
-/// Rows with nested rows. Those of an upsert are upserts too, each by its own key.
+/// Rows with nested rows. In an upsert, nested rows are upserted too, each by its own key.
 package struct InsertTrees: Sendable {
-    /// Each row is a part of the statement of its own, see `RowData.needsOwnPart`.
+    /// The most rows: each is a separate part of the statement (see `RowData.needsOwnPart`).
     package static let rowsMax = 100
 
     package let table: Table
     package let rows: [RowData]
     package let isUpsert: Bool
-    /// The result is a list.
+    /// Whether the result is a list.
     package let isMany: Bool
     package let returning: [ReturnedField]
 }
 
-/// Nested rows: `reviews_on_movie: [{…}]`. Their columns of the reference come from the row around.
+/// Nested rows: `reviews_on_movie: [{…}]`. The enclosing row supplies their reference's columns.
 package struct ChildRows: Sendable {
     package let relation: InverseRelation
     package let rows: [RowData]
-    /// `reviews_on_movie: $reviews`; `rows` is then what these may be.
+    /// Set for `reviews_on_movie: $reviews`; `rows` then describes all possible rows.
     var dynamic: DynamicRows?
 }
 
-/// The columns of one row, in the order of the table.
+/// The data of one row.
 package struct RowData: Sendable {
-    /// What is given, by column field.
+    /// The given columns, by field name.
     package var given: [String: Assignment]
-    /// What the node fills in when a column is not given.
+    /// The defaults that the node evaluates for columns that are not given.
     package let defaults: [String: Operand]
     package var children: [ChildRows] = []
-    /// A variable brings the row; all else is then what it may be.
+    /// Set if a variable supplies the row; the other properties then describe all possible rows.
     var dynamic: DynamicRows?
 
-    /// This row and all below.
+    /// The number of rows, including nested ones.
     package var count: Int { 1 + children.reduce(0) { $0 + $1.rows.reduce(0) { $0 + $1.count } } }
 }
 
@@ -109,15 +109,15 @@ package struct Assignment: Sendable {
 
     package enum Value: Sendable {
         case set(Operand)
-        /// `_update: [{inc: 1}]`: the change as the SQL round `column` and the operand.
+        /// `_update: [{inc: 1}]`: an SQL operation on `column` and the operand.
         case change(Change, Operand)
-        /// `_update: [{inc: {days: 1}}]` of a date or time.
+        /// `_update: [{inc: {days: 1}}]` on a date or time.
         case shift(isForward: Bool, [Shift])
-        /// A variable brings the change; before the request is there, the column may be written, and no more is known.
+        /// An update that a variable supplies; until the request, it is only known that the column may be written.
         case dynamic(DynamicChange)
     }
 
-    /// So much of a unit; nothing when null or not sent.
+    /// A number of units; none if null or not sent.
     package struct Shift: Sendable {
         package let unit: RelativeTime.Unit
         package let count: Operand
@@ -127,7 +127,7 @@ package struct Assignment: Sendable {
         case inc, dec, append, prepend, add, remove
     }
 
-    /// What must have been sent for the assignment to take part; empty when it always does.
+    /// The conditions under which the assignment applies; empty if it always does.
     package let required: [Condition]
 }
 

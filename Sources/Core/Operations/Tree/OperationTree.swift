@@ -1,6 +1,6 @@
 package import LiveModel
 
-/// One operation with every name bound to the schema: what resolving its text gives, and what its SQL is rendered from.
+/// A resolved operation with every name bound to the schema, from which its SQL is rendered.
 package struct OperationTree: Sendable {
     package enum Kind: String, Sendable, Hashable {
         case query, mutation
@@ -12,13 +12,13 @@ package struct OperationTree: Sendable {
     }
 
     package let reference: OperationReference
-    /// The source as stored: the operation, then the fragments it uses.
+    /// The stored source: the operation, followed by the fragments it uses.
     package let text: String
     package let variables: [VariableSpec]
-    /// Variables whose value decides the text of the SQL.
+    /// Variables whose value determines the SQL text.
     package let dynamicVariables: [DynamicVariable]
     package let auth: AuthRule
-    /// What the values in the SQL and, for a query, its refresh conditions read of the requester's auth.
+    /// What SQL values and, for a query, refresh conditions read of the requester's auth.
     package let authReads: AuthReads
     /// `.none` for a mutation.
     package let refresh: RefreshRules
@@ -27,10 +27,10 @@ package struct OperationTree: Sendable {
     package let root: Root
     package let results: ResultForm
     package let readWriteSet: ReadWriteSet
-    /// Where vectors are asked for, each once.
+    /// The embeddings that the operation needs, without duplicates.
     package let embeddings: [EmbeddingSource]
-    /// Whether the fields of a mutation must run one after the other, because a value reads what an earlier one gave or
-    /// a `@check` decides whether the next one runs.
+    /// Whether a mutation's fields must run one after the other, because a value reads an earlier result or a `@check`
+    /// decides whether to continue.
     package let isStepwise: Bool
 
     package var kind: Kind {
@@ -40,7 +40,7 @@ package struct OperationTree: Sendable {
         }
     }
 
-    /// Fields of a query that custom resolvers answer.
+    /// The fields of a query that custom resolvers provide.
     package var remoteFields: [(inclusion: Inclusion, field: RemoteField)] {
         guard case .query(let fields) = root else { return [] }
         return fields.compactMap { field in
@@ -48,6 +48,6 @@ package struct OperationTree: Sendable {
         }
     }
 
-    /// Whether followers of the query may ever get a second result.
+    /// Whether subscribers may ever receive a second result.
     var isRefreshed: Bool { kind == .query && !refresh.isEmpty }
 }

@@ -1,9 +1,9 @@
 import JSON
 package import SchemaModel
 
-// What a query means, every name bound to the schema: the outcome of resolution, the input of rendering.
+// The resolved form of queries, with every name bound to the schema; the input of SQL rendering.
 
-/// A node that takes part under a condition.
+/// A root field with the condition under which it is included.
 package struct RootField: Sendable {
     package let responseKey: String
     package let inclusion: Inclusion
@@ -14,7 +14,7 @@ package struct RootField: Sendable {
         case lookup(Lookup)
         case list(RowList)
         case native(NativeSQL)
-        /// What a custom resolver answers.
+        /// A field that a custom resolver provides.
         case remote(RemoteField)
         /// `__typename`
         case typeName(String)
@@ -28,12 +28,12 @@ package struct Lookup: Sendable {
     package let object: ObjectSelection
 }
 
-/// Which single row.
+/// The selection of a single row.
 package enum RowTarget: Sendable {
-    /// In the order of the table's key.
+    /// Operands in key order.
     case key([Operand])
     case first(Filter, [OrderTerm])
-    /// `first: $first`: what a variable of a type `Movie_FirstRow` says, when the request is there.
+    /// `first: $first`: the value of a variable of type `Movie_FirstRow`, known with the request.
     case variable(String)
 }
 
@@ -45,22 +45,22 @@ package struct RowList: Sendable {
 
     package enum Content: Sendable {
         case rows(ObjectSelection)
-        /// One object for each group of rows with the same plain fields; without plain fields one for all rows.
+        /// One object per group of rows with equal plain fields; without plain fields, one group of all rows.
         case groups([GroupField])
     }
 }
 
-/// Where the rows of a list come from.
+/// The source of a list's rows.
 package enum RowSource: Sendable {
     case table(Table)
-    /// Those that refer to the row around.
+    /// The rows that refer to the enclosing row.
     case inverse(InverseRelation)
-    /// Those that a join table leads to; its rows are filtered and ordered.
+    /// The rows that a join table leads to; filters and orders apply to the join table.
     case manyToMany(ManyToManyRelation)
     case search(Table, TextSearch)
     case similarity(Table, Similarity)
 
-    /// The rows that are shown.
+    /// The table whose rows are returned.
     package var table: Table {
         switch self {
         case .table(let table), .search(let table, _), .similarity(let table, _): table
@@ -69,7 +69,7 @@ package enum RowSource: Sendable {
         }
     }
 
-    /// The rows that arguments are about.
+    /// The table that the list's arguments refer to.
     var argumentTable: Table {
         if case .manyToMany(let relation) = self { relation.join } else { table }
     }
@@ -84,41 +84,42 @@ package struct ListArguments: Sendable {
     package var offset: Bound = .constant(0)
     package var isDistinct = BooleanArgument.constant(false)
 
-    /// Rows of a list without `limit`. Source: docs/reference/sql-connect.md §5.4.
+    /// The number of rows returned without `limit`. Source: docs/reference/sql-connect.md §5.4.
     package static let limitDefault: Int64 = 100
 }
 
 /// A Boolean argument.
 package enum BooleanArgument: Sendable {
     case constant(Bool)
-    /// False when null or not sent.
+    /// False if null or not sent.
     case variable(String)
 }
 
+/// The value of `limit` or `offset`.
 package enum Bound: Sendable {
     case constant(Int64)
-    /// A variable; `whenAbsent` if it is null or was not sent.
+    /// A variable; `whenAbsent` applies if it is null or was not sent.
     case operand(Operand, whenAbsent: Int64)
 }
 
 package enum OrderTerm: Sendable {
     case key(OrderKey, Direction)
-    /// `orderBy: $order`: what a variable of a type `Movie_Order` or a list of it says, when the request is there.
+    /// `orderBy: $order`: the value of a variable of type `Movie_Order` or a list of it, known with the request.
     case variable(String)
 
     package enum Direction: Sendable {
         case constant(SortOrder)
-        /// `ASC` when null or not sent.
+        /// `ASC` if null or not sent.
         case variable(String)
     }
 }
 
-/// What rows are ordered by.
+/// A key that rows are ordered by.
 package indirect enum OrderKey: Sendable {
     case column(Column)
-    /// Something of the row that a reference points to.
+    /// A key of the row that a reference points to.
     case referenced(Reference, Table, OrderKey)
-    /// Something of the one row that refers to this one.
+    /// A key of the single row that refers to this one.
     case single(InverseRelation, OrderKey)
     case aggregate(Aggregate)
 }
@@ -126,7 +127,7 @@ package indirect enum OrderKey: Sendable {
 package struct ObjectSelection: Sendable {
     package let table: Table
     package let fields: [ObjectField]
-    /// Each row comes with its entity id, see `EntityIDs`.
+    /// Whether each row includes its entity id (see `EntityIDs.swift`).
     package var hasEntityID = false
 }
 
@@ -140,7 +141,7 @@ package struct ObjectField: Sendable {
         case column(Column)
         case typeName(String)
         case reference(Reference, ObjectSelection)
-        /// A list, or for a one-to-one relation the row or null.
+        /// A list; see `single` for one-to-one relations.
         case list(RowList)
         case single(InverseRelation, ObjectSelection)
         /// `_id`
@@ -157,15 +158,15 @@ package struct MetadataField: Sendable {
     package let kind: Kind
 
     package enum Kind: String, Sendable, CaseIterable {
-        /// From the vector compared with; null outside of `_similarity`.
+        /// The distance to the compared vector; null outside `_similarity`.
         case distance
-        /// To the words searched; null outside of `_search`.
+        /// The relevance for the searched words; null outside `_search`.
         case relevance
         case typeName = "__typename"
     }
 }
 
-/// A field of a list that has aggregates.
+/// A field of a list with aggregates.
 package struct GroupField: Sendable {
     package let responseKey: String
     package let inclusion: Inclusion
@@ -173,7 +174,7 @@ package struct GroupField: Sendable {
     var policy = FieldPolicy()
 
     package enum Kind: Sendable {
-        /// A plain column or a reference: rows are grouped by it.
+        /// A column or reference that rows are grouped by.
         case plain(ObjectField.Kind)
         case aggregate(Aggregate)
     }
@@ -201,26 +202,26 @@ package struct Similarity: Sendable {
     package let distanceMax: Operand?
 }
 
-/// A condition on rows. A test whose variable was not sent is no test, nor in queries one whose variable is null, see
-/// `TemplateBuilder.NullOperands`; what has no test left is left out.
+/// A condition on rows. A test is dropped if its variable was not sent or, in queries, is null (see
+/// `TemplateBuilder.NullOperands`); a condition without tests is dropped too.
 package indirect enum Filter: Sendable {
     case all([Filter])
     case any([Filter])
     case not(Filter)
     case column(Column, ColumnTest)
-    /// The row that a reference points to.
+    /// A condition on the row that a reference points to.
     case referenced(Reference, Table, Filter)
-    /// At least one row that refers to this one.
+    /// At least one row refers to this one and matches.
     case exists(RelatedRows, Filter)
-    /// How many rows match; at least one when no test is left.
+    /// Tests of the number of matching rows; requires at least one row if no test remains.
     case count(RelatedRows, Filter, [ColumnTest])
-    /// Of a group, in `having`.
+    /// A test of a group's aggregate, in `having`.
     case aggregate(Aggregate, ColumnTest)
-    /// What a variable says, when the request is there.
+    /// A filter that a variable supplies, known with the request.
     case variable(FilterVariable)
 }
 
-/// `where: $filter`, `having: $having`, `_or: $filters`.
+/// A variable used as a filter: `where: $filter`, `having: $having`, `_or: $filters`.
 package struct FilterVariable: Sendable {
     enum Subject: Sendable {
         case rows(Table)
@@ -242,18 +243,18 @@ package struct FilterVariable: Sendable {
 
     package let name: String
     let subject: Subject
-    /// Of the filter inside the variable.
+    /// The path of the filter within the variable.
     package var path: [String] = []
-    /// Of a variable that is a list.
+    /// Set if the variable is a list.
     var junction: Junction?
 }
 
-/// Rows on the other side of a generated relation.
+/// The rows on the other side of a generated relation.
 package enum RelatedRows: Sendable {
     case inverse(InverseRelation)
     case manyToMany(ManyToManyRelation)
 
-    /// The rows that are filtered and counted: for many-to-many those of the join table.
+    /// The table whose rows are filtered and counted; for many-to-many relations the join table.
     package var table: Table {
         switch self {
         case .inverse(let relation): relation.child
@@ -269,21 +270,22 @@ package enum RelatedRows: Sendable {
     }
 }
 
+/// A test of a column's value.
 package enum ColumnTest: Sendable {
     case isNull(NullTest)
-    /// With a single value.
+    /// Compares with a single value.
     case compare(Comparison, Operand)
     /// `in` and `nin` with a list.
     case member(Operand, isNegated: Bool)
     case match(Match, Operand, isNegated: Bool)
-    /// Between lists.
+    /// Compares lists.
     case list(ListComparison, Operand, isNegated: Bool)
-    /// What can match nothing: a variable of such a type says null for another operator than `eq` and `ne`.
+    /// A test that matches nothing: a variable supplied null for an operator other than `eq` and `ne`.
     case null
-    /// What a variable of a type `String_Filter` or `String_Pattern` asks.
+    /// The tests in a variable of type `String_Filter` or `String_Pattern`.
     case variable(String, InputTypeRef)
 
-    /// By its operator in SQL.
+    /// A comparison; the raw value is the SQL operator.
     package enum Comparison: String, Sendable {
         case equal = "="
         case notEqual = "<>"
@@ -293,7 +295,7 @@ package enum ColumnTest: Sendable {
         case greaterOrEqual = ">="
     }
 
-    /// By its operator in SQL.
+    /// A pattern match; the raw value is the SQL operator.
     package enum Match: String, Sendable {
         case like = "LIKE"
         case likeIgnoringCase = "ILIKE"
@@ -307,7 +309,7 @@ package enum ColumnTest: Sendable {
         }
     }
 
-    /// By its operator in SQL.
+    /// A comparison of lists; the raw value is the SQL operator.
     package enum ListComparison: String, Sendable {
         case contains = "@>"
         case overlaps = "&&"
@@ -316,12 +318,12 @@ package enum ColumnTest: Sendable {
     package enum NullTest: Sendable {
         case constant(Bool)
         case variable(String)
-        /// `eq`, or `ne`, with a null that a variable of a filter's type brought.
+        /// `eq` or `ne` with a null in a variable of a filter type.
         case sent(Bool)
     }
 }
 
-/// `_select`, `_execute` and their kin: the developer's own SQL.
+/// SQL written by the developer: `_select`, `_execute` and related fields.
 package struct NativeSQL: Sendable {
     package enum Part: Sendable {
         case text(String)
@@ -329,7 +331,7 @@ package struct NativeSQL: Sendable {
     }
 
     package enum Result: Sendable {
-        /// A list of objects, the first object or null, or how many rows were touched.
+        /// A list of objects, the first object or null, or the number of affected rows.
         case rows, firstRow, affectedCount
     }
 

@@ -1,24 +1,24 @@
 package import JSON
 package import SchemaModel
 
-/// One variable of a stored operation.
+/// A variable of a stored operation.
 package struct VariableSpec: Sendable {
     package let name: String
-    /// As GraphQL writes it: `[Movie_Data!]!`.
+    /// The type in GraphQL syntax: `[Movie_Data!]!`.
     package let typeText: String
-    /// Non-null and without default: must be sent.
+    /// Whether it must be sent: non-null without a default.
     package let isRequired: Bool
     package var hasDefault: Bool { defaultValue != nil }
 
     package let type: InputType
-    /// In canonical form; null if the default is null.
+    /// In canonical form; JSON null if the default is null.
     package let defaultValue: JSONValue?
     package let plan: CoercionPlan
-    /// What `@allow` lets a `_Data` variable bring; nil for other types.
+    /// The fields that a `_Data` variable may set; nil for other types.
     let allowance: InputAllowlist?
-    /// Stands in `limit` or `offset`: not negative.
+    /// Whether it is used as `limit` or `offset`, and must not be negative.
     var isCount = false
-    /// Brings nested rows or is itself some: rows at most, those below others included.
+    /// The most rows, including nested ones, in a variable that supplies or contains nested rows.
     var rowsMax: Int?
 
     init(name: String, type: InputType, defaultValue: JSONValue?, allowance: InputAllowlist?, schema: Schema) {
@@ -32,7 +32,7 @@ package struct VariableSpec: Sendable {
         if allowance?.isFlat == false { rowsMax = InputAllowlist.dynamicRowsMax }
     }
 
-    /// Rows of a coerced value of a `_Data` type.
+    /// Returns the number of rows in a coerced value of a `_Data` type.
     func rowCount(_ value: JSONValue) -> Int { Self.rowCount(value, plan) }
 
     private static func rowCount(_ value: JSONValue, _ plan: CoercionPlan) -> Int {
@@ -45,18 +45,18 @@ package struct VariableSpec: Sendable {
     }
 }
 
-/// How a value sent for a variable is checked, with every type resolved.
+/// How to validate and canonicalise a variable's value, with every type resolved.
 package indirect enum CoercionPlan: Sendable {
     case scalar(ScalarType)
-    /// One of a few words.
+    /// One of a set of enum values.
     case word([String])
     case list(CoercionPlan, countMax: Int)
     case object(typeName: String, [Member])
-    /// `Movie_Filter`, `Movie_Order`, …; they may hold themselves.
+    /// `Movie_Filter`, `Movie_Order`, …; these types may be recursive.
     case generated(InputTypeRef)
     /// `Date_Relative`, `Timestamp_Relative`
     case relative(isDate: Bool)
-    /// `Int_Update` and its kin, of a column of the type.
+    /// `Int_Update` and similar types, for a column of this type.
     case change(ColumnType)
     case nonNull(CoercionPlan)
 
@@ -65,10 +65,10 @@ package indirect enum CoercionPlan: Sendable {
         package let plan: CoercionPlan
         package let isRequired: Bool
         /// Other members that set the same column.
-        var rivals: [String] = []
+        var conflicts: [String] = []
     }
 
-    /// Fields of one row of a `_Data` type, or of a list of such; those that are lists of objects are nested rows.
+    /// The fields of a row of a `_Data` type, or of a list of it. Lists of objects are nested rows.
     var rowMembers: [Member] {
         switch self {
         case .list(let inner, _), .nonNull(let inner): inner.rowMembers
@@ -77,9 +77,9 @@ package indirect enum CoercionPlan: Sendable {
         }
     }
 
-    /// Elements of a list variable, where `@allow` does not say less.
+    /// The most elements in a list variable, unless `@allow` sets a lower limit.
     static let listCountMax = 10_000
-    /// Elements of an order, each a part of the statement.
+    /// The most elements in an order, each of which is a part of the statement.
     static let orderCountMax = 16
 
     init(_ type: InputType, schema: Schema, allowance: InputAllowlist?) {
@@ -146,22 +146,22 @@ package indirect enum CoercionPlan: Sendable {
             add(
                 relation.name, .list(.nonNull(row), countMax: relation.isSingle ? 1 : inner.countMax), columns: [])
         }
-        let rivals = members.map { mine in
+        let conflicts = members.map { mine in
             members.filter { $0.member.name != mine.member.name && !Set($0.columns).isDisjoint(with: mine.columns) }
                 .map(\.member.name)
         }
         return .object(
             typeName: "\(typeName)_Data",
-            zip(members, rivals).map { entry, rivals in
+            zip(members, conflicts).map { entry, conflicts in
                 var member = entry.member
-                member.rivals = rivals
+                member.conflicts = conflicts
                 return member
             })
     }
 }
 
 extension Reference {
-    /// Whether a `_Key` of the target says all that this reference's columns need.
+    /// Whether a `_Key` of the target determines all columns of this reference.
     package func targetFieldsAreKey(in schema: Schema) -> Bool {
         guard let target = schema.table(ofType: targetType) else { return false }
         return Set(target.key) == Set(targetFields)

@@ -1,17 +1,17 @@
 import JSON
 import SchemaModel
 
-/// Rows that a variable of a `_Data` type brings, where there is more in them than values of columns: nested rows,
-/// changes, relative times. Which there are is known when the request is there; a statement is rendered for each form
-/// that is met and kept, see `DynamicPlans`. Source: docs/reference/sql-connect.md §5.6.
+/// Rows supplied by a variable of a `_Data` type that contain more than column values: nested rows, updates or relative
+/// times. Their form is known only with the request. A statement is rendered and cached per form (see `DynamicPlans`).
+/// Source: docs/reference/sql-connect.md §5.6.
 struct DynamicRows: Sendable {
-    /// A row of a table: what the node fills in, and which rows may stand below it.
+    /// A row of a table: its defaults and the rows that may be nested in it.
     struct Level: Sendable {
         let table: Table
-        /// By column field.
+        /// Defaults by column field.
         let defaults: [String: Operand]
         let children: [Child]
-        /// The fields that the variable may bring beside a column's own, by the column's field.
+        /// The fields that the variable may supply besides a column's own, by the column's field.
         let changes: [String: [(name: String, plan: CoercionPlan)]]
     }
 
@@ -23,22 +23,24 @@ struct DynamicRows: Sendable {
     let variable: String
     let level: Level
     let schema: Schema
-    /// Tells the generated keys of these rows from all others of the operation.
-    let place: Int
+    /// The number that distinguishes the generated keys of these rows from all others of the operation.
+    let number: Int
 
-    /// The fields of `T_Data` for a column that a variable may bring beside the column itself. A name that is a field of
-    /// the table means that field.
+    /// Returns the fields of `T_Data` for a column that a variable may supply besides the column's own. A name that is
+    /// also a field of the table denotes that field.
     static func plans(of column: Column, in table: Table) -> [(name: String, plan: CoercionPlan)] {
-        var plans: [(name: String, plan: CoercionPlan)] = []
-        if !column.type.changes.isEmpty { plans.append(("\(column.field)_update", .change(column.type))) }
-        if column.type == ColumnType(.date) { plans.append(("\(column.field)_date", .relative(isDate: true))) }
-        if column.type == ColumnType(.timestamp) { plans.append(("\(column.field)_time", .relative(isDate: false))) }
-        return plans.filter { table.column(ofField: $0.name) == nil && table.reference(ofField: $0.name) == nil }
+        FieldForm.allCases.compactMap { form in
+            let name = form.name(of: column.field)
+            guard form.applies(to: column.type), let plan = form.plan(of: column.type),
+                table.column(ofField: name) == nil, table.reference(ofField: name) == nil
+            else { return nil }
+            return (name, plan)
+        }
     }
 
-    // MARK: Meaning
+    // MARK: Interpretation
 
-    /// The rows of one request, each value read from its place in the variable.
+    /// Returns the rows of one request, with each value read from its path in the variable.
     func rows(in values: Variables) -> [RowData] {
         var count = 0
         switch values.value(variable, path: []) {
@@ -49,7 +51,7 @@ struct DynamicRows: Sendable {
         }
     }
 
-    /// - Parameter filled: columns that come from the row around.
+    /// - Parameter filled: columns that the enclosing row supplies.
     private func row(
         _ value: JSONValue, _ path: [String], _ level: Level, below filled: [String], _ count: inout Int
     ) -> RowData {
@@ -63,9 +65,9 @@ struct DynamicRows: Sendable {
             given[$0.key].map(\.isChange) ?? true && !filled.contains($0.key)
         }
         for (position, column) in table.columns.enumerated() where defaults[column.field]?.isFresh == true {
-            // Places of the operation's own text are positive.
-            let number = (place * InputAllowlist.dynamicRowsMax + count) * TableBuilder.columnsMax + position
-            defaults[column.field]?.source = .freshUUID(place: -number)
+            // Numbers in the operation's own text are positive.
+            let number = (self.number * InputAllowlist.dynamicRowsMax + count) * TableBuilder.columnsMax + position
+            defaults[column.field]?.source = .freshUUID(index: -number)
         }
         let children = level.children.map { child in
             let name = child.relation.name
@@ -105,12 +107,13 @@ struct DynamicRows: Sendable {
     }
 }
 
-/// A change that a variable of a type `[Int_Update!]` brings, `f_update: $changes`: which one is known with the request.
+/// An update supplied by a variable of type `[Int_Update!]`: `f_update: $changes`. Which update is known only with the
+/// request.
 package struct DynamicChange: Sendable {
     let variable: String
     let schema: Schema
 
-    /// Nil where nothing is asked.
+    /// Returns nil if no update is requested.
     func assignment(of column: Column, in values: Variables) -> Assignment? {
         values.value(variable, path: []).flatMap {
             InputInterpreter(schema: schema).change(column, $0, variable, [])
@@ -118,11 +121,11 @@ package struct DynamicChange: Sendable {
     }
 }
 
-/// A field of a mutation whose rows a variable brings.
+/// A field of a mutation whose rows or updates come from a variable.
 package struct DynamicField: Sendable {
-    /// With everything in it that the variable may bring: for what the field may write.
+    /// The field with everything that the variable may supply, for deriving what the field may write.
     package let widest: MutationField.Kind
-    /// With what the variable brings in one request.
+    /// Returns the field with what the variable supplies in one request.
     package let make: @Sendable (Variables) -> MutationField.Kind
 }
 
@@ -131,7 +134,7 @@ extension Assignment {
         if case .dynamic(let change) = value { change } else { nil }
     }
 
-    /// Of what is there, or of what a new row begins with.
+    /// Whether the assignment updates the existing value, or the initial value of a new row.
     package var isChange: Bool {
         switch value {
         case .set: false
@@ -141,13 +144,13 @@ extension Assignment {
 }
 
 extension RowData {
-    /// Whether some of its data come from variables.
+    /// Whether any of its data come from dynamic variables.
     var isDynamic: Bool {
         dynamic != nil || given.values.contains { $0.dynamic != nil }
             || children.contains { $0.dynamic != nil || $0.rows.contains(where: \.isDynamic) }
     }
 
-    /// The row of one request.
+    /// Returns the row for one request.
     func bound(to values: Variables) -> RowData {
         if let dynamic { return dynamic.rows(in: values).first ?? self }
         var bound = self
@@ -164,12 +167,13 @@ extension RowData {
 }
 
 extension OperationScope {
-    /// What a variable may bring as rows of a table: with everything in it, and how to read it; nil after a diagnostic.
+    /// Resolves a variable as rows of a table. Returns the widest possible row and how to read the actual ones; nil
+    /// after a diagnostic.
     func dynamicRows(
-        _ variable: VariableSpec, _ table: Table, _ use: DataUse, below reference: Reference? = nil, at place: FileRange
+        _ variable: VariableSpec, _ table: Table, _ use: DataUse, below reference: Reference? = nil, at range: FileRange
     ) -> (widest: RowData, rows: DynamicRows)? {
         let allowance = variable.allowance ?? InputAllowlist()
-        guard mayStand(allowance, variable, use, at: place), mayChange(table, allowance, use, at: place) else {
+        guard mayStand(allowance, variable, use, at: range), mayChange(table, allowance, use, at: range) else {
             return nil
         }
         if let reference {
@@ -177,68 +181,70 @@ extension OperationScope {
             let filled = reference.localFields + [reference.field]
             guard let fields = allowance.fields else {
                 error(
-                    "nested-data", at: place,
-                    "\"$\(variable.name)\" may set every column, but a nested row has its"
-                        + " \"\(reference.field)\" from the row around",
-                    help: "name the fields meant: @allow(fields: \"…\")")
+                    "nested-data", at: range,
+                    "\"$\(variable.name)\" may set every column, but for a nested row"
+                        + " \"\(reference.field)\" is set from the enclosing row",
+                    help: "name the intended fields: @allow(fields: \"…\")")
                 return nil
             }
             if let field = filled.first(where: fields.contains) {
-                error("nested-data", at: place, "\"\(field)\" of a nested row is that of the row around")
+                error("nested-data", at: range, "\"\(field)\" of a nested row is set from the enclosing row")
                 return nil
             }
         }
-        let level = level(table, allowance, use, at: place)
+        let level = level(table, allowance, use, at: range)
         return (
             widest(variable.name, level, allowance),
-            DynamicRows(variable: variable.name, level: level, schema: schema, place: nextPlace())
+            DynamicRows(variable: variable.name, level: level, schema: schema, number: nextUUIDIndex())
         )
     }
 
     private func mayStand(
-        _ allowance: InputAllowlist, _ variable: VariableSpec, _ use: DataUse, at place: FileRange
+        _ allowance: InputAllowlist, _ variable: VariableSpec, _ use: DataUse, at range: FileRange
     ) -> Bool {
         if use == .update {
             guard let name = allowance.children.keys.min() else { return true }
             error(
-                "nested-data", at: place,
-                "\"$\(variable.name)\" may bring \"\(name)\": nested rows belong to an insert or upsert",
-                help: "write them in a field of their own")
+                "nested-data", at: range,
+                "\"$\(variable.name)\" may contain \"\(name)\","
+                    + " but nested rows are only allowed in an insert or upsert",
+                help: "write them in a separate field")
             return false
         }
-        if use == .insert, let name = allowance.changes.sorted().first(where: { $0.hasSuffix("_update") }) {
+        if use == .insert, let name = allowance.changes.sorted().first(where: { FieldForm.split($0)?.form == .update })
+        {
             error(
-                "data-update", at: place,
-                "\"$\(variable.name)\" may bring \"\(name)\", which changes a value that is there, so it belongs to an update or upsert"
+                "data-update", at: range,
+                "\"$\(variable.name)\" may contain \"\(name)\", which is only allowed in an update or upsert"
             )
             return false
         }
-        return allowance.children.values.allSatisfy { mayStand($0, variable, use, at: place) }
+        return allowance.children.values.allSatisfy { mayStand($0, variable, use, at: range) }
     }
 
-    /// Whether the changes that a variable may bring can be done in its rows, those below included.
-    private func mayChange(_ table: Table, _ allowance: InputAllowlist, _ use: DataUse, at place: FileRange) -> Bool {
+    /// Returns whether the updates that a variable may contain are possible in its rows, including nested ones.
+    private func mayChange(_ table: Table, _ allowance: InputAllowlist, _ use: DataUse, at range: FileRange) -> Bool {
         for column in table.columns {
-            let name = "\(column.field)_update"
+            let name = FieldForm.update.name(of: column.field)
             guard allowance.changes.contains(name) else { continue }
-            guard mayChange(column, table, use, name, at: place) else { return false }
+            guard mayChange(column, table, use, name, at: range) else { return false }
         }
         return schema.inverseRelations(ofType: table.typeName).allSatisfy { relation in
-            allowance.children[relation.name].map { mayChange(relation.child, $0, use, at: place) } ?? true
+            allowance.children[relation.name].map { mayChange(relation.child, $0, use, at: range) } ?? true
         }
     }
 
-    private func level(_ table: Table, _ allowance: InputAllowlist, _ use: DataUse, at place: FileRange)
+    private func level(_ table: Table, _ allowance: InputAllowlist, _ use: DataUse, at range: FileRange)
         -> DynamicRows.Level
     {
         let children = schema.inverseRelations(ofType: table.typeName).compactMap { relation in
             allowance.children[relation.name].map {
-                DynamicRows.Child(relation: relation, level: level(relation.child, $0, use, at: place))
+                DynamicRows.Child(relation: relation, level: level(relation.child, $0, use, at: range))
             }
         }
-        let changeable = table.columns.map(\.field).filter { allowance.changes.contains("\($0)_update") }
+        let changeable = table.columns.map(\.field).filter { allowance.changes.contains(FieldForm.update.name(of: $0)) }
         let defaults =
-            use == .update ? [:] : defaults(of: table, given: [:], changeable: Set(changeable), at: place)
+            use == .update ? [:] : defaults(of: table, given: [:], changeable: Set(changeable), at: range)
         var changes: [String: [(name: String, plan: CoercionPlan)]] = [:]
         for column in table.columns {
             let plans = DynamicRows.plans(of: column, in: table).filter { allowance.changes.contains($0.name) }

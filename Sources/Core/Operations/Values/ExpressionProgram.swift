@@ -3,17 +3,17 @@ package import JSON
 package import LiveModel
 import SchemaModel
 
-/// What `auth` has in expressions and conditions. Source: docs/reference/sql-connect.md §5.1, "CEL bindings".
+/// The fields of `auth` in expressions and conditions. Source: docs/reference/sql-connect.md §5.1, "CEL bindings".
 enum AuthBinding {
     static let fields = ["uid", "token"]
 }
 
 /// A CEL expression of an operation: `@auth(expr:)`, `id_expr`, `eq_expr`, `@default(expr:)`, `@check(expr:)`.
 ///
-/// It sees `auth` (null when signed out; what is selected below is then null), `vars.<name>`, `request.time` and
-/// `request.operationName`; `request.auth` and `request.variables` are other words for the first two. Where a place
-/// allows it, `response.<key>` is what the fields before gave, and `this` the value that is checked.
-/// Source: docs/reference/sql-connect.md §5.1, "CEL bindings".
+/// It can read `auth` (null when signed out; selections below are then null), `vars.<name>`, `request.time` and
+/// `request.operationName`; `request.auth` and `request.variables` are aliases of the first two. Where available,
+/// `response.<key>` is the result of an earlier field, and `this` the checked value. Source:
+/// docs/reference/sql-connect.md §5.1, "CEL bindings".
 package struct ExpressionProgram: Sendable {
     package static let environment = Environment(
         variables: [
@@ -44,7 +44,7 @@ package struct ExpressionProgram: Sendable {
             attributes.filter { $0.root == "request" }.flatMap { $0.fields.first.map { [$0] } ?? all })
     }
 
-    /// Whether the result may change by itself as time passes.
+    /// Whether the result may change as time passes.
     package var readsRequestTime: Bool { requestFields.contains("time") }
 
     package var authReads: AuthReads {
@@ -60,7 +60,7 @@ package struct ExpressionProgram: Sendable {
         return reads
     }
 
-    /// Names read under `vars`.
+    /// The names read below `vars`.
     var variablesRead: [String] {
         program.attributes.compactMap { attribute in
             switch (attribute.root, attribute.fields.first) {
@@ -71,8 +71,8 @@ package struct ExpressionProgram: Sendable {
         }
     }
 
-    /// Fields of `auth` that it reads and that no `auth` has.
-    var strangersOfAuth: Set<String> {
+    /// The fields of `auth` that it reads but that do not exist.
+    var unknownAuthFields: Set<String> {
         Set(
             program.attributes.compactMap { attribute in
                 switch attribute.root {
@@ -84,7 +84,7 @@ package struct ExpressionProgram: Sendable {
         ).subtracting(AuthBinding.fields)
     }
 
-    /// Keys of `response` that it names.
+    /// The keys of `response` that it reads.
     var responseKeys: Set<String> {
         Set(program.attributes.filter { $0.root == "response" }.compactMap(\.fields.first))
     }
@@ -119,33 +119,33 @@ package struct ExpressionProgram: Sendable {
         return .map(MapValue(members))
     }
 
-    /// The result as a value of a column's type, in canonical form.
-    /// - Throws: `.invalidVariable` when the evaluation fails or gives something else; the text of the expression is
-    ///   the developer's and may be told, its value is not.
+    /// Returns the result as a canonical value of a column's type.
+    /// - Throws: `.invalidVariable` if the evaluation fails or yields another type. The message contains the text of
+    ///   the expression, which is the developer's, but not its value.
     func value(as type: ColumnType, in invocation: Invocation) throws(RequestError) -> JSONValue {
         let result: CEL.Value
         do {
             result = try evaluate(invocation)
         } catch {
-            throw RequestError(.invalidVariable, "the expression '\(text)' has no value (\(error.code.rawValue))")
+            throw RequestError(.invalidVariable, "the expression '\(text)' failed (\(error.code.rawValue))")
         }
-        // `request.time` is the usual default of a column; its text need not be read again.
+        // Avoids formatting and parsing again: `request.time` is the most common default.
         if case .timestamp(let time) = result, type == ColumnType(.timestamp) {
             return .string(TimeText.text(of: time))
         }
         guard let json = Self.json(result, depth: 0) else {
-            throw RequestError(.invalidVariable, "the expression '\(text)' gives no JSON value")
+            throw RequestError(.invalidVariable, "the expression '\(text)' does not yield a JSON value")
         }
         if json.isNull { return .null }
         do throws(ScalarCoercion.Mismatch) {
             return try ScalarCoercion(enums: enums).coerce(json, to: type)
         } catch {
             throw RequestError(
-                .invalidVariable, "the expression '\(text)' gives the wrong type: expected \(error.expected)")
+                .invalidVariable, "the expression '\(text)' yields the wrong type: expected \(error.expected)")
         }
     }
 
-    /// Enum types of the schema, for results that name a value.
+    /// The schema's enum types, for results that are enum values.
     var enums: [String: EnumType] = [:]
 
     private static func json(_ value: CEL.Value, depth: Int) -> JSONValue? {

@@ -2,8 +2,8 @@ import JSON
 import LiveModel
 import SchemaModel
 
-/// The check of values of generated input types that a request sends. What comes out has known fields and operators
-/// only, with values in canonical form.
+/// Validates values of generated input types in requests. Its results contain only known fields and operators, with
+/// values in canonical form.
 struct InputCoercion {
     let inputs: InputInterpreter
     let scalars: ScalarCoercion
@@ -15,7 +15,7 @@ struct InputCoercion {
     }
 
     struct Mismatch: Error {
-        /// `.title.eq`
+        /// The path of the invalid value, such as `.title.eq`.
         let path: String
         let expected: String
     }
@@ -39,7 +39,7 @@ struct InputCoercion {
     mutating func coerce(_ value: JSONValue, to input: InputTypeRef) throws(Mismatch) -> JSONValue {
         func table(_ name: String) throws(Mismatch) -> Table {
             guard let table = inputs.schema.table(ofType: name) else {
-                throw Mismatch(path: "", expected: "a type that is there")
+                throw Mismatch(path: "", expected: "an existing type")
             }
             return table
         }
@@ -55,7 +55,7 @@ struct InputCoercion {
         }
     }
 
-    /// `{where: {…}, orderBy: [{…}]}`
+    /// Coerces `{where: {…}, orderBy: [{…}]}`.
     private mutating func firstRow(_ value: JSONValue, _ table: Table) throws(Mismatch) -> JSONValue {
         if value.isNull { return .null }
         var coerced = JSONObject()
@@ -129,7 +129,7 @@ struct InputCoercion {
             case "_distinct": coerced[entry.key] = try scalar(entry.value, ColumnType(.boolean), path)
             default:
                 guard let aggregate = aggregates.first(where: { $0.name == entry.key })?.aggregate else {
-                    throw Mismatch(path: path, expected: "a field of \(table.typeName)_Having, there is no such")
+                    throw Mismatch(path: path, expected: "a field of \(table.typeName)_Having")
                 }
                 coerced[entry.key] = try tests(entry.value, aggregate.type, path, depth)
             }
@@ -149,7 +149,7 @@ struct InputCoercion {
         if let inverse, inverse.isSingle { return try filter(value, inverse.child, path, depth: depth + 1) }
         let many = schema.manyToManyRelations(ofType: table.typeName).first { $0.name == name }
         guard let rows = inverse.map(RelatedRows.inverse) ?? many.map(RelatedRows.manyToMany) else {
-            throw Mismatch(path: path, expected: "a field of \(table.typeName)_Filter, there is no such")
+            throw Mismatch(path: path, expected: "a field of \(table.typeName)_Filter")
         }
         return try listFilter(value, rows.table, path, depth)
     }
@@ -180,7 +180,7 @@ struct InputCoercion {
             let path = "\(path).\(entry.key)"
             try count(path, depth)
             guard let filterOperator = FilterOperator.named(entry.key, of: type), filterOperator.isOfVariables else {
-                throw Mismatch(path: path, expected: "an operator that \(type.filterName) has in variables")
+                throw Mismatch(path: path, expected: "an operator of \(type.filterName) that variables support")
             }
             coerced[entry.key] = try argument(filterOperator.argument, entry.value, type, path)
         }
@@ -214,7 +214,7 @@ struct InputCoercion {
 
     // MARK: Times
 
-    /// `{now: true, sub: {days: 7}, truncateTo: DAY}`
+    /// Coerces `{now: true, sub: {days: 7}, truncateTo: DAY}`.
     func relative(_ value: JSONValue, isDate: Bool, _ path: String) throws(Mismatch) -> JSONValue {
         if value.isNull { return .null }
         let (start, given) = isDate ? ("today", "on") : ("now", "at")
@@ -236,17 +236,17 @@ struct InputCoercion {
                     throw Mismatch(path: path, expected: words.map(\.rawValue).joined(separator: ", "))
                 }
                 coerced[entry.key] = entry.value
-            default: throw Mismatch(path: path, expected: "a field of \(typeName), there is no such")
+            default: throw Mismatch(path: path, expected: "a field of \(typeName)")
             }
         }
-        // A null is no time to count from.
+        // A null base counts as absent.
         guard (coerced[start] == nil) != (coerced[given]?.isNull ?? true) else {
             throw Mismatch(path: path, expected: "either \(start) or \(given)")
         }
         return .object(coerced)
     }
 
-    /// `{days: 7}`
+    /// Coerces `{days: 7}`.
     func duration(_ value: JSONValue, isDate: Bool, _ path: String) throws(Mismatch) -> JSONValue {
         if value.isNull { return .null }
         let typeName = isDate ? "Date_Duration" : "Timestamp_Duration"
@@ -254,7 +254,7 @@ struct InputCoercion {
         var coerced = JSONObject()
         for entry in try object(value, typeName, path) {
             guard units.contains(where: { $0.rawValue == entry.key }) else {
-                throw Mismatch(path: "\(path).\(entry.key)", expected: "a field of \(typeName), there is no such")
+                throw Mismatch(path: "\(path).\(entry.key)", expected: "a field of \(typeName)")
             }
             coerced[entry.key] = try scalar(entry.value, ColumnType(.int), "\(path).\(entry.key)")
         }
@@ -276,7 +276,7 @@ struct InputCoercion {
     }
 
     private func scalar(_ value: JSONValue, _ type: ColumnType, _ path: String) throws(Mismatch) -> JSONValue {
-        // A single value stands for a list of one (GraphQL specification §3.11).
+        // A single value is coerced to a list (GraphQL specification §3.11).
         let isSingle = type.isList && value.arrayValue == nil && !value.isNull
         do throws(ScalarCoercion.Mismatch) {
             return try scalars.coerce(isSingle ? .array([value]) : value, to: type)
@@ -285,7 +285,7 @@ struct InputCoercion {
         }
     }
 
-    /// `[{inc: 1}]`: exactly one change of a column.
+    /// Coerces `[{inc: 1}]`: exactly one update of a column.
     func change(_ value: JSONValue, _ type: ColumnType) throws(Mismatch) -> JSONValue {
         let items = value.arrayValue ?? [value]
         return .array([try oneChange(items.count == 1 ? items[0] : .null, type)])
@@ -328,7 +328,7 @@ struct InputCoercion {
             } else if let relation = singles.first(where: { $0.name == entry.key }) {
                 coerced[entry.key] = try order(entry.value, relation.child, path, depth: depth + 1)
             } else {
-                throw Mismatch(path: path, expected: "a field that \(table.typeName)_Order has in variables")
+                throw Mismatch(path: path, expected: "a field of \(table.typeName)_Order that variables support")
             }
         }
         return .object(coerced)

@@ -2,15 +2,15 @@ package import JSON
 import LiveModel
 package import SchemaModel
 
-/// Values of the generated types `Movie_Filter`, `Movie_Having`, `Movie_Order`, `String_Filter`, … that a variable
-/// brings, and what they mean. Source: docs/reference/sql-connect.md §5.5.
+/// Interprets values of the generated types `Movie_Filter`, `Movie_Having`, `Movie_Order`, `String_Filter`, … in
+/// variables. Source: docs/reference/sql-connect.md §5.5.
 ///
-/// The SQL depends on which fields and operators such a value has, not on what is compared with: a statement is rendered
-/// for each form that is met and kept, see `DynamicPlans`.
+/// The SQL depends on which fields and operators such a value contains, not on the operands: a statement is rendered
+/// and cached per form (see `DynamicPlans`).
 package struct InputInterpreter: Sendable {
-    /// Filters in filters.
+    /// The deepest nesting of filters.
     static let depthMax = 8
-    /// Operators and fields of one value.
+    /// The most operators and fields in one value.
     static let nodesMax = 256
 
     package let schema: Schema
@@ -19,7 +19,7 @@ package struct InputInterpreter: Sendable {
         self.schema = schema
     }
 
-    // MARK: Meaning
+    // MARK: Interpretation
 
     package func filter(_ variable: FilterVariable, _ value: JSONValue) -> Filter {
         func one(_ value: JSONValue, _ path: [String]) -> Filter {
@@ -36,7 +36,7 @@ package struct InputInterpreter: Sendable {
         return junction == .all ? .all(filters) : .any(filters)
     }
 
-    /// - Parameter path: of the value inside the variable.
+    /// - Parameter path: the path of the value within the variable.
     func filter(_ value: JSONValue, _ table: Table, variable: String, path: [String]) -> Filter {
         guard let object = value.objectValue else { return .all([]) }
         return .all(
@@ -112,7 +112,7 @@ package struct InputInterpreter: Sendable {
             .map(RelatedRows.manyToMany)
     }
 
-    /// What a variable of a type `String_Filter` or `String_Pattern` asks.
+    /// Returns the tests in a variable of type `String_Filter` or `String_Pattern`.
     package func tests(_ value: JSONValue, _ input: InputTypeRef, _ variable: String) -> [ColumnTest] {
         switch input {
         case .tests(let type): tests(value, type, variable, [])
@@ -121,10 +121,10 @@ package struct InputInterpreter: Sendable {
         }
     }
 
-    /// What a variable of a type `Movie_FirstRow` says.
+    /// Returns the row selected by a variable of type `Movie_FirstRow`.
     package func firstRow(_ value: JSONValue, _ table: Table, variable: String) -> RowTarget {
         let filter = FilterVariable(name: variable, subject: .rows(table), path: ["where"])
-        // Also where it has no filter: what writes refuses a variable that says nothing.
+        // Set even without a filter: mutations reject a variable with an empty filter.
         return .first(.variable(filter), order(value["orderBy"] ?? .null, table))
     }
 
@@ -140,7 +140,7 @@ package struct InputInterpreter: Sendable {
         _ name: String, _ value: JSONValue, _ type: ColumnType, _ variable: String, _ path: [String]
     ) -> ColumnTest? {
         guard let filterOperator = FilterOperator.named(name, of: type) else { return nil }
-        // Said, not left out: it asks for rows without a value.
+        // An explicit null is a test: it selects rows without a value.
         if value.isNull { return filterOperator.nullMatch.map { .isNull(.sent($0)) } ?? .null }
         switch filterOperator.argument {
         case .flag: return .isNull(.constant(value.boolValue ?? true))
@@ -166,7 +166,7 @@ package struct InputInterpreter: Sendable {
         }
     }
 
-    /// `{like: "A%", ignoreCase: true}`
+    /// Interprets `{like: "A%", ignoreCase: true}`.
     private func pattern(_ value: JSONValue, _ variable: String, _ path: [String]) -> ColumnTest {
         if value.isNull { return .null }
         let isLike = !(value["like"]?.isNull ?? true)
@@ -177,20 +177,20 @@ package struct InputInterpreter: Sendable {
             isNegated: value["invert"]?.boolValue ?? false)
     }
 
-    /// `[{inc: 1}]`, what a column changes by; nil where nothing is asked.
+    /// Interprets `[{inc: 1}]` as an update of a column; returns nil if there is none.
     func change(_ column: Column, _ value: JSONValue, _ variable: String, _ path: [String]) -> Assignment? {
         guard let entry = value.arrayValue?.first?.objectValue?.entries.first,
             let change = Assignment.Change(rawValue: entry.key)
         else { return nil }
-        let place = path + ["0", entry.key]
+        let amountPath = path + ["0", entry.key]
         guard column.type.isList || ![.date, .timestamp].contains(column.type.scalar) else {
-            let shifts = RelativeTime.amounts(entry.value, variable, place).map {
+            let shifts = RelativeTime.amounts(entry.value, variable, amountPath).map {
                 Assignment.Shift(unit: $0.unit, count: Operand($0.count, type: ColumnType(.int), schema: schema))
             }
             return shifts.isEmpty
                 ? nil : Assignment(column: column, value: .shift(isForward: change == .inc, shifts), required: [])
         }
-        let operand = Operand(.variable(variable, path: place), type: column.type, schema: schema)
+        let operand = Operand(.variable(variable, path: amountPath), type: column.type, schema: schema)
         return Assignment(column: column, value: .change(change, operand), required: operand.presence)
     }
 
@@ -220,7 +220,7 @@ package struct InputInterpreter: Sendable {
 
     // MARK: Form
 
-    /// What of a value decides the text of a statement: everything but the values compared with. Two values with the
+    /// Returns the parts of a value that determine the text of a statement: everything except operands. Values with the
     /// same form have the same SQL.
     package static func form(of value: JSONValue?) -> String {
         switch value {
@@ -230,20 +230,23 @@ package struct InputInterpreter: Sendable {
         case .int, .double: "?"
         case .string(let text): isWord(text) ? text : "?"
         case .array(let elements):
-            // Lists of values are one parameter; lists of filters are not.
+            // A list of values is one parameter; a list of filters is not.
             elements.contains { $0.objectValue != nil }
                 ? "[\(elements.map { form(of: $0) }.joined(separator: ","))]" : "[]"
         case .object(let object):
-            "{\(object.entries.map { "\(JSONValue.string($0.key).description):\(form(of: $0.value))" }.joined(separator: ","))}"
+            "{"
+                + object.entries.map { "\(JSONValue.string($0.key).description):\(form(of: $0.value))" }
+                .joined(separator: ",") + "}"
         }
     }
 
-    /// Words of enums that are a part of the text.
+    /// Returns whether the text is an enum value that determines the statement's text.
     private static func isWord(_ text: String) -> Bool {
         SortOrder(rawValue: text) != nil || RelativeTime.Interval(rawValue: text) != nil
     }
 
-    /// The same for rows: which fields there are, how many nested rows, which changes. Values of columns are parameters.
+    /// Returns the form of rows: which fields, how many nested rows and which updates they contain. Column values are
+    /// parameters.
     package static func form(of value: JSONValue?, _ plan: CoercionPlan) -> String {
         guard let value else { return "-" }
         if let rows = value.arrayValue { return "[\(rows.map { form(of: $0, plan) }.joined(separator: ","))]" }

@@ -3,18 +3,18 @@ package import JSON
 package import LiveModel
 package import SchemaModel
 
-/// One run of a stored operation: everything its values are computed from.
+/// One run of a stored operation: all inputs of its values.
 package struct Invocation {
     package let variables: Variables
     let auth: Auth?
-    /// Milliseconds since 1970.
+    /// Milliseconds since 1970-01-01.
     let nowMs: Int64
     let operationName: String
-    /// A fresh random UUID in any spelling.
+    /// Returns a new random UUID in any spelling.
     let makeUUID: () -> String
-    /// What the fields before gave, by response key.
+    /// The results of earlier fields, by response key.
     package var response = JSONObject()
-    /// Vectors of the texts that it needs them of.
+    /// The vectors of the texts that the operation embeds.
     let embeddings: Embeddings
 
     package init(
@@ -29,7 +29,7 @@ package struct Invocation {
         self.makeUUID = makeUUID
     }
 
-    /// The same run with other variables.
+    /// Returns the same run with other variables.
     package func with(_ variables: JSONObject) -> Invocation {
         var other = Invocation(
             variables: variables, auth: auth, nowMs: nowMs, operationName: operationName, embeddings: embeddings,
@@ -39,27 +39,27 @@ package struct Invocation {
     }
 }
 
-/// A value that a request brings to a statement.
+/// A value that is bound to a statement.
 package struct Operand: Sendable {
     package indirect enum Source: Sendable {
-        /// Already in canonical form.
+        /// A constant in canonical form.
         case constant(JSONValue)
         case variable(String, path: [String])
-        /// The first of several paths into a variable that was sent.
+        /// The first of several paths in a variable that was sent.
         case firstGiven(String, [[String]])
         case expression(ExpressionProgram)
-        /// `uuidV4()`: another value for each place and each request.
-        case freshUUID(place: Int)
-        /// `{now: true, sub: {days: 7}}`: counted from the request or from a value.
+        /// `uuidV4()`: a different value for each index and each request.
+        case freshUUID(index: Int)
+        /// `{now: true, sub: {days: 7}}`: a time relative to the request or to another value.
         case relative(RelativeTime)
-        /// The same from a variable of a type `Timestamp_Relative`.
+        /// A relative time from a variable of type `Timestamp_Relative`.
         case relativeVariable(String, isDate: Bool)
         case list([Source])
-        /// The vector that a model makes of a text.
+        /// The embedding of a text.
         case embedding(EmbeddingSource)
     }
 
-    /// What becomes of a text that is bound as a pattern.
+    /// How a text is bound as a `LIKE` pattern.
     enum Pattern: Sendable, Hashable {
         case contains, startsWith, endsWith
     }
@@ -76,17 +76,17 @@ package struct Operand: Sendable {
         self.pattern = pattern
     }
 
-    /// Equal operands of a statement share one parameter.
+    /// Identifies equal operands of a statement, which share one parameter.
     package var identity: String {
         "\(source.identity)|\(sqlType.text)|\(pattern.map { "\($0)" } ?? "")"
     }
 
-    /// The value in canonical form; null for what was not sent.
+    /// Returns the value in canonical form; null if it was not sent.
     package func value(in invocation: Invocation) throws(RequestError) -> JSONValue {
         try source.value(as: type, in: invocation)
     }
 
-    /// The text to bind, nil for NULL.
+    /// Returns the text to bind; nil for NULL.
     package func text(in invocation: Invocation) throws(RequestError) -> String? {
         text(of: try value(in: invocation))
     }
@@ -101,14 +101,14 @@ package struct Operand: Sendable {
         }
     }
 
-    /// The SQL of a constant of the operation's own text; nil for everything that a request brings.
+    /// The SQL of a constant in the operation's text; nil for values from requests.
     package var constantSQL: String? {
         guard case .constant(let value) = source else { return nil }
         guard let text = text(of: value) else { return "NULL::\(sqlType.text)" }
         return "\(SQLName.literal(text))::\(sqlType.text)"
     }
 
-    /// Another value each time.
+    /// Whether each request needs a new value.
     package var isFresh: Bool {
         if case .freshUUID = source { true } else { false }
     }
@@ -117,7 +117,7 @@ package struct Operand: Sendable {
         if case .constant(.null) = source { true } else { false }
     }
 
-    /// What must hold for the value not to be null; empty when it does not come from a variable alone.
+    /// The conditions under which the value is not null; empty if it does not come from a variable alone.
     package var presence: [Condition] {
         switch source {
         case .variable(let name, let path): [.notNull(name, path: path)]
@@ -127,7 +127,7 @@ package struct Operand: Sendable {
         }
     }
 
-    /// Whether it may be null though nothing that was sent is.
+    /// Whether the value may be null although no sent value is.
     package var isComputed: Bool {
         switch source {
         case .expression, .list: true
@@ -148,7 +148,7 @@ extension Operand.Source {
         case .firstGiven(let name, let paths):
             "$\(name).\(paths.map { $0.joined(separator: ".") }.joined(separator: "|"))"
         case .expression(let program): "{\(program.text)}"
-        case .freshUUID(let place): "uuid\(place)"
+        case .freshUUID(let index): "uuid\(index)"
         case .relative(let time): time.identity
         case .relativeVariable(let name, let isDate): "relative(\(isDate)|$\(name))"
         case .list(let elements): "[\(elements.map(\.identity).joined(separator: ","))]"
@@ -184,7 +184,7 @@ extension Operand.Source {
         }
     }
 
-    /// Programs inside, for what they read.
+    /// The expressions within the source.
     var programs: [ExpressionProgram] {
         switch self {
         case .expression(let program): [program]

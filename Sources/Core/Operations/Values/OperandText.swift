@@ -1,7 +1,7 @@
 import JSON
 
 extension Operand.Source {
-    /// For people.
+    /// A description for people.
     package var words: String {
         switch self {
         case .constant(let value): value.description
@@ -10,9 +10,9 @@ extension Operand.Source {
         case .expression(let program): "{\(program.text)}"
         case .freshUUID: "{uuidV4()}"
         case .relativeVariable(let name, _): "$\(name)"
-        case .relative(let time): time.isDate ? "a date counted from today" : "a time counted from now"
+        case .relative(let time): time.isDate ? "a date relative to today" : "a time relative to now"
         case .list(let elements): "[\(elements.map(\.words).joined(separator: ", "))]"
-        case .embedding(let source): "the vector of \(source.text.words) by \(source.model)"
+        case .embedding(let source): "the embedding of \(source.text.words) by \(source.model)"
         }
     }
 }

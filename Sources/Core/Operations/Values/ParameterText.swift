@@ -1,9 +1,9 @@
 import JSON
 import SchemaModel
 
-/// Values in canonical form as Postgres reads them.
+/// Formats canonical values as Postgres input text.
 enum ParameterText {
-    /// Nil for NULL.
+    /// Returns nil for NULL.
     static func text(of value: JSONValue, type: ColumnType) -> String? {
         guard type.isList else { return text(of: value, scalar: type.scalar) }
         guard case .array(let elements) = value else { return nil }
@@ -13,7 +13,7 @@ enum ParameterText {
     private static func text(of value: JSONValue, scalar: ScalarType) -> String? {
         if case .null = value { return nil }
         if case .any = scalar { return value.description }
-        // That of an embedding is there as text.
+        // An embedding is already text.
         if case .vector = scalar { return value.stringValue ?? value.description }
         switch value {
         case .string(let text): return text

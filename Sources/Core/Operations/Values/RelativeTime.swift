@@ -3,11 +3,11 @@ import JSON
 import LiveModel
 import SchemaModel
 
-/// `Timestamp_Relative` and `Date_Relative`: a time counted from the request or from a given one.
-/// Source: docs/reference/sql-connect.md §5.5, `{now|at, add, sub, truncateTo}` and `{today|on, add, sub, truncateTo}`.
+/// A `Timestamp_Relative` or `Date_Relative`: a time relative to the request or to a given one. Source:
+/// docs/reference/sql-connect.md §5.5, `{now|at, add, sub, truncateTo}` and `{today|on, add, sub, truncateTo}`.
 ///
-/// The calendar is ISO 8601 in UTC: months and years first, a day past the end of its month becomes the last one, as
-/// Postgres counts; weeks begin on Monday.
+/// Uses the ISO 8601 calendar in UTC. As in Postgres, months and years are added first, and a day past the end of its
+/// month becomes the last day. Weeks begin on Monday.
 package struct RelativeTime: Sendable {
     package enum Unit: String, Sendable, CaseIterable {
         case milliseconds, seconds, minutes, hours, days, weeks, months, years
@@ -39,20 +39,20 @@ package struct RelativeTime: Sendable {
         static let ofDates: [Interval] = [.week, .month, .year]
     }
 
-    /// How much of each unit; null and what was not sent are none.
+    /// A number of units; zero if null or not sent.
     struct Amount: Sendable {
         let unit: Unit
         let count: Operand.Source
     }
 
     let isDate: Bool
-    /// Nil: the time of the request.
+    /// Nil for the time of the request.
     let base: Operand.Source?
     let add: [Amount]
     let subtract: [Amount]
     let truncateTo: Interval?
 
-    /// Of a value that a variable brought, which was checked; what it counts with is read from there.
+    /// Creates the relative time from a validated value in a variable; operands are read from there.
     init(_ value: JSONValue, isDate: Bool, _ variable: String, _ path: [String]) {
         let given = isDate ? "on" : "at"
         let hasBase = !(value[given]?.isNull ?? true)
@@ -82,11 +82,12 @@ package struct RelativeTime: Sendable {
             amounts.map { "\($0.unit.rawValue)\($0.count.identity)" }.joined(separator: ",")
         }
         return
-            "relative(\(isDate)|\(base?.identity ?? "now")|\(text(add))|\(text(subtract))|\(truncateTo?.rawValue ?? ""))"
+            "relative(\(isDate)|\(base?.identity ?? "now")|\(text(add))|\(text(subtract))"
+            + "|\(truncateTo?.rawValue ?? ""))"
     }
 
-    /// In canonical form; null when the base is.
-    /// - Throws: `.invalidVariable` when the result is not of the years 1583 to 9999.
+    /// Returns the time in canonical form; null if the base is null.
+    /// - Throws: `.invalidVariable` if the result is outside the years 1583 to 9999.
     func value(in invocation: Invocation) throws(RequestError) -> JSONValue {
         guard var time = try start(in: invocation) else { return .null }
         time = try apply(add, sign: 1, to: time, invocation)
@@ -129,13 +130,13 @@ package struct RelativeTime: Sendable {
     }
 }
 
-/// A point in time as days and the time of the day, in UTC.
+/// A point in time, as days and time of day in UTC.
 struct CalendarTime: Sendable {
     private static let dayMs: Int64 = 86_400_000
 
-    /// Since 1970-01-01.
+    /// Days since 1970-01-01.
     private var days: Int64
-    /// Microseconds of the day.
+    /// Microseconds since midnight.
     private var microseconds: Int64
 
     init(milliseconds: Int64) {
@@ -148,7 +149,7 @@ struct CalendarTime: Sendable {
         microseconds += Int64(time.nanoseconds / 1_000)
     }
 
-    /// Nil when out of range.
+    /// Returns nil if out of range.
     func adding(months: Int64, milliseconds: Int64) -> CalendarTime? {
         var result = self
         if months != 0 {
@@ -195,7 +196,7 @@ struct CalendarTime: Sendable {
         CalendarTime(milliseconds: Int64(date.daysSinceEpoch) * dayMs)
     }
 
-    /// Canonical form; nil outside of the years 1583 to 9999.
+    /// The canonical form; nil outside the years 1583 to 9999.
     var text: String? {
         let seconds = days * 86_400 + microseconds / 1_000_000
         guard seconds >= ScalarCoercion.firstSecond,

@@ -1,7 +1,7 @@
-/// Texts that are bound as parameters. Names and constants of the developer's own files, the only texts that become part
-/// of a statement, are quoted by `SQLName`.
+/// Formats texts that are bound as parameters. `SQLName` quotes names and constants from the project's files, the only
+/// texts that become part of a statement.
 package enum SQLText {
-    /// The text as a `LIKE` pattern that matches only itself.
+    /// Escapes a text as a `LIKE` pattern that matches only itself.
     static func likeEscaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {
@@ -11,10 +11,10 @@ package enum SQLText {
         return escaped
     }
 
-    /// The text form of a Postgres array, elements always quoted; nil is `NULL`.
+    /// Formats a Postgres array literal; elements are always quoted, nil is `NULL`.
     package static func arrayLiteral(_ elements: [String?]) -> String { literal(of: elements) }
 
-    /// The same of elements that are computed one by one; for this module, in which it is specialised.
+    /// A generic variant for lazily computed elements, internal so that it is specialised in this module.
     static func literal(of elements: some Sequence<String?>) -> String {
         var literal = "{"
         var isFirst = true

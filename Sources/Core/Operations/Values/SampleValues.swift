@@ -1,10 +1,10 @@
 package import JSON
 package import SchemaModel
 
-// Values with which a statement has every part, for people to read.
+// MARK: Sample values that produce every part of a statement, for display
 
 extension CoercionPlan {
-    /// A value of this form, in canonical form.
+    /// Returns a value of this form, in canonical form.
     package func sample(_ schema: Schema) -> JSONValue {
         switch self {
         case .scalar(let scalar): scalar.sample(schema)
@@ -23,7 +23,7 @@ extension CoercionPlan {
 }
 
 extension ColumnType {
-    /// The first thing that can be done to a column of the type.
+    /// Returns the first update that the type supports.
     fileprivate func sampleChange(_ schema: Schema) -> (String, JSONValue) {
         let value = scalar.sample(schema)
         let isTime = !isList && [.date, .timestamp].contains(scalar)

@@ -2,13 +2,14 @@ import CEL
 package import JSON
 package import SchemaModel
 
-/// Brings one JSON value into the canonical form of its scalar, or says what was expected.
+/// Converts a JSON value to the canonical form of its scalar type.
 ///
-/// Canonical forms: a UUID is 32 lower-case hexadecimal digits, an Int64 a JSON integer (so that CEL sees an int), a
-/// Float a double even when written `3`, a Date `YYYY-MM-DD`, a Timestamp RFC 3339 in UTC with six decimals (Postgres
-/// keeps microseconds). Source: docs/reference/sql-connect.md §5.3; refresh conformance, readings 3 and 9.
+/// Canonical forms: a UUID has 32 lower-case hexadecimal digits, an Int64 is a JSON integer (so that CEL sees an int),
+/// a Float is a double even if written `3`, a Date is `YYYY-MM-DD`, and a Timestamp is RFC 3339 in UTC with six
+/// decimals (Postgres stores microseconds). Source: docs/reference/sql-connect.md §5.3; refresh conformance, readings 3
+/// and 9.
 package struct ScalarCoercion: Sendable {
-    /// Lists and objects inside a value of type `Any`.
+    /// The deepest nesting of lists and objects in a value of type `Any`.
     static let depthMax = 64
 
     package let enums: [String: EnumType]
@@ -18,11 +19,11 @@ package struct ScalarCoercion: Sendable {
     }
 
     package struct Mismatch: Error, Sendable {
-        /// `a UUID`, completes "expected …".
+        /// Completes "expected …", for example `a UUID`.
         let expected: String
     }
 
-    /// A value of a column's type; null stays null.
+    /// Coerces a value to a column's type; null stays null.
     package func coerce(_ value: JSONValue, to type: ColumnType) throws(Mismatch) -> JSONValue {
         if value.isNull { return .null }
         guard type.isList else { return try coerce(value, to: type.scalar) }
@@ -79,7 +80,7 @@ package struct ScalarCoercion: Sendable {
         }
     }
 
-    /// pgvector holds single-precision numbers.
+    /// Coerces a vector, whose elements pgvector stores in single precision.
     private static func vector(_ value: JSONValue) throws(Mismatch) -> JSONValue {
         guard let elements = value.arrayValue, !elements.isEmpty,
             elements.count <= Int(ColumnDataType.vectorSizeMax)
@@ -95,7 +96,7 @@ package struct ScalarCoercion: Sendable {
         return .array(numbers)
     }
 
-    /// Postgres cannot store U+0000 in text.
+    /// Rejects U+0000, which Postgres cannot store in text.
     private static func storable(_ text: String) throws(Mismatch) -> String {
         guard !text.utf8.contains(0) else { throw Mismatch(expected: "a string without the character U+0000") }
         return text
@@ -103,7 +104,7 @@ package struct ScalarCoercion: Sendable {
 
     private static func int64(_ value: JSONValue) throws(Mismatch) -> Int64 {
         if let text = value.stringValue {
-            // `Int64("+1")` would pass.
+            // `Int64("+1")` would succeed.
             guard let number = Int64(text), !text.hasPrefix("+") else {
                 throw Mismatch(expected: "a 64-bit integer, as a number or a decimal string")
             }
@@ -121,13 +122,13 @@ package struct ScalarCoercion: Sendable {
         return String(day)
     }
 
-    /// 1583-01-01T00:00:00Z, the first year of the language.
+    /// 1583-01-01T00:00:00Z, the start of the supported range.
     static let firstSecond: Int64 = -12_212_553_600
 
     private static func timestamp(_ text: String) -> String? {
         var bytes = Array(text.utf8)
         guard bytes.count >= 20, bytes.count <= 35 else { return nil }
-        // RFC 3339 §5.6 lets letters be small and a blank stand for the T.
+        // RFC 3339 §5.6 allows lower-case letters, and a space instead of the T.
         if bytes[10] == UInt8(ascii: " ") || bytes[10] == UInt8(ascii: "t") { bytes[10] = UInt8(ascii: "T") }
         if bytes[bytes.count - 1] == UInt8(ascii: "z") { bytes[bytes.count - 1] = UInt8(ascii: "Z") }
         guard let time = TimestampValue(String(decoding: bytes, as: UTF8.self)), time.seconds >= firstSecond else {
@@ -136,7 +137,7 @@ package struct ScalarCoercion: Sendable {
         return TimeText.text(of: time)
     }
 
-    /// Numbers must be finite and no text may hold U+0000, which jsonb refuses as well.
+    /// Checks that numbers are finite and texts do not contain U+0000, which jsonb rejects too.
     private static func checkAny(_ value: JSONValue, depth: Int) throws(Mismatch) {
         switch value {
         case .null, .bool, .int: return
@@ -160,11 +161,11 @@ package struct ScalarCoercion: Sendable {
     }
 }
 
-/// Times in the one form that variables, parameters and keys use.
+/// Formats timestamps in the canonical form of variables, parameters and keys.
 enum TimeText {
-    /// `2026-01-31T12:00:00.500000Z`; digits past the microsecond are cut.
+    /// Formats a timestamp as `2026-01-31T12:00:00.500000Z`; digits beyond microseconds are truncated.
     static func text(of time: TimestampValue) -> String {
-        // CEL's text has a fraction of no fixed length behind the seconds, which end at byte 19.
+        // The seconds of CEL's text end at byte 19; its fraction has a variable length.
         var bytes = Array(time.text.utf8.prefix(19))
         bytes.append(UInt8(ascii: "."))
         var unit: Int32 = 100_000_000

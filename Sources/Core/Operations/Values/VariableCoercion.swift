@@ -2,10 +2,11 @@ package import JSON
 package import LiveModel
 package import SchemaModel
 
-/// Coercion of the variables of a request (GraphQL specification §6.1.2).
+/// Coerces the variables of a request (GraphQL specification §6.1.2).
 ///
-/// The result holds the declared variables in the order of their declaration: what was not sent and has no default is
-/// absent, an explicit null stays. Errors name the variable and the path inside it and what was expected, never the value.
+/// The result contains the declared variables in order of declaration. A variable that was not sent and has no default
+/// is absent; an explicit null is kept. Errors contain the variable, the path within it and the expectation, never the
+/// value.
 package struct VariableCoercion: Sendable {
     package let variables: [VariableSpec]
     package let scalars: ScalarCoercion
@@ -34,10 +35,10 @@ package struct VariableCoercion: Sendable {
             if value.isNull, variable.type.isNonNull { throw path.null(variable.typeText) }
             let result = try coerce(value, variable.plan, path)
             if variable.isCount, let count = result.intValue, count < 0 {
-                throw path.expected("a number from 0 to \(Int32.max), since it counts rows")
+                throw path.expected("an integer from 0 to \(Int32.max)")
             }
             if let countMax = variable.rowsMax, variable.rowCount(result) > countMax {
-                throw path.expected("at most \(countMax) rows, nested ones included")
+                throw path.expected("at most \(countMax) rows, including nested ones")
             }
             coerced[variable.name] = result
         }
@@ -47,10 +48,10 @@ package struct VariableCoercion: Sendable {
 
     private func unknown(in sent: JSONObject) -> RequestError {
         let names = variables.map(\.name)
-        let stranger = sent.keys.first { !names.contains($0) } ?? ""
-        // The name is the client's own, cut so that an answer cannot be made large.
-        let shown = String(stranger.prefix(64))
-        let help = DidYouMean.help(stranger, among: names).map { "; \($0)" } ?? ""
+        let unknown = sent.keys.first { !names.contains($0) } ?? ""
+        // The name is the client's; truncated to limit the size of the response.
+        let shown = String(unknown.prefix(64))
+        let help = DidYouMean.help(unknown, among: names).map { "; \($0)" } ?? ""
         return RequestError(.invalidVariable, "the operation has no variable \"$\(shown)\"\(help)")
     }
 
@@ -65,7 +66,7 @@ package struct VariableCoercion: Sendable {
             RequestError(.invalidVariable, "variable \"$\(variable)\(rest)\": expected \(what)")
         }
 
-        // The SDKs' own tests look for "is missing" and "is null".
+        // The SDKs' tests expect "is missing" and "is null".
         func missing(_ required: String = "a value") -> RequestError {
             RequestError(.invalidVariable, "variable \"$\(variable)\(rest)\" is missing: \(required) is required")
         }
@@ -95,7 +96,7 @@ package struct VariableCoercion: Sendable {
             }
             return value
         case .list(let element, let countMax):
-            // A single value stands for a list of one (GraphQL specification §3.11).
+            // A single value is coerced to a list (GraphQL specification §3.11).
             guard let elements = value.arrayValue else { return .array([try coerce(value, element, path)]) }
             guard elements.count <= countMax else { throw path.expected("at most \(countMax) elements") }
             var coerced: [JSONValue] = []
@@ -117,7 +118,7 @@ package struct VariableCoercion: Sendable {
                 default: return .null
                 }
             } catch {
-                // Names of fields are the client's own, cut so that an answer cannot be made large.
+                // Field names are the client's; truncated to limit the size of the response.
                 throw Path(variable: path.variable, rest: path.rest + error.path.prefix(200)).expected(error.expected)
             }
         }
@@ -129,25 +130,25 @@ package struct VariableCoercion: Sendable {
         var coerced = JSONObject()
         var found = 0
         for member in members {
-            let place = path.field(member.name)
+            let memberPath = path.field(member.name)
             guard let inner = object[member.name] else {
-                if member.isRequired { throw place.missing() }
+                if member.isRequired { throw memberPath.missing() }
                 continue
             }
             found += 1
-            if let rival = member.rivals.first(where: { object[$0] != nil }) {
-                throw place.expected("nothing beside \"\(rival)\", which sets the same column")
+            if let conflict = member.conflicts.first(where: { object[$0] != nil }) {
+                throw memberPath.expected("no value, because \"\(conflict)\" sets the same column")
             }
-            if member.isRequired, inner.isNull { throw place.null() }
-            coerced[member.name] = try coerce(inner, member.plan, place)
+            if member.isRequired, inner.isNull { throw memberPath.null() }
+            coerced[member.name] = try coerce(inner, member.plan, memberPath)
         }
         if found < object.count {
-            let stranger = object.keys.first { name in !members.contains { $0.name == name } } ?? ""
-            let help = DidYouMean.help(stranger, among: members.map(\.name)).map { "; \($0)" } ?? ""
+            let unknown = object.keys.first { name in !members.contains { $0.name == name } } ?? ""
+            let help = DidYouMean.help(unknown, among: members.map(\.name)).map { "; \($0)" } ?? ""
             throw RequestError(
                 .invalidVariable,
                 "variable \"$\(path.variable)\(path.rest)\": \(typeName) has no field"
-                    + " \"\(stranger.prefix(64))\" here\(help)")
+                    + " \"\(unknown.prefix(64))\" here\(help)")
         }
         return coerced
     }

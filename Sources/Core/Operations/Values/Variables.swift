@@ -1,6 +1,6 @@
 package import JSON
 
-/// Coerced variables of one request, as conditions and operands read them.
+/// The coerced variables of a request, as conditions and operands read them.
 package struct Variables: Sendable {
     package let object: JSONObject
 
@@ -8,7 +8,7 @@ package struct Variables: Sendable {
         self.object = object
     }
 
-    /// The value at a path; nil where nothing was sent, or where what is above it is null.
+    /// Returns the value at a path; nil if nothing was sent, or if a value above it is null.
     package func value(_ name: String, path: [String]) -> JSONValue? {
         guard var value = object[name] else { return nil }
         for field in path {

@@ -1,23 +1,23 @@
-/// A located problem of a project folder. All diagnostics of a run are reported together.
+/// A problem in a project folder, with its location. One run reports all of them.
 package struct Diagnostic: Sendable, Hashable {
     package enum Severity: String, Sendable, Hashable {
         case error, warning, note
     }
 
     package var severity: Severity
-    /// Stable name of the rule that found it, kebab-case: `unknown-field`.
+    /// The stable name of the rule that was violated, in kebab-case: `unknown-field`.
     package var rule: String
     package var message: String
-    /// Path relative to where the project was opened, as the user would type it.
+    /// Path relative to the folder that the project was opened from, as the user would type it.
     package var file: String
-    /// From 1. Columns count Unicode scalars. 0 when the whole file is meant.
+    /// 1-based; columns count Unicode scalars. 0 if the diagnostic is about the whole file.
     package var line: Int
     package var column: Int
     /// Length of the marked text in Unicode scalars on that line; at least 1.
     package var length: Int
-    /// The text of the line, without its line break.
+    /// The text of the line, without its line terminator.
     package var sourceLine: String
-    /// A second sentence that helps: `did you mean "title"?`
+    /// An additional hint: `did you mean "title"?`
     package var help: String?
 
     package init(
@@ -36,9 +36,9 @@ package struct Diagnostic: Sendable, Hashable {
     }
 }
 
-/// Thrown by the compilers when at least one diagnostic is an error.
+/// The error that compilers throw if at least one diagnostic is an error.
 package struct CatalogError: Error, Sendable {
-    /// Errors and warnings, ordered by file, line, column.
+    /// Errors and warnings, sorted by file, line and column.
     package var diagnostics: [Diagnostic]
 
     package init(diagnostics: [Diagnostic]) {

@@ -1,18 +1,19 @@
 package import JSON
 
-/// Writes diagnostics for people, and for tools as JSON.
+/// Formats diagnostics for terminals, and as JSON for tools.
+///
 ///
 ///     dataconnect/schema/schema.gql:3:5: error: unknown type "Strin" [unknown-type]
 ///       title: Strin!
 ///              ^~~~~
 ///       help: did you mean "String"?
 ///
-/// Tabs are widened to stops of four, so that the caret stands under what it marks; control characters are replaced,
-/// so that a file cannot speak to the terminal.
+/// Tabs are expanded to stops of four columns, so that the caret lines up. Control characters are replaced, so that a
+/// file cannot send escape sequences to the terminal.
 package struct DiagnosticRenderer: Sendable {
-    /// With ANSI colours.
+    /// Whether to emit ANSI colours.
     package var usesColor: Bool
-    /// A longer source line is shown as a window round the marked place.
+    /// Longer source lines are shortened to a window around the marked text.
     package static let sourceColumnsMax = 160
     static let tabStop = 4
 
@@ -20,7 +21,7 @@ package struct DiagnosticRenderer: Sendable {
         self.usesColor = usesColor
     }
 
-    /// All of them and a closing line that counts; empty when there are none.
+    /// Renders all diagnostics and a summary line; returns an empty string if there are none.
     package func render(_ diagnostics: [Diagnostic]) -> String {
         guard !diagnostics.isEmpty else { return "" }
         let errors = diagnostics.count { $0.severity == .error }
@@ -32,12 +33,12 @@ package struct DiagnosticRenderer: Sendable {
         return counts.isEmpty ? blocks + "\n" : blocks + "\n" + counts.joined(separator: ", ") + "\n"
     }
 
-    /// One diagnostic, without a line break at its end.
+    /// Renders one diagnostic, without a trailing line break.
     package func render(_ diagnostic: Diagnostic) -> String {
-        var place = Self.printable(diagnostic.file)
-        if diagnostic.line > 0 { place += ":\(diagnostic.line):\(diagnostic.column)" }
+        var location = Self.printable(diagnostic.file)
+        if diagnostic.line > 0 { location += ":\(diagnostic.line):\(diagnostic.column)" }
         let severity = paint(diagnostic.severity.rawValue, diagnostic.severity.color)
-        var text = "\(paint(place, .bold)): \(severity): \(Self.printable(diagnostic.message)) [\(diagnostic.rule)]"
+        var text = "\(paint(location, .bold)): \(severity): \(Self.printable(diagnostic.message)) [\(diagnostic.rule)]"
         if diagnostic.line > 0, !diagnostic.sourceLine.isEmpty {
             let excerpt = Excerpt(diagnostic)
             text += "\n  \(excerpt.line)\n  \(paint(excerpt.marks, .green))"
@@ -46,7 +47,8 @@ package struct DiagnosticRenderer: Sendable {
         return text
     }
 
-    /// `[{severity, rule, message, file, line, column, length, sourceLine?, help?}]`, in the order given.
+    /// Encodes diagnostics as `[{severity, rule, message, file, line, column, length, sourceLine?, help?}]`, in the
+    /// given order.
     package static func json(_ diagnostics: [Diagnostic]) -> JSONValue {
         .array(
             diagnostics.map { diagnostic in
@@ -74,7 +76,7 @@ package struct DiagnosticRenderer: Sendable {
     }
 }
 
-/// The shown part of the source line and the line of marks under it.
+/// The visible part of a source line, and the line of marks below it.
 private struct Excerpt {
     var line = ""
     var marks = ""
@@ -86,7 +88,7 @@ private struct Excerpt {
         let window = Self.window(start: start, count: scalars.count)
         var columns = 0
         if window.lowerBound > 0 { append("…", width: 1, mark: " ", &columns) }
-        // One position past the end, where an unexpected end of line is marked.
+        // Includes one position past the end, where an unexpected end of line is marked.
         for index in window.lowerBound...max(window.upperBound, window.lowerBound) {
             let mark: Character = index == start ? "^" : (start..<end).contains(index) ? "~" : " "
             guard index < window.upperBound else {
@@ -123,7 +125,7 @@ private struct Excerpt {
 }
 
 extension Unicode.Scalar {
-    /// Columns a terminal gives the scalar: 0 for marks that combine, 2 for East Asian wide ones and emoji, else 1.
+    /// The number of terminal columns: 0 for combining marks, 2 for East Asian wide characters and emoji, otherwise 1.
     fileprivate var columnWidth: Int {
         switch properties.generalCategory {
         case .nonspacingMark, .enclosingMark: return 0

@@ -1,25 +1,26 @@
 package import GraphQLLanguage
 
-/// Collects the diagnostics of one compilation. Passed `inout` through every stage, so that one run reports all it can.
+/// Collects the diagnostics of one compilation. Passed `inout` through every stage, so that one run reports as much as
+/// possible.
 ///
-/// Bounded: of each severity the first `perSeverityMax` are kept, the others counted.
+/// Keeps the first `perSeverityMax` diagnostics of each severity and counts the rest.
 package struct DiagnosticSink: Sendable {
     package static let perSeverityMax = 200
 
     private var kept: [Diagnostic] = []
     private var seen: Set<Diagnostic> = []
     private var counts: [Diagnostic.Severity: Int] = [:]
-    /// Declared in the schema, but refused there.
-    private var lost: Set<String> = []
-    private var lostTypes: Set<String> = []
-    /// A file that declares types did not parse: nobody can tell which names it has.
-    private var hasLostFiles = false
+    /// Names of fields whose declaration was rejected.
+    private var suppressedNames: Set<String> = []
+    private var suppressedTypes: Set<String> = []
+    /// Whether a file of declarations failed to parse, so that any name may be declared there.
+    private var hasUnparsedFiles = false
 
     package init() {}
 
     package var hasErrors: Bool { count(of: .error) > 0 }
 
-    /// All that were reported, those not kept included.
+    /// Returns the number of reported diagnostics, including those not kept.
     package func count(of severity: Diagnostic.Severity) -> Int {
         counts[severity, default: 0]
     }
@@ -32,19 +33,19 @@ package struct DiagnosticSink: Sendable {
     }
 
     mutating func report(
-        _ severity: Diagnostic.Severity, rule: String, at place: FileRange, _ message: String, help: String? = nil
+        _ severity: Diagnostic.Severity, rule: String, at fileRange: FileRange, _ message: String, help: String? = nil
     ) {
-        report(severity, rule: rule, at: place.range, in: place.file, message, help: help)
+        report(severity, rule: rule, at: fileRange.range, in: fileRange.file, message, help: help)
     }
 
-    /// About a file as a whole.
+    /// Reports a problem with a file as a whole.
     package mutating func report(
         _ severity: Diagnostic.Severity, rule: String, in file: SourceFile, _ message: String, help: String? = nil
     ) {
         report(file.diagnostic(severity, rule: rule, message, help: help))
     }
 
-    /// The same diagnostic twice counts once.
+    /// Reports a diagnostic; a duplicate is ignored.
     package mutating func report(_ diagnostic: Diagnostic) {
         guard !seen.contains(diagnostic) else { return }
         counts[diagnostic.severity, default: 0] += 1
@@ -53,26 +54,26 @@ package struct DiagnosticSink: Sendable {
         kept.append(diagnostic)
     }
 
-    /// The schema refused the declaration of this field: that nobody knows it is no further problem.
-    mutating func lose(field: String) { lost.insert(field) }
+    /// Suppresses errors about unknown uses of a field whose declaration was rejected.
+    mutating func suppress(field: String) { suppressedNames.insert(field) }
 
-    /// The schema refused this type, and with it every field and input type made of it.
-    package mutating func lose(type: String) {
+    /// Suppresses errors about unknown uses of a rejected type and of the names generated from it.
+    package mutating func suppress(type: String) {
         let singular = GeneratedNames.camelCase(type)
-        lostTypes.formUnion([type, singular, EnglishPlural.of(singular)])
+        suppressedTypes.formUnion([type, singular, EnglishPlural.of(singular)])
     }
 
-    /// A file of declarations did not parse.
-    package mutating func loseFile() { hasLostFiles = true }
+    /// Suppresses all errors about unknown names, because a file of declarations failed to parse.
+    package mutating func suppressUnknownNames() { hasUnparsedFiles = true }
 
-    /// Whether a name is unknown only because of a problem that was reported already.
-    package func isLost(_ name: String) -> Bool {
-        if hasLostFiles { return true }
-        if lost.contains(name) || lostTypes.contains(name) { return true }
-        return !lostTypes.isEmpty && name.split(separator: "_").contains { lostTypes.contains(String($0)) }
+    /// Returns whether a name may be unknown only because of a problem that was already reported.
+    package func isSuppressed(_ name: String) -> Bool {
+        if hasUnparsedFiles { return true }
+        if suppressedNames.contains(name) || suppressedTypes.contains(name) { return true }
+        return !suppressedTypes.isEmpty && name.split(separator: "_").contains { suppressedTypes.contains(String($0)) }
     }
 
-    /// What was kept, ordered by file, line and column; a note at the end says how many errors were left out.
+    /// The kept diagnostics, sorted by file, line and column, followed by a note if errors were omitted.
     package var diagnostics: [Diagnostic] {
         var ordered = kept.sorted()
         let omitted = count(of: .error) - Self.perSeverityMax
@@ -86,14 +87,14 @@ package struct DiagnosticSink: Sendable {
         return ordered
     }
 
-    /// Errors and warnings together, if there is an error.
+    /// Throws all errors and warnings if there is at least one error.
     package func throwIfErrors() throws(CatalogError) {
         if hasErrors { throw CatalogError(diagnostics: diagnostics) }
     }
 }
 
 extension Diagnostic: Comparable {
-    /// By place, then errors first, then by text, so that the order never depends on which rule ran first.
+    /// Orders by location, then severity, then text, so that the order does not depend on which rule ran first.
     package static func < (left: Diagnostic, right: Diagnostic) -> Bool {
         if left.file != right.file { return left.file < right.file }
         if left.line != right.line { return left.line < right.line }

@@ -1,15 +1,16 @@
-/// Suggests the names a misspelt one may have meant.
+/// Suggests names similar to a misspelt one.
 ///
-/// Distance: insertions, deletions, replacements and swaps of neighbours cost 1 each, a difference in letter case
-/// alone costs 1 in all. A name is suggested when its distance is at most two fifths of the longer length plus one.
+/// The distance is the number of insertions, deletions, substitutions and transpositions of adjacent letters; names
+/// that differ only in letter case have distance 1. A name is suggested if its distance is at most two fifths of the
+/// longer length plus one.
 package enum DidYouMean {
     /// Longer names are not compared.
     static let nameLengthMax = 64
-    /// Candidates past this many are not looked at.
+    /// Further candidates are ignored.
     static let candidatesMax = 2_000
     static let suggestionsMax = 3
 
-    /// `did you mean "title"?`, or nil when nothing is near.
+    /// Returns `did you mean "title"?`, or nil if no candidate is similar.
     package static func help(_ name: String, among candidates: some Sequence<String>) -> String? {
         let near = suggestions(name, among: candidates).map { "\"\($0)\"" }
         guard let last = near.last else { return nil }
@@ -17,7 +18,7 @@ package enum DidYouMean {
         return "did you mean \(others.isEmpty ? last : "\(others) or \(last)")?"
     }
 
-    /// The nearest names, nearest first, equal distances in alphabetical order.
+    /// Returns the most similar names, sorted by distance, then alphabetically.
     package static func suggestions(_ name: String, among candidates: some Sequence<String>) -> [String] {
         let typed = Array(name.unicodeScalars)
         guard typed.count <= nameLengthMax else { return [] }
@@ -31,13 +32,13 @@ package enum DidYouMean {
             if distance <= limit, distance < max(typed.count, scalars.count) { found.append((distance, candidate)) }
         }
         guard let best = found.map(\.distance).min() else { return [] }
-        // A much worse second guess only distracts.
+        // Much worse candidates would only distract.
         return found.filter { $0.distance <= best + 1 }
             .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
             .prefix(suggestionsMax).map(\.name)
     }
 
-    /// Optimal string alignment distance; anything above `limit` is returned as `limit + 1`.
+    /// Computes the optimal string alignment distance; returns `limit + 1` if it exceeds `limit`.
     static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar], limit: Int) -> Int {
         guard abs(left.count - right.count) <= limit else { return limit + 1 }
         var beforeLast: [Int] = []

@@ -1,8 +1,8 @@
 package import GraphQLLanguage
 
-/// Parses project files; a file that does not parse becomes one diagnostic and the others go on.
+/// Parses project files. A file that fails to parse yields one diagnostic, and the others are still read.
 package enum DocumentReader {
-    /// Nil after a syntax error. A file of nothing but blanks and comments is a document without definitions.
+    /// Returns nil after a syntax error. A file of only white space and comments is a document without definitions.
     package static func parse(_ file: SourceFile, sink: inout DiagnosticSink) -> Document? {
         if isBlank(file) { return Document(definitions: []) }
         do {
@@ -23,7 +23,7 @@ package enum DocumentReader {
             case _ where isInComment: break
             case UInt8(ascii: "#"): isInComment = true
             case 0x09, 0x20, UInt8(ascii: ","): break
-            // A byte order mark, allowed at the start only.
+            // A byte order mark, which is allowed only at the start.
             case 0xEF where index == 0, 0xBB where index == 1, 0xBF where index == 2: break
             default: return false
             }

@@ -1,10 +1,10 @@
 package import JSON
 
-/// Diagnostics in the Static Analysis Results Interchange Format, version 2.1.0 (OASIS), which editors and code hosts
-/// read.
+/// Encodes diagnostics in the Static Analysis Results Interchange Format (SARIF) 2.1.0 of OASIS, which editors and code
+/// hosts read.
 package enum SARIFRenderer {
-    /// A log with one run, in the order given.
-    /// - Parameter version: of this program.
+    /// Returns a log with one run, in the given order.
+    /// - Parameter version: the version of this program.
     package static func log(_ diagnostics: [Diagnostic], version: String) -> JSONValue {
         let rules = Set(diagnostics.map(\.rule)).sorted()
         let positions = Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($0.element, $0.offset) })
@@ -29,7 +29,7 @@ package enum SARIFRenderer {
         return .object(rule)
     }
 
-    /// `1.2.3` out of whatever a version is called; the format wants a semantic one.
+    /// Converts any version text to the semantic version that the format requires, such as `1.2.3`.
     private static func semantic(_ version: String) -> String {
         let parts = version.split(separator: ".").prefix(3).map { $0.prefix { $0.isNumber } }.filter { !$0.isEmpty }
         return (parts.map(String.init) + ["0", "0", "0"]).prefix(3).joined(separator: ".")
@@ -37,9 +37,9 @@ package enum SARIFRenderer {
 
     private static func result(_ diagnostic: Diagnostic, _ position: Int) -> JSONValue {
         let text = diagnostic.message + (diagnostic.help.map { "\n\($0)" } ?? "")
-        var place: JSONObject = ["artifactLocation": ["uri": .string(uri(diagnostic.file))]]
+        var location: JSONObject = ["artifactLocation": ["uri": .string(uri(diagnostic.file))]]
         if diagnostic.line > 0 {
-            place["region"] = [
+            location["region"] = [
                 "startLine": .int(Int64(diagnostic.line)), "startColumn": .int(Int64(diagnostic.column)),
                 "endColumn": .int(Int64(diagnostic.column + diagnostic.length)),
             ]
@@ -47,11 +47,11 @@ package enum SARIFRenderer {
         return [
             "ruleId": .string(diagnostic.rule), "ruleIndex": .int(Int64(position)),
             "level": .string(diagnostic.severity.rawValue), "message": ["text": .string(text)],
-            "locations": [["physicalLocation": .object(place)]],
+            "locations": [["physicalLocation": .object(location)]],
         ]
     }
 
-    /// A path as a URI reference: relative ones stay relative (RFC 3986 §2.3, §3.3).
+    /// Converts a path to a URI reference; relative paths stay relative (RFC 3986 §2.3, §3.3).
     private static func uri(_ path: String) -> String {
         let kept = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/@!$&'()*+,;=".utf8)
         var text = path.hasPrefix("/") ? "file://" : ""

@@ -1,10 +1,10 @@
 package import GraphQLLanguage
 
-/// One text file of a project, in memory, with what is needed to point into it.
+/// A text file of a project, in memory, with an index for locating positions in it.
 package struct SourceFile: Sendable {
-    /// As the user would type it; stands in diagnostics.
+    /// The path as the user would type it, for diagnostics.
     package let path: String
-    /// What the GraphQL parser reads; its name is `path`.
+    /// The source for the GraphQL parser, named `path`.
     package let source: Source
     private let map: SourceMap
 
@@ -18,10 +18,10 @@ package struct SourceFile: Sendable {
         map = SourceMap(source)
     }
 
-    /// The whole text; ill-formed UTF-8 is repaired.
+    /// The whole text, with ill-formed UTF-8 repaired.
     package var text: String { String(decoding: source.bytes, as: UTF8.self) }
 
-    /// The text of a range, for messages and stored sources.
+    /// Returns the text of a range, for messages and for storing sources.
     package func text(of range: SourceRange) -> String {
         let end = min(max(range.end, 0), source.bytes.count)
         let start = min(max(range.start, 0), end)
@@ -32,7 +32,8 @@ package struct SourceFile: Sendable {
         map.location(at: byteOffset)
     }
 
-    /// The range of some scalars on a line, for readers that tell lines and columns only. Places outside are moved in.
+    /// Returns the range of some scalars on a line, for readers that only report lines and columns. Positions outside
+    /// the text are clamped.
     package func range(line: Int, column: Int, length: Int = 1) -> SourceRange {
         let bytes = source.bytes
         var offset = 0
@@ -53,7 +54,7 @@ package struct SourceFile: Sendable {
         return SourceRange(start: start, end: advance(start, by: length))
     }
 
-    /// The bytes of the line that holds an offset, without its line break.
+    /// Returns the bytes of the line that contains an offset, without its line terminator.
     private func lineBytes(around byteOffset: Int) -> Range<Int> {
         let bytes = source.bytes
         let offset = min(max(byteOffset, 0), bytes.count)
@@ -63,7 +64,7 @@ package struct SourceFile: Sendable {
         return start..<end
     }
 
-    /// A diagnostic at a range; a range over several lines is marked up to the end of its first one.
+    /// Creates a diagnostic at a range. A range over several lines is marked up to the end of its first line.
     package func diagnostic(
         _ severity: Diagnostic.Severity, rule: String, at range: SourceRange, _ message: String, help: String? = nil
     ) -> Diagnostic {
@@ -77,7 +78,7 @@ package struct SourceFile: Sendable {
             sourceLine: String(decoding: source.bytes[line], as: UTF8.self), help: help)
     }
 
-    /// A diagnostic about the file as a whole.
+    /// Creates a diagnostic about the file as a whole.
     package func diagnostic(
         _ severity: Diagnostic.Severity, rule: String, _ message: String, help: String? = nil
     ) -> Diagnostic {
@@ -85,7 +86,7 @@ package struct SourceFile: Sendable {
     }
 }
 
-/// A range of a file.
+/// A range in a file.
 package struct FileRange: Sendable {
     package let range: SourceRange
     package let file: SourceFile

@@ -1,4 +1,4 @@
-/// A YAML value with its place; what a YAML reader hands over, so that the rules below need none.
+/// A YAML value with its location, as a YAML reader supplies it: this module does not parse YAML.
 package struct ConfigurationNode: Sendable {
     package enum Kind: Sendable {
         case null
@@ -18,9 +18,9 @@ package struct ConfigurationNode: Sendable {
     }
 
     package var kind: Kind
-    /// From 1.
+    /// 1-based.
     package var line: Int
-    /// From 1, in Unicode scalars.
+    /// 1-based, in Unicode scalars.
     package var column: Int
 
     package init(_ kind: Kind, line: Int, column: Int) {
@@ -33,18 +33,18 @@ package struct ConfigurationNode: Sendable {
         if case .scalar(let text) = kind { text } else { nil }
     }
 
-    /// For messages.
+    /// The kind as messages name it.
     var kindName: String {
         switch kind {
         case .null: "nothing"
-        case .scalar: "a text"
+        case .scalar: "a string"
         case .sequence: "a list"
         case .mapping: "a mapping"
         }
     }
 }
 
-/// Reads the keys of one YAML mapping. Keys that nobody asked for are reported as warnings by `finish`.
+/// Reads the keys of a YAML mapping. `finish` warns about keys that were not read.
 struct ConfigurationReader {
     let file: SourceFile
     private let node: ConfigurationNode
@@ -52,7 +52,7 @@ struct ConfigurationReader {
     private var entries: [(key: ConfigurationNode, value: ConfigurationNode)] = []
     private var known: [String] = []
 
-    /// `path` is where the mapping stands, for messages: `schema.datasource`; empty at the top.
+    /// - Parameter path: the path of the mapping, for messages: `schema.datasource`; empty at the top level.
     init(_ node: ConfigurationNode, path: String = "", in file: SourceFile, sink: inout DiagnosticSink) {
         self.file = file
         self.node = node
@@ -82,7 +82,7 @@ struct ConfigurationReader {
         return value
     }
 
-    /// A text; a number or a word is one too.
+    /// Reads a string; any non-empty scalar is one.
     mutating func text(_ key: String, isRequired: Bool = false, sink: inout DiagnosticSink) -> String? {
         guard let value = node(key) else {
             if isRequired {
@@ -94,13 +94,13 @@ struct ConfigurationReader {
         guard let text = value.scalar, !text.isEmpty else {
             sink.report(
                 .error, rule: "configuration-type", at: value, in: file,
-                "\"\(full(key))\" must be a text, but is \(value.scalar == nil ? value.kindName : "empty")")
+                "\"\(full(key))\" must be a string, but is \(value.scalar == nil ? value.kindName : "empty")")
             return nil
         }
         return text
     }
 
-    /// The items of a list; a single value is a list of one.
+    /// Reads a list; a single scalar counts as a list with one item.
     mutating func list(_ key: String, sink: inout DiagnosticSink) -> [ConfigurationNode]? {
         guard let value = node(key) else { return nil }
         switch value.kind {
@@ -114,11 +114,12 @@ struct ConfigurationReader {
         }
     }
 
-    /// Keys that are part of the format but mean nothing here.
+    /// Marks keys as known that belong to the format but have no effect.
     mutating func ignore(_ keys: String...) {
         known += keys
     }
 
+    /// Warns about keys that were not read.
     func finish(sink: inout DiagnosticSink) {
         for entry in entries {
             let key = entry.key.scalar ?? ""

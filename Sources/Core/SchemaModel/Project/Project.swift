@@ -1,18 +1,18 @@
-/// A service as its folder describes it, in memory: the input of `Catalog.compile`.
+/// A service in memory, as its folder describes it: the input of `Catalog.compile`.
 package struct Project: Sendable {
-    /// `serviceId`, the part of request paths after `services/`.
+    /// The `serviceId`, which follows `services/` in request paths.
     package var serviceID: String
-    /// `location`, the part of request paths after `locations/`.
+    /// The `location`, which follows `locations/` in request paths.
     package var location: String
-    /// The schema's files, in the order of their paths.
+    /// The schema's files, sorted by path.
     package var schemaFiles: [SourceFile]
     /// Schemas of custom resolvers, in the order of `schemas`.
     package var resolvers: [ResolverSource]
-    /// In the order of `connectorDirs`.
+    /// Connectors in the order of `connectorDirs`.
     package var connectors: [ConnectorSource]
-    /// The text of `seed.sql` beside `dataconnect.yaml`, for development databases.
+    /// The text of `seed.sql` next to `dataconnect.yaml`, for development databases.
     package var seedSQL: String?
-    /// What reading the folder warned about.
+    /// Warnings from reading the folder.
     package var warnings: [Diagnostic]
 
     package init(
@@ -29,13 +29,13 @@ package struct Project: Sendable {
     }
 }
 
-/// One connector's operations, not yet parsed.
+/// A connector's operations, not yet parsed.
 package struct ConnectorSource: Sendable {
     /// `connectorId`.
     package var id: String
-    /// In the order of their paths.
+    /// Sorted by path.
     package var files: [SourceFile]
-    /// Results of queries carry the ids of their rows, for clients with a normalised cache.
+    /// Whether query results include the ids of their rows, for clients with a normalised cache.
     package var includesEntityIDs: Bool
 
     package init(id: String, files: [SourceFile], includesEntityIDs: Bool = false) {

@@ -1,6 +1,6 @@
-/// `datasource.httpGraphql` of a schema. Source: docs/reference/sql-connect.md §5.2, "Custom resolvers".
+/// Reads `datasource.httpGraphql` of a schema. Source: docs/reference/sql-connect.md §5.2, "Custom resolvers".
 enum ResolverConfiguration {
-    /// Nil after a diagnostic.
+    /// Returns nil after reporting a problem.
     static func read(
         _ node: ConfigurationNode, id: String, path: String, in file: SourceFile, sink: inout DiagnosticSink
     ) -> ResolverEndpoint? {
@@ -17,7 +17,7 @@ enum ResolverConfiguration {
         else {
             sink.report(
                 .error, rule: "configuration-type", at: uriNode, in: file,
-                "\"\(path).uri\" must be an address that begins with http:// or https://")
+                "\"\(path).uri\" must be a URL that begins with http:// or https://")
             return nil
         }
         var timeoutMs = ResolverEndpoint.timeoutDefaultMs
@@ -33,7 +33,7 @@ enum ResolverConfiguration {
         return ResolverEndpoint(id: id, uri: uri, timeoutMs: timeoutMs)
     }
 
-    /// `30s`, `1.5s`, `500ms`, `2m`; a number alone counts seconds.
+    /// Parses a duration such as `30s`, `1.5s`, `500ms` or `2m`; a plain number counts seconds.
     static func milliseconds(_ text: String) -> Int? {
         let units: [(suffix: String, ms: Double)] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("", 1_000)]
         guard let unit = units.first(where: { text.hasSuffix($0.suffix) }),

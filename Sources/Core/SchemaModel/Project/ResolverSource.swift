@@ -1,10 +1,10 @@
 import GraphQLLanguage
 
-/// A custom resolver as `dataconnect.yaml` names it: a schema whose root fields a GraphQL service elsewhere answers.
-/// Source: docs/reference/sql-connect.md §5.2, "Custom resolvers".
+/// A custom resolver from `dataconnect.yaml`: a schema whose root fields an external GraphQL service resolves. Source:
+/// docs/reference/sql-connect.md §5.2, "Custom resolvers".
 package struct ResolverSource: Sendable {
     package var endpoint: ResolverEndpoint
-    /// The schema's files, in the order of their paths.
+    /// The schema's files, sorted by path.
     package var files: [SourceFile]
 
     package init(endpoint: ResolverEndpoint, files: [SourceFile]) {
@@ -12,22 +12,22 @@ package struct ResolverSource: Sendable {
         self.files = files
     }
 
-    /// What makes another version of the operations that use it.
+    /// The bytes whose change makes a new version of the operations that use the resolver.
     package var identity: [UInt8] {
         Array("\(endpoint.id)\n\(endpoint.uri)\n\(endpoint.timeoutMs)\n".utf8) + files.flatMap { $0.source.bytes + [0] }
     }
 }
 
-/// Where a custom resolver answers.
+/// The address of a custom resolver.
 package struct ResolverEndpoint: Sendable, Hashable {
     package static let timeoutDefaultMs = 10_000
     package static let timeoutMs = 1...600_000
 
-    /// `id` of the schema, for messages; not unique when not given.
+    /// The schema's `id`, for messages; not unique unless given.
     package var id: String
-    /// `http:` or `https:`.
+    /// An `http:` or `https:` URL.
     package var uri: String
-    /// For one answer, connecting included.
+    /// The time limit for one response, including connecting, in milliseconds.
     package var timeoutMs: Int
 
     package init(id: String, uri: String, timeoutMs: Int) {

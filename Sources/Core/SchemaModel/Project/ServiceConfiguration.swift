@@ -1,12 +1,12 @@
-/// What `dataconnect.yaml` says. Source: the file's documented keys; those about Google's cloud are known and ignored.
+/// The content of `dataconnect.yaml`. Keys that concern Google's cloud are accepted and ignored.
 package struct ServiceConfiguration: Sendable {
-    /// A folder of schema or connector files as written, relative to the file's folder, with its place.
+    /// A folder of schema or connector files as written, relative to the file's folder, with its location.
     package struct Folder: Sendable {
         package let path: String
         package let node: ConfigurationNode
     }
 
-    /// A schema whose fields a GraphQL service elsewhere answers.
+    /// A schema whose fields an external GraphQL service resolves.
     package struct Resolver: Sendable {
         package let endpoint: ResolverEndpoint
         package let folder: Folder
@@ -21,7 +21,7 @@ package struct ServiceConfiguration: Sendable {
     package var resolvers: [Resolver]
     package var connectorFolders: [Folder]
 
-    /// Nil when what is needed to go on is missing; everything wrong is reported.
+    /// Reports all problems; returns nil if a required value is missing or malformed.
     package static func read(
         _ root: ConfigurationNode, in file: SourceFile, sink: inout DiagnosticSink
     ) -> ServiceConfiguration? {
@@ -30,7 +30,7 @@ package struct ServiceConfiguration: Sendable {
         if let version = reader.node("specVersion"), !specVersions.contains(version.scalar ?? "") {
             sink.report(
                 .warning, rule: "configuration-version", at: version, in: file,
-                "specVersion \"\(version.scalar ?? "")\" is not known; it is read as \(specVersions[0])")
+                "specVersion \"\(version.scalar ?? "")\" is unknown and treated as \(specVersions[0])")
         }
         let serviceID = reader.text("serviceId", isRequired: true, sink: &sink)
         let location = reader.text("location", sink: &sink) ?? "local"
@@ -73,7 +73,7 @@ package struct ServiceConfiguration: Sendable {
 
     private struct SchemaEntry {
         let folder: Folder
-        /// Of a custom resolver.
+        /// Set for the schema of a custom resolver.
         let endpoint: ResolverEndpoint?
     }
 
@@ -89,7 +89,7 @@ package struct ServiceConfiguration: Sendable {
         var isSound = true
         if let datasource = reader.node("datasource") {
             var kinds = ConfigurationReader(datasource, path: path + ".datasource", in: file, sink: &sink)
-            // Where the database is, this service is told when it starts.
+            // The database connection is configured by settings instead.
             kinds.ignore("postgresql")
             if let custom = kinds.node("httpGraphql") {
                 endpoint = ResolverConfiguration.read(
@@ -108,7 +108,7 @@ package struct ServiceConfiguration: Sendable {
     ) -> [Folder]? {
         let file = reader.file
         guard let items = reader.list("connectorDirs", sink: &sink) else {
-            // Present with a wrong type has been reported as such.
+            // A value of the wrong type has already been reported.
             guard reader.node("connectorDirs") == nil else { return nil }
             return []
         }
@@ -131,7 +131,7 @@ package struct ServiceConfiguration: Sendable {
         return folders
     }
 
-    /// Identifiers stand in request paths: small and capital letters, digits, `-` and `_`, at most 63.
+    /// Returns whether a text is valid as an id in request paths: 1 to 63 ASCII letters, digits, `-` and `_`.
     static func isIdentifier(_ text: String) -> Bool {
         (1...63).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -140,27 +140,27 @@ package struct ServiceConfiguration: Sendable {
     }
 
     static func identifierMessage(_ key: String) -> String {
-        "\"\(key)\" may have letters, digits, \"-\" and \"_\", at most 63"
+        "\"\(key)\" must consist of 1 to 63 letters, digits, \"-\" and \"_\""
     }
 }
 
-/// What a `connector.yaml` says.
+/// The content of a `connector.yaml`.
 package struct ConnectorConfiguration: Sendable {
     package static let fileName = "connector.yaml"
 
     package var connectorID: String
-    /// Where the identifier stands, for diagnostics.
+    /// The node of the identifier, for diagnostics.
     package var identifierNode: ConfigurationNode
-    /// A client SDK is generated with `clientCache`.
+    /// Whether a client SDK is generated with `clientCache`.
     package var hasClientCache = false
 
-    /// Nil when the identifier is missing or wrong.
+    /// Returns nil if the identifier is missing or invalid.
     package static func read(
         _ root: ConfigurationNode, in file: SourceFile, sink: inout DiagnosticSink
     ) -> ConnectorConfiguration? {
         var reader = ConfigurationReader(root, in: file, sink: &sink)
         guard case .mapping = root.kind else { return nil }
-        // `authMode` was replaced by @auth.
+        // Obsolete: replaced by @auth.
         reader.ignore("authMode")
         let generate = reader.node("generate")
         let id = reader.text("connectorId", isRequired: true, sink: &sink)
@@ -177,8 +177,8 @@ package struct ConnectorConfiguration: Sendable {
             connectorID: id, identifierNode: node, hasClientCache: generate.map(hasClientCache) ?? false)
     }
 
-    /// `generate` is for the tools that make client SDKs; only this matters here: `generate.javascriptSdk.clientCache`,
-    /// of any SDK, a list of several of one kind included.
+    /// Returns whether any SDK sets `clientCache`, as in `generate.javascriptSdk.clientCache`. Each SDK may be a list
+    /// of variants. The rest of `generate` is for SDK generators.
     private static func hasClientCache(_ generate: ConfigurationNode) -> Bool {
         guard case .mapping(let sdks) = generate.kind else { return false }
         return sdks.contains { sdk in

@@ -1,15 +1,15 @@
 import GraphQLLanguage
 
-/// `@col(dataType:)`: the SQL type a column is to have, checked against its GraphQL type.
+/// The SQL type that `@col(dataType:)` gives a column, checked against its GraphQL type.
 ///
-/// Only types whose values keep their wire form are taken; they are spelt as `format_type` prints them, so that a
-/// database can be compared with the schema.
+/// Only types that preserve the wire form of values are supported. They are spelt as `format_type` prints them, so that
+/// a database can be compared with the schema.
 package struct ColumnDataType {
-    /// Of a list, its elements': `character varying(40)`; `integer` for `serial`.
+    /// The element type for lists: `character varying(40)`. `integer` for `serial`.
     let name: String
     let isSerial: Bool
 
-    /// Nil when the type does not exist or does not fit. That of a list is written with `[]` or as its elements'.
+    /// Returns nil if the type is unknown or does not fit the column. A list type may be written with or without `[]`.
     init?(_ text: String, for type: ColumnType) {
         var lowered = text.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ")
         if type.isList, lowered.hasSuffix("[]") {
@@ -31,17 +31,17 @@ package struct ColumnDataType {
         guard let known = Self.known[base], known.scalar == type.scalar, parameters.count <= known.parametersMax else {
             return nil
         }
-        // `char` alone is one letter.
+        // In SQL, `char` means `char(1)`.
         if known.name == "character", parameters.isEmpty { parameters = [1] }
         let suffix = parameters.isEmpty ? "" : "(\(parameters.map(String.init).joined(separator: ",")))"
         name = known.name + suffix
         isSerial = known.isSerial
     }
 
-    /// Numbers of a `vector`, by pgvector.
+    /// The most dimensions that pgvector supports in a `vector`.
     package static let vectorSizeMax: Int64 = 16_000
 
-    /// What `@col` says of a field: its `dataType`, or the type that its `size` gives.
+    /// Reads `@col` of a field: its `dataType`, or the type that its `size` implies. Returns nil if it gives neither.
     init?(of field: DeclaredField, _ type: ColumnType) {
         guard let col = field.directive("col") else { return nil }
         if let text = col.string("dataType") {
@@ -56,7 +56,7 @@ package struct ColumnDataType {
         }
     }
 
-    /// For help: what may be written.
+    /// Returns the types that may be given, for help texts.
     static func names(for type: ColumnType) -> [String] {
         known.filter { $0.value.scalar == type.scalar && !(type.isList && $0.value.isSerial) }.map(\.key).sorted()
             .map { type.isList ? $0 + "[]" : $0 }

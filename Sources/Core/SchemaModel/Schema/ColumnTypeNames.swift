@@ -1,9 +1,9 @@
 package import JSON
 
-// The types that a column brings to GraphQL.
+// MARK: GraphQL types generated for a column type
 
 extension ColumnType {
-    /// The type of a nullable value in GraphQL, as in `[String!]`.
+    /// The GraphQL type of a nullable value, such as `[String!]`.
     package var typeText: String { isList ? "[\(scalar.typeName)!]" : scalar.typeName }
     package var elementText: String { scalar.typeName }
     /// `Int_Filter`, `String_ListFilter`
@@ -13,7 +13,7 @@ extension ColumnType {
     /// `Int_Update`, `String_ListUpdate`
     package var updateName: String { "\(elementText)_\(isList ? "List" : "")Update" }
 
-    /// What `f_update` can do to a column of this type, each with the type of the amount.
+    /// The operations that `f_update` offers for this type, each with the type of its operand.
     package var changes: [(name: String, type: String)] {
         if isList { return ["append", "prepend", "add", "remove"].map { ($0, typeText) } }
         return switch scalar {
@@ -24,8 +24,8 @@ extension ColumnType {
         }
     }
 
-    /// What a change begins with where there is no value and no default: 0, or an empty list; nil for times, and where
-    /// there are no changes.
+    /// The value that an update starts from if there is neither a value nor a default: 0, or an empty list. Nil for
+    /// times and for types without updates.
     package var changeStart: JSONValue? {
         if isList { return .array([]) }
         return switch scalar {

@@ -1,7 +1,7 @@
 import GraphQLLanguage
 
-/// The third stage: `@unique` and `@index`, and what follows from them: which references are one-to-one, and the
-/// indexes that foreign keys need to be followed backwards.
+/// The third stage: builds uniqueness constraints and indexes from `@unique` and `@index`, derives which references are
+/// one-to-one, and adds the indexes that let foreign keys be followed backwards.
 struct ConstraintBuilder {
     private let type: DeclaredType
     private var table: Table
@@ -29,7 +29,7 @@ struct ConstraintBuilder {
     ) {
         guard use.name == "unique" || use.name == "index" else { return }
         guard let names = use.names("fields") else {
-            report("missing-fields", at: use.place, &sink, "@\(use.name) on a type needs \"fields\"")
+            report("missing-fields", at: use.range, &sink, "@\(use.name) on a type needs \"fields\"")
             return
         }
         var fields: [String] = []
@@ -37,17 +37,17 @@ struct ConstraintBuilder {
         let given = sortOrder(use)
         if !given.isEmpty, given.count != names.count {
             report(
-                "index-order", at: use.place(of: "order"), &sink,
+                "index-order", at: use.range(of: "order"), &sink,
                 "\"order\" has \(given.count) entries for \(names.count) fields")
         }
         for (position, name) in names.enumerated() {
-            guard let shapes = resolver.columns(named: name, in: type, from: use.place.file, sink: &sink) else {
+            guard let shapes = resolver.columns(named: name, in: type, from: use.range.file, sink: &sink) else {
                 return
             }
             for shape in shapes {
                 if fields.contains(shape.field) {
                     report(
-                        "repeated-field", at: FileRange(range: name.range, file: use.place.file), &sink,
+                        "repeated-field", at: FileRange(range: name.range, file: use.range.file), &sink,
                         "\"\(shape.field)\" is named more than once")
                     return
                 }
@@ -62,14 +62,15 @@ struct ConstraintBuilder {
         guard use.name == "unique" || use.name == "index" else { return }
         for argument in ["fields", "order"] where use.value(argument) != nil {
             report(
-                "fields-on-field", at: use.place(of: argument), &sink,
-                "\"\(argument)\" is for @\(use.name) on a type; here it is about \"\(field.name)\"")
+                "fields-on-field", at: use.range(of: argument), &sink,
+                "\"\(argument)\" is only allowed for @\(use.name) on a type; on a field it applies to \"\(field.name)\""
+            )
             return
         }
         switch field.kind {
         case .column: addConstraint(use, fields: [field.name], order: [], &sink)
         case .reference:
-            // Without the reference, its problem has been reported.
+            // A missing reference has already been reported.
             guard let reference = table.reference(ofField: field.name) else { return }
             addConstraint(use, fields: reference.localFields, order: [], &sink)
         }
@@ -84,14 +85,14 @@ struct ConstraintBuilder {
         if use.name == "unique" {
             if let column = columns.first(where: { [.any, .vector].contains($0.type.scalar) }) {
                 report(
-                    "unique-type", at: use.place, &sink,
+                    "unique-type", at: use.range, &sink,
                     "\"\(column.field)\" of type \(column.type.scalar.typeName) cannot be unique")
                 return
             }
             if isUnique(exactly: fields) {
                 sink.report(
-                    .warning, rule: "redundant-unique", at: use.place,
-                    "\(fields.joined(separator: ", ")) is unique already")
+                    .warning, rule: "redundant-unique", at: use.range,
+                    "\(fields.joined(separator: ", ")) is already unique")
                 return
             }
             let name = givenName("indexName", use, &sink) ?? SQLName.generated(names, suffix: "uidx")
@@ -100,10 +101,10 @@ struct ConstraintBuilder {
         }
         guard let index = IndexMethod.read(use, columns, sink: &sink) else { return }
         if index.method != "btree", !order.isEmpty {
-            report("index-order", at: use.place(of: "order"), &sink, "only a BTREE index has an order")
+            report("index-order", at: use.range(of: "order"), &sink, "only a BTREE index can have an order")
             return
         }
-        // The order is part of the generated name of a composite index: `review_movie_id_stars_ad_idx`.
+        // The order is part of a composite index's generated name: `review_movie_id_stars_ad_idx`.
         let letters =
             fields.count > 1
             ? [fields.indices.map { order.indices.contains($0) && order[$0] == .descending ? "d" : "a" }.joined()] : []
@@ -121,20 +122,20 @@ struct ConstraintBuilder {
         guard let name = use.string(argument) else { return nil }
         guard name.utf8.count <= SQLName.bytesMax, !name.utf8.contains(0) else {
             report(
-                "name-too-long", at: use.place(of: argument), &sink,
-                "a name in Postgres has \(SQLName.bytesMax) bytes at most")
+                "name-too-long", at: use.range(of: argument), &sink,
+                "a name in Postgres can have at most \(SQLName.bytesMax) bytes")
             return nil
         }
         return name
     }
 
-    /// Whether exactly these fields, in whatever order, are the key or unique already.
+    /// Returns whether exactly these fields, in any order, are already the key or unique.
     private func isUnique(exactly fields: [String]) -> Bool {
         let fields = Set(fields)
         return Set(table.key) == fields || table.uniques.contains { Set($0.fields) == fields }
     }
 
-    /// One-to-one: the columns of the reference hold a key or something unique.
+    /// Marks references as one-to-one whose columns include the key or a unique constraint.
     private mutating func markUniqueReferences() {
         for index in table.references.indices {
             let local = Set(table.references[index].localFields)
@@ -144,7 +145,8 @@ struct ConstraintBuilder {
         }
     }
 
-    /// Postgres does not index foreign keys by itself; without one, deleting a movie reads all reviews.
+    /// Adds indexes for foreign keys, which Postgres does not index itself: without one, deleting a movie scans all
+    /// reviews.
     private mutating func addReferenceIndexes() {
         for reference in table.references {
             let local = Set(reference.localFields)
@@ -162,8 +164,8 @@ struct ConstraintBuilder {
     }
 
     private func report(
-        _ rule: String, at place: FileRange, _ sink: inout DiagnosticSink, _ message: String, help: String? = nil
+        _ rule: String, at range: FileRange, _ sink: inout DiagnosticSink, _ message: String, help: String? = nil
     ) {
-        sink.report(.error, rule: rule, at: place, message, help: help)
+        sink.report(.error, rule: rule, at: range, message, help: help)
     }
 }

@@ -1,7 +1,7 @@
 package import CEL
 
-/// The check of `@default(expr:)`: CEL over what every mutation has, or `uuidV4()` alone. The variables of one
-/// operation (`vars`) are nothing a table could rely on.
+/// Checks `@default(expr:)`: a CEL expression over the values that every mutation has, or `uuidV4()` alone. The
+/// variables of an operation (`vars`) are unavailable, since a table serves many operations.
 package enum DefaultExpression {
     private static let environment = Environment(
         variables: [
@@ -10,24 +10,24 @@ package enum DefaultExpression {
         ],
         nullSafePaths: [["auth"]], allowNilLiteral: true)
 
-    /// What is wrong, nil if nothing is.
+    /// Returns the problem with an expression, or nil if it is valid.
     static func problem(of text: String, for type: ColumnType) -> String? {
         if text.filter({ !$0.isWhitespace }) == "uuidV4()" {
             return type == ColumnType(.uuid) || type == ColumnType(.string)
-                ? nil : "uuidV4() gives a UUID, the column is of type \(type.scalar.typeName)"
+                ? nil : "uuidV4() yields a UUID, but the column has type \(type.scalar.typeName)"
         }
         do {
             let deduced = try environment.deduceType(text)
             return mayFit(deduced, type)
-                ? nil : "it gives \(deduced.description), the column is of type \(type.scalar.typeName)"
+                ? nil : "it yields \(deduced.description), but the column has type \(type.scalar.typeName)"
         } catch {
-            if text.contains("uuidV4") { return "uuidV4() can only stand alone" }
+            if text.contains("uuidV4") { return "uuidV4() must be the whole expression" }
             return error.diagnostics.first?.message ?? "it does not compile"
         }
     }
 
-    /// Times and dates may come as text, numbers of either kind become the column's. False only where no value of the
-    /// expression can become one of the type.
+    /// Returns whether some value of the deduced type can be converted to the column type: times and dates may be
+    /// strings, and numbers convert between types.
     package static func mayFit(_ deduced: CELType, _ type: ColumnType) -> Bool {
         switch deduced {
         case .dyn, .null, .error, .abstract, .wrapper, .typeParameter: return true

@@ -1,33 +1,33 @@
 import GraphQLLanguage
 import JSON
 
-/// `@default`: exactly one of `value`, `expr` and `sql`; a constant must have the column's type.
+/// Reads `@default`, which takes exactly one of `value`, `expr` and `sql`. A constant must have the column's type.
 enum DefaultValue {
     static func read(
         _ use: DirectiveUse, for type: ColumnType, isNullable: Bool, enums: [String: EnumType],
         sink: inout DiagnosticSink
     ) -> ColumnDefault? {
-        func refuse(_ rule: String, at place: FileRange, _ message: String, help: String? = nil) -> ColumnDefault? {
-            sink.report(.error, rule: rule, at: place, message, help: help)
+        func refuse(_ rule: String, at range: FileRange, _ message: String, help: String? = nil) -> ColumnDefault? {
+            sink.report(.error, rule: rule, at: range, message, help: help)
             return nil
         }
         let given = ["value", "expr", "sql"].filter { use.value($0) != nil }
         guard given.count == 1 else {
             return refuse(
-                "default-arguments", at: use.place, "@default takes exactly one of \"value\", \"expr\" and \"sql\"")
+                "default-arguments", at: use.range, "@default takes exactly one of \"value\", \"expr\" and \"sql\"")
         }
         if let expression = use.string("expr") {
             guard let problem = DefaultExpression.problem(of: expression, for: type) else {
                 return .expression(expression)
             }
-            return refuse("default-expression", at: use.place(of: "expr"), "in the CEL expression: \(problem)")
+            return refuse("default-expression", at: use.range(of: "expr"), "invalid CEL expression: \(problem)")
         }
         if let sql = use.string("sql") {
-            // A statement could be ended and another one begun.
+            // Otherwise it could end the statement and begin another.
             if sql.contains(";") || sql.contains("--") || sql.contains("/*") {
                 return refuse(
-                    "default-sql", at: use.place(of: "sql"),
-                    "a default in SQL is one expression, without \";\" and comments")
+                    "default-sql", at: use.range(of: "sql"),
+                    "a default in SQL must be one expression without \";\" and comments")
             }
             return .sql(sql)
         }
@@ -35,7 +35,7 @@ enum DefaultValue {
         if value.isNull {
             return isNullable
                 ? nil
-                : refuse("default-type", at: use.place(of: "value"), "the default of a required column cannot be null")
+                : refuse("default-type", at: use.range(of: "value"), "the default of a required column cannot be null")
         }
         guard let constant = constant(value, as: type, enums: enums) else {
             var help: String?
@@ -45,13 +45,14 @@ enum DefaultValue {
             }
             let expected = type.isList ? "[\(type.scalar.typeName)]" : type.scalar.typeName
             return refuse(
-                "default-type", at: use.place(of: "value"), "the default is not a value of type \(expected)", help: help
+                "default-type", at: use.range(of: "value"), "the default is not a value of type \(expected)", help: help
             )
         }
         return .constant(json: String(decoding: JSONWriter.canonical(constant), as: UTF8.self))
     }
 
-    /// The constant as JSON, nil if it is not of the type. A single value is a list of one, as in GraphQL coercion.
+    /// Converts a constant to JSON; returns nil if it does not have the type. A single value is coerced to a list, as
+    /// in GraphQL.
     static func constant(_ value: Value, as type: ColumnType, enums: [String: EnumType]) -> JSONValue? {
         guard type.isList else { return scalar(value, as: type.scalar, enums: enums) }
         var items: [JSONValue] = []
@@ -85,7 +86,7 @@ enum DefaultValue {
         }
     }
 
-    /// A constant as JSON; nil if a variable is in it.
+    /// Converts a constant to JSON; returns nil if it contains a variable.
     private static func json(_ value: Value) -> JSONValue? {
         switch value.kind {
         case .null: return .null

@@ -1,10 +1,10 @@
 import GraphQLLanguage
 
-/// The directives of the schema language with their arguments. Source: docs/reference/sql-connect.md §5.2.
+/// The signature of a schema directive. Source: docs/reference/sql-connect.md §5.2.
 struct DirectiveShape {
     enum ArgumentKind {
         case string
-        /// `"id"` is taken as `["id"]`.
+        /// A single string such as `"id"` counts as `["id"]`.
         case stringList
         case int
         case oneOf([String])
@@ -14,83 +14,83 @@ struct DirectiveShape {
     }
 
     let name: String
-    let places: Set<DirectiveLocation>
+    let locations: Set<DirectiveLocation>
     let arguments: [(name: String, kind: ArgumentKind)]
     var isRepeatable = false
 
     static let all: [DirectiveShape] = [
         DirectiveShape(
-            name: "table", places: [.object],
+            name: "table", locations: [.object],
             arguments: [("name", .string), ("singular", .string), ("plural", .string), ("key", .stringList)]),
         DirectiveShape(
-            name: "view", places: [.object],
+            name: "view", locations: [.object],
             arguments: [("name", .string), ("sql", .string), ("singular", .string), ("plural", .string)]),
-        DirectiveShape(name: "searchable", places: [.fieldDefinition], arguments: [("language", .string)]),
+        DirectiveShape(name: "searchable", locations: [.fieldDefinition], arguments: [("language", .string)]),
         DirectiveShape(
-            name: "col", places: [.fieldDefinition],
+            name: "col", locations: [.fieldDefinition],
             arguments: [("name", .string), ("dataType", .string), ("size", .int)]),
         DirectiveShape(
-            name: "default", places: [.fieldDefinition],
+            name: "default", locations: [.fieldDefinition],
             arguments: [("value", .any), ("expr", .string), ("sql", .string)]),
         DirectiveShape(
-            name: "ref", places: [.fieldDefinition],
+            name: "ref", locations: [.fieldDefinition],
             arguments: [("fields", .stringList), ("references", .stringList), ("constraintName", .string)]),
         DirectiveShape(
-            name: "unique", places: [.fieldDefinition, .object],
+            name: "unique", locations: [.fieldDefinition, .object],
             arguments: [("indexName", .string), ("fields", .stringList)], isRepeatable: true),
         DirectiveShape(
-            name: "index", places: [.fieldDefinition, .object],
+            name: "index", locations: [.fieldDefinition, .object],
             arguments: [
                 ("name", .string), ("fields", .stringList), ("order", .listOf(["ASC", "DESC"])),
                 ("type", .oneOf(["BTREE", "GIN", "HNSW", "IVFFLAT"])),
                 ("vector_method", .oneOf(["L2", "COSINE", "INNER_PRODUCT"])),
             ], isRepeatable: true),
-        // Says something to readers only, as a description does.
+        // Informs readers only, like a description.
         DirectiveShape(
-            name: "deprecated", places: [.fieldDefinition, .enumValue], arguments: [("reason", .string)]),
+            name: "deprecated", locations: [.fieldDefinition, .enumValue], arguments: [("reason", .string)]),
     ]
 
     static func named(_ name: String) -> DirectiveShape? {
         all.first { $0.name == name }
     }
 
-    /// Directives of the language that this service does not offer in schemas, with the reason.
+    /// Directives of SQL Connect that are not supported in schemas, with the reason.
     static let notOffered: [String: String] = [
-        "embed": "operations say of which text a vector is made: f_embed: {model: \"…\", text: $text}"
+        "embed": "set vectors in operations: f_embed: {model: \"…\", text: $text}"
     ]
 
-    /// Directives that belong to operations.
+    /// Directives that belong on operations.
     static let ofOperations: Set<String> = [
         "auth", "refresh", "transaction", "check", "redact", "allow", "retired", "skip", "include",
     ]
 }
 
-/// A directive whose name, place and arguments have been checked.
+/// A directive whose name, location and arguments have been checked.
 struct DirectiveUse {
     let name: String
-    let place: FileRange
+    let range: FileRange
     private let arguments: [Argument]
 
     init(_ directive: Directive, keeping arguments: [Argument], in file: SourceFile) {
         name = directive.name.value
-        // Up to the name: the marks under a long directive help nobody.
-        place = FileRange(
+        // Excludes the arguments: marking a long directive would not help.
+        range = FileRange(
             range: SourceRange(start: directive.range.start, end: directive.name.range.end), file: file)
         self.arguments = arguments
     }
 
     func value(_ argument: String) -> Value? { arguments.value(of: argument) }
 
-    /// Where to point for an argument: at its value, or at the directive when it is absent.
-    func place(of argument: String) -> FileRange {
-        value(argument).map { FileRange(range: $0.range, file: place.file) } ?? place
+    /// Returns the range of an argument's value, or that of the directive if the argument is absent.
+    func range(of argument: String) -> FileRange {
+        value(argument).map { FileRange(range: $0.range, file: range.file) } ?? range
     }
 
     func string(_ argument: String) -> String? { value(argument)?.stringValue }
 
     func enumeration(_ argument: String) -> String? { value(argument)?.enumValue }
 
-    /// The names of a list argument with their places; nil when absent.
+    /// Returns the names in a list argument with their ranges; nil if absent.
     func names(_ argument: String) -> [Name]? {
         value(argument).map { value in
             (value.listValue ?? [value]).compactMap { item in item.stringValue.map { Name($0, range: item.range) } }
@@ -102,11 +102,12 @@ struct DirectiveUse {
     }
 }
 
-/// Checks directives against their shapes. What is wrong is reported and left out.
+/// Checks directives against their signatures, reports problems, and drops what is invalid.
 enum DirectiveChecker {
-    /// - Parameter earlier: those of what the directives extend.
+    /// - Parameter earlier: the directives of the definition that these extend.
     static func check(
-        _ directives: [Directive], at place: DirectiveLocation, in file: SourceFile, after earlier: [DirectiveUse] = [],
+        _ directives: [Directive], at location: DirectiveLocation, in file: SourceFile,
+        after earlier: [DirectiveUse] = [],
         sink: inout DiagnosticSink
     ) -> [DirectiveUse] {
         var uses: [DirectiveUse] = []
@@ -114,14 +115,14 @@ enum DirectiveChecker {
             let name = directive.name.value
             let range = SourceRange(start: directive.range.start, end: directive.name.range.end)
             guard let shape = DirectiveShape.named(name) else {
-                reportUnknown(name, at: range, place: place, in: file, sink: &sink)
+                reportUnknown(name, at: range, on: location, in: file, sink: &sink)
                 continue
             }
-            guard shape.places.contains(place) else {
+            guard shape.locations.contains(location) else {
                 sink.report(
                     .error, rule: "misplaced-directive", at: range, in: file,
-                    "@\(name) cannot stand on \(place.words)",
-                    help: "it belongs on \(shape.places.map(\.words).sorted().joined(separator: " or "))")
+                    "@\(name) is not allowed on \(location.words)",
+                    help: "it belongs on \(shape.locations.map(\.words).sorted().joined(separator: " or "))")
                 continue
             }
             if !shape.isRepeatable, (earlier + uses).contains(where: { $0.name == name }) {
@@ -136,7 +137,7 @@ enum DirectiveChecker {
     }
 
     private static func reportUnknown(
-        _ name: String, at range: SourceRange, place: DirectiveLocation, in file: SourceFile,
+        _ name: String, at range: SourceRange, on location: DirectiveLocation, in file: SourceFile,
         sink: inout DiagnosticSink
     ) {
         if let reason = DirectiveShape.notOffered[name] {
@@ -144,9 +145,9 @@ enum DirectiveChecker {
         } else if DirectiveShape.ofOperations.contains(name) {
             sink.report(
                 .error, rule: "misplaced-directive", at: range, in: file,
-                "@\(name) belongs on operations of a connector, not in the schema")
+                "@\(name) belongs on operations in a connector, not in the schema")
         } else {
-            let known = DirectiveShape.all.filter { $0.places.contains(place) }.map(\.name)
+            let known = DirectiveShape.all.filter { $0.locations.contains(location) }.map(\.name)
             sink.report(
                 .error, rule: "unknown-directive", at: range, in: file, "unknown directive @\(name)",
                 help: DidYouMean.help(name, among: known))
@@ -172,7 +173,7 @@ enum DirectiveChecker {
                     "argument \"\(name)\" is given more than once")
                 continue
             }
-            // Explicit null is the same as leaving the argument out, but for a default's value.
+            // An explicit null is equivalent to omitting the argument, except for a default's value.
             if argument.value.isNull, shape.name != "default" { continue }
             if let problem = problem(of: argument.value, as: kind) {
                 sink.report(

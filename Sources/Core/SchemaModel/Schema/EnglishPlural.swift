@@ -1,8 +1,9 @@
-/// The plural of a camelCase noun, as Data Connect forms it: `movieActor` → `movieActors`, `directedBy` → `directedBies`.
+/// Forms the plural of a camelCase noun as Data Connect does: `movieActor` → `movieActors`, `directedBy` →
+/// `directedBies`.
 ///
-/// Apps' operations hold these names, so exactly those endings are known that Data Connect knows, whatever English says:
-/// `hero` → `heros`, `leaf` → `leafs`, `human` → `humen`. A plural is never its singular, so that a row and a list have
-/// different names: `movieMetadata` → `movieMetadatas`, `profileSettings` → `profileSettingss`, `fish` → `fishs`.
+/// Apps' operations contain these names, so exactly Data Connect's endings are implemented, even where English differs:
+/// `hero` → `heros`, `leaf` → `leafs`, `human` → `humen`. A plural never equals its singular, so that a row and a list
+/// have different names: `movieMetadata` → `movieMetadatas`, `profileSettings` → `profileSettingss`, `fish` → `fishs`.
 package enum EnglishPlural {
     package static func of(_ name: String) -> String {
         for ending in endings {
@@ -14,8 +15,8 @@ package enum EnglishPlural {
         return name + (name.last?.isUppercase == true ? "S" : "s")
     }
 
-    /// The first that fits decides. `(x|ch|ss|sh)$` of a regular expression is `.words(["x", "ch", "ss", "sh"])` before
-    /// nothing.
+    /// The rules, of which the first match applies. `.words(["x", "ch", "ss", "sh"])` with an empty ending corresponds
+    /// to the regular expression `(x|ch|ss|sh)$`.
     private static let endings = [
         Ending(.words(["p"]), "erson", "eople"),
         Ending(.words(["m"]), "an", "en"),
@@ -40,10 +41,10 @@ package enum EnglishPlural {
     ]
 
     private struct Ending {
-        /// What stands before the ending, and stays.
+        /// The condition on the text before the ending, which is kept.
         enum Before {
             case words([String])
-            /// The whole name but for the ending.
+            /// The whole name except the ending.
             case name([String])
             case letter(notIn: String)
         }
@@ -68,7 +69,7 @@ package enum EnglishPlural {
             return Ending(before, ending.uppercased(), replacement.uppercased())
         }
 
-        /// Nil when it does not fit. `compared` is the name or its small letters.
+        /// Returns nil if the rule does not match. `compared` is the name or its lower-case form.
         func plural(of name: String, comparedAs compared: String) -> String? {
             guard compared.hasSuffix(ending) else { return nil }
             let head = compared.dropLast(ending.count)

@@ -1,4 +1,4 @@
-/// Names that the schema does not spell out: SQL names, root fields, relation fields.
+/// Derives names that the schema does not spell out: SQL names, root fields and relation fields.
 ///
 /// Source: docs/reference/sql-connect.md §5.2 and §5.4 (`highest_bid`, `lots`, `bids_on_lot`,
 /// `users_via_Watch`).

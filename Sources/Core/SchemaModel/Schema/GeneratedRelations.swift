@@ -1,29 +1,29 @@
-/// A field that a table gets because another one refers to it: `reviews_on_movie` in `Movie`.
+/// A field that a table has because another table refers to it: `reviews_on_movie` in `Movie`.
 package struct InverseRelation: Sendable {
-    /// `reviews_on_movie`; `metadata_on_movie` when `isSingle`.
+    /// `reviews_on_movie`, or `metadata_on_movie` if `isSingle`.
     package let name: String
-    /// The table that holds the reference.
+    /// The table with the reference.
     package let child: Table
-    /// Of `child`.
+    /// The reference in `child`.
     package let reference: Reference
-    /// One-to-one: at most one row, null when there is none.
+    /// Whether the relation is one-to-one: at most one row, or null.
     package let isSingle: Bool
 }
 
-/// A field that leads through a join table, a table whose key is exactly its two references:
-/// `actors_via_MovieActor` in `Movie`.
+/// A field that leads through a join table, whose key consists of its two references: `actors_via_MovieActor` in
+/// `Movie`.
 package struct ManyToManyRelation: Sendable {
     package let name: String
     package let join: Table
-    /// Of `join`, to the table that has the field.
+    /// The reference in `join` to the table with this field.
     package let near: Reference
-    /// Of `join`, to `target`.
+    /// The reference in `join` to `target`.
     package let far: Reference
     package let target: Table
 }
 
 extension Schema {
-    /// The generated relation fields of a type, in the order of the SDL.
+    /// Returns the generated relation fields of a type, in SDL order.
     package func inverseRelations(ofType typeName: String) -> [InverseRelation] {
         (tables + views).flatMap { child in
             child.references.filter { $0.targetType == typeName }.map { reference in
@@ -34,7 +34,7 @@ extension Schema {
         }
     }
 
-    /// The generated many-to-many fields of a type, in the order of the SDL.
+    /// Returns the generated many-to-many fields of a type, in SDL order.
     package func manyToManyRelations(ofType typeName: String) -> [ManyToManyRelation] {
         tables.flatMap { join -> [ManyToManyRelation] in
             guard let (first, second) = join.joinedReferences else { return [] }
@@ -51,7 +51,7 @@ extension Schema {
 }
 
 extension Table {
-    /// The two references that together are the key, which makes this a join table.
+    /// The two references that together form the key, which makes this a join table; otherwise nil.
     package var joinedReferences: (Reference, Reference)? {
         let inKey = references.filter { $0.localFields.allSatisfy(key.contains) }
         guard inKey.count == 2, Set(inKey[0].localFields).isDisjoint(with: inKey[1].localFields),

@@ -1,4 +1,4 @@
-/// Divides SQL into text and `$n` parameters, following Postgres' lexical rules for what quotes (manual, §4.1).
+/// Splits SQL into text and `$n` parameters, following Postgres' lexical rules for quotes and comments (manual, §4.1).
 package enum NativeSQLScanner {
     package enum Piece: Equatable {
         case text(String)
@@ -15,7 +15,7 @@ package enum NativeSQLScanner {
     }
 
     package static func scan(_ sql: String) throws(Problem) -> Result {
-        guard !sql.utf8.contains(0) else { throw Problem(message: "the SQL holds the character U+0000") }
+        guard !sql.utf8.contains(0) else { throw Problem(message: "the SQL must not contain the character U+0000") }
         var scanner = Scanner(bytes: Array(sql.utf8))
         return try scanner.scan()
     }
@@ -28,7 +28,7 @@ package enum NativeSQLScanner {
         var result = Result()
 
         init(bytes: [UInt8]) {
-            // A closing semicolon is habit, not a second statement.
+            // A trailing semicolon is not a second statement.
             var end = bytes.count
             while end > 0, bytes[end - 1] <= 0x20 || bytes[end - 1] == UInt8(ascii: ";") { end -= 1 }
             self.bytes = Array(bytes[..<end])
@@ -45,7 +45,7 @@ package enum NativeSQLScanner {
                     try skipQuoted(byte, allowsBackslash: previousIsEscapePrefix)
                 case UInt8(ascii: "\""): try skipQuoted(byte, allowsBackslash: false)
                 case UInt8(ascii: "-") where peek(1) == byte:
-                    throw Problem(message: "the SQL must not hold -- comments")
+                    throw Problem(message: "the SQL must not contain -- comments")
                 case UInt8(ascii: "/") where peek(1) == UInt8(ascii: "*"): try skipComment()
                 case UInt8(ascii: "$"): try dollar()
                 case UInt8(ascii: ";"): throw Problem(message: "the SQL must be a single statement")
@@ -54,18 +54,18 @@ package enum NativeSQLScanner {
                     index += 1
                 case UInt8(ascii: ")"):
                     depth -= 1
-                    guard depth >= 0 else { throw Problem(message: "the SQL closes a bracket it did not open") }
+                    guard depth >= 0 else { throw Problem(message: "the SQL has an unmatched \")\"") }
                     index += 1
                 default:
                     if Self.startsWord(byte) { word() } else { index += 1 }
                 }
             }
-            guard depth == 0 else { throw Problem(message: "the SQL leaves a bracket open") }
+            guard depth == 0 else { throw Problem(message: "the SQL has an unmatched \"(\"") }
             flush(to: bytes.count)
             return result
         }
 
-        /// `E'…'`, where the letter is a word of its own.
+        /// Whether the quote follows the prefix of `E'…'`, where the letter is a separate word.
         var previousIsEscapePrefix: Bool {
             guard index > 0, bytes[index - 1] | 0x20 == UInt8(ascii: "e") else { return false }
             return index < 2 || !Self.continuesWord(bytes[index - 2])
@@ -95,14 +95,14 @@ package enum NativeSQLScanner {
                     index += 1
                 }
             }
-            throw Problem(message: "the SQL leaves a quote open")
+            throw Problem(message: "the SQL has an unterminated quote")
         }
 
-        /// Comments nest in Postgres.
+        /// Skips a comment; comments nest in Postgres.
         mutating func skipComment() throws(Problem) {
             var open = 0
             repeat {
-                guard let byte = peek() else { throw Problem(message: "the SQL leaves a comment open") }
+                guard let byte = peek() else { throw Problem(message: "the SQL has an unterminated comment") }
                 if byte == UInt8(ascii: "/"), peek(1) == UInt8(ascii: "*") {
                     open += 1
                     index += 2
@@ -115,7 +115,7 @@ package enum NativeSQLScanner {
             } while open > 0
         }
 
-        /// `$1` or `$tag$ … $tag$`.
+        /// Reads `$1` or `$tag$ … $tag$`.
         mutating func dollar() throws(Problem) {
             let start = index
             index += 1
@@ -141,7 +141,7 @@ package enum NativeSQLScanner {
                 }
                 index += 1
             }
-            throw Problem(message: "the SQL leaves a quote open")
+            throw Problem(message: "the SQL has an unterminated quote")
         }
 
         static func isDigit(_ byte: UInt8) -> Bool {

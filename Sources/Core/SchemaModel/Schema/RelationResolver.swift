@@ -1,49 +1,49 @@
 import GraphQLLanguage
 
-/// What a foreign key copies of a column.
+/// The properties of a column that its foreign keys share.
 struct ColumnShape: Hashable {
     let field: String
     let type: ColumnType
     let sqlType: String?
 }
 
-/// One column of a foreign key.
+/// A column of a foreign key.
 struct ForeignColumn {
     let local: ColumnShape
     let targetField: String
-    /// Spelt out as a field of its own.
+    /// Whether the schema declares the column as a field.
     let isDeclared: Bool
 }
 
-/// Finds the columns of keys and foreign keys.
+/// Determines the columns of keys and foreign keys.
 ///
-/// The two need each other: a foreign key has the columns of the target's key, and a key may name a reference and so
-/// have the columns of its foreign key. Cycles of references are fine (each foreign key ends at a key); only a key that
-/// needs itself is an error.
+/// The two depend on each other: a foreign key has the columns of the target's key, and a key may name a reference and
+/// thereby include the columns of its foreign key. Cycles of references are allowed, since each foreign key ends at a
+/// key; only a key that depends on itself is an error.
 struct RelationResolver {
     let declared: DeclaredSchema
-    /// Nil: did not resolve, and has been reported.
+    /// The resolved keys by type; nil for a key that failed and was reported.
     private var keys: [String: [ColumnShape]?] = [:]
-    /// Types whose key is being resolved, outermost first.
+    /// Types whose keys are being resolved, outermost first.
     private var open: [String] = []
 
     init(_ declared: DeclaredSchema) {
         self.declared = declared
     }
 
-    /// Whether the type gets `id: UUID!` because it names no other key and has no such field.
+    /// Returns whether the type gets an implicit `id: UUID!` because it names no other key and declares no such field.
     static func hasImplicitID(_ type: DeclaredType) -> Bool {
         !type.isView && type.field(named: "id") == nil
             && (type.table.names("key").map { $0.map(\.value) } ?? ["id"]) == ["id"]
     }
 
-    /// The columns of the primary key; nil after a reported problem.
+    /// Returns the columns of the primary key; nil after a reported problem.
     mutating func key(of type: DeclaredType, sink: inout DiagnosticSink) -> [ColumnShape]? {
         if let known = keys[type.name] { return known }
         if open.contains(type.name) {
             let path = (open.drop { $0 != type.name } + [type.name]).joined(separator: " → ")
             sink.report(
-                .error, rule: "key-cycle", at: type.table.place(of: "key"),
+                .error, rule: "key-cycle", at: type.table.range(of: "key"),
                 "the key of \"\(type.name)\" depends on itself: \(path)")
             return nil
         }
@@ -57,13 +57,13 @@ struct RelationResolver {
     private mutating func resolveKey(of type: DeclaredType, sink: inout DiagnosticSink) -> [ColumnShape]? {
         if Self.hasImplicitID(type) { return [ColumnShape(field: "id", type: ColumnType(.uuid), sqlType: nil)] }
         var key: [ColumnShape] = []
-        for name in type.table.names("key") ?? [Name("id", range: type.table.place.range)] {
-            guard let shapes = columns(named: name, in: type, from: type.table.place.file, sink: &sink) else {
+        for name in type.table.names("key") ?? [Name("id", range: type.table.range.range)] {
+            guard let shapes = columns(named: name, in: type, from: type.table.range.file, sink: &sink) else {
                 return nil
             }
             if let repeated = shapes.first(where: key.contains) {
                 sink.report(
-                    .error, rule: "repeated-field", at: name.range, in: type.table.place.file,
+                    .error, rule: "repeated-field", at: name.range, in: type.table.range.file,
                     "\"\(repeated.field)\" is named more than once")
                 return nil
             }
@@ -71,14 +71,14 @@ struct RelationResolver {
         }
         for shape in key where shape.type.isList || [.any, .vector].contains(shape.type.scalar) {
             sink.report(
-                .error, rule: "key-type", at: type.table.place(of: "key"),
+                .error, rule: "key-type", at: type.table.range(of: "key"),
                 "\"\(shape.field)\" cannot be part of a key: it is a list or of type \(shape.type.scalar.typeName)")
             return nil
         }
         return key
     }
 
-    /// The columns behind a name written in `key`, `fields` or `references`: a column, or all of a reference.
+    /// Returns the columns that a name in `key`, `fields` or `references` denotes: one column, or all of a reference.
     mutating func columns(
         named name: Name, in type: DeclaredType, from file: SourceFile, sink: inout DiagnosticSink
     ) -> [ColumnShape]? {
@@ -91,12 +91,12 @@ struct RelationResolver {
         if name.value == "id", Self.hasImplicitID(type) {
             return [ColumnShape(field: "id", type: ColumnType(.uuid), sqlType: nil)]
         }
-        // A column that a reference adds.
+        // The name may be that of a column which a reference adds.
         for field in type.fields where Self.mayAdd(field, column: name.value) {
             guard let columns = foreignKey(of: field, in: type, sink: &sink) else { return nil }
             if let column = columns.first(where: { $0.local.field == name.value }) { return [column.local] }
         }
-        guard !sink.isLost(name.value) else { return nil }
+        guard !sink.isSuppressed(name.value) else { return nil }
         sink.report(
             .error, rule: "unknown-field", at: name.range, in: file,
             "\"\(type.name)\" has no field \"\(name.value)\"",
@@ -104,25 +104,25 @@ struct RelationResolver {
         return nil
     }
 
-    /// The columns of a reference's foreign key, in the order of the target's; nil after a reported problem.
+    /// Returns the columns of a reference's foreign key, in the target's order; nil after a reported problem.
     mutating func foreignKey(
         of field: DeclaredField, in type: DeclaredType, sink: inout DiagnosticSink
     ) -> [ForeignColumn]? {
-        // A target that could not be read has been reported.
+        // An unresolved target has already been reported.
         guard case .reference(let typeName) = field.kind, let target = declared.type(named: typeName) else {
             return nil
         }
         guard !target.isView else {
             sink.report(
-                .error, rule: "view", at: field.typePlace,
-                "\"\(field.name)\" cannot refer to \"\(typeName)\": a view has no key")
+                .error, rule: "view", at: field.typeRange,
+                "\"\(field.name)\" cannot refer to the view \"\(typeName)\", which has no key")
             return nil
         }
         let ref = field.directive("ref")
         var targets: [ColumnShape] = []
         if let ref, let references = ref.names("references") {
             for name in references {
-                guard let shapes = columns(named: name, in: target, from: ref.place.file, sink: &sink) else {
+                guard let shapes = columns(named: name, in: target, from: ref.range.file, sink: &sink) else {
                     return nil
                 }
                 targets += shapes
@@ -134,12 +134,12 @@ struct RelationResolver {
         let names =
             ref?.names("fields")
             ?? targets.map {
-                Name(GeneratedNames.foreignKeyField(reference: field.name, target: $0.field), range: field.place.range)
+                Name(GeneratedNames.foreignKeyField(reference: field.name, target: $0.field), range: field.range.range)
             }
         guard names.count == targets.count else {
             sink.report(
-                .error, rule: "ref-count", at: ref?.place(of: "fields") ?? field.place,
-                "@ref names \(names.count) of its own fields, but \(targets.count) of \"\(typeName)\""
+                .error, rule: "ref-count", at: ref?.range(of: "fields") ?? field.range,
+                "@ref names \(names.count) fields of this type, but \(targets.count) of \"\(typeName)\""
                     + " (\(targets.map(\.field).joined(separator: ", ")))")
             return nil
         }
@@ -149,7 +149,7 @@ struct RelationResolver {
             let declaredField = type.field(named: name.value)
             if let declaredField, !Self.fits(declaredField, shape) {
                 sink.report(
-                    .error, rule: "ref-type", at: declaredField.place,
+                    .error, rule: "ref-type", at: declaredField.range,
                     "\"\(name.value)\" is the foreign key of \"\(field.name)\" and must have the type of"
                         + " \"\(typeName).\(shape.field)\", \(shape.type.scalar.typeName)")
                 return nil

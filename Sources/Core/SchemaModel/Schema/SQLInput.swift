@@ -1,8 +1,8 @@
 package import JSON
 
-/// Constants of the developer's files as Postgres reads them.
+/// Formats constants from the project's files as Postgres input text.
 package enum SQLInput {
-    /// A JSON value as Postgres input text of a type.
+    /// Formats a JSON value as input text of a type.
     package static func text(_ value: JSONValue, of type: ColumnType) -> String {
         if type.isList {
             let items = (value.arrayValue ?? []).map { item -> String in

@@ -1,21 +1,21 @@
-/// Names and constants as SQL text.
+/// Formats names and constants as SQL text.
 package enum SQLName {
-    /// Postgres cuts longer names, `NAMEDATALEN` - 1.
+    /// The longest name that Postgres does not truncate: `NAMEDATALEN` - 1.
     package static let bytesMax = 63
 
-    /// `"movie"`, inner quotes doubled.
+    /// Quotes an identifier: `"movie"`; inner quotes are doubled.
     package static func quoted(_ name: String) -> String {
         "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
 
-    /// `'text'`, safe whatever `standard_conforming_strings` says.
+    /// Formats a string literal: `'text'`, safe for any setting of `standard_conforming_strings`.
     package static func literal(_ text: String) -> String {
         let escaped = text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
         guard escaped.contains("\\") else { return "'\(escaped)'" }
         return "E'" + escaped.split(separator: "\\", omittingEmptySubsequences: false).joined(separator: "\\\\") + "'"
     }
 
-    /// `movie_title_idx`; a name too long for Postgres keeps its start and gets a hash of the whole.
+    /// Generates a name such as `movie_title_idx`. A name too long for Postgres is truncated and made unique by a hash.
     package static func generated(_ parts: [String], suffix: String) -> String {
         let whole = (parts + [suffix]).joined(separator: "_")
         guard whole.utf8.count > bytesMax else { return whole }
@@ -29,14 +29,14 @@ package enum SQLName {
 }
 
 extension ScalarType {
-    /// Names of the scalars in GraphQL.
+    /// The GraphQL names of the scalars.
     package static let names = [
         "UUID", "String", "Int", "Int64", "Float", "Boolean", "Date", "Timestamp", "Any", "Vector",
     ]
 
     static var namesText: String { names.joined(separator: ", ") }
 
-    /// The scalar of a GraphQL name; nil for enums and unknown names.
+    /// Returns the scalar with a GraphQL name; nil for enums and unknown names.
     package static func named(_ name: String) -> ScalarType? {
         switch name {
         case "UUID": .uuid
@@ -70,8 +70,8 @@ extension ScalarType {
         }
     }
 
-    /// The SQL type as `format_type` prints it. Nil for enums, whose name the schema knows.
-    /// Source: docs/reference/sql-connect.md §5.3.
+    /// The SQL type as `format_type` prints it. Nil for enums, whose SQL names are in the schema. Source:
+    /// docs/reference/sql-connect.md §5.3.
     package var sqlTypeName: String? {
         switch self {
         case .uuid: "uuid"

@@ -1,8 +1,8 @@
-/// The Postgres type a parameter is cast to.
+/// The Postgres type that a parameter is cast to.
 package struct SQLType: Sendable, Hashable {
-    /// As it stands in a cast, quoted where needed: `uuid`, `double precision`, `"genre"`.
+    /// The type's name in a cast, quoted if necessary: `uuid`, `double precision`, `"genre"`.
     package let name: String
-    /// The parameter is an array; its text is an array literal.
+    /// Whether the parameter is an array, passed as an array literal.
     package let isList: Bool
 
     package init(name: String, isList: Bool = false) {
@@ -15,7 +15,7 @@ package struct SQLType: Sendable, Hashable {
 }
 
 extension Schema {
-    /// The type that values of a column are bound as.
+    /// Returns the type that values of a column are bound as.
     package func sqlType(of type: ColumnType) -> SQLType {
         SQLType(name: sqlName(of: type.scalar), isList: type.isList)
     }

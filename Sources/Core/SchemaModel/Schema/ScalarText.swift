@@ -1,7 +1,7 @@
-/// Text forms of the scalars that travel as strings. Source: docs/reference/sql-connect.md §5.3.
+/// Validates the text forms of scalars that are sent as strings. Source: docs/reference/sql-connect.md §5.3.
 package enum ScalarText {
-    /// 32 lower-case hexadecimal digits from any accepted spelling: with or without dashes, `urn:uuid:`, braces, any
-    /// case. Nil if it is none.
+    /// Returns a UUID as 32 lower-case hexadecimal digits. Accepts any case, with or without dashes, `urn:uuid:` or
+    /// braces. Returns nil if the text is not a UUID.
     package static func canonicalUUID(_ text: String) -> String? {
         if let plain = canonicalOfPlain(text) { return plain }
         var rest = text.utf8[...]
@@ -28,7 +28,7 @@ package enum ScalarText {
         return String(decoding: digits, as: UTF8.self)
     }
 
-    /// The form that nearly all have, 8-4-4-4-12 lower-case digits; nil for any other.
+    /// Fast path for the most common form, 8-4-4-4-12 lower-case digits; nil for any other.
     private static func canonicalOfPlain(_ text: String) -> String? {
         guard text.utf8.count == 36 else { return nil }
         var isPlain = true
@@ -54,7 +54,7 @@ package enum ScalarText {
         return isPlain && digits.utf8.count == 32 ? digits : nil
     }
 
-    /// Whether it is a calendar day `YYYY-MM-DD` that exists.
+    /// Returns whether the text is an existing date in the form `YYYY-MM-DD`.
     package static func isDate(_ text: some StringProtocol) -> Bool {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 3, let year = digits(parts[0], count: 4), let month = digits(parts[1], count: 2),
@@ -64,7 +64,8 @@ package enum ScalarText {
         return day <= (month == 2 ? (isLeap ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31)
     }
 
-    /// Whether it is an RFC 3339 time with an offset, `2026-01-31T12:00:00.5Z`, of the years 1583 to 9999.
+    /// Returns whether the text is an RFC 3339 time with an offset, such as `2026-01-31T12:00:00.5Z`, in the years 1583
+    /// to 9999.
     package static func isTimestamp(_ text: String) -> Bool {
         guard text.utf8.count >= 20, let separator = text.firstIndex(where: { $0 == "T" || $0 == "t" || $0 == " " }),
             isDate(text[..<separator]), text[..<separator] >= "1583"

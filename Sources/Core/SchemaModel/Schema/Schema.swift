@@ -1,11 +1,11 @@
-/// The compiled schema: what the SDL says, with every name and default resolved.
+/// The compiled schema, with every name and default resolved.
 ///
-/// Built once by `SchemaCompiler`; every later stage (operations, SQL, migrations) reads it and never the SDL.
-/// Source: docs/reference/sql-connect.md §5.2, §5.3.
+/// `SchemaCompiler` builds it; all later stages (operations, SQL, migrations) read it instead of the SDL. Source:
+/// docs/reference/sql-connect.md §5.2, §5.3.
 package struct Schema: Sendable {
-    /// Tables in the order of the SDL.
+    /// Tables in SDL order.
     package var tables: [Table]
-    /// Views in the order of the SDL: read like tables, never written, without a key.
+    /// Views in SDL order. They are read like tables, never written, and have no key.
     package var views: [Table] = []
     /// Enum types by GraphQL name.
     package var enums: [String: EnumType]
@@ -15,18 +15,18 @@ package struct Schema: Sendable {
         self.enums = enums
     }
 
-    /// The table of a GraphQL type name (`Movie`).
+    /// Returns the table or view with a GraphQL type name (`Movie`).
     package func table(ofType typeName: String) -> Table? {
         tables.first { $0.typeName == typeName } ?? views.first { $0.typeName == typeName }
     }
 
-    /// Whether a column needs the Postgres extension `vector`.
+    /// Whether any column needs the Postgres extension `vector`.
     package var usesVectors: Bool {
         (tables + views).contains { $0.columns.contains { $0.type.scalar == .vector } }
     }
 
-    /// The SQL type of a column as `format_type` prints it, `uuid`, `text[]`; an enum's name is quoted, and qualified when
-    /// `enumSchema` names the Postgres schema it is in.
+    /// Returns a column's SQL type as `format_type` prints it: `uuid`, `text[]`. An enum's name is quoted, and
+    /// qualified if `enumSchema` gives its Postgres schema.
     package func sqlType(of column: Column, enumSchema: String? = nil) -> String {
         let element: String
         if let override = column.sqlTypeOverride {
@@ -41,33 +41,33 @@ package struct Schema: Sendable {
     }
 }
 
-/// One `@table` or `@view` type.
+/// A `@table` or `@view` type.
 package struct Table: Sendable {
     /// GraphQL type name, `Movie`.
     package var typeName: String
     /// SQL table name, unquoted: `movie`.
     package var name: String
-    /// Root field of a single lookup, `movie`; also the prefix of its mutations (`movie_insert`).
+    /// Root field of a single-row lookup, `movie`; also the prefix of its mutations (`movie_insert`).
     package var singular: String
     /// Root field of a list, `movies`.
     package var plural: String
-    /// Columns in SDL order; the foreign-key columns of a relation stand where its field stands.
+    /// Columns in SDL order; a reference's foreign-key columns take the position of its field.
     package var columns: [Column]
-    /// Field names of the primary key, in the order of `@table(key:)`; at least one.
+    /// Field names of the primary key, in the order of `@table(key:)`; never empty for a table.
     package var key: [String]
     /// Fields of a table type: references from this table to another.
     package var references: [Reference]
-    /// Uniqueness beyond the primary key.
+    /// Unique constraints other than the primary key.
     package var uniques: [UniqueConstraint]
     package var indexes: [TableIndex]
     /// Nil for a table.
     package var view: View?
 
-    /// Where the rows of a view come from.
+    /// The source of a view's rows.
     package enum View: Sendable {
-        /// A view of the database, `Table.name`.
+        /// A view in the database, `Table.name`.
         case named
-        /// `@view(sql:)`: a SELECT that stands in place of the table's name.
+        /// `@view(sql:)`: a SELECT that replaces the table's name in queries.
         case sql(String)
     }
 
@@ -100,23 +100,24 @@ package struct Table: Sendable {
     }
 }
 
-/// One column of a table.
+/// A column of a table.
 package struct Column: Sendable {
-    /// GraphQL field name, `releaseYear`; for a foreign key `movieId`.
+    /// GraphQL field name, `releaseYear`; `movieId` for a foreign key.
     package var field: String
     /// SQL column name, unquoted: `release_year`.
     package var name: String
     package var type: ColumnType
     package var isNullable: Bool
     package var defaultValue: ColumnDefault?
-    /// The default comes from the language, not from the schema: what a database has instead is as good.
+    /// Whether the default comes from the language rather than the schema: a different default in the database is
+    /// accepted.
     package var isDefaultImplied = false
-    /// The SQL type when `@col(dataType:)` names one, as `format_type` prints it: `character varying(40)`, and `integer`
-    /// for a `serial`. Usable in casts.
+    /// The SQL type given by `@col(dataType:)`, as `format_type` prints it: `character varying(40)`; `integer` for a
+    /// `serial`. Usable in casts.
     package var sqlTypeOverride: String?
-    /// `@col(dataType: "serial")`: Postgres numbers the rows itself. `defaultValue` is then `.sql`.
+    /// Whether Postgres numbers the rows: `@col(dataType: "serial")`. `defaultValue` is then `.sql`.
     package var isSerial: Bool
-    /// `@searchable`: the text search configuration of Postgres for this column, `english`.
+    /// The Postgres text search configuration of a `@searchable` column: `english`.
     package var searchLanguage: String?
 
     package init(
@@ -134,18 +135,19 @@ package struct Column: Sendable {
     }
 }
 
-/// Where a column's value comes from when a mutation does not give one.
+/// The source of a column's value if a mutation does not give one.
 package enum ColumnDefault: Sendable {
-    /// `@default(value:)`: the constant as canonical JSON text. UUIDs are 32 lower-case digits, `Int64` a JSON number,
-    /// enum values strings.
+    /// `@default(value:)`: the constant as canonical JSON text. UUIDs are 32 lower-case digits, `Int64` values JSON
+    /// numbers, enum values strings.
     case constant(json: String)
-    /// `@default(expr:)`: CEL over `auth`, `request.time`, `uuidV4()`, …: evaluated by the node that runs the mutation.
+    /// `@default(expr:)`: a CEL expression over `auth`, `request.time`, `uuidV4()`, …, evaluated by the node that runs
+    /// the mutation.
     case expression(String)
-    /// `@default(sql:)`: left to Postgres (`DEFAULT`).
+    /// `@default(sql:)`: evaluated by Postgres (`DEFAULT`).
     case sql(String)
 }
 
-/// Element type plus list-ness.
+/// A scalar type, or a list of it.
 package struct ColumnType: Sendable, Hashable {
     package var scalar: ScalarType
     package var isList: Bool
@@ -159,9 +161,9 @@ package struct ColumnType: Sendable, Hashable {
 /// The scalars of the language. Source: docs/reference/sql-connect.md §5.3.
 package enum ScalarType: Sendable, Hashable {
     case uuid, string, int, int64, float, boolean, date, timestamp, any
-    /// A list of numbers of a fixed length, of the Postgres extension `vector`.
+    /// A fixed-length list of numbers: the type of the Postgres extension `vector`.
     case vector
-    /// A GraphQL enum by type name.
+    /// A GraphQL enum, by type name.
     case enumeration(String)
 }
 
@@ -169,17 +171,17 @@ package enum ScalarType: Sendable, Hashable {
 package struct Reference: Sendable {
     /// GraphQL field name, `movie`.
     package var field: String
-    /// GraphQL type it points to.
+    /// GraphQL type that it refers to.
     package var targetType: String
     /// Fields (columns) of this table, in the order of `targetFields`: `["movieId"]`.
     package var localFields: [String]
-    /// Fields (columns) of the target: usually its key.
+    /// Fields (columns) of the target, usually its key.
     package var targetFields: [String]
     package var isNullable: Bool
-    /// True when the columns are unique together: one-to-one, the other side is a single row.
+    /// Whether the columns are unique together, which makes the relation one-to-one.
     package var isUnique: Bool
     package var constraintName: String
-    /// Required references delete the row with its target, optional ones become null.
+    /// Deleting the target deletes rows with a required reference; an optional reference becomes null.
     package var deleteRule: DeleteRule
 
     package init(
@@ -197,11 +199,13 @@ package struct Reference: Sendable {
     }
 }
 
+/// The ON DELETE rule of a foreign key.
 package enum DeleteRule: String, Sendable {
     case cascade = "CASCADE"
     case setNull = "SET NULL"
 }
 
+/// A unique constraint over some fields.
 package struct UniqueConstraint: Sendable {
     package var name: String
     package var fields: [String]
@@ -212,14 +216,15 @@ package struct UniqueConstraint: Sendable {
     }
 }
 
+/// An index of a table.
 package struct TableIndex: Sendable {
     package var name: String
     package var fields: [String]
-    /// One per field; empty means all ascending.
+    /// One per field; empty if all are ascending.
     package var order: [SortOrder]
     /// `btree`, `gin`, `hnsw`, `ivfflat`
     package var method: String
-    /// For vectors: how distances are measured, `vector_cosine_ops`.
+    /// The distance of a vector index: `vector_cosine_ops`; nil for other indexes.
     package var operatorClass: String?
 
     package init(
@@ -234,11 +239,13 @@ package struct TableIndex: Sendable {
     }
 }
 
+/// The direction of an index column.
 package enum SortOrder: String, Sendable {
     case ascending = "ASC"
     case descending = "DESC"
 }
 
+/// A GraphQL enum and its Postgres type.
 package struct EnumType: Sendable {
     /// GraphQL type name.
     package var typeName: String

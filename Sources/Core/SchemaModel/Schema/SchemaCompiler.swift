@@ -1,9 +1,9 @@
-/// SDL to `Schema`, in four stages: read the declarations (`SchemaReader`), build the tables with keys and references
-/// (`TableBuilder` over `RelationResolver`), add constraints and indexes (`ConstraintBuilder`), check names
-/// (`SchemaNames`).
+/// Compiles SDL to a `Schema` in four stages: reads the declarations (`SchemaReader`), builds the tables with keys and
+/// references (`TableBuilder` with `RelationResolver`), adds constraints and indexes (`ConstraintBuilder`), and checks
+/// names (`SchemaNames`).
 ///
-/// Every problem is a located diagnostic, and each stage goes on with what is sound. What comes out after errors is for
-/// finding further ones only, never for use.
+/// Every problem becomes a located diagnostic, and each stage continues with the valid parts. A schema compiled with
+/// errors serves only to find further ones.
 package enum SchemaCompiler {
     package static func compile(files: [SourceFile], sink: inout DiagnosticSink) -> Schema {
         let declared = SchemaReader.read(files, sink: &sink)
@@ -11,7 +11,7 @@ package enum SchemaCompiler {
         var schema = Schema(enums: declared.enums)
         for type in declared.types {
             guard let table = TableBuilder.build(type, resolver: &resolver, sink: &sink) else {
-                sink.lose(type: type.name)
+                sink.suppress(type: type.name)
                 continue
             }
             if type.isView {

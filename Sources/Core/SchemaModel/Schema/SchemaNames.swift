@@ -1,7 +1,7 @@
 import GraphQLLanguage
 
-/// The last stage: names that two things would share, in Postgres or in the generated API, and references that do not
-/// point at something unique.
+/// The last stage: reports name clashes in Postgres and in the generated API, and references whose target columns are
+/// not unique.
 enum SchemaNames {
     static func check(_ schema: Schema, _ declared: DeclaredSchema, sink: inout DiagnosticSink) {
         checkSQL(schema, declared, sink: &sink)
@@ -14,29 +14,29 @@ enum SchemaNames {
         }
     }
 
-    /// Tables, indexes and types of a Postgres schema share their names.
+    /// Checks the names of tables, indexes and types, which share a namespace in Postgres.
     private static func checkSQL(_ schema: Schema, _ declared: DeclaredSchema, sink: inout DiagnosticSink) {
         var owners: [String: String] = [:]
-        func claim(_ name: String, for owner: String, at place: FileRange) {
+        func claim(_ name: String, for owner: String, at range: FileRange) {
             if name.utf8.count > SQLName.bytesMax {
                 sink.report(
-                    .error, rule: "name-too-long", at: place,
+                    .error, rule: "name-too-long", at: range,
                     "\(owner) would be \"\(name)\" in Postgres, longer than \(SQLName.bytesMax) bytes")
             } else if let other = owners[name] {
                 sink.report(
-                    .error, rule: "sql-name-clash", at: place,
-                    "\(owner) and \(other) are both \"\(name)\" in Postgres", help: "name one of them yourself")
+                    .error, rule: "sql-name-clash", at: range,
+                    "\(owner) and \(other) are both \"\(name)\" in Postgres", help: "name one of them explicitly")
             }
             owners[name] = owner
         }
         for table in schema.tables {
             guard let type = declared.type(named: table.typeName) else { continue }
-            claim(table.name, for: "table \(type.name)", at: type.place)
+            claim(table.name, for: "table \(type.name)", at: type.range)
             for unique in table.uniques {
-                claim(unique.name, for: "a @unique of \(type.name)", at: type.place)
+                claim(unique.name, for: "a @unique of \(type.name)", at: type.range)
             }
             for index in table.indexes {
-                claim(index.name, for: "an index of \(type.name)", at: type.place)
+                claim(index.name, for: "an index of \(type.name)", at: type.range)
             }
             var constraints: Set<String> = []
             for reference in table.references where !constraints.insert(reference.constraintName).inserted {
@@ -46,9 +46,9 @@ enum SchemaNames {
                         + " \"\(reference.constraintName)\"", help: "name one by @ref(constraintName: …)")
             }
         }
-        for (name, place) in declared.enumPlaces.sorted(by: { $0.key < $1.key }) {
+        for (name, range) in declared.enumRanges.sorted(by: { $0.key < $1.key }) {
             guard let type = schema.enums[name] else { continue }
-            claim(type.name, for: "enum \(name)", at: place)
+            claim(type.name, for: "enum \(name)", at: range)
         }
     }
 
@@ -74,11 +74,9 @@ enum SchemaNames {
         }
     }
 
-    /// Suffixes that make generated fields, arguments and data members out of a field's name.
-    /// Source: docs/reference/sql-connect.md §5.4 to §5.6.
-    private static let suffixes = [
-        "avg", "count", "date", "embed", "expr", "max", "min", "sum", "time", "update",
-    ]
+    /// Suffixes that turn a field's name into generated fields, arguments and data members. Source:
+    /// docs/reference/sql-connect.md §5.4 to §5.6.
+    private static let suffixes = FieldForm.allCases.map(\.rawValue) + ["avg", "count", "max", "min", "sum"]
 
     private static func checkFields(
         of table: Table, _ type: DeclaredType, _ schema: Schema, sink: inout DiagnosticSink
@@ -89,7 +87,7 @@ enum SchemaNames {
                 suffixes.contains(String(name[name.index(after: separator)...]))
             else { continue }
             sink.report(
-                .error, rule: "generated-name-clash", at: type.field(named: name)?.place ?? type.place,
+                .error, rule: "generated-name-clash", at: type.field(named: name)?.range ?? type.range,
                 "\"\(name)\" is also generated from \"\(name[..<separator])\"")
         }
         var taken = own
@@ -98,12 +96,12 @@ enum SchemaNames {
             + schema.manyToManyRelations(ofType: table.typeName).map { ($0.name, $0.join.typeName) }
         for (name, source) in relations where !taken.insert(name).inserted {
             sink.report(
-                .error, rule: "generated-name-clash", at: type.field(named: name)?.place ?? type.place,
-                "\"\(type.name)\" would have two fields \"\(name)\", one generated because of \(source)")
+                .error, rule: "generated-name-clash", at: type.field(named: name)?.range ?? type.range,
+                "\"\(type.name)\" would have two fields \"\(name)\", one of them generated from \(source)")
         }
     }
 
-    /// A foreign key needs a key or a unique constraint of exactly its target columns.
+    /// Checks that the target columns of each foreign key are exactly a key or a unique constraint.
     private static func checkReferences(
         of table: Table, _ type: DeclaredType, _ schema: Schema, sink: inout DiagnosticSink
     ) {
@@ -116,8 +114,9 @@ enum SchemaNames {
             let field = type.field(named: reference.field)
             sink.report(
                 .error, rule: "ref-not-unique",
-                at: field?.directive("ref")?.place(of: "references") ?? type.place,
-                "\(reference.targetFields.joined(separator: ", ")) of \"\(target.typeName)\" is neither its key nor unique",
+                at: field?.directive("ref")?.range(of: "references") ?? type.range,
+                "\(reference.targetFields.joined(separator: ", ")) of \"\(target.typeName)\""
+                    + " is neither its key nor unique",
                 help: "add @unique there")
         }
     }
@@ -138,10 +137,10 @@ enum SchemaNames {
 }
 
 extension DiagnosticSink {
-    /// About a type: at its name.
+    /// Reports a problem at a type's name.
     fileprivate mutating func report(
         _ severity: Diagnostic.Severity, rule: String, in type: DeclaredType, _ message: String, help: String? = nil
     ) {
-        report(severity, rule: rule, at: type.place, message, help: help)
+        report(severity, rule: rule, at: type.range, message, help: help)
     }
 }

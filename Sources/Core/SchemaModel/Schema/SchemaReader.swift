@@ -1,13 +1,13 @@
 import GraphQLLanguage
 
-/// The first stage: what the files declare, extensions merged, names unique, directives checked, nothing resolved between
-/// types yet.
+/// The result of the first stage: all declarations, with extensions merged, names unique and directives checked. Types
+/// are not yet resolved against each other.
 struct DeclaredSchema {
     /// In the order of files and definitions.
     var types: [DeclaredType] = []
     var enums: [String: EnumType] = [:]
-    /// Where each enum stands, for later diagnostics.
-    var enumPlaces: [String: FileRange] = [:]
+    /// The range of each enum's name, for later diagnostics.
+    var enumRanges: [String: FileRange] = [:]
     private var positions: [String: Int] = [:]
 
     func type(named name: String) -> DeclaredType? {
@@ -22,11 +22,11 @@ struct DeclaredSchema {
 
 struct DeclaredType {
     let name: String
-    /// Its name's, in the definition; fields and directives may stand in extensions, in other files.
-    let place: FileRange
-    /// `@table` or `@view`.
+    /// The range of the name in the definition; fields and directives may come from extensions in other files.
+    let range: FileRange
+    /// The `@table` or `@view` directive.
     let table: DirectiveUse
-    /// `@unique` and `@index` of the type, in order.
+    /// The type's `@unique` and `@index` directives, in order.
     let directives: [DirectiveUse]
     var fields: [DeclaredField]
 
@@ -45,9 +45,9 @@ struct DeclaredField {
     }
 
     let name: String
-    /// Its name's.
-    let place: FileRange
-    let typePlace: FileRange
+    /// The range of the field's name.
+    let range: FileRange
+    let typeRange: FileRange
     let kind: Kind
     let isNullable: Bool
     let directives: [DirectiveUse]
@@ -58,7 +58,7 @@ struct DeclaredField {
 }
 
 struct SchemaReader {
-    /// With the position in `objects` or `enums`.
+    /// The kind of a type and its index in `objects` or `enums`.
     private enum Kind {
         case object(Int)
         case `enum`(Int)
@@ -71,19 +71,19 @@ struct SchemaReader {
         }
     }
 
-    /// A definition or an extension of it.
+    /// A definition or one of its extensions.
     private typealias Part<Node> = (node: Node, file: SourceFile)
 
     private var schema = DeclaredSchema()
-    /// Of each type the definition, then its extensions in the order of the files.
+    /// For each type its definition, followed by its extensions in file order.
     private var objects: [[Part<ObjectTypeDefinition>]] = []
     private var enums: [[Part<EnumTypeDefinition>]] = []
     private var extensions: [Part<Definition>] = []
-    /// Of all types by name: where it is defined, for duplicates, and where it is kept.
-    private var places: [String: (text: String, kind: Kind)] = [:]
-    /// Names of types whose definition was refused.
+    /// The first definition of each type: its location for messages, and its index.
+    private var definitions: [String: (text: String, kind: Kind)] = [:]
+    /// Names of types whose definitions were rejected.
     private var refused: Set<String> = []
-    /// Types that seem unknown may stand in a file that did not parse.
+    /// Whether a file failed to parse; it may declare types that seem unknown.
     private var isIncomplete = false
 
     static func read(_ files: [SourceFile], sink: inout DiagnosticSink) -> DeclaredSchema {
@@ -91,7 +91,7 @@ struct SchemaReader {
         for file in files {
             guard let document = DocumentReader.parse(file, sink: &sink) else {
                 reader.isIncomplete = true
-                sink.loseFile()
+                sink.suppressUnknownNames()
                 continue
             }
             for definition in document.definitions { reader.collect(definition, in: file, sink: &sink) }
@@ -119,41 +119,41 @@ struct SchemaReader {
             sink.report(
                 .error, rule: "operation-in-schema", at: range, in: file,
                 "operations and fragments belong in a connector's folder, not in the schema")
-        case .schema: refuse("a `schema` definition is not needed: root types are generated")
-        case .scalar: refuse("custom scalars are not offered", help: "the scalars are \(ScalarType.namesText)")
-        case .interface: refuse("interfaces are not offered")
-        case .union: refuse("unions are not offered")
-        case .inputObject: refuse("input types are generated from tables; own ones are not offered")
-        case .directive: refuse("own directives are not offered")
+        case .schema: refuse("a `schema` definition is not supported: root types are generated")
+        case .scalar: refuse("custom scalars are not supported", help: "the scalars are \(ScalarType.namesText)")
+        case .interface: refuse("interfaces are not supported")
+        case .union: refuse("unions are not supported")
+        case .inputObject: refuse("input types are not supported: they are generated from tables")
+        case .directive: refuse("directive definitions are not supported")
         }
     }
 
-    /// Puts an extension (GraphQL specification §3.6.3, §3.9.2) behind what it extends, wherever that stands.
+    /// Adds an extension (GraphQL specification §3.6.3, §3.9.2) to its type, which may be defined in any file.
     private mutating func extend(_ definition: Definition, in file: SourceFile, sink: inout DiagnosticSink) {
         guard let name = definition.name else { return }
-        switch (definition, places[name.value]?.kind) {
+        switch (definition, definitions[name.value]?.kind) {
         case (.object(let node), .object(let position)?): return objects[position].append((node, file))
         case (.enum(let node), .enum(let position)?): return enums[position].append((node, file))
         case (_, let kind?):
             sink.report(
                 .error, rule: "extension-kind", at: name.range, in: file,
-                "\"\(name.value)\" is \(kind.words), so it is extended as one")
+                "\"\(name.value)\" is \(kind.words) and must be extended as one")
         case (_, nil):
-            // It may stand in a file that did not parse, or have been refused.
+            // The type may be in a file that failed to parse, or may have been rejected.
             if isIncomplete || refused.contains(name.value) { break }
             sink.report(
                 .error, rule: "unknown-type", at: name.range, in: file, "there is no type \"\(name.value)\" to extend",
                 help: Self.rootTypes.contains(name.value)
-                    ? Self.rootTypesHelp : DidYouMean.help(name.value, among: places.keys.sorted()))
+                    ? Self.rootTypesHelp : DidYouMean.help(name.value, among: definitions.keys.sorted()))
         }
         if case .object(let node) = definition {
-            for field in node.fields { sink.lose(field: field.name.value) }
+            for field in node.fields { sink.suppress(field: field.name.value) }
         }
     }
 
     private static let rootTypes: Set<String> = ["Query", "Mutation", "Subscription"]
     private static let rootTypesHelp =
-        "root fields are generated; those of custom resolvers stand in a schema of their own"
+        "root fields are generated; those of custom resolvers belong in a separate schema"
 
     private mutating func declare(
         _ name: Name, _ kind: Kind, in file: SourceFile, sink: inout DiagnosticSink
@@ -171,11 +171,11 @@ struct SchemaReader {
             return refuse("reserved-name", "\"\(text)\" is the name of a scalar")
         }
         if text.hasPrefix("_") { return refuse("reserved-name", "names that begin with \"_\" are reserved") }
-        if let first = places[text] {
+        if let first = definitions[text] {
             return refuse(
                 "duplicate-type", "type \"\(text)\" is declared more than once", help: "first in \(first.text)")
         }
-        places[text] = ("\(file.path):\(file.location(at: name.range.start).line)", kind)
+        definitions[text] = ("\(file.path):\(file.location(at: name.range.start).line)", kind)
         return true
     }
 
@@ -191,7 +191,7 @@ struct SchemaReader {
             sink.report(.error, rule: "empty-type", at: node.name.range, in: file, "enum \"\(name)\" has no values")
         }
         schema.enums[name] = EnumType(typeName: name, name: GeneratedNames.snakeCase(name), values: values)
-        schema.enumPlaces[name] = FileRange(range: node.name.range, file: file)
+        schema.enumRanges[name] = FileRange(range: node.name.range, file: file)
     }
 
     private func read(
@@ -207,7 +207,7 @@ struct SchemaReader {
             } else if value.name.value.utf8.count > SQLName.bytesMax {
                 sink.report(
                     .error, rule: "name-too-long", at: value.name.range, in: file,
-                    "an enum value may have \(SQLName.bytesMax) bytes at most in Postgres")
+                    "an enum value in Postgres can have at most \(SQLName.bytesMax) bytes")
             } else {
                 values.append(value.name.value)
             }
@@ -224,7 +224,8 @@ struct SchemaReader {
                 node.directives, at: .object, in: file, after: directives, sink: &sink)
             if let interface = node.interfaces.first {
                 sink.report(
-                    .error, rule: "definition-not-offered", at: interface.range, in: file, "interfaces are not offered")
+                    .error, rule: "definition-not-offered", at: interface.range, in: file,
+                    "interfaces are not supported")
             }
             for field in node.fields {
                 if fields.contains(where: { $0.name == field.name.value }) {
@@ -239,21 +240,21 @@ struct SchemaReader {
         let (node, file) = parts[0]
         let kinds = directives.filter { $0.name == "table" || $0.name == "view" }
         if kinds.count > 1 {
-            sink.report(.error, rule: "view", at: kinds[1].place, "a type is either a @table or a @view, not both")
+            sink.report(.error, rule: "view", at: kinds[1].range, "a type is either a @table or a @view, not both")
         }
         guard let table = kinds.first else {
-            // A misspelt @table was reported as such.
+            // A misspelt @table has already been reported.
             if parts.flatMap({ $0.node.directives }).allSatisfy({ DirectiveShape.named($0.name.value) != nil }) {
                 sink.report(
                     .error, rule: "missing-table", at: node.name.range, in: file,
                     "type \"\(node.name.value)\" has no @table", help: "every type is a table or a view: add @table")
             }
-            sink.lose(type: node.name.value)
+            sink.suppress(type: node.name.value)
             return
         }
         schema.add(
             DeclaredType(
-                name: node.name.value, place: FileRange(range: node.name.range, file: file), table: table,
+                name: node.name.value, range: FileRange(range: node.name.range, file: file), table: table,
                 directives: directives.filter { $0.name != "table" && $0.name != "view" }, fields: fields))
     }
 
@@ -263,7 +264,7 @@ struct SchemaReader {
         let directives = DirectiveChecker.check(node.directives, at: .fieldDefinition, in: file, sink: &sink)
         func refuse(_ rule: String, at range: SourceRange, _ message: String, help: String? = nil) -> DeclaredField? {
             sink.report(.error, rule: rule, at: range, in: file, message, help: help)
-            sink.lose(field: node.name.value)
+            sink.suppress(field: node.name.value)
             return nil
         }
         let name = node.name.value
@@ -272,7 +273,7 @@ struct SchemaReader {
                 "reserved-name", at: node.name.range, "names that begin with \"_\" are reserved for generated fields")
         }
         if let argument = node.arguments.first {
-            return refuse("field-arguments", at: argument.range, "a column has no arguments")
+            return refuse("field-arguments", at: argument.range, "a column cannot have arguments")
         }
         let typeName = node.type.namedType
         let element = node.type.listElement
@@ -291,9 +292,9 @@ struct SchemaReader {
             if element != nil {
                 return refuse(
                     "list-of-tables", at: node.type.range,
-                    "a table cannot hold a list of another table; the other one refers to this one",
-                    help: "declare a field of this type in \"\(typeName)\"; its rows are then listed by a generated"
-                        + " field such as \"\(EnglishPlural.of(GeneratedNames.camelCase(typeName)))_on_…\"")
+                    "a table cannot contain a list of another table; the other table must refer to this one",
+                    help: "declare a field of this type in \"\(typeName)\"; a generated field then lists its rows,"
+                        + " such as \"\(EnglishPlural.of(GeneratedNames.camelCase(typeName)))_on_…\"")
             }
             kind = .reference(typeName: typeName)
         } else if isIncomplete {
@@ -307,8 +308,8 @@ struct SchemaReader {
                         typeName, among: ScalarType.names + schema.enums.keys.sorted() + objectNames.sorted()))
         }
         return DeclaredField(
-            name: name, place: FileRange(range: node.name.range, file: file),
-            typePlace: FileRange(range: node.type.range, file: file), kind: kind, isNullable: !node.type.isNonNull,
+            name: name, range: FileRange(range: node.name.range, file: file),
+            typeRange: FileRange(range: node.type.range, file: file), kind: kind, isNullable: !node.type.isNonNull,
             directives: directives)
     }
 }

@@ -1,6 +1,7 @@
-/// The text that full-text search looks at: a table's `@searchable` fields, all together and in one language.
+/// The document of full-text search: a table's `@searchable` fields together, in one language.
 package enum SearchDocument {
-    /// The document of a row. The same expression, without an alias, is what the table's search index holds.
+    /// Returns the SQL expression of a row's document. Without an alias, it is the expression of the table's search
+    /// index.
     package static func text(_ table: Table, _ alias: String?) -> String {
         let columns = table.columns.filter { $0.searchLanguage != nil }
         let texts = columns.map { column in
@@ -15,7 +16,7 @@ package enum SearchDocument {
     }
 
     package static func language(_ table: Table) -> String {
-        let language = table.columns.lazy.compactMap(\.searchLanguage).first ?? SearchLanguage.usual
+        let language = table.columns.lazy.compactMap(\.searchLanguage).first ?? SearchLanguage.default
         return SQLName.literal(language) + "::regconfig"
     }
 }

@@ -1,13 +1,13 @@
-/// How two vectors are compared.
+/// The distance function that compares two vectors.
 package enum SimilarityMethod: String, Sendable, CaseIterable {
     case l2 = "L2"
     case cosine = "COSINE"
     case innerProduct = "INNER_PRODUCT"
 
-    /// The default of indexes and of searches.
-    package static let usual = SimilarityMethod.innerProduct
+    /// The default for indexes and searches.
+    package static let `default` = SimilarityMethod.innerProduct
 
-    /// The operator of pgvector.
+    /// The pgvector operator.
     package var symbol: String {
         switch self {
         case .l2: "<->"

@@ -1,11 +1,11 @@
 import GraphQLLanguage
 
-/// The second stage: one declared type becomes a table with columns, key and references. Uniqueness and indexes follow
-/// when all tables stand.
+/// The second stage: builds a table with columns, key and references from a declared type. Uniqueness and indexes are
+/// added once all tables exist.
 package struct TableBuilder {
-    /// More than Postgres allows in one table.
+    /// The most columns that Postgres allows in a table.
     package static let columnsMax = 1_600
-    /// Columns every Postgres table has already.
+    /// Names of the system columns of every Postgres table.
     static let systemColumns: Set<String> = ["cmax", "cmin", "ctid", "tableoid", "xmax", "xmin"]
 
     private let type: DeclaredType
@@ -13,7 +13,7 @@ package struct TableBuilder {
     private var columns: [Column] = []
     private var references: [Reference] = []
 
-    /// Nil after a reported problem with the key.
+    /// Returns nil after a reported problem with the key.
     static func build(
         _ type: DeclaredType, resolver: inout RelationResolver, sink: inout DiagnosticSink
     ) -> Table? {
@@ -45,7 +45,7 @@ package struct TableBuilder {
         for shape in key where columns.contains(where: { $0.field == shape.field && $0.isNullable }) {
             let field = type.field(named: shape.field) ?? type.fields.first { shape.field.hasPrefix($0.name) }
             report(
-                "nullable-key", at: field?.typePlace ?? type.table.place, &sink,
+                "nullable-key", at: field?.typeRange ?? type.table.range, &sink,
                 "\"\(shape.field)\" is part of the key and must be required: add \"!\"")
         }
         checkColumnNames(&sink)
@@ -60,8 +60,7 @@ package struct TableBuilder {
         return table
     }
 
-    /// A declared `id: UUID!` that alone is the key has the default that a key without a declaration has, unless it is
-    /// somebody else's: a foreign key.
+    /// Gives a declared `id: UUID!` the default of an implicit one if it is the whole key, unless it is a foreign key.
     private mutating func addKeyDefault(_ field: String) {
         guard field == "id", !references.contains(where: { $0.localFields.contains(field) }),
             let index = columns.firstIndex(where: { $0.field == field }), columns[index].type == ColumnType(.uuid),
@@ -73,21 +72,21 @@ package struct TableBuilder {
 
     private static let keyDefault = ColumnDefault.expression("uuidV4()")
 
-    /// All columns of a table are searched together, so they are read in one language.
+    /// Checks that all searchable columns have the same language, since they are searched together.
     private func checkSearch(_ sink: inout DiagnosticSink) {
         let languages = columns.compactMap { column in column.searchLanguage.map { (column, $0) } }
         guard let first = languages.first, let other = languages.first(where: { $0.1 != first.1 }) else { return }
         let field = type.field(named: other.0.field)
         report(
-            "searchable", at: field?.directive("searchable")?.place ?? type.place, &sink,
-            "\"\(other.0.field)\" is read as \(other.1) and \"\(first.0.field)\" as \(first.1)",
-            help: "all searchable fields of a type have one language")
+            "searchable", at: field?.directive("searchable")?.range ?? type.range, &sink,
+            "\"\(other.0.field)\" has the language \(other.1), but \"\(first.0.field)\" has \(first.1)",
+            help: "all searchable fields of a type must have the same language")
     }
 
     private mutating func addColumn(_ field: DeclaredField, _ columnType: ColumnType, _ sink: inout DiagnosticSink) {
         if let ref = field.directive("ref") {
             report(
-                "ref-on-column", at: ref.place, &sink, "@ref belongs on a field of a table type",
+                "ref-on-column", at: ref.range, &sink, "@ref belongs on a field of a table type",
                 help: "\"\(field.name)\" is a column")
         }
         let col = field.directive("col")
@@ -96,11 +95,13 @@ package struct TableBuilder {
             if dataType == nil {
                 let offered = ColumnDataType.names(for: columnType)
                 report(
-                    "data-type", at: col.place(of: "dataType"), &sink,
-                    "SQL type \"\(text)\" is not offered for \(columnType.typeText)",
-                    help: offered.isEmpty ? nil : "offered: \(offered.joined(separator: ", "))")
+                    "data-type", at: col.range(of: "dataType"), &sink,
+                    "SQL type \"\(text)\" is not supported for \(columnType.typeText)",
+                    help: offered.isEmpty ? nil : "supported: \(offered.joined(separator: ", "))")
             } else if dataType?.isSerial == true, columnType.isList || field.isNullable {
-                report("data-type", at: col.place(of: "dataType"), &sink, "a serial column is required and no list")
+                report(
+                    "data-type", at: col.range(of: "dataType"), &sink,
+                    "a serial column must be required and cannot be a list")
             }
         }
         checkSize(field, columnType, &sink)
@@ -109,7 +110,7 @@ package struct TableBuilder {
             defaultValue = DefaultValue.read(
                 use, for: columnType, isNullable: field.isNullable, enums: enums, sink: &sink)
             if dataType?.isSerial == true {
-                report("default-arguments", at: use.place, &sink, "a serial column has its default already")
+                report("default-arguments", at: use.range, &sink, "a serial column already has a default")
             }
         }
         if dataType?.isSerial == true { defaultValue = .sql("nextval") }
@@ -125,29 +126,31 @@ package struct TableBuilder {
                 sqlTypeOverride: dataType?.name, isSerial: dataType?.isSerial ?? false, searchLanguage: language))
     }
 
-    /// `@col(size:)`: how many letters, or how many numbers a vector has.
+    /// Checks `@col(size:)`: the maximum length of a string, or the dimensions of a vector.
     private func checkSize(_ field: DeclaredField, _ columnType: ColumnType, _ sink: inout DiagnosticSink) {
         let col = field.directive("col")
         guard let col, let size = col.value("size")?.intValue else {
             if columnType.scalar == .vector, col?.string("dataType") == nil {
                 report(
-                    "data-type", at: field.typePlace, &sink, "a Vector needs its length: @col(size: …)")
+                    "data-type", at: field.typeRange, &sink, "a Vector needs its dimensions: @col(size: …)")
             }
             return
         }
-        let place = col.place(of: "size")
+        let range = col.range(of: "size")
         switch columnType.scalar {
         case _ where col.string("dataType") != nil:
-            report("data-type", at: place, &sink, "give either \"size\" or \"dataType\"")
+            report("data-type", at: range, &sink, "give either \"size\" or \"dataType\"")
         case .vector:
             if !(1...ColumnDataType.vectorSizeMax).contains(size) {
-                report("data-type", at: place, &sink, "a Vector has 1 to \(ColumnDataType.vectorSizeMax) numbers")
+                report(
+                    "data-type", at: range, &sink,
+                    "the size of a Vector must be from 1 to \(ColumnDataType.vectorSizeMax)")
             }
         case .string:
             if !(1...10_485_760).contains(size) {
-                report("data-type", at: place, &sink, "a size is from 1 to 10485760")
+                report("data-type", at: range, &sink, "\"size\" must be from 1 to 10485760")
             }
-        default: report("data-type", at: place, &sink, "\"size\" is for columns of type String and Vector")
+        default: report("data-type", at: range, &sink, "\"size\" is only allowed for columns of type String and Vector")
         }
     }
 
@@ -157,9 +160,10 @@ package struct TableBuilder {
         for name in ["col", "default"] {
             if let use = field.directive(name) {
                 report(
-                    "directive-on-reference", at: use.place, &sink, "@\(name) cannot stand on a reference",
+                    "directive-on-reference", at: use.range, &sink, "@\(name) is not allowed on a reference",
                     help: "declare its column as a field, such as"
-                        + " \"\(GeneratedNames.foreignKeyField(reference: field.name, target: "id"))\", and put it there"
+                        + " \"\(GeneratedNames.foreignKeyField(reference: field.name, target: "id"))\","
+                        + " and put it there"
                 )
             }
         }
@@ -168,8 +172,10 @@ package struct TableBuilder {
             if let index = columns.firstIndex(where: { $0.field == column.local.field }) {
                 guard columns[index].type == column.local.type else {
                     report(
-                        "ref-type", at: field.place, &sink,
-                        "\"\(column.local.field)\" is already the foreign key of another reference, of another type")
+                        "ref-type", at: field.range, &sink,
+                        "\"\(column.local.field)\" is already the foreign key of another reference"
+                            + " and has a different type"
+                    )
                     return
                 }
                 columns[index].isNullable = columns[index].isNullable && field.isNullable
@@ -190,7 +196,7 @@ package struct TableBuilder {
                 deleteRule: field.isNullable ? .setNull : .cascade))
     }
 
-    /// A required reference needs required columns, an optional one at least one that can be null.
+    /// Checks that a required reference has only required columns, and an optional one at least one optional column.
     private func checkNullability(
         _ field: DeclaredField, _ foreignKey: [ForeignColumn], _ sink: inout DiagnosticSink
     ) {
@@ -201,12 +207,14 @@ package struct TableBuilder {
             return
         }
         report(
-            "reference-nullability", at: field.typePlace, &sink,
-            "\"\(field.name)\" is \(field.isNullable ? "optional, but its columns are required" : "required, but a column of it is optional")",
+            "reference-nullability", at: field.typeRange, &sink,
+            "\"\(field.name)\" is "
+                + (field.isNullable
+                    ? "optional, but its columns are required" : "required, but one of its columns is optional"),
             help: "give both sides \"!\" or neither: \(declared.map(\.name).joined(separator: ", "))")
     }
 
-    /// With its constraint name, which needs the table's.
+    /// Returns the reference with its constraint name, which includes the table's name.
     private func named(_ reference: Reference, in tableName: String, _ sink: inout DiagnosticSink) -> Reference {
         guard reference.constraintName.isEmpty else { return reference }
         var reference = reference
@@ -220,43 +228,43 @@ package struct TableBuilder {
     private func checkColumnNames(_ sink: inout DiagnosticSink) {
         var fields: [String: String] = [:]
         for column in columns {
-            let place = type.field(named: column.field)?.place ?? type.place
+            let range = type.field(named: column.field)?.range ?? type.range
             if let other = fields.updateValue(column.field, forKey: column.name) {
                 report(
-                    "sql-name-clash", at: place, &sink,
+                    "sql-name-clash", at: range, &sink,
                     "\"\(column.field)\" and \"\(other)\" are both the SQL column \"\(column.name)\"",
                     help: "give one of them @col(name: …)")
             }
             if column.name.utf8.count > SQLName.bytesMax {
                 report(
-                    "name-too-long", at: place, &sink,
+                    "name-too-long", at: range, &sink,
                     "SQL column \"\(column.name)\" is longer than \(SQLName.bytesMax) bytes",
                     help: "give it @col(name: …)")
             }
             if Self.systemColumns.contains(column.name) {
                 report(
-                    "reserved-name", at: place, &sink, "\"\(column.name)\" is a system column of Postgres",
+                    "reserved-name", at: range, &sink, "\"\(column.name)\" is a system column of Postgres",
                     help: "give it @col(name: …)")
             }
         }
         if columns.count > Self.columnsMax {
-            report("too-many-columns", at: type.place, &sink, "a table has \(Self.columnsMax) columns at most")
+            report("too-many-columns", at: type.range, &sink, "a table can have at most \(Self.columnsMax) columns")
         }
     }
 
-    /// A name for Postgres given by a directive.
+    /// Reads a Postgres name from a directive.
     private func sqlName(_ argument: String, in use: DirectiveUse, _ sink: inout DiagnosticSink) -> String? {
         guard let name = use.string(argument) else { return nil }
         if name.utf8.count > SQLName.bytesMax || name.utf8.contains(0) {
             report(
-                "name-too-long", at: use.place(of: argument), &sink,
-                "a name in Postgres has \(SQLName.bytesMax) bytes at most")
+                "name-too-long", at: use.range(of: argument), &sink,
+                "a name in Postgres can have at most \(SQLName.bytesMax) bytes")
             return nil
         }
         return name
     }
 
-    /// A name for the generated API given by `@table`.
+    /// Reads a name for the generated API from `@table`.
     private func graphQLName(_ argument: String, _ sink: inout DiagnosticSink) -> String? {
         guard let name = type.table.string(argument) else { return nil }
         let isLetter = { (byte: UInt8) in (0x41...0x5A).contains(byte & 0xDF) }
@@ -265,16 +273,16 @@ package struct TableBuilder {
             && name.utf8.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || $0 == 0x5F }
         if !isName {
             report(
-                "invalid-name", at: type.table.place(of: argument), &sink,
-                "\"\(name)\" is not a name: letters, digits and \"_\", beginning with a letter")
+                "invalid-name", at: type.table.range(of: argument), &sink,
+                "\"\(name)\" is not a valid name: use letters, digits and \"_\", beginning with a letter")
             return nil
         }
         return name
     }
 
     private func report(
-        _ rule: String, at place: FileRange, _ sink: inout DiagnosticSink, _ message: String, help: String? = nil
+        _ rule: String, at range: FileRange, _ sink: inout DiagnosticSink, _ message: String, help: String? = nil
     ) {
-        sink.report(.error, rule: rule, at: place, message, help: help)
+        sink.report(.error, rule: rule, at: range, message, help: help)
     }
 }

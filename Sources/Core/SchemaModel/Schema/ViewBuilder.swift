@@ -1,34 +1,39 @@
 import GraphQLLanguage
 
-/// `@view`: a type that is read like a table and never written. Source: docs/reference/sql-connect.md §5.2.
+/// Builds the view of a `@view` type, which is read like a table and never written. Source:
+/// docs/reference/sql-connect.md §5.2.
 ///
-/// Its SQL stands in the FROM of the queries; a view by name is one that the database has.
+/// SQL given by the directive is inlined into the FROM clause of queries; a view given by name must exist in the
+/// database.
 enum ViewBuilder {
     static func view(_ type: DeclaredType, sink: inout DiagnosticSink) -> Table.View {
-        func report(_ rule: String, at place: FileRange, _ message: String, help: String? = nil) {
-            sink.report(.error, rule: rule, at: place, message, help: help)
+        func report(_ rule: String, at range: FileRange, _ message: String, help: String? = nil) {
+            sink.report(.error, rule: rule, at: range, message, help: help)
         }
         for field in type.fields {
             for name in ["default", "searchable", "index"] {
                 guard let use = field.directive(name) else { continue }
-                report("view", at: use.place, "@\(name) cannot stand in a view")
+                report("view", at: use.range, "@\(name) is not allowed in a view")
             }
             if let use = field.directive("unique"), case .column = field.kind {
-                report("view", at: use.place, "in a view @unique can only say that a reference is one-to-one")
+                report(
+                    "view", at: use.range, "in a view, @unique is only allowed on a reference, to make it one-to-one")
             }
             if !field.isNullable {
                 sink.report(
-                    .warning, rule: "view-nullability", at: field.typePlace,
-                    "\"\(field.name)\" can be null all the same: nothing holds a view to \"!\"")
+                    .warning, rule: "view-nullability", at: field.typeRange,
+                    "\"\(field.name)\" may be null despite \"!\", which Postgres does not enforce in a view")
             }
         }
         if let use = type.directives.first {
-            report("view", at: use.place, "@\(use.name) on a view is not offered", help: "put it on the tables below")
+            report(
+                "view", at: use.range, "@\(use.name) is not supported on a view",
+                help: "put it on the underlying tables")
         }
         guard let sql = type.table.string("sql") else { return .named }
-        let sqlPlace = type.table.place(of: "sql")
+        let sqlPlace = type.table.range(of: "sql")
         if type.table.value("name") != nil {
-            report("view", at: sqlPlace, "a view has either \"name\" or \"sql\"")
+            report("view", at: sqlPlace, "a view takes either \"name\" or \"sql\", not both")
         }
         do {
             let scan = try NativeSQLScanner.scan(sql)
@@ -40,7 +45,7 @@ enum ViewBuilder {
             for piece in scan.pieces {
                 switch piece {
                 case .text(let part): text += part
-                case .parameter: report("view", at: sqlPlace, "the SQL of a view has no parameters")
+                case .parameter: report("view", at: sqlPlace, "the SQL of a view cannot have parameters")
                 }
             }
             return .sql(text)
@@ -50,7 +55,7 @@ enum ViewBuilder {
         }
     }
 
-    /// With the references marked that `@unique` calls one-to-one. Nothing of it is in the database.
+    /// Marks the references that `@unique` makes one-to-one. The database has no such constraint.
     static func relations(
         of view: Table, _ type: DeclaredType, resolver: inout RelationResolver, sink: inout DiagnosticSink
     ) -> Table {

@@ -44,7 +44,7 @@ package struct LeaseMachine: Sendable {
     private enum State: Sendable {
         /// `mineUntilMs`: this worker held the shard until the server lost its lease. It would have been valid until
         /// then, so no other worker can be serving yet.
-        case asked(sinceMs: Int64, mineUntilMs: Int64?)
+        case requested(sinceMs: Int64, mineUntilMs: Int64?)
         case held(Lease)
     }
 
@@ -130,7 +130,7 @@ package struct LeaseMachine: Sendable {
 
     /// Whether a request for the shard, made at `askedMs` or earlier, is still unanswered.
     package func isAsking(_ shard: ShardID, askedMs: Int64) -> Bool {
-        if case .asked(let sinceMs, _) = states[shard] { sinceMs <= askedMs } else { false }
+        if case .requested(let sinceMs, _) = states[shard] { sinceMs <= askedMs } else { false }
     }
 
     /// When `tick` is due before its regular time: another worker's lease may have expired, or a shard has rested long
@@ -174,13 +174,13 @@ package struct LeaseMachine: Sendable {
                     actions.append(.start(shard, epoch: lease.epoch))
                 }
                 states[shard] = .held(lease)
-            case .asked(let sinceMs, _):
+            case .requested(let sinceMs, _):
                 if !wanted.contains(shard) || nowMs >= sinceMs + settings.ttlMs { states[shard] = nil }
             case nil: break
             }
         }
         for shard in wanted.sorted() where states[shard] == nil && nowMs >= failed[shard]?.untilMs ?? .min {
-            states[shard] = .asked(sinceMs: nowMs, mineUntilMs: nil)
+            states[shard] = .requested(sinceMs: nowMs, mineUntilMs: nil)
             actions.append(.acquire(shard))
         }
         return actions
@@ -196,7 +196,7 @@ package struct LeaseMachine: Sendable {
         _ shard: ShardID, epoch: UInt64?, heldForMs: Int64? = nil, knownForMs: Int64, askedMs: Int64? = nil,
         sentMs: Int64, nowMs: Int64
     ) -> [Action] {
-        guard case .asked(let sinceMs, let mineUntilMs) = states[shard], sinceMs <= askedMs ?? sentMs else {
+        guard case .requested(let sinceMs, let mineUntilMs) = states[shard], sinceMs <= askedMs ?? sentMs else {
             guard let epoch else { return [] }
             if case .held(let lease) = states[shard] { return granted(shard, again: epoch, lease, sentMs: sentMs) }
             // No longer wanted, or the answer to an earlier request: the lease is released.
@@ -256,7 +256,7 @@ package struct LeaseMachine: Sendable {
             // Another worker has it, or the server forgot it. In the latter case no other worker can have served
             // meanwhile.
             let isMine = lease.startsMs == nil && !isOver(lease, nowMs: nowMs)
-            states[shard] = isMine ? .asked(sinceMs: nowMs, mineUntilMs: endMs(lease)) : nil
+            states[shard] = isMine ? .requested(sinceMs: nowMs, mineUntilMs: endMs(lease)) : nil
             return [.stop(shard, epoch: epoch)] + (isMine ? [.acquire(shard)] : [])
         case nil: break
         }

@@ -5,6 +5,7 @@ package import LiveModel
 /// Every node computes the same answer from the same list; a worker that joins or leaves moves only the shards that it
 /// gains or loses.
 package enum ShardAssignment {
+    /// Returns the worker that should own a shard.
     /// - Returns: nil if there are no workers.
     package static func owner(of shard: ShardID, among workers: some Sequence<NodeID>) -> NodeID? {
         var best: (weight: UInt64, worker: NodeID)?
@@ -16,7 +17,7 @@ package enum ShardAssignment {
         return best?.worker
     }
 
-    /// The same with an operator's override: `pinned` owns the shard while it is among the workers.
+    /// Returns the owner with an operator's override: `pinned` owns the shard while it is among the workers.
     package static func owner(
         of shard: ShardID, among workers: some Sequence<NodeID>, pinned: NodeID?
     ) -> NodeID? {
@@ -24,7 +25,7 @@ package enum ShardAssignment {
         return owner(of: shard, among: workers)
     }
 
-    /// All shards that `worker` should own.
+    /// Returns all shards that `worker` should own.
     /// - Parameter pins: shards that an operator moved, with the worker; ignored for a worker that is not alive.
     package static func shards(
         of worker: NodeID, among workers: [NodeID], shardCount: Int, pins: [ShardID: NodeID] = [:]

@@ -9,19 +9,20 @@ package enum ShardRouting {
     /// The maximum number of shards that one operation can be split over.
     package static let splitsMax = 64
 
-    /// The first shard.
+    /// Returns the first shard of an operation.
     package static func shard(of operation: OperationReference, shardCount: Int) -> ShardID {
         ShardID(Int(hash(of: operation).value % UInt64(shardCount)))
     }
 
-    /// The shards of the operation's first `splits` splits, in order; at most `shardCount`.
+    /// Returns the shards of the operation's first `splits` splits, in order; at most `shardCount`.
     package static func shards(of operation: OperationReference, splits: Int, shardCount: Int) -> [ShardID] {
         let first = shard(of: operation, shardCount: shardCount).number
         let step = step(of: operation, shardCount: shardCount)
         return (0..<max(1, min(splits, shardCount))).map { ShardID((first + $0 * step) % shardCount) }
     }
 
-    /// The split of an operation that a live query belongs to. A change from n to m splits moves only what must move.
+    /// Returns the split of an operation that a live query belongs to. A change from n to m splits moves only what must
+    /// move.
     package static func split(of key: LiveQueryKey, splits: Int) -> Int {
         // Jump consistent hash (Lamping, Veach 2014, https://arxiv.org/abs/1406.2294).
         var state = key.digest.prefix
@@ -35,7 +36,8 @@ package enum ShardRouting {
         return Int(max(0, bucket))
     }
 
-    /// The shards whose workers must receive a mutation, given the queries it could refresh. Ascending, each once.
+    /// Returns the shards whose workers must receive a mutation, given the queries it could refresh, ascending and
+    /// without duplicates.
     package static func shards(
         of queries: some Sequence<OperationReference>, shardCount: Int, orders: ClusterOverrides = ClusterOverrides(),
         nowMs: Int64 = 0
@@ -54,8 +56,8 @@ package enum ShardRouting {
         return found.sorted()
     }
 
-    /// The shard that a live query belongs to.
-    package static func place(of query: LiveQuery, shardCount: Int, orders: ClusterOverrides) -> ShardRoute {
+    /// Returns the shard that a live query belongs to.
+    package static func route(of query: LiveQuery, shardCount: Int, orders: ClusterOverrides) -> ShardRoute {
         guard let order = orders.splits[query.operation], order.splits > 1 else {
             return ShardRoute(shard(of: query.operation, shardCount: shardCount))
         }
@@ -64,7 +66,7 @@ package enum ShardRouting {
         return ShardRoute(shards[split], version: split == 0 ? 0 : order.version)
     }
 
-    /// A step whose multiples reach every shard.
+    /// Returns a step whose multiples reach every shard.
     private static func step(of operation: OperationReference, shardCount: Int) -> Int {
         guard shardCount > 2 else { return 1 }
         var hash = hash(of: operation)

@@ -1,4 +1,4 @@
-/// A type as the checker knows it (langdef "Gradual Type Checking"); finer than the runtime's `TypeValue`.
+/// A static type, as the checker deduces it (langdef "Gradual Type Checking"). Finer than the runtime's `TypeValue`.
 package indirect enum CELType: Sendable, Hashable {
     case null
     case bool
@@ -9,21 +9,21 @@ package indirect enum CELType: Sendable, Hashable {
     case bytes
     case duration
     case timestamp
-    /// Checked at run time only.
+    /// A type known only at run time; assignable to and from everything.
     case dyn
     /// The type of an expression that already has a diagnostic; assignable to everything.
     case error
     case list(CELType)
     case map(CELType, CELType)
-    /// A type as a value; nil where the type is not known.
+    /// A type used as a value; nil if that type is unknown.
     case type(CELType?)
     /// A primitive or null.
     case wrapper(CELType)
-    /// A parameter of an overload, or one under inference.
+    /// A type parameter of an overload, or one that inference introduced.
     case typeParameter(String)
     case message(String)
     case function(result: CELType, arguments: [CELType])
-    /// An opaque type made and consumed by declared functions only.
+    /// An opaque type that only declared functions produce and accept.
     case abstract(String, [CELType])
 }
 
@@ -60,7 +60,7 @@ extension CELType: CustomStringConvertible {
     /// The type of optional values.
     static func optional(_ wrapped: CELType) -> CELType { .abstract("optional_type", [wrapped]) }
 
-    /// What an optional type wraps; nil for other types.
+    /// The type inside an optional type; nil for other types.
     var wrapped: CELType? {
         if case .abstract("optional_type", let parameters) = self { parameters.first } else { nil }
     }

@@ -1,9 +1,10 @@
-/// What a call in a source means: `a.b.f(x)` is the function `a.b.f` when there is one, otherwise the method `f` of `a.b`.
+/// The function that a call denotes: `a.b.f(x)` calls the function `a.b.f` if it exists, otherwise the method `f` of
+/// `a.b`.
 struct CallResolution {
     let name: String
     let function: NameTable.Function?
     let isInstance: Bool
-    /// The receiver, if any, is the first.
+    /// The arguments, preceded by the receiver of a method call.
     let operands: [Expression]
 
     init(

@@ -1,10 +1,10 @@
-/// Deduces the type of an expression and finds what cannot evaluate (langdef "Gradual Type Checking"). Goes on after a
-/// problem with the type `error`, which agrees with everything, so that one mistake gives one diagnostic.
+/// Deduces the type of an expression and reports operations that cannot evaluate (langdef "Gradual Type Checking"). A
+/// reported node gets the type `error`, which is assignable to everything, so that one mistake yields one diagnostic.
 struct Checker {
     private let environment: Environment
     private let source: String
     private var types = Substitution()
-    /// Variables of the macros around the current node, innermost last.
+    /// Variables of the enclosing macros, innermost last.
     private var locals: [(name: String, type: CELType)] = []
     private var diagnostics: [Diagnostic] = []
 
@@ -70,7 +70,7 @@ struct Checker {
         }
     }
 
-    /// What an expression that must be optional wraps.
+    /// Returns the type inside the expression's optional type; reports an expression that is not optional.
     private mutating func wrappedType(of expression: Expression) -> CELType {
         let found = types.apply(type(of: expression))
         if let wrapped = found.wrapped { return wrapped }
@@ -162,7 +162,7 @@ struct Checker {
             report(.noFields(types.apply(operand, unknownToDyn: true)), at: expression)
             return .error
         case .dyn, .error, .typeParameter: return .dyn
-        // A field of an optional value is optional.
+        // A field selected from an optional is itself optional.
         case .abstract("optional_type", let parameters):
             return .optional(fieldType(of: parameters.first ?? .dyn, at: expression))
         case let other:

@@ -1,4 +1,4 @@
-/// A variable of an environment. Its index in `Environment.variables` is how an `Activation` is asked for it.
+/// A variable that expressions may use. An `Activation` supplies its value by its index in `Environment.variables`.
 package struct VariableDeclaration: Sendable, Hashable {
     /// A simple or dotted name.
     package let name: String
@@ -15,7 +15,7 @@ package struct Overload: Sendable {
     package let id: String
     package let parameters: [CELType]
     package let result: CELType
-    /// Called as `receiver.f(…)`; the receiver is the first parameter.
+    /// Whether the overload is called as `receiver.f(…)`; the receiver is the first parameter.
     package let isInstance: Bool
 
     package init(id: String, parameters: [CELType], result: CELType, isInstance: Bool = false) {
@@ -28,15 +28,16 @@ package struct Overload: Sendable {
 
 /// A function beyond the standard ones.
 package struct FunctionDeclaration: Sendable {
-    /// Receives the arguments, the receiver first. Must be pure and bounded in time.
+    /// Computes the result from the arguments, receiver first. Must be pure and bounded in time.
     package typealias Implementation = @Sendable ([Value]) throws(EvaluationError) -> Value
 
     /// A simple or dotted name.
     package let name: String
     package let overloads: [Overload]
-    /// Nil for a function that can be checked but not called. Serves every overload. With the budget of the evaluation and the limits of the environment, for functions whose work depends on their
-    /// arguments.
+    /// An implementation that also receives the evaluation's budget and the environment's limits, for functions whose
+    /// work depends on their arguments.
     typealias BoundedImplementation = @Sendable ([Value], inout Budget, Limits) throws(EvaluationError) -> Value
+    /// Implements every overload; nil for a function that can be checked but not called.
     let bounded: BoundedImplementation?
 
     package init(name: String, overloads: [Overload], implementation: Implementation? = nil) {

@@ -1,5 +1,5 @@
-/// The words of every diagnostic, as functions and constants of one type so that the place that reports reads like a
-/// sentence: `report(.undeclaredReference(name, container: c), at: node)`.
+/// The text of a diagnostic. All texts are here; a call site reads `report(.undeclaredReference(name, container: c),
+/// at: node)`.
 struct DiagnosticMessage: Equatable {
     let text: String
 

@@ -1,9 +1,9 @@
-/// The names of an environment and how a name in a source finds them (langdef "Name Resolution"): the container's
-/// namespaces from the innermost outwards, then the root; a leading dot means the root only.
+/// Looks up the names of an environment (langdef "Name Resolution"): tries the container's namespaces from the
+/// innermost outwards, then the root. A leading dot restricts the lookup to the root.
 struct NameTable: Sendable {
     let variableIndices: [String: Int]
     let functionIndices: [String: Int]
-    /// The container and each of its prefixes followed by a dot, longest first; last the empty one.
+    /// The container and each of its prefixes, each followed by a dot, longest first; the last one is empty.
     private let namespaces: [String]
 
     init(container: String, variables: [VariableDeclaration], functions: [FunctionDeclaration]) {
@@ -20,13 +20,13 @@ struct NameTable: Sendable {
         self.namespaces = namespaces + [""]
     }
 
-    /// What a name without a local meaning denotes.
+    /// The meaning of a name that is not a local variable.
     enum Denotation {
         case variable(Int)
         case type(String)
     }
 
-    /// A variable, or a type used as a value.
+    /// Returns the variable that the name denotes, or the type if it names one.
     func denotation(of name: String, isAbsolute: Bool) -> Denotation? {
         for namespace in isAbsolute ? [""] : namespaces {
             let candidate = namespace + name
@@ -36,13 +36,13 @@ struct NameTable: Sendable {
         return nil
     }
 
-    /// A function as the source may name it.
+    /// A function found by its name.
     enum Function {
         case declared(Int)
         case standard(String)
     }
 
-    /// A declared function hides a standard one of the same name.
+    /// Returns the function with this name; a declared function shadows a standard one.
     func function(named name: String, isAbsolute: Bool) -> Function? {
         for namespace in isAbsolute ? [""] : namespaces {
             let candidate = namespace + name
@@ -53,13 +53,13 @@ struct NameTable: Sendable {
     }
 }
 
-/// A chain of selections from a name, `a.b.c`: the only shape in which a dot may also be part of a name.
+/// A chain of selections from a name, such as `a.b.c`: the only form in which a dot may also be part of a name.
 struct QualifiedName {
     var isAbsolute: Bool
-    /// At least one.
+    /// Never empty.
     var parts: [String]
 
-    /// Nil when the expression is not such a chain.
+    /// Returns nil if the expression is not such a chain.
     init?(_ expression: Expression) {
         var parts: [String] = []
         var current = expression

@@ -1,19 +1,19 @@
-/// What is known about the type parameters of one compilation, and the relation between types that grows it. The rules
-/// are those of the reference checker: `dyn` agrees with everything, a parameter takes the more general of the types it
-/// meets, null agrees with wrappers, messages and times.
+/// The bindings of type parameters during one compilation, and the assignability check that extends them. The rules are
+/// those of the reference checker: `dyn` is assignable to and from everything, a parameter takes the more general of
+/// the types it is unified with, and null is assignable to wrappers, messages and times.
 struct Substitution {
     private var bindings: [String: CELType] = [:]
-    /// What `bindings` held before each change of the assignment under way, to take it back.
+    /// The previous values of bindings changed by the current assignment, for rollback.
     private var trail: [(name: String, previous: CELType?)] = []
     private var freshCount = 0
 
     mutating func freshParameter() -> CELType {
         freshCount += 1
-        // A space keeps the name apart from any that a declaration could use.
+        // The space keeps the name distinct from any that a declaration could use.
         return .typeParameter("T \(freshCount)")
     }
 
-    /// The signature with its type parameters replaced by fresh ones.
+    /// Returns the signature with fresh type parameters.
     mutating func instantiate(_ overload: Overload) -> (parameters: [CELType], result: CELType) {
         var fresh: [String: CELType] = [:]
         let parameters = overload.parameters.map { renamed($0, &fresh) }
@@ -40,7 +40,7 @@ struct Substitution {
         }
     }
 
-    /// The type with known parameters replaced; unknown ones become `dyn` on demand.
+    /// Replaces bound type parameters; unbound ones become `dyn` if `unknownToDyn` is set.
     func apply(_ type: CELType, unknownToDyn: Bool = false) -> CELType {
         switch type {
         case .typeParameter(let name):
@@ -58,8 +58,8 @@ struct Substitution {
         }
     }
 
-    /// Whether values of the first types can stand where the second are wanted; what that says about parameters is kept
-    /// only if all of them can.
+    /// Returns whether each type is assignable to its counterpart. The bindings that follow are kept only if all of
+    /// them are.
     mutating func assign(_ types: [CELType], to wanted: [CELType]) -> Bool {
         guard types.count == wanted.count else { return false }
         trail.removeAll(keepingCapacity: true)
@@ -74,7 +74,8 @@ struct Substitution {
         assign([type], to: [wanted])
     }
 
-    /// The type of a list of both: the more general one, or `dyn` if neither agrees with the other.
+    /// Returns the element type of a list with elements of both types: the more general one, or `dyn` if neither is
+    /// assignable to the other.
     mutating func join(_ previous: CELType?, _ current: CELType) -> CELType {
         guard let previous else { return current }
         guard assign(previous, to: current) else { return .dyn }
@@ -106,7 +107,7 @@ struct Substitution {
         }
     }
 
-    /// Records that a parameter stands for a type.
+    /// Binds a parameter to a type, or unifies the type with the present binding.
     private mutating func bind(_ name: String, to type: CELType) -> (isValid: Bool, wasBound: Bool) {
         if type == .typeParameter(name) { return (true, true) }
         guard let bound = bindings[name] else {
@@ -129,7 +130,7 @@ struct Substitution {
     private func occurs(_ name: String, in type: CELType) -> Bool {
         switch type {
         case .typeParameter(let other):
-            // A parameter bound to itself through others would never end.
+            // A parameter bound to itself, even indirectly, would make `apply` recurse without end.
             return other == name || (bindings[other].map { occurs(name, in: $0) } ?? false)
         case .list(let element): return occurs(name, in: element)
         case .map(let key, let value): return occurs(name, in: key) || occurs(name, in: value)
@@ -152,7 +153,7 @@ struct Substitution {
         isAsGeneral(left, as: right) ? left : right
     }
 
-    /// Whether the first type equals the second or is less specific.
+    /// Returns whether the first type equals the second or is less specific.
     private static func isAsGeneral(_ left: CELType, as right: CELType) -> Bool {
         if left.isDynamic { return true }
         if case .typeParameter = left { return true }
@@ -167,7 +168,7 @@ struct Substitution {
         case (.abstract(let leftName, let left), .abstract(let rightName, let right)):
             return leftName == rightName && left.count == right.count
                 && zip(left, right).allSatisfy { isAsGeneral($0, as: $1) }
-        // A wrapper may also be null.
+        // A wrapper is more general: it may also be null.
         case (.wrapper(let wrapped), let plain) where wrapped == plain: return true
         default: return left == right
         }

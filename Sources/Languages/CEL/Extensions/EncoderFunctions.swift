@@ -1,4 +1,4 @@
-/// `base64.encode` and `base64.decode` (RFC 4648 §4); the padding may be left out.
+/// `base64.encode` and `base64.decode` (RFC 4648 §4). Padding is optional when decoding.
 enum EncoderFunctions {
     static let all: [FunctionDeclaration] = [
         FunctionDeclaration("base64.encode", [Extensions.function("base64_encode_bytes", [.bytes], .string)]) {

@@ -1,5 +1,5 @@
-/// The extension libraries: functions beyond the standard ones, by the names and meanings of cel-go's `ext` package. All
-/// work of a call is charged to the budget of its evaluation.
+/// The extension libraries: functions beyond the standard ones, with the names and semantics of cel-go's `ext` package.
+/// The work of each call is charged to its evaluation's budget.
 enum Extensions {
     static let functions: [FunctionDeclaration] =
         StringFunctions.all + [FormatFunction.declaration] + MathFunctions.all + EncoderFunctions.all
@@ -17,7 +17,7 @@ enum Extensions {
     }
 }
 
-/// Arguments of a call as what they must be; anything else is no overload.
+/// Typed access to a call's arguments; throws `noSuchOverload` on a mismatch.
 extension [Value] {
     func text(_ index: Int) throws(EvaluationError) -> String {
         guard indices.contains(index), case .string(let text) = self[index] else {
@@ -49,7 +49,7 @@ extension [Value] {
 }
 
 extension Budget {
-    /// For a text that is made, which must not be too large either.
+    /// Charges for producing a text; throws `sizeExceeded` if it is longer than allowed.
     mutating func charge(text bytes: Int, _ limits: Limits) throws(EvaluationError) {
         guard bytes <= limits.textBytesMax else { throw EvaluationError(.sizeExceeded) }
         try charge(bytes: bytes)

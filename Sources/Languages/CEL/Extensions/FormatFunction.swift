@@ -1,6 +1,6 @@
 import Glibc
 
-/// `"%s: %.2f".format([a, b])`: clauses `%s %d %f %e %x %X %o %b %%`, `%f` and `%e` with a precision.
+/// `"%s: %.2f".format([a, b])`: supports `%s %d %f %e %x %X %o %b %%`; `%f` and `%e` take a precision.
 enum FormatFunction {
     static let declaration = FunctionDeclaration(
         "format", [Extensions.method("string_format", [.string, .list(.dyn)], .string)]
@@ -9,7 +9,7 @@ enum FormatFunction {
     }
 
     private static let precisionMax = 100
-    private static let precisionUsual = 6
+    private static let precisionDefault = 6
 
     private static func format(
         _ template: String, _ values: [Value], _ budget: inout Budget, _ limits: Limits
@@ -43,7 +43,7 @@ enum FormatFunction {
         return result
     }
 
-    /// `.3`
+    /// Parses an optional precision such as `.3`.
     private static func precision(_ rest: inout ArraySlice<Unicode.Scalar>) throws(EvaluationError) -> Int? {
         guard rest.first == "." else { return nil }
         rest.removeFirst()
@@ -74,7 +74,7 @@ enum FormatFunction {
         case "f", "e":
             guard let number = number(value) else { throw EvaluationError(.noSuchOverload) }
             guard number.isFinite else { return DoubleText.text(of: number) }
-            return decimal(number, precision ?? precisionUsual, isScientific: verb == "e")
+            return decimal(number, precision ?? precisionDefault, isScientific: verb == "e")
         case "x": return try hexadecimal(value, isUpper: false)
         case "X": return try hexadecimal(value, isUpper: true)
         case "o":
@@ -103,9 +103,9 @@ enum FormatFunction {
         }
     }
 
-    /// As C's `printf` writes it, which rounds the exact value of the double.
+    /// Formats like C's `printf`, which rounds the exact value of the double.
     private static func decimal(_ number: Double, _ precision: Int, isScientific: Bool) -> String {
-        // 309 digits before the point, a sign, the point, the precision and an end.
+        // Up to 309 digits before the point, sign, point, precision, exponent and terminator.
         var buffer = [CChar](repeating: 0, count: 320 + precision)
         let written = withVaList([Int32(precision), number]) {
             vsnprintf(&buffer, buffer.count, isScientific ? "%.*e" : "%.*f", $0)
@@ -126,7 +126,7 @@ enum FormatFunction {
         }
     }
 
-    /// `%s` of any value; the entries of a map in the order of their keys' texts.
+    /// Formats a value for `%s`. Map entries are sorted by the text of their keys.
     private static func plain(
         _ value: Value, _ budget: inout Budget, _ limits: Limits, depth: Int
     ) throws(EvaluationError) -> String {

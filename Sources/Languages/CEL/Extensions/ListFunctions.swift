@@ -1,6 +1,6 @@
 /// `lists.range`, `slice`, `flatten`, `distinct`, `sort`, `sortBy`, `reverse`, `first` and `last`.
 enum ListFunctions {
-    /// What the macro `sortBy` calls; no source can write it.
+    /// The function that the `sortBy` macro expands to; its name cannot be written in a source.
     static let sortByKeys = "@sortByAssociatedKeys"
 
     private static let a = Extensions.a
@@ -62,7 +62,7 @@ enum ListFunctions {
     ) throws(EvaluationError) {
         for element in list {
             try budget.charge(1)
-            // Values are nested to a bounded depth, see `Limits.valueDepthMax`.
+            // Recursion is bounded by `Limits.valueDepthMax`.
             if depth > 0, case .list(let inner) = element {
                 try flatten(inner, depth: depth - 1, into: &flat, &budget, limits)
             } else {
@@ -94,7 +94,7 @@ enum ListFunctions {
         return kept
     }
 
-    /// Keys must be of one type that has an order.
+    /// Sorts the list by its keys, stably. All keys must have the same, ordered type.
     private static func sorted(
         _ list: [Value], by keys: [Value], _ budget: inout Budget
     ) throws(EvaluationError) -> [Value] {
@@ -106,7 +106,6 @@ enum ListFunctions {
                 throw EvaluationError(.noSuchOverload)
             }
         }
-        // By position for equal keys, so that the order is that of the list.
         let positions = list.indices.sorted { left, right in
             switch keys[left].order(relativeTo: keys[right]) {
             case .ascending: true

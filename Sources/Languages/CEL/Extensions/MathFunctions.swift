@@ -1,4 +1,4 @@
-/// `math.greatest`, `math.least`, rounding, signs, tests of doubles and operations on bits.
+/// `math.greatest`, `math.least`, rounding, signs, tests on doubles, and bitwise operations.
 enum MathFunctions {
     static let all: [FunctionDeclaration] =
         [extreme("greatest", .descending), extreme("least", .ascending)]
@@ -13,7 +13,7 @@ enum MathFunctions {
         ]
 
     private static let numbers: [CELType] = [.int, .uint, .double]
-    /// Arguments that `greatest` and `least` take one by one; more go into a list.
+    /// The most arguments that `greatest` and `least` accept; longer sequences must be passed as a list.
     private static let argumentsMax = 16
 
     private static func extreme(_ name: String, _ wanted: Order) -> FunctionDeclaration {
@@ -119,7 +119,7 @@ enum MathFunctions {
         }
     }
 
-    /// Bits that leave are lost, zeros come in, also at the place of the sign.
+    /// Declares a logical shift: bits shifted out are lost, zeros come in, even for signed values.
     private static func shift(
         _ name: String, _ shift: @escaping @Sendable (UInt64, Int64) -> UInt64
     ) -> FunctionDeclaration {

@@ -1,4 +1,4 @@
-/// Optional values: `optional.of(x).orValue(y)`.
+/// Functions on optional values, such as `optional.of(x).orValue(y)`.
 enum OptionalFunctions {
     private static let a = Extensions.a
     private static let some = CELType.optional(a)
@@ -47,7 +47,7 @@ enum OptionalFunctions {
         return .list(values)
     }
 
-    /// What a type has before anything is put into it.
+    /// Returns whether the value is the zero value of its type.
     private static func isZero(_ value: Value) -> Bool {
         switch value {
         case .null, .bool(false), .int(0), .uint(0): true

@@ -1,4 +1,4 @@
-/// Functions of texts; positions count code points.
+/// String functions. Positions count code points.
 enum StringFunctions {
     static let all: [FunctionDeclaration] = [
         FunctionDeclaration("charAt", [Extensions.method("string_char_at_int", [.string, .int], .string)]) {
@@ -106,7 +106,7 @@ enum StringFunctions {
         return String(view)
     }
 
-    /// A place between 0 and the end.
+    /// Returns a position in `0...count`, or throws `indexOutOfRange`.
     private static func position(_ value: Int64, _ count: Int) throws(EvaluationError) -> Int {
         guard value >= 0, value <= Int64(count) else { throw EvaluationError(.indexOutOfRange) }
         return Int(value)
@@ -126,11 +126,11 @@ enum StringFunctions {
             if arguments.count > 2 { start = try position(try arguments.int(2), text.count) }
             let end = text.count - part.count
             guard end >= 0 else { return .int(-1) }
-            let places =
+            let positions =
                 isLast ? stride(from: min(start, end), through: 0, by: -1) : stride(from: start, through: end, by: 1)
-            for place in places {
+            for position in positions {
                 try budget.charge(1 + part.count / 8)
-                if text[place..<place + part.count].elementsEqual(part) { return .int(Int64(place)) }
+                if text[position..<position + part.count].elementsEqual(part) { return .int(Int64(position)) }
             }
             return .int(-1)
         }
@@ -145,32 +145,32 @@ enum StringFunctions {
         }
     }
 
-    /// At most `partsMax` parts, the last one with the rest; all when it is negative. Without a separator every code point
-    /// is a part.
+    /// Splits a text into at most `partsMax` parts, the last of which holds the remainder; a negative maximum means no
+    /// limit. An empty separator splits between all code points.
     private static func split(
         _ text: [Unicode.Scalar], _ separator: [Unicode.Scalar], partsMax: Int64
     ) -> [ArraySlice<Unicode.Scalar>] {
         if partsMax == 0 { return [] }
         var parts: [ArraySlice<Unicode.Scalar>] = []
         var start = 0
-        var place = 0
+        var position = 0
         func mayCut() -> Bool { partsMax < 0 || parts.count < partsMax - 1 }
         if separator.isEmpty {
-            while place < text.count - 1, mayCut() {
-                parts.append(text[place..<place + 1])
-                place += 1
+            while position < text.count - 1, mayCut() {
+                parts.append(text[position..<position + 1])
+                position += 1
             }
-            if place < text.count { parts.append(text[place...]) }
+            if position < text.count { parts.append(text[position...]) }
             return parts
         }
-        while place + separator.count <= text.count, mayCut() {
-            guard text[place..<place + separator.count].elementsEqual(separator) else {
-                place += 1
+        while position + separator.count <= text.count, mayCut() {
+            guard text[position..<position + separator.count].elementsEqual(separator) else {
+                position += 1
                 continue
             }
-            parts.append(text[start..<place])
-            place += separator.count
-            start = place
+            parts.append(text[start..<position])
+            position += separator.count
+            start = position
         }
         parts.append(text[start...])
         return parts
@@ -185,22 +185,22 @@ enum StringFunctions {
         let countMax = arguments.count > 3 ? try arguments.int(3) : -1
         var result = ""
         var replacedCount: Int64 = 0
-        var place = 0
+        var position = 0
         var copied = 0
-        while place <= text.count, countMax < 0 || replacedCount < countMax {
-            guard place + old.count <= text.count, text[place..<place + old.count].elementsEqual(old) else {
-                if place == text.count { break }
-                place += 1
+        while position <= text.count, countMax < 0 || replacedCount < countMax {
+            guard position + old.count <= text.count, text[position..<position + old.count].elementsEqual(old) else {
+                if position == text.count { break }
+                position += 1
                 continue
             }
-            result += Self.text(text[copied..<place]) + new
+            result += Self.text(text[copied..<position]) + new
             replacedCount += 1
-            copied = place + old.count
+            copied = position + old.count
             try budget.charge(1)
             try budget.charge(bytes: new.utf8.count)
             guard result.utf8.count <= limits.textBytesMax else { throw EvaluationError(.sizeExceeded) }
-            // An empty text is found before every code point and at the end.
-            place += max(old.count, 1)
+            // An empty search text matches before every code point and at the end.
+            position += max(old.count, 1)
         }
         return .string(result + Self.text(text[min(copied, text.count)...]))
     }

@@ -1,5 +1,5 @@
-/// Arithmetic operators (langdef "Arithmetic"): no conversion between numeric types, integers report overflow, doubles
-/// follow IEEE 754; `+` also joins texts and lists and moves times.
+/// Arithmetic operators (langdef "Arithmetic"). Numeric types do not mix, integer overflow is an error, and doubles
+/// follow IEEE 754. `+` also concatenates strings, bytes and lists, and adds durations to timestamps.
 enum Arithmetic {
     static func add(
         _ left: Value, _ right: Value, _ budget: inout Budget, _ limits: Limits

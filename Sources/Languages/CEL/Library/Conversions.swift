@@ -1,5 +1,5 @@
-/// Conversion functions (langdef "Type Conversions"). A number that leaves the range of the result is an error, never
-/// rounded to its end.
+/// Conversion functions (langdef "Type Conversions"). A number outside the range of the result type is an error; it is
+/// never clamped.
 enum Conversions {
     static func convert(
         _ value: Value, to function: StandardFunction, _ budget: inout Budget
@@ -33,7 +33,7 @@ enum Conversions {
         case .int(let value): return value
         case .uint(let value): return try inRange(Int64(exactly: value))
         case .double(let value):
-            // Both ends excluded: near them a double may stand for an integer beyond.
+            // Both ends are excluded: a double near them may represent an integer out of range.
             guard value > -0x1p63, value < 0x1p63 else { throw EvaluationError(.rangeError) }
             return Int64(value)
         case .string(let text): return try parsed(Int64(text))
@@ -64,7 +64,7 @@ enum Conversions {
         case .uint(let value): return Double(value)
         case .string(let text):
             let result = try parsed(Double(text))
-            // "inf" is a number here, but a number too large for a double is not.
+            // The text "inf" is valid; a decimal number too large for a double is not.
             if result.isInfinite, text.utf8.contains(where: Lexer.isDigit) { throw EvaluationError(.rangeError) }
             return result
         default: throw EvaluationError(.noSuchOverload)

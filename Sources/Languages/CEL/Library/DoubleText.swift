@@ -1,5 +1,5 @@
-/// The text of a double: the fewest digits that read back the same, without exponent from 1e-4 to below 1e21, as the
-/// reference implementation writes it (`123.456`, `-0.0045`, `1e+21`).
+/// Formats a double with the fewest digits that read back as the same value. Like the reference implementation, uses no
+/// exponent from 1e-4 to below 1e21 (`123.456`, `-0.0045`, `1e+21`).
 enum DoubleText {
     static func text(of value: Double) -> String {
         if value.isNaN { return "NaN" }
@@ -20,7 +20,7 @@ enum DoubleText {
         return sign + digits.prefix(wholeCount) + "." + digits.dropFirst(wholeCount)
     }
 
-    /// The shortest digits, without zeros at either end, and the power of ten of the first.
+    /// Returns the shortest digits without zeros at either end, and the decimal exponent of the first digit.
     private static func decimal(_ value: Double) -> (digits: String, exponent: Int) {
         if value == 0 { return ("0", 0) }
         let parts = value.description.split(separator: "e")

@@ -1,7 +1,7 @@
-/// A compiled regular expression that answers whether it is found in a text.
+/// A compiled regular expression that tests whether it matches anywhere in a text.
 ///
-/// All ways to match are followed at once, one scalar of the text after the other, so the time is bounded by the length of
-/// the text times the size of the program: there is no pattern that backtracks.
+/// It simulates all alternatives in parallel, one scalar at a time, so a match takes time proportional to the length of
+/// the text times the size of the program: no pattern backtracks.
 struct Pattern: Sendable {
     struct Problem: Error {
         let reason: String
@@ -22,10 +22,10 @@ struct Pattern: Sendable {
         sets = compiler.sets
     }
 
-    /// The instructions that are waiting for the next scalar, each once.
+    /// The instructions that wait for the next scalar, each at most once.
     private struct Threads {
         var waiting: [Int] = []
-        /// By instruction, the last round it was added in.
+        /// The round in which each instruction was last added.
         var rounds: [Int]
     }
 
@@ -60,7 +60,7 @@ struct Pattern: Sendable {
         }
     }
 
-    /// Follows everything that needs no scalar from an instruction on; true when the match is complete.
+    /// Follows all instructions that consume no scalar, starting at `start`; returns true if the pattern has matched.
     private func add(
         _ start: Int, to threads: inout Threads, _ stack: inout [Int], _ round: Int, _ previous: Unicode.Scalar?,
         _ next: Unicode.Scalar?

@@ -1,4 +1,4 @@
-/// Escapes and classes of characters.
+/// Escape sequences and character classes.
 extension PatternParser {
     mutating func parseEscape() throws(Pattern.Problem) -> PatternNode {
         switch peek() {
@@ -17,7 +17,7 @@ extension PatternParser {
         return .assertion(assertion)
     }
 
-    /// The letter after a backslash that names a set.
+    /// Parses a named set after a backslash, such as `d` or `pL`.
     mutating func takeNamedSet() throws(Pattern.Problem) -> ScalarSet? {
         guard let letter = peek() else { return nil }
         let named: ScalarSet
@@ -52,7 +52,7 @@ extension PatternParser {
         return ScalarSet([.category(categories)], isNegated: isNegated)
     }
 
-    /// One scalar after a backslash.
+    /// Parses one escaped scalar after a backslash.
     mutating func parseEscapedScalar() throws(Pattern.Problem) -> Unicode.Scalar {
         let scalar = try next(orFail: "closing backslash")
         switch scalar {
@@ -93,7 +93,7 @@ extension PatternParser {
         return scalar
     }
 
-    /// The rest of `[…]`.
+    /// Parses a character class after its opening bracket.
     mutating func parseClass() throws(Pattern.Problem) -> ScalarSet {
         var set = ScalarSet()
         set.ignoresCase = flags.ignoresCase

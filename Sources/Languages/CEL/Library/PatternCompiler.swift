@@ -1,16 +1,16 @@
-/// One step of a compiled pattern. Positions are indices of the program.
+/// One instruction of a compiled pattern. Targets are indices in the program.
 enum PatternInstruction: Sendable {
     case scalar(UInt32)
     case set(Int)
     case assertion(PatternAssertion)
-    /// Goes on at both.
+    /// Continues at both targets.
     case fork(Int, Int)
     case jump(Int)
     case match
 }
 
-/// Turns the tree of a pattern into instructions (Thompson's construction). Counted repetitions are written out, so the
-/// size of the program is limited, and so is the work for parts that emit nothing.
+/// Compiles a pattern's tree into instructions (Thompson's construction). Counted repetitions are unrolled, so the size
+/// of the program is limited, as is the work for parts that emit nothing.
 struct PatternCompiler {
     private(set) var program: [PatternInstruction] = []
     private(set) var sets: [ScalarSet] = []

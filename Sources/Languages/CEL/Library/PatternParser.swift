@@ -1,5 +1,5 @@
-/// Reads the syntax of RE2, which is what `matches` is defined by: no look-around and no back references, so that a match
-/// takes time proportional to the text.
+/// Parses RE2 syntax, which defines `matches`: no look-around and no back references, so that matching takes linear
+/// time.
 struct PatternParser {
     let scalars: [Unicode.Scalar]
     var position = 0
@@ -80,7 +80,7 @@ struct PatternParser {
 
     mutating func parseRepetition(of atom: PatternNode) throws(Pattern.Problem) -> PatternNode {
         guard let (min, max) = try takeCount() else { return atom }
-        // Greedy or not does not matter to whether there is a match.
+        // Greediness does not affect whether there is a match.
         _ = take("?" as Unicode.Scalar)
         let end = position
         if try takeCount() != nil {
@@ -151,7 +151,7 @@ struct PatternParser {
             if take("P<") || (peek() == "<" && peek(1) != "=" && peek(1) != "!" && take("<")) {
                 try skipName()
             } else if try parseFlags() {
-                // Flags alone hold until the end of the group around them.
+                // Flags without a body apply until the end of the enclosing group.
                 return .empty
             }
         }
@@ -167,7 +167,7 @@ struct PatternParser {
         guard !name.isEmpty, take(">" as Unicode.Scalar) else { throw Pattern.Problem("malformed group name") }
     }
 
-    /// `i`, `m`, `s`, `U`, a minus to unset; true when `)` follows, false when a group begins with `:`.
+    /// Parses `i`, `m`, `s`, `U`, with a minus to unset. Returns true if `)` ends them, false if `:` begins a group.
     mutating func parseFlags() throws(Pattern.Problem) -> Bool {
         var isSet = true
         while true {

@@ -1,11 +1,11 @@
-/// A part of a regular expression.
+/// A node of a regular expression's tree.
 indirect enum PatternNode: Sendable {
     case empty
     case set(ScalarSet)
     case assertion(PatternAssertion)
     case sequence([PatternNode])
     case alternatives([PatternNode])
-    /// `max` nil for no end.
+    /// `max` is nil if unbounded.
     case repetition(PatternNode, min: Int, max: Int?)
 }
 
@@ -36,7 +36,7 @@ struct ScalarSet: Sendable {
         self.ignoresCase = ignoresCase
     }
 
-    /// The scalar if the set is nothing else, which is the common case in a pattern.
+    /// The only member of the set if it has just one, the common case in a pattern; otherwise nil.
     var onlyScalar: UInt32? {
         guard items.count == 1, !isNegated, !ignoresCase, case .range(let range) = items[0],
             range.lowerBound == range.upperBound
@@ -81,7 +81,7 @@ extension ScalarSet {
     static let word = ascii(["0"..."9", "A"..."Z", "_"..."_", "a"..."z"])
     static let space = ascii(["\t"..."\n", "\u{0C}"..."\r", " "..." "])
 
-    /// The names between `[:` and `:]`.
+    /// The classes written between `[:` and `:]`.
     static let posix: [String: ScalarSet] = [
         "alnum": ascii(["0"..."9", "A"..."Z", "a"..."z"]), "alpha": ascii(["A"..."Z", "a"..."z"]),
         "ascii": ascii(["\0"..."\u{7F}"]), "blank": ascii(["\t"..."\t", " "..." "]),
@@ -91,7 +91,7 @@ extension ScalarSet {
         "upper": ascii(["A"..."Z"]), "word": word, "xdigit": ascii(["0"..."9", "A"..."F", "a"..."f"]),
     ]
 
-    /// The names in `\p{…}`: general categories, not scripts.
+    /// The general categories written as `\p{…}`; scripts are not supported.
     static let categories: [String: Set<Unicode.GeneralCategory>] = {
         let single: [String: Unicode.GeneralCategory] = [
             "Lu": .uppercaseLetter, "Ll": .lowercaseLetter, "Lt": .titlecaseLetter, "Lm": .modifierLetter,

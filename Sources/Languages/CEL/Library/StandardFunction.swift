@@ -1,5 +1,5 @@
-/// The standard functions that are not operators, by name. Which signatures exist is said in `StandardDeclarations`; here
-/// the types of the values decide.
+/// The standard functions that are not operators. `StandardDeclarations` lists their signatures; at run time the types
+/// of the values select the overload.
 enum StandardFunction: String, CaseIterable {
     case size, type, dyn
     case contains, startsWith, endsWith, matches
@@ -7,7 +7,7 @@ enum StandardFunction: String, CaseIterable {
     case getFullYear, getMonth, getDate, getDayOfMonth, getDayOfWeek, getDayOfYear
     case getHours, getMinutes, getSeconds, getMilliseconds
 
-    /// Every function by its number in a plan.
+    /// All functions, indexed by their number in a plan.
     static let numbered = allCases
 
     var number: Int {
@@ -56,7 +56,7 @@ enum StandardFunction: String, CaseIterable {
             return text.utf8.count >= part.utf8.count && text.utf8.suffix(part.utf8.count).elementsEqual(part.utf8)
         case .contains: return TextSearch.isFound(Array(part.utf8), in: Array(text.utf8))
         default:
-            // Compiling costs about as much as matching as many bytes.
+            // Compiling a pattern costs about as much as matching as many bytes.
             try budget.charge(part.utf8.count)
             guard let pattern = try? Pattern(part, limits: limits) else { throw EvaluationError(.invalidArgument) }
             return try pattern.isFound(in: text, &budget)

@@ -1,5 +1,4 @@
-/// Search for a part of a text in time proportional to both lengths (Knuth, Morris, Pratt), since both may come from a
-/// peer.
+/// Substring search in linear time (Knuth–Morris–Pratt), since both strings may come from a client.
 enum TextSearch {
     static func isFound(_ part: [UInt8], in text: [UInt8]) -> Bool {
         guard let first = part.first else { return true }
@@ -15,7 +14,7 @@ enum TextSearch {
         return false
     }
 
-    /// For each prefix the length of its longest proper prefix that is also its suffix.
+    /// Returns, for each prefix, the length of its longest proper prefix that is also a suffix.
     private static func borders(of part: [UInt8]) -> [Int] {
         var borders = Array(repeating: 0, count: part.count)
         var length = 0

@@ -1,5 +1,5 @@
-/// The parts of timestamps and durations (langdef "Timestamps and Durations"). Of a duration, hours, minutes and seconds
-/// are the whole of it in that unit, milliseconds the rest of a second.
+/// Accessors for parts of timestamps and durations (langdef "Timestamps and Durations"). For a duration, hours, minutes
+/// and seconds give its whole length in that unit; milliseconds give the part below a second.
 enum TimeFunctions {
     static func part(
         _ function: StandardFunction, of value: Value, zone: Value?

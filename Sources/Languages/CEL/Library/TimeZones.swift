@@ -1,12 +1,11 @@
-// The one use of Foundation in this module: the rules of named time zones. `FoundationEssentials` knows fixed offsets
-// only.
+// This is the module's only use of Foundation: `FoundationEssentials` lacks the rules of named time zones.
 import Foundation
 
-/// Time zones by name: `UTC`, an offset (`+11:00`, `-09:30`, `02:00`), or a name of the IANA database.
+/// Resolves time zones: `UTC`, an offset (`+11:00`, `-09:30`, `02:00`), or an IANA name.
 enum TimeZones {
     private static let nameBytesMax = 64
 
-    /// Seconds east of Greenwich; nil for an unknown zone.
+    /// Returns the offset in seconds east of Greenwich; nil for an unknown zone.
     static func offsetSeconds(of name: String, at timestamp: TimestampValue) -> Int? {
         if name == "UTC" { return 0 }
         guard let first = name.utf8.first, name.utf8.count <= nameBytesMax else { return nil }

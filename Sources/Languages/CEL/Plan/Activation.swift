@@ -1,10 +1,10 @@
-/// Where an evaluation finds the values of variables.
+/// The source of variable values for an evaluation.
 package protocol Activation {
-    /// The value of `Environment.variables[index]`; nil when there is none, which makes reading it an error.
+    /// Returns the value of `Environment.variables[index]`; nil if there is none, which makes reading it an error.
     func value(ofVariable index: Int) -> Value?
 }
 
-/// Values by position.
+/// An activation that holds its values by index.
 package struct SlotActivation: Activation, Sendable {
     package var slots: [Value?]
 

@@ -1,8 +1,8 @@
-/// A value that a program reads from outside: a variable and the fields below it, as far as the source fixes them. Both
-/// `request.auth.uid` and `request.auth['uid']` are the path `request` / `auth` / `uid`; below a computed or numeric
-/// index a path ends.
+/// A value that a program reads from its activation: a variable and the fields below it, as far as the source
+/// determines them. Both `request.auth.uid` and `request.auth['uid']` are the path `request` / `auth` / `uid`; a path
+/// ends at a computed or numeric index.
 package struct AttributePath: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// The name of a declared variable (may contain dots).
+    /// The name of a declared variable; may contain dots.
     package let root: String
     package let fields: [String]
 
@@ -16,7 +16,7 @@ package struct AttributePath: Hashable, Sendable, Comparable, CustomStringConver
         return left.fields.lexicographicallyPrecedes(right.fields, by: precedesByCodePoint)
     }
 
-    /// The parts joined by dots; for people, since fields may contain dots themselves.
+    /// The components joined by dots, for display only: fields may themselves contain dots.
     package var description: String {
         ([root] + fields).joined(separator: ".")
     }

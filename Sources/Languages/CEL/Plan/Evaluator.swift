@@ -1,6 +1,6 @@
-/// The state of one evaluation.
+/// The mutable state of one evaluation.
 struct Frame {
-    /// Values of the variables of macros, by slot.
+    /// Values of macro variables, by slot.
     var locals: [Value]
     var budget: Budget
 
@@ -10,8 +10,8 @@ struct Frame {
     }
 }
 
-/// Evaluation walks the nodes. The depth of the walk is bounded by `Limits.depthMax` at compile time, its length by the
-/// budget; cases that need room on the stack live in functions of their own to keep the recursive one small.
+/// Evaluates plans recursively. `Limits.depthMax` bounds the depth of the recursion at compile time, the budget its
+/// length. Cases that need stack space are separate functions, which keeps the recursive function's frame small.
 extension Plan {
     func evaluate<A: Activation>(
         _ index: NodeIndex, _ activation: A, _ frame: inout Frame
@@ -64,14 +64,14 @@ extension Plan {
         EvaluationError(code, offset: Int(node.offset))
     }
 
-    /// Places an error of the library at its call.
+    /// Adds the offset of the call to an error that a library function threw.
     func located(_ error: EvaluationError, _ node: PlanNode) -> EvaluationError {
         error.offset == nil ? EvaluationError(error.code, offset: Int(node.offset)) : error
     }
 
     // MARK: Logic
 
-    /// `&&` and `||` are commutative: an operand that decides makes errors of the others irrelevant.
+    /// Evaluates `&&` and `||`, which are commutative: a deciding operand absorbs the errors of the others.
     private func logic<A: Activation>(
         _ node: PlanNode, deciding: Bool, _ activation: A, _ frame: inout Frame
     ) throws(EvaluationError) -> Value {
@@ -84,8 +84,8 @@ extension Plan {
         return .bool(!deciding)
     }
 
-    /// The truth of one operand; nil, and the error kept if it is the first, when it has none. A spent budget is never
-    /// absorbed.
+    /// Evaluates an operand to a boolean. Returns nil if it fails and keeps the first such error; an exhausted budget
+    /// is never absorbed.
     func truth<A: Activation>(
         _ operand: NodeIndex, _ node: PlanNode, _ firstError: inout EvaluationError?, _ activation: A,
         _ frame: inout Frame

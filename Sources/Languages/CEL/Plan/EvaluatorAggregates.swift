@@ -1,4 +1,4 @@
-/// Fields, elements, literals of lists and maps, and the loops of macros.
+/// Evaluates fields, elements, list and map literals, and macros.
 extension Plan {
     func select<A: Activation>(
         _ node: PlanNode, _ activation: A, _ frame: inout Frame
@@ -46,7 +46,7 @@ extension Plan {
         }
     }
 
-    /// An index of a list as a whole number; nil when it fits none.
+    /// Converts a list index to an integer; nil if it is out of range.
     func position(_ index: Value, _ node: PlanNode) throws(EvaluationError) -> Int64? {
         switch index {
         case .int(let value): return value
@@ -100,7 +100,7 @@ extension Plan {
 
     // MARK: Macros
 
-    /// What a macro runs over: the elements of a list or the keys of a map.
+    /// The collection that a macro iterates over: the elements of a list or the keys of a map.
     private enum Range {
         case elements([Value])
         case keys(MapValue)
@@ -130,7 +130,7 @@ extension Plan {
         }
     }
 
-    /// `all` and `exists`: a chain of `&&` or `||` over the range, errors absorbed like there.
+    /// Evaluates `all` and `exists` as a chain of `&&` or `||` over the range, absorbing errors likewise.
     func quantifier<A: Activation>(
         _ node: PlanNode, deciding: Bool, _ activation: A, _ frame: inout Frame
     ) throws(EvaluationError) -> Value {
@@ -146,7 +146,7 @@ extension Plan {
         return .bool(!deciding)
     }
 
-    /// Errors are not absorbed: whether there is exactly one depends on every element.
+    /// Evaluates `exists_one`. Errors are not absorbed, since every element affects the result.
     func existsOne<A: Activation>(
         _ node: PlanNode, _ activation: A, _ frame: inout Frame
     ) throws(EvaluationError) -> Value {
@@ -160,7 +160,7 @@ extension Plan {
         return .bool(count == 1)
     }
 
-    /// `map`, with and without a condition, and `filter`.
+    /// Evaluates `map`, with or without a condition, and `filter`.
     func collect<A: Activation>(
         _ node: PlanNode, _ activation: A, _ frame: inout Frame
     ) throws(EvaluationError) -> Value {

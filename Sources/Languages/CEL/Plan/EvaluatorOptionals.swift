@@ -1,4 +1,4 @@
-/// Optional values and names for values: `a.?b`, `a[?i]`, `cel.bind`, `optMap`, `optFlatMap`.
+/// Evaluates optional values and bindings: `a.?b`, `a[?i]`, `cel.bind`, `optMap`, `optFlatMap`.
 extension Plan {
     func optionalSelect<A: Activation>(
         _ node: PlanNode, _ activation: A, _ frame: inout Frame
@@ -10,7 +10,7 @@ extension Plan {
         }
     }
 
-    /// A field of what an optional value holds: none when it holds nothing or has no such field.
+    /// Selects a field of an optional's content; none if it is empty or lacks the field.
     func field(_ key: String, of inner: Value?, _ node: PlanNode) throws(EvaluationError) -> Value {
         switch inner {
         case nil: return .optional(nil)
@@ -32,7 +32,7 @@ extension Plan {
         }
     }
 
-    /// An element of what an optional value holds: none when it holds nothing or has no such element.
+    /// Returns an element of an optional's content; none if it is empty or lacks the element.
     func element(_ index: Value, of inner: Value?, _ node: PlanNode) throws(EvaluationError) -> Value {
         switch inner {
         case nil: return .optional(nil)

@@ -1,8 +1,8 @@
-/// Position of a node in `Plan.nodes`.
+/// An index in `Plan.nodes`.
 typealias NodeIndex = Int32
 
-/// One step of a plan; what `a`, `b` and `c` mean depends on the operation. Plain data, so that walking a plan touches no
-/// reference counts.
+/// One node of a plan. The meaning of `a`, `b` and `c` depends on the operation. Plain data, so that evaluation touches
+/// no reference counts.
 struct PlanNode: Sendable {
     let operation: Operation
     var a: Int32 = 0
@@ -18,51 +18,52 @@ struct PlanNode: Sendable {
         case attribute
         /// `has()` of `paths[a]`
         case attributePresence
-        /// The variable of a macro in slot `a`
+        /// The macro variable in slot `a`
         case local
-        /// Field `keys[b]` of node `a`; null of null when `c` is 1
+        /// Field `keys[b]` of node `a`; null of null if `c` is 1
         case select
-        /// Whether node `a` has field `keys[b]`; false for null when `c` is 1
+        /// Whether node `a` has field `keys[b]`; false for null if `c` is 1
         case presence
-        /// Node `b` as index of node `a`; null of null when `c` is 1
+        /// Element of node `a` at index node `b`; null of null if `c` is 1
         case index
-        /// Node `a`, then `b` or `c`
+        /// Condition node `a`, then node `b` or `c`
         case conditional
         /// `b` operands from `children[a]`
         case and, or
         /// `b` elements from `children[a]`
         case list
-        /// `b` entries from `children[a]`, key and value in turn
+        /// `b` entries from `children[a]`, alternating keys and values
         case map
         /// Range node `a`, slot `b`, predicate and transform at `children[c]` (-1 for none)
         case all, exists, existsOne, mapping, filter
-        /// Of node `a`
+        /// Operand node `a`
         case not, negate
-        /// Of nodes `a` and `b`
+        /// Operand nodes `a` and `b`
         case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual, contained
         case add, subtract, multiply, divide, remainder
         /// Standard function `a` with `c` arguments from `children[b]`
         case standardCall
-        /// Node `a` against `patterns[b]`
+        /// Node `a` matched against `patterns[b]`
         case matches
         /// Declared function `functions[a]` with `c` arguments from `children[b]`
         case declaredCall
-        /// Field `keys[b]` of node `a` as an optional value; none of null when `c` is 1
+        /// Field `keys[b]` of node `a` as an optional; none of null if `c` is 1
         case optionalSelect
-        /// Node `b` as index of node `a`, as an optional value; none of null when `c` is 1
+        /// Element of node `a` at index node `b` as an optional; none of null if `c` is 1
         case optionalIndex
-        /// In a list or as the value of a map: what node `a` holds, if anything
+        /// The content of the optional node `a`, omitted if none; only in lists and as values of maps
         case splice
-        /// Node `a` into slot `b`, then node `c`
+        /// Stores node `a` in slot `b`, then evaluates node `c`
         case bind
-        /// What node `a` holds into slot `b`, then node `c`, wrapped or already optional
+        /// Stores the content of node `a` in slot `b`, then evaluates node `c`; its result is wrapped or already
+        /// optional
         case optionalMap, optionalFlatMap
-        /// The error `failures[a]`
+        /// Throws the error `failures[a]`
         case failure
     }
 }
 
-/// A program in evaluable form: a tree in arrays, with names, functions, paths and constants resolved.
+/// A program in executable form: a tree stored in arrays, with names, functions, paths and constants resolved.
 final class Plan: Sendable {
     /// One operand of the outermost `&&`.
     struct Part: Sendable {
@@ -101,7 +102,7 @@ final class Plan: Sendable {
     }
 }
 
-/// The growing arrays of a plan.
+/// Collects the arrays of a plan.
 struct PlanBuilder {
     private(set) var nodes: [PlanNode] = []
     private(set) var children: [NodeIndex] = []
@@ -120,7 +121,7 @@ struct PlanBuilder {
         return NodeIndex(nodes.count - 1)
     }
 
-    /// Position of the first.
+    /// Appends the children and returns the index of the first.
     mutating func add(children new: [NodeIndex]) -> Int32 {
         children.append(contentsOf: new)
         return Int32(children.count - new.count)

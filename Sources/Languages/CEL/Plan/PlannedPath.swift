@@ -1,8 +1,8 @@
-/// An attribute path bound to the variable it starts from.
+/// An attribute path bound to the index of its variable.
 struct PlannedPath: Sendable {
     let path: AttributePath
     private let variable: Int
-    /// Bit n: a null after n fields is not an error but the value of all that is below it.
+    /// Bit n is set if a null after n fields yields null for everything below it, instead of an error.
     private let nullSafeSteps: UInt64
     private let offset: Int
 
@@ -37,7 +37,8 @@ struct PlannedPath: Sendable {
         return value
     }
 
-    /// `has()` of the path, which has at least one field: whether the last field is there. Earlier ones must be.
+    /// Evaluates `has()` on the path, which has at least one field: returns whether the last field exists. Earlier
+    /// fields must exist.
     func isPresent<A: Activation>(_ activation: A) throws(EvaluationError) -> Bool {
         guard var value = activation.value(ofVariable: variable) else { throw error(.noSuchAttribute) }
         let last = path.fields.count - 1

@@ -1,13 +1,13 @@
-/// Turns a tree into a plan. Names are resolved here by the rules that the checker uses, chains of selections below a
-/// variable become one path, `a && (b && c)` becomes one conjunction. What cannot work in an unchecked expression becomes
-/// a node that fails, since `||` may absorb it.
+/// Compiles a tree into a plan. Resolves names by the checker's rules, merges chains of selections below a variable
+/// into one path, and flattens `a && (b && c)` into one conjunction. Operations of an unchecked expression that cannot
+/// work become failing nodes, since `||` may absorb their errors.
 struct Planner {
     let environment: Environment
     let source: String
     var builder = PlanBuilder()
-    /// Variables of the macros around the current node, innermost last.
+    /// Variables of the enclosing macros, innermost last.
     var locals: [Local] = []
-    /// By node: how deep lists and maps made by the expression can be nested in its value.
+    /// Per node, how deeply lists and maps in its value can be nested by the expression itself.
     var nestings: [NodeIndex: Int] = [:]
 
     struct Local {
@@ -103,7 +103,7 @@ struct Planner {
         return environment.names.denotation(of: name.text, isAbsolute: name.isAbsolute)
     }
 
-    /// The attribute that an expression is, if it is nothing else.
+    /// Returns the attribute path and variable index of an expression that only reads an attribute; otherwise nil.
     func draft(_ expression: Expression) -> (path: AttributePath, variable: Int)? {
         switch denotation(expression) {
         case .variable(let index):
@@ -147,8 +147,8 @@ struct Planner {
 
     // MARK: Nodes
 
-    /// `mayBeAttribute` is false below a selection that was found not to be one: its operand is none either, and asking
-    /// again at each level would make long chains costly.
+    /// Compiles an expression. `mayBeAttribute` is false below a selection that is not an attribute: its operand cannot
+    /// be one either, and checking again at each level would make long chains quadratic.
     mutating func plan(
         _ expression: Expression, mayBeAttribute: Bool = true
     ) throws(SyntaxProblem) -> NodeIndex {
@@ -209,7 +209,7 @@ struct Planner {
         }
     }
 
-    /// A value under a name of its own, then an expression that uses it.
+    /// Compiles a named value and the expression that uses it.
     mutating func planBody(
         _ operation: PlanNode.Operation, _ variable: String, _ value: Expression, _ body: Expression,
         at expression: Expression
@@ -224,7 +224,8 @@ struct Planner {
         return operation == .optionalMap ? try deepen([body], node, at: expression) : note(nesting(body), node)
     }
 
-    /// The values if all are constants: a literal list in a condition (`x in ['a', 'b']`) is made once.
+    /// Returns the values if all nodes are constants, so that a literal list in a condition (`x in ['a', 'b']`) is
+    /// built once.
     func constants(_ nodes: [NodeIndex]) -> [Value]? {
         var values: [Value] = []
         for node in nodes {
@@ -302,8 +303,8 @@ struct Planner {
         return node
     }
 
-    /// One level more than the deepest of `parts`. Values that are nested without bound would overflow the stack when
-    /// they are compared or freed.
+    /// Records one level of nesting more than the deepest of `parts`. Comparing or freeing values nested without bound
+    /// would overflow the stack.
     mutating func deepen(
         _ parts: [NodeIndex], _ node: NodeIndex, at expression: Expression
     ) throws(SyntaxProblem) -> NodeIndex {

@@ -1,4 +1,4 @@
-/// Operators and functions.
+/// Compiles operators and function calls.
 extension Planner {
     mutating func planCall(
         _ name: String, target: Expression?, arguments: [Expression], at expression: Expression
@@ -61,7 +61,7 @@ extension Planner {
         return note(deepest, node)
     }
 
-    /// A pattern that is a literal is compiled once, and wrong ones are found now.
+    /// Compiles a literal pattern once; a malformed one is reported at compile time.
     mutating func planMatches(
         _ operand: NodeIndex, _ text: String, _ pattern: Expression, at expression: Expression
     ) throws(SyntaxProblem) -> NodeIndex {

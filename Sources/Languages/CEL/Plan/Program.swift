@@ -1,23 +1,22 @@
-/// A compiled expression. Immutable and free of references to its environment; evaluations may run concurrently.
+/// A compiled expression. Immutable and independent of its environment; may be evaluated concurrently.
 package struct Program: Sendable {
-    /// The text of the whole expression, or of the part that a conjunct covers.
+    /// The text of the whole expression, or of a conjunct.
     package let source: String
-    /// The deduced type; `dyn` when unchecked.
+    /// The deduced type; `dyn` if unchecked.
     package let resultType: CELType
-    /// Everything that the program may read, sorted, without duplicates.
+    /// The attributes that the program may read, sorted, without duplicates.
     package let attributes: [AttributePath]
 
     let plan: Plan
     let root: NodeIndex
 
-    /// Evaluates once. Work is bounded by the limits of the environment; errors carry offsets into the source of the
-    /// whole expression.
+    /// Evaluates the program. The environment's limits bound the work; error offsets refer to the whole expression.
     package func evaluate(_ activation: some Activation) throws(EvaluationError) -> Value {
         var frame = Frame(plan: plan)
         return try plan.evaluate(root, activation, &frame)
     }
 
-    /// The operands of the outermost `&&`, in order; the program itself as the only one when there is none.
+    /// The operands of the outermost `&&`, in order; without one, the program itself.
     package var conjuncts: [Conjunct] {
         plan.conjuncts.isEmpty || root != plan.root
             ? [Conjunct(kind: .other, program: self)]
@@ -34,15 +33,15 @@ package struct Program: Sendable {
 /// One operand of the outermost `&&` of a program.
 package struct Conjunct: Sendable {
     package enum Kind: Sendable {
-        /// `a.b == c.d`: holds exactly when both are readable and equal, see `EqualityKey`.
+        /// `a.b == c.d`: true exactly when both are readable and equal (see `EqualityKey`).
         case attributesEqual(AttributePath, AttributePath)
-        /// `a.b == 'text'`, or the other way round.
+        /// `a.b == 'text'`, or with the operands swapped.
         case attributeEqualsConstant(AttributePath, Value)
         case other
     }
 
     package let kind: Kind
-    /// Evaluates this operand alone.
+    /// The program of this operand alone.
     package let program: Program
 }
 
@@ -54,7 +53,7 @@ package struct AttributeReader: Sendable {
         self.path = path
     }
 
-    /// The value, null below a null-safe path that is null, or the error that a program reading it would meet.
+    /// Returns the value, null below a null-safe path that is null, or throws the error that a program would.
     package func value(in activation: some Activation) throws(EvaluationError) -> Value {
         try path.read(activation)
     }

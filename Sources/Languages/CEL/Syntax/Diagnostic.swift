@@ -1,9 +1,9 @@
-/// A problem in a source, at a place in it.
+/// A problem found in a source, with its location.
 package struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     package let message: String
-    /// From 1.
+    /// 1-based.
     package let line: Int
-    /// From 1, in Unicode code points.
+    /// 1-based, in Unicode code points.
     package let column: Int
     /// In UTF-8 bytes from the start of the source.
     package let offset: Int
@@ -28,9 +28,9 @@ package struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A source that does not compile.
+/// The error thrown for a source that does not compile.
 package struct CompileFailure: Error, Sendable, CustomStringConvertible {
-    /// At least one, in order of position.
+    /// Never empty; sorted by position.
     package let diagnostics: [Diagnostic]
 
     package var description: String {

@@ -1,5 +1,5 @@
-/// Replaces the escape sequences of a string or bytes literal (langdef "String and Bytes Values"). In a string `\x` and
-/// octal escapes are code points, in bytes they are octets.
+/// Decodes the escape sequences of a string or bytes literal (langdef "String and Bytes Values"). `\x` and octal
+/// escapes denote code points in strings, octets in bytes.
 struct EscapeDecoder {
     private let bytes: [UInt8]
     private let end: Int
@@ -59,7 +59,7 @@ struct EscapeDecoder {
         }
     }
 
-    /// Reads the low half of a surrogate pair, itself an escape.
+    /// Reads the low surrogate of a pair, itself an escape.
     private mutating func completePair(high: UInt32, start: Int) throws(SyntaxProblem) -> UInt32 {
         guard position + 1 < end, bytes[position] == UInt8(ascii: "\\"), bytes[position + 1] == UInt8(ascii: "u") else {
             throw SyntaxProblem(message: .escapeNotScalar, offset: start)

@@ -1,14 +1,14 @@
-/// A node of the tree that the parser makes. Operators are calls of functions with names like `_+_` (langdef "Functions");
-/// macros are already expanded to `presence` and `comprehension`.
+/// A node of the parsed tree. Operators are calls of functions with names like `_+_` (langdef "Functions"); macros are
+/// already expanded to `presence` and `comprehension`.
 struct Expression: Sendable {
-    /// Unique in its tree, from 0.
+    /// Unique within the tree, from 0.
     let id: Int
-    /// The node's text as UTF-8 byte offsets, parentheses around it not included.
+    /// UTF-8 byte offsets of the node's text, without enclosing parentheses.
     let range: Range<Int>
     /// 1 for a leaf.
     let depth: Int
     let kind: Kind
-    /// Stood in parentheses, which end a qualified name: in `(a.b).c` the name is `a.b`.
+    /// Whether the node is in parentheses, which end a qualified name: in `(a.b).c` the name is `a.b`.
     var isGrouped = false
 
     indirect enum Kind: Sendable {
@@ -18,16 +18,16 @@ struct Expression: Sendable {
         /// `has(operand.field)`
         case presence(Expression, field: String)
         case call(String, target: Expression?, arguments: [Expression])
-        /// Two or more operands of one chain of `&&` or `||`.
+        /// At least two operands of a chain of `&&` or `||`.
         case logic(Logic, [Expression])
         case list([Expression])
         case map([Entry])
-        /// `Name{…}`, which needs protocol buffers.
+        /// `Name{…}`, which is not supported: there are no protocol buffer messages.
         case message(String)
         case comprehension(Comprehension)
         /// `operand.?field`
         case optionalSelect(Expression, field: String)
-        /// `?operand` in a list, or as the value of a map: left out when there is none.
+        /// `?operand` in a list or as a map value; omitted if the operand is none.
         case splice(Expression)
         /// `cel.bind(variable, value, body)`
         case bind(String, Expression, Expression)
@@ -59,12 +59,12 @@ struct Expression: Sendable {
         let variable: String
         /// Nil only for `map` without a condition.
         let predicate: Expression?
-        /// Of `map` only.
+        /// Only set for `map`.
         let transform: Expression?
     }
 }
 
-/// Names of operators as functions.
+/// The function names of operators.
 enum Operator {
     static let conditional = "_?_:_"
     static let not = "!_"

@@ -1,4 +1,4 @@
-/// Cuts a source into tokens on demand (langdef "Syntax").
+/// Splits a source into tokens on demand (langdef "Syntax").
 struct Lexer {
     private let bytes: [UInt8]
     private var position = 0
@@ -75,7 +75,7 @@ struct Lexer {
     }
 }
 
-// Numbers
+// MARK: Numbers
 extension Lexer {
     private mutating func readNumber() throws(SyntaxProblem) -> Token.Kind {
         let start = position
@@ -107,7 +107,7 @@ extension Lexer {
         guard value.isFinite else {
             throw SyntaxProblem(message: .doubleOutOfRange, offset: start)
         }
-        try refuseWordHere(start: start)
+        try rejectWord(start: start)
         return .double(value)
     }
 
@@ -117,7 +117,7 @@ extension Lexer {
         }
         let isUnsigned = byte().map { $0 | 0x20 == UInt8(ascii: "u") } ?? false
         if isUnsigned { position += 1 }
-        try refuseWordHere(start: start)
+        try rejectWord(start: start)
         guard let value = UInt64(digits, radix: radix) else {
             let message = isUnsigned ? DiagnosticMessage.uintOutOfRange : DiagnosticMessage.intOutOfRange
             throw SyntaxProblem(message: message, offset: start)
@@ -125,17 +125,18 @@ extension Lexer {
         return isUnsigned ? .uint(value) : .int(value)
     }
 
-    /// `1x` is neither a number nor two words.
-    private func refuseWordHere(start: Int) throws(SyntaxProblem) {
+    /// Throws if a word follows a number directly, as in `1x`.
+    private func rejectWord(start: Int) throws(SyntaxProblem) {
         if let byte = byte(), Self.isWord(byte) {
             throw SyntaxProblem(message: .malformedNumber, offset: start)
         }
     }
 }
 
-// Strings
+// MARK: Strings
 extension Lexer {
-    /// Length of `r`, `b` or `br` in front of a quote (0 for a bare quote); nil when no string begins here.
+    /// Returns the length of a prefix `r`, `b` or `br` before a quote (0 if there is none); nil if no string begins
+    /// here.
     private func stringPrefixLength() -> Int? {
         var length = 0
         if let byte = byte(), byte | 0x20 == UInt8(ascii: "b") { length += 1 }
@@ -161,7 +162,7 @@ extension Lexer {
             if !isTriple, byte == 0x0A || byte == 0x0D {
                 throw SyntaxProblem(message: .unterminatedString, offset: start)
             }
-            // In a raw string a backslash is text.
+            // A raw string has no escapes.
             position += !isRaw && byte == UInt8(ascii: "\\") ? 2 : 1
         }
         let body = bodyStart..<position

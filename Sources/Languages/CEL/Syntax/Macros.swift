@@ -1,6 +1,6 @@
 extension Parser {
-    /// The macro that `range.name(arguments)` stands for (langdef "Macros"); nil when the number of arguments is not one
-    /// of the macro's, so that it is the call of a function.
+    /// Expands the macro call `range.name(arguments)` (langdef "Macros"). Returns nil for another number of arguments,
+    /// which makes it a function call.
     static func expand(
         _ macro: Expression.Comprehension.Macro, over range: Expression, _ arguments: [Expression]
     ) throws(SyntaxProblem) -> Expression.Comprehension? {

@@ -1,5 +1,5 @@
-/// Builds the tree by precedence climbing. Recursion is bounded by `Limits.depthMax`; left-associative chains, which need
-/// no recursion here, are bounded by the depth of the tree they make, since later stages walk it recursively.
+/// Builds the tree by precedence climbing. `Limits.depthMax` bounds recursion. Left-associative chains need no
+/// recursion here but are bounded by the depth of the resulting tree, since later stages walk it recursively.
 struct Parser {
     var lexer: Lexer
     var token: Token
@@ -111,7 +111,7 @@ struct Parser {
         return try make(.logic(logic, operands), from: start, over: operands)
     }
 
-    /// Operator and binding strength: relations 0, sums 1, products 2.
+    /// The operator at the current token and its precedence: relations 0, sums 1, products 2.
     var binaryOperator: (name: String, level: Int)? {
         switch token.kind {
         case .identifier("in"): (Operator.contained, 0)
@@ -154,7 +154,7 @@ struct Parser {
             try advance()
         }
         var operand: Expression
-        // The sign belongs to the number that follows, or the least integer could not be written.
+        // The sign belongs to the literal; otherwise the least integer could not be written.
         if symbol == .minus, let constant = try negatedConstant() {
             let start = starts.removeLast()
             try advance()
@@ -233,7 +233,7 @@ struct Parser {
         }
     }
 
-    /// Elements up to a closing symbol, which is taken; a comma may stand before it except in an argument list.
+    /// Parses elements up to and including a closing symbol. A trailing comma is allowed, except in an argument list.
     mutating func parseList(until closing: Token.Symbol) throws(SyntaxProblem) -> [Expression] {
         var elements: [Expression] = []
         while !isAt(closing) {

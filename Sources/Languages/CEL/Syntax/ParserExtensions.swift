@@ -1,4 +1,4 @@
-/// The syntax of the extension libraries: `a.?b`, `[?x]`, and macros beyond the standard ones.
+/// Syntax of the extension libraries: `a.?b`, `[?x]`, and macros beyond the standard ones.
 extension Parser {
     mutating func parseOptionalSelection(from operand: Expression, start: Int) throws(SyntaxProblem) -> Expression {
         switch token.kind {
@@ -12,7 +12,7 @@ extension Parser {
         }
     }
 
-    /// An element of a list, `?x` for one that may be absent.
+    /// Parses a list element; `?x` is omitted if none.
     mutating func parseElement() throws(SyntaxProblem) -> Expression {
         let start = token.range.lowerBound
         guard try take(.question) else { return try parseExpression() }
@@ -20,7 +20,8 @@ extension Parser {
         return try make(.splice(element), from: start, over: [element])
     }
 
-    /// `cel.bind(x, value, body)`, `o.optMap(x, body)`, `o.optFlatMap(x, body)`, `l.sortBy(x, key)`; nil for other calls.
+    /// Expands `cel.bind(x, value, body)`, `o.optMap(x, body)`, `o.optFlatMap(x, body)` and `l.sortBy(x, key)`; returns
+    /// nil for other calls.
     mutating func extensionMacro(
         _ name: String, _ target: Expression, _ arguments: [Expression], start: Int
     ) throws(SyntaxProblem) -> Expression? {

@@ -1,6 +1,6 @@
-/// The operands of operators and selections: literals, names, calls of functions, aggregates.
+/// Parses primary expressions: literals, names, function calls, lists and maps.
 extension Parser {
-    /// Words that are values or operators, not even allowed as the name of a field.
+    /// Words that are literals or operators; not even allowed as field names.
     static let literalWords: Set<String> = ["true", "false", "null", "in"]
 
     static let reservedWords: Set<String> = [
@@ -89,7 +89,7 @@ extension Parser {
         return try make(.map(entries), from: start, over: entries.flatMap { [$0.key, $0.value] })
     }
 
-    /// Read to the end so that what is wrong is said of the whole: messages are not offered.
+    /// Parses a message literal to its end and returns a node that the checker rejects: messages are not supported.
     mutating func parseMessage(_ name: QualifiedName, from start: Int) throws(SyntaxProblem) -> Expression {
         try expect(.leftBrace)
         while !isAt(.rightBrace) {

@@ -1,10 +1,10 @@
-/// A word of the source.
+/// A token of the source.
 struct Token {
     enum Kind: Equatable {
         case identifier(String)
-        /// `` `any-text` ``, allowed as the name of a field.
+        /// `` `any-text` ``, allowed as a field name.
         case quotedIdentifier(String)
-        /// Without sign, which is a token of its own.
+        /// Unsigned; a sign is a separate token.
         case int(UInt64)
         case uint(UInt64)
         case double(Double)
@@ -45,7 +45,7 @@ struct Token {
     /// UTF-8 byte offsets.
     let range: Range<Int>
 
-    /// How the token is named in a diagnostic.
+    /// The token as diagnostics show it.
     var description: String {
         switch kind {
         case .identifier(let name): "'\(name)'"
@@ -59,7 +59,7 @@ struct Token {
     }
 }
 
-/// A problem found while reading, before line and column are known.
+/// A problem found before its line and column are known.
 struct SyntaxProblem: Error {
     let message: DiagnosticMessage
     let offset: Int

@@ -1,6 +1,6 @@
-/// A day of the proleptic Gregorian calendar. Conversions to and from days since 1970-01-01 work in 400-year eras whose
-/// years begin in March, so that the leap day is the last of its year (Howard Hinnant, "chrono-Compatible Low-Level Date
-/// Algorithms").
+/// A date of the proleptic Gregorian calendar. Conversions to and from days since 1970-01-01 use 400-year eras whose
+/// years begin in March, so that the leap day is the last of its year (Howard Hinnant, "chrono-Compatible Low-Level
+/// Date Algorithms").
 package struct CivilDate: Equatable {
     package var year: Int
     /// 1...12
@@ -46,7 +46,7 @@ package struct CivilDate: Equatable {
         return ((days + 4) % 7 + 7) % 7
     }
 
-    /// 0 for the first of January.
+    /// 0 for January 1.
     var dayOfYear: Int {
         daysSinceEpoch - CivilDate(year: year, month: 1, day: 1).daysSinceEpoch
     }

@@ -1,4 +1,4 @@
-/// A length of time in nanoseconds, about ±292 years, as in the reference implementation; arithmetic that leaves the range
+/// A duration in nanoseconds, about ±292 years, as in the reference implementation. Arithmetic that leaves this range
 /// is an error.
 package struct DurationValue: Sendable, Hashable, Comparable {
     package let nanoseconds: Int64
@@ -9,7 +9,7 @@ package struct DurationValue: Sendable, Hashable, Comparable {
         self.nanoseconds = nanoseconds
     }
 
-    /// Nil when out of range.
+    /// Returns nil if out of range.
     package init?(seconds: Int64, nanoseconds: Int64 = 0) {
         let (product, overflow) = seconds.multipliedReportingOverflow(by: Self.perSecond)
         let (sum, sumOverflow) = product.addingReportingOverflow(nanoseconds)
@@ -28,8 +28,8 @@ extension DurationValue {
         ("m", 60_000_000_000), ("h", 3_600_000_000_000),
     ]
 
-    /// Reads a sequence of decimal numbers with units, for example `1h15m`, `-1.5s`, `300ms`. Nil when malformed or out
-    /// of range.
+    /// Parses a sequence of decimal numbers with units, for example `1h15m`, `-1.5s` or `300ms`. Returns nil if
+    /// malformed or out of range.
     package init?(_ text: String) {
         var rest = Substring(text).utf8
         var isNegative = false
@@ -53,7 +53,7 @@ extension DurationValue {
         nanoseconds = Int64(truncatingIfNeeded: isNegative ? 0 &- total : total)
     }
 
-    /// One number with its unit, in nanoseconds.
+    /// Reads one number with its unit; returns nanoseconds.
     private static func readPart(_ rest: inout Substring.UTF8View) -> UInt64? {
         let whole = takeDigits(&rest)
         var fraction: [UInt8] = []
@@ -68,7 +68,7 @@ extension DurationValue {
         guard let value = whole.isEmpty ? 0 : UInt64(String(decoding: whole, as: UTF8.self)) else { return nil }
         let (scaled, overflow) = value.multipliedReportingOverflow(by: unit)
         guard !overflow else { return nil }
-        // What is below a nanosecond is dropped; of an hour, no more than 13 decimals are above.
+        // Fractions of a nanosecond are dropped; even for hours, 13 decimals are above that.
         let digits = fraction.prefix(18)
         let numerator = digits.reduce(0 as UInt128) { $0 * 10 + UInt128($1 - UInt8(ascii: "0")) }
         let denominator = digits.reduce(1 as UInt128) { power, _ in power * 10 }
@@ -87,7 +87,7 @@ extension DurationValue {
         return digits
     }
 
-    /// Seconds with as many decimals as needed and `s`, for example `-1.5s`.
+    /// The duration in seconds with as many decimals as needed, for example `-1.5s`.
     package var text: String {
         let magnitude = nanoseconds.magnitude
         let seconds = magnitude / UInt64(Self.perSecond)
@@ -96,7 +96,7 @@ extension DurationValue {
     }
 }
 
-/// `.` and up to nine decimals without closing zeros; empty for zero.
+/// Returns `.` and up to nine decimals without trailing zeros; empty for zero.
 func fractionText(nanoseconds: Int64) -> String {
     guard nanoseconds != 0 else { return "" }
     var digits = String(nanoseconds)

@@ -1,8 +1,8 @@
-/// Equality of values (langdef "Equality"): values of different types are unequal, except that numbers are compared
-/// mathematically; NaN equals nothing; lists and maps compare their elements. Comparing shared structures can cost far
-/// more than their size in memory, so it draws on the budget of the evaluation.
+/// CEL equality (langdef "Equality"): values of different types are unequal, except that numbers compare
+/// mathematically; NaN equals nothing; lists and maps compare by element. Comparing shared structures can take far more
+/// time than their size suggests, so it is charged to the evaluation's budget.
 extension Value {
-    /// Whether CEL's `==` holds. Values nested deeper than `Limits.valueDepthMax` count as unequal.
+    /// Returns whether CEL's `==` holds. Values nested deeper than `Limits.valueDepthMax` count as unequal.
     package func celEquals(_ other: Value) -> Bool {
         var budget = Budget(remaining: .max)
         return (try? Value.equals(self, other, &budget)) ?? false

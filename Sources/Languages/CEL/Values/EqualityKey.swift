@@ -1,16 +1,16 @@
-/// A hash key with the equality of CEL: two values have equal keys exactly when `celEquals` holds between them.
+/// A hash key with CEL's equality: two values have equal keys exactly when `celEquals` holds for them.
 ///
-/// Numbers are brought to one form (an integral value to an integer, whatever its type), so `1`, `1u` and `1.0` share a
-/// key. Lists, maps and NaN (which equals nothing) have none. Serves hash indexes and the keys of CEL maps.
+/// Numbers are normalised (an integral value becomes an integer, whatever its type), so `1`, `1u` and `1.0` share a
+/// key. Lists, maps and NaN, which equals nothing, have no key. Used for hash indexes and for the keys of CEL maps.
 package struct EqualityKey: Hashable, Sendable {
     private enum Form: Hashable, Sendable {
         case null
         case bool(Bool)
-        /// Any integral number in the range of `Int64`.
+        /// An integral number in the range of `Int64`.
         case integer(Int64)
-        /// An integral number above `Int64.max`, at most `UInt64.max`.
+        /// An integral number above `Int64.max`, up to `UInt64.max`.
         case largeInteger(UInt64)
-        /// A number that is not integral or outside both integer ranges.
+        /// A number that is not integral, or outside both integer ranges.
         case real(Double)
         case string(StringKey)
         case bytes([UInt8])
@@ -21,7 +21,7 @@ package struct EqualityKey: Hashable, Sendable {
 
     private let form: Form
 
-    /// Nil for lists, maps, optional values and NaN.
+    /// Returns nil for lists, maps, optional values and NaN.
     package init?(_ value: Value) {
         switch value {
         case .null: form = .null

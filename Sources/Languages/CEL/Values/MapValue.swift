@@ -1,9 +1,9 @@
-/// A CEL map: immutable, in order of insertion, shared by reference when copied.
+/// A CEL map: immutable, in insertion order, shared by reference when copied.
 ///
-/// Maps whose keys are all strings (JSON objects) are searched without building a key value; small ones by a scan, which
-/// beats hashing up to about eight entries. Other maps go by `EqualityKey`, so that `{1: 'a'}[1.0]` finds its entry.
+/// Lookups in maps with string keys only (JSON objects) build no key value; small ones scan, which is faster than
+/// hashing up to about eight entries. Other maps use `EqualityKey`, so that `{1: 'a'}[1.0]` finds its entry.
 package struct MapValue: Sendable {
-    /// Either `strings` or `mixed` holds the keys. `positions` and `mixedPositions` are empty where a scan serves.
+    /// Either `strings` or `mixed` holds the keys. `positions` and `mixedPositions` are empty if the map is scanned.
     private final class Storage: Sendable {
         let values: [Value]
         let strings: [String]
@@ -38,7 +38,7 @@ package struct MapValue: Sendable {
         self.storage = storage
     }
 
-    /// A map with string keys; of entries with the same key the last one counts.
+    /// Creates a map with string keys; the last entry with a key wins.
     package init(_ entries: [(String, Value)]) {
         var keys: [String] = []
         var values: [Value] = []
@@ -70,18 +70,18 @@ package struct MapValue: Sendable {
         storage = Storage(strings: keys, positions: positions, values: values)
     }
 
-    /// A map with the entries of a dictionary, ordered by key.
+    /// Creates a map from a dictionary, sorted by key.
     package init(_ entries: [String: Value]) {
         self.init(entries.sorted { precedesByCodePoint($0.key, $1.key) }.map { ($0.key, $0.value) })
     }
 
-    /// Why entries do not form a map.
+    /// The reason why entries do not form a map.
     package enum EntryProblem: Error {
         case unsupportedKeyType
         case repeatedKey
     }
 
-    /// A map with keys of any allowed type (bool, int, uint, string).
+    /// Creates a map with keys of any allowed type (bool, int, uint, string).
     package init(entries: [(key: Value, value: Value)]) throws(EntryProblem) {
         var strings: [(String, Value)] = []
         strings.reserveCapacity(entries.count)
@@ -106,7 +106,7 @@ package struct MapValue: Sendable {
 
     package var count: Int { storage.values.count }
 
-    /// The value under a string key.
+    /// Returns the value for a string key.
     package subscript(key: String) -> Value? {
         let storage = self.storage
         if storage.strings.count <= Self.scanCountMax {
@@ -122,23 +122,23 @@ package struct MapValue: Sendable {
         EqualityKey(key).flatMap { storage.mixedPositions[$0] }.map { storage.values[$0] }
     }
 
-    /// The value under a key that is equal to `key` in the sense of CEL.
+    /// Returns the value for a key that equals `key` by CEL's equality.
     package func value(forKey key: Value) -> Value? {
         if case .string(let text) = key { return self[text] }
         return storage.mixed.isEmpty ? nil : mixedValue(forKey: key)
     }
 
-    /// Key at a position in order of insertion; `position` is in `0..<count`.
+    /// Returns the key at `position` in insertion order; `position` must be in `0..<count`.
     package func key(at position: Int) -> Value {
         storage.mixed.isEmpty ? .string(storage.strings[position]) : storage.mixed[position]
     }
 
-    /// Value at a position in order of insertion; `position` is in `0..<count`.
+    /// Returns the value at `position` in insertion order; `position` must be in `0..<count`.
     package func value(at position: Int) -> Value {
         storage.values[position]
     }
 
-    /// All entries in order of insertion.
+    /// All entries in insertion order.
     package var entries: [(key: Value, value: Value)] {
         (0..<count).map { (key(at: $0), value(at: $0)) }
     }

@@ -1,10 +1,10 @@
-/// Order of values (langdef "Ordering"): of one type, and across the numeric types on one number line. An integer meets
-/// a double as the nearest double, as the reference implementation does; equality (see `Equality.swift`) is exact.
+/// The order of two values (langdef "Ordering"), which must be of one type or both numeric. An integer is compared with
+/// a double as the nearest double, as in the reference implementation; equality (`Equality.swift`) is exact.
 enum Order {
     case ascending
     case same
     case descending
-    /// A NaN is involved: every comparison is false.
+    /// At least one is NaN: every comparison is false.
     case unordered
 
     fileprivate init<T: Comparable>(_ left: T, _ right: T) {
@@ -17,7 +17,7 @@ enum Order {
 }
 
 extension Value {
-    /// Nil when the two types have no common order.
+    /// Returns nil if the two types have no common order.
     func order(relativeTo other: Value) -> Order? {
         switch (self, other) {
         case (.int(let left), .int(let right)): Order(left, right)
@@ -40,7 +40,7 @@ extension Value {
     }
 }
 
-/// The order of UTF-8 bytes is the order of code points.
+/// Compares by code point, which is also the order of UTF-8 bytes.
 func precedesByCodePoint(_ left: String, _ right: String) -> Bool {
     left.utf8.lexicographicallyPrecedes(right.utf8)
 }

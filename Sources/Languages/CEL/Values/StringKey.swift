@@ -1,12 +1,12 @@
-/// Two strings are one in CEL when their code points are equal. Swift's `==` is true for canonically equivalent strings
-/// ("é" composed and decomposed), so everything in this module that compares strings comes here.
+/// Returns whether two strings have equal code points, which is CEL's equality. Swift's `==` also holds for canonically
+/// equivalent strings ("é" composed and decomposed), so all string comparisons in this module use this function.
 @inline(__always)
 func sameCodePoints(_ left: String, _ right: String) -> Bool {
     guard left.utf8.count == right.utf8.count else { return false }
     return sameBytes(left, right)
 }
 
-/// For strings with the same number of bytes.
+/// Compares strings of equal length in bytes.
 private func sameBytes(_ left: String, _ right: String) -> Bool {
     let compared = left.utf8.withContiguousStorageIfAvailable { leftBytes in
         right.utf8.withContiguousStorageIfAvailable { rightBytes in
@@ -16,7 +16,7 @@ private func sameBytes(_ left: String, _ right: String) -> Bool {
     return (compared ?? nil) ?? left.utf8.elementsEqual(right.utf8)
 }
 
-/// Eight bytes at a time: this is the innermost loop of most conditions.
+/// Compares eight bytes at a time: this is the innermost loop of most conditions.
 @inline(__always)
 private func sameBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
     var position = 0
@@ -34,7 +34,7 @@ private func sameBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferP
     return true
 }
 
-/// A string that hashes and compares by its UTF-8 bytes: the key of every dictionary over CEL strings.
+/// A string that hashes and compares by its UTF-8 bytes; the key type of all dictionaries over CEL strings.
 package struct StringKey: Hashable, Sendable {
     package let text: String
 

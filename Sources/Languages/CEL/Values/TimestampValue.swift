@@ -7,7 +7,7 @@ package struct TimestampValue: Sendable, Hashable, Comparable {
 
     static let secondsRange: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
 
-    /// Nil when out of range.
+    /// Returns nil if out of range.
     package init?(seconds: Int64, nanoseconds: Int32 = 0) {
         guard Self.secondsRange.contains(seconds), (0..<1_000_000_000).contains(nanoseconds) else { return nil }
         self.seconds = seconds
@@ -18,7 +18,7 @@ package struct TimestampValue: Sendable, Hashable, Comparable {
         (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
     }
 
-    /// Nil when the result is out of range.
+    /// Returns nil if the result is out of range.
     func adding(nanoseconds delta: Int64) -> TimestampValue? {
         var (wholeSeconds, rest) = delta.quotientAndRemainder(dividingBy: DurationValue.perSecond)
         rest += Int64(nanoseconds)
@@ -32,14 +32,15 @@ package struct TimestampValue: Sendable, Hashable, Comparable {
         return TimestampValue(seconds: seconds + wholeSeconds, nanoseconds: Int32(rest))
     }
 
-    /// The time from `other` to this one; nil when it does not fit a duration.
+    /// Returns the time from `other` to this one; nil if a duration cannot hold it.
     func since(_ other: TimestampValue) -> DurationValue? {
         DurationValue(seconds: seconds - other.seconds, nanoseconds: Int64(nanoseconds) - Int64(other.nanoseconds))
     }
 }
 
 extension TimestampValue {
-    /// Reads RFC 3339, up to nine decimals of a second, `Z` or a numeric offset. Nil when malformed or out of range.
+    /// Parses RFC 3339 with up to nine decimals of a second and `Z` or a numeric offset. Returns nil if malformed or
+    /// out of range.
     package init?(_ text: String) {
         var reader = FixedReader(bytes: Array(text.utf8))
         guard let year = reader.number(digits: 4), reader.skip("-"), let month = reader.number(digits: 2),
@@ -59,7 +60,7 @@ extension TimestampValue {
         self.init(seconds: Int64(seconds), nanoseconds: Int32(nanoseconds))
     }
 
-    /// RFC 3339 in UTC with as many decimals as needed, for example `2009-02-13T23:31:30.5Z`.
+    /// The timestamp in RFC 3339, in UTC with as many decimals as needed, for example `2009-02-13T23:31:30.5Z`.
     package var text: String {
         let local = LocalTime(self, offsetSeconds: 0)
         let date =
@@ -74,7 +75,7 @@ private func padded(_ number: Int, _ width: Int) -> String {
     return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
 }
 
-/// A timestamp on a wall clock.
+/// A timestamp in local time.
 struct LocalTime {
     let date: CivilDate
     let hour: Int
@@ -92,7 +93,7 @@ struct LocalTime {
     }
 }
 
-/// Reads the fixed fields of a time stamp.
+/// Reads the fixed-width fields of a timestamp.
 struct FixedReader {
     private var rest: ArraySlice<UInt8>
 
@@ -119,7 +120,7 @@ struct FixedReader {
         return value
     }
 
-    /// One to nine decimals, as nanoseconds.
+    /// Reads one to nine decimals, as nanoseconds.
     mutating func fraction() -> Int? {
         var value = 0
         var count = 0
@@ -133,7 +134,7 @@ struct FixedReader {
         return value
     }
 
-    /// `Z`, or sign, hours, colon, minutes.
+    /// Reads `Z`, or a sign, hours, colon and minutes.
     mutating func offsetSeconds() -> Int? {
         if skip("Z") || skip("z") { return 0 }
         let isNegative = skip("-")

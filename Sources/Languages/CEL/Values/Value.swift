@@ -15,12 +15,12 @@ package enum Value: Sendable {
     case duration(DurationValue)
     case timestamp(TimestampValue)
     case type(TypeValue)
-    /// A value that may be absent, of the extension library for optional values.
+    /// A value that may be absent, from the extension library for optional values.
     indirect case optional(Value?)
 }
 
-/// A type as a value, as `type(x)` returns it and as `int`, `list` or `google.protobuf.Timestamp` denote it. Parameters
-/// of lists and maps are not part of it: `type([1]) == type(['a'])`.
+/// A type as a value, as `type(x)` returns it and as `int`, `list` or `google.protobuf.Timestamp` denote it. Excludes
+/// type parameters: `type([1]) == type(['a'])`.
 package struct TypeValue: Sendable, Hashable {
     /// The CEL name, for example `null_type` or `google.protobuf.Duration`.
     package let name: String
@@ -31,7 +31,7 @@ package struct TypeValue: Sendable, Hashable {
 }
 
 extension Value {
-    /// The runtime type of the value.
+    /// The value's runtime type.
     package var typeValue: TypeValue { TypeValue(name: typeName) }
 
     var typeName: String {

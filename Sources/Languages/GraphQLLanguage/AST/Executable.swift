@@ -1,4 +1,4 @@
-/// A parsed document: operations, fragments and type system definitions, in the order written.
+/// A parsed document: operations, fragments and type system definitions in source order.
 package struct Document: Sendable {
     package var definitions: [Definition]
     package var range: SourceRange
@@ -17,7 +17,7 @@ package struct Document: Sendable {
     }
 }
 
-/// One definition of a document. Type system extensions are the same cases with `isExtension` set in the node.
+/// One definition of a document. A type system extension uses the same case with the node's `isExtension` set.
 package enum Definition: Sendable {
     case operation(OperationDefinition)
     case fragment(FragmentDefinition)
@@ -32,7 +32,7 @@ package enum Definition: Sendable {
 }
 
 extension Definition {
-    /// Nil for anonymous operations and for `schema`.
+    /// The name; nil for anonymous operations and for `schema`.
     package var name: Name? {
         switch self {
         case .operation(let node): node.name
@@ -77,10 +77,12 @@ extension Definition {
     }
 }
 
+/// The kind of an operation.
 package enum OperationKind: String, Sendable, Hashable, CaseIterable {
     case query, mutation, subscription
 }
 
+/// An operation: `query Name($variable: Type) @directive { … }`.
 package struct OperationDefinition: Sendable {
     package var kind: OperationKind
     package var name: Name?
@@ -105,8 +107,9 @@ package struct OperationDefinition: Sendable {
     }
 }
 
+/// A variable that an operation declares.
 package struct VariableDefinition: Sendable {
-    /// Without `$`; its range includes the `$`.
+    /// Without `$`; the range includes it.
     package var name: Name
     package var description: Description?
     package var type: TypeReference
@@ -127,6 +130,7 @@ package struct VariableDefinition: Sendable {
     }
 }
 
+/// `fragment Name on Type { … }`
 package struct FragmentDefinition: Sendable {
     package var name: Name
     package var description: Description?
@@ -148,8 +152,9 @@ package struct FragmentDefinition: Sendable {
     }
 }
 
+/// The fields and fragments between two braces.
 package struct SelectionSet: Sendable {
-    /// Never empty when it comes from the parser.
+    /// Never empty if it comes from the parser.
     package var selections: [Selection]
     package var range: SourceRange
 
@@ -159,6 +164,7 @@ package struct SelectionSet: Sendable {
     }
 }
 
+/// One item of a selection set.
 package enum Selection: Sendable {
     case field(Field)
     case fragmentSpread(FragmentSpread)
@@ -181,6 +187,7 @@ package enum Selection: Sendable {
     }
 }
 
+/// A field, with alias, arguments, directives and selection set.
 package struct Field: Sendable {
     package var alias: Name?
     package var name: Name
@@ -201,10 +208,11 @@ package struct Field: Sendable {
         self.range = range
     }
 
-    /// The key of this field in the result: the alias, else the name.
+    /// The field's key in the result: the alias, or else the name.
     package var responseKey: String { alias?.value ?? name.value }
 }
 
+/// `...Name`
 package struct FragmentSpread: Sendable {
     package var name: Name
     package var directives: [Directive]
@@ -217,6 +225,7 @@ package struct FragmentSpread: Sendable {
     }
 }
 
+/// `... on Type { … }`, or without a type condition.
 package struct InlineFragment: Sendable {
     package var typeCondition: Name?
     package var directives: [Directive]
@@ -234,6 +243,7 @@ package struct InlineFragment: Sendable {
     }
 }
 
+/// A named argument of a field or directive.
 package struct Argument: Sendable {
     package var name: Name
     package var value: Value
@@ -246,6 +256,7 @@ package struct Argument: Sendable {
     }
 }
 
+/// An applied directive: `@name(argument: value)`.
 package struct Directive: Sendable {
     /// Without `@`.
     package var name: Name
@@ -260,18 +271,19 @@ package struct Directive: Sendable {
 }
 
 extension [Argument] {
-    /// The value of the first argument of that name.
+    /// Returns the value of the first argument with this name.
     package func value(of name: String) -> Value? {
         first { $0.name.value == name }?.value
     }
 }
 
 extension [Directive] {
-    /// The first directive of that name, written without `@`.
+    /// Returns the first directive with this name, given without `@`.
     package func first(named name: String) -> Directive? {
         first { $0.name.value == name }
     }
 
+    /// Returns all directives with this name, given without `@`.
     package func all(named name: String) -> [Directive] {
         filter { $0.name.value == name }
     }

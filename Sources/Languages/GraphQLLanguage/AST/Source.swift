@@ -1,4 +1,4 @@
-/// A text to parse: its name for diagnostics (a file path, "request") and its bytes, which should be UTF-8.
+/// A text to parse: its name for diagnostics (a file path, or "request") and its bytes, expected to be UTF-8.
 package struct Source: Sendable {
     package let name: String
     package let bytes: [UInt8]
@@ -12,13 +12,13 @@ package struct Source: Sendable {
         self.init(name: name, bytes: Array(text.utf8))
     }
 
-    /// Line and column of a byte offset, by one scan from the start. For many look-ups build a `SourceMap` once.
+    /// Returns the line and column of a byte offset in one scan from the start. Use a `SourceMap` for many lookups.
     package func location(at byteOffset: Int) -> SourceLocation {
         SourceMap(self).location(at: byteOffset)
     }
 }
 
-/// A place in a source. Lines and columns count from 1, columns in Unicode scalars; `byteOffset` counts from 0.
+/// A position in a source. Lines and columns are 1-based, columns in Unicode scalars; `byteOffset` is 0-based.
 package struct SourceLocation: Sendable, Hashable, CustomStringConvertible {
     package let line: Int
     package let column: Int
@@ -33,7 +33,7 @@ package struct SourceLocation: Sendable, Hashable, CustomStringConvertible {
     package var description: String { "\(line):\(column)" }
 }
 
-/// The bytes a node was read from, `end` exclusive.
+/// The byte range that a node was parsed from, `end` exclusive.
 package struct SourceRange: Sendable, Hashable {
     package let start: Int
     package let end: Int
@@ -43,13 +43,13 @@ package struct SourceRange: Sendable, Hashable {
         self.end = end
     }
 
-    /// The range of a node that was built by a program rather than read.
+    /// The range of a node that was constructed rather than parsed.
     package static let none = SourceRange(start: 0, end: 0)
 
     package var isEmpty: Bool { start == end }
 }
 
-/// The line starts of a source, found once, so that a location costs a binary search and one line's scan.
+/// The line starts of a source, computed once, so that a lookup costs a binary search and the scan of one line.
 ///
 /// A line ends with `\n`, `\r\n` or a lone `\r` (specification, section 2.1.2, LineTerminator).
 package struct SourceMap: Sendable {
@@ -74,7 +74,7 @@ package struct SourceMap: Sendable {
         lineStarts = starts
     }
 
-    /// Offsets past the end are taken as the end.
+    /// Returns the line and column of a byte offset; offsets past the end are clamped to it.
     package func location(at byteOffset: Int) -> SourceLocation {
         let offset = min(max(byteOffset, 0), bytes.count)
         var low = 0

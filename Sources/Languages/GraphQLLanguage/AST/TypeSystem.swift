@@ -1,5 +1,6 @@
-// Type system definitions (specification, section 3). With `isExtension` set, a node stands for `extend …`.
+// Type system definitions (specification, section 3). A node with `isExtension` set represents `extend …`.
 
+/// `schema { query: QueryType }`
 package struct SchemaDefinition: Sendable {
     package var description: Description?
     package var directives: [Directive]
@@ -32,6 +33,7 @@ package struct OperationTypeDefinition: Sendable {
     }
 }
 
+/// `scalar Name`
 package struct ScalarTypeDefinition: Sendable {
     package var description: Description?
     package var name: Name
@@ -51,6 +53,7 @@ package struct ScalarTypeDefinition: Sendable {
     }
 }
 
+/// `type Name implements Interface { … }`
 package struct ObjectTypeDefinition: Sendable {
     package var description: Description?
     package var name: Name
@@ -74,6 +77,7 @@ package struct ObjectTypeDefinition: Sendable {
     }
 }
 
+/// `interface Name { … }`
 package struct InterfaceTypeDefinition: Sendable {
     package var description: Description?
     package var name: Name
@@ -141,6 +145,7 @@ package struct InputValueDefinition: Sendable {
     }
 }
 
+/// `union Name = A | B`
 package struct UnionTypeDefinition: Sendable {
     package var description: Description?
     package var name: Name
@@ -162,6 +167,7 @@ package struct UnionTypeDefinition: Sendable {
     }
 }
 
+/// `enum Name { … }`
 package struct EnumTypeDefinition: Sendable {
     package var description: Description?
     package var name: Name
@@ -183,6 +189,7 @@ package struct EnumTypeDefinition: Sendable {
     }
 }
 
+/// A value of an enum type.
 package struct EnumValueDefinition: Sendable {
     package var description: Description?
     package var name: Name
@@ -199,6 +206,7 @@ package struct EnumValueDefinition: Sendable {
     }
 }
 
+/// `input Name { … }`
 package struct InputObjectTypeDefinition: Sendable {
     package var description: Description?
     package var name: Name
@@ -242,7 +250,7 @@ package struct DirectiveDefinition: Sendable {
     }
 }
 
-/// Where a directive may stand (specification, section 3.13).
+/// A location where a directive is allowed (specification, section 3.13).
 package enum DirectiveLocation: String, Sendable, Hashable, CaseIterable {
     case query = "QUERY"
     case mutation = "MUTATION"

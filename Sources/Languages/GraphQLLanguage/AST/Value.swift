@@ -9,10 +9,10 @@ package struct Name: Sendable {
     }
 }
 
-/// The text in front of a definition that describes it.
+/// The description in front of a definition.
 package struct Description: Sendable {
     package var value: String
-    /// Written with three quotes.
+    /// Whether it is a block string.
     package var isBlock: Bool
     package var range: SourceRange
 
@@ -23,8 +23,8 @@ package struct Description: Sendable {
     }
 }
 
-/// An input value (specification, section 2.9). Nodes have no `==`: positions would take part in it. Compare
-/// `description`, the compact print, where structure is meant.
+/// An input value (specification, section 2.9). Nodes are not `Equatable`, since positions would take part; to compare
+/// structure, compare `description`, the compact text.
 package struct Value: Sendable {
     package var kind: ValueKind
     package var range: SourceRange
@@ -35,23 +35,25 @@ package struct Value: Sendable {
     }
 }
 
+/// The kind and content of an input value.
 package indirect enum ValueKind: Sendable {
-    /// The name without `$`.
+    /// The name, without `$`.
     case variable(String)
     /// As written; may exceed any machine integer.
     case int(String)
     /// As written.
     case float(String)
-    /// Decoded. `block`: written with three quotes.
+    /// The decoded text; `block` marks a block string.
     case string(String, block: Bool)
     case boolean(Bool)
     case null
     case `enum`(String)
     case list([Value])
-    /// In the order written; duplicate names are kept, to be refused by validation.
+    /// In source order; duplicate names are kept and rejected by validation.
     case object([ObjectField])
 }
 
+/// A field of an input object value.
 package struct ObjectField: Sendable {
     package var name: Name
     package var value: Value
@@ -79,7 +81,7 @@ extension Value {
         if case .int(let text) = kind { Int64(text) } else { nil }
     }
 
-    /// The number of an int or a float literal, if a double can hold it.
+    /// The number of an int or float literal, if a finite double can represent it.
     package var doubleValue: Double? {
         switch kind {
         case .int(let text), .float(let text):
@@ -110,12 +112,12 @@ extension Value {
         if case .null = kind { true } else { false }
     }
 
-    /// The first field of that name, if this is an object.
+    /// Returns the first field with this name if this is an object.
     package func field(_ name: String) -> Value? {
         objectFields?.first { $0.name.value == name }?.value
     }
 
-    /// Names of all variables inside, in the order written, repeats kept.
+    /// The names of all variables in the value, in source order, with repetitions.
     package var variableNames: [String] {
         switch kind {
         case .variable(let name): [name]
@@ -126,12 +128,12 @@ extension Value {
     }
 }
 
-/// A type as written where one is used (specification, section 2.11): `Name`, `[T]`, `T!`.
+/// A type as written in a reference (specification, section 2.11): `Name`, `[T]`, `T!`.
 package struct TypeReference: Sendable {
     package indirect enum Kind: Sendable {
         case named(String)
         case list(TypeReference)
-        /// Never holds another `nonNull` when it comes from the parser.
+        /// Never contains another `nonNull` if it comes from the parser.
         case nonNull(TypeReference)
     }
 
@@ -145,7 +147,7 @@ package struct TypeReference: Sendable {
 }
 
 extension TypeReference: CustomStringConvertible {
-    /// The canonical text, `[ID!]!`; two references are the same type exactly when their texts are equal.
+    /// The canonical text, such as `[ID!]!`; two references denote the same type exactly when their texts are equal.
     package var description: String {
         switch kind {
         case .named(let name): name
@@ -154,7 +156,7 @@ extension TypeReference: CustomStringConvertible {
         }
     }
 
-    /// The name inside all lists and non-nulls.
+    /// The innermost type name, without lists and non-nulls.
     package var namedType: String {
         switch kind {
         case .named(let name): name
@@ -171,7 +173,7 @@ extension TypeReference: CustomStringConvertible {
         if case .nonNull(let wrapped) = kind { wrapped } else { self }
     }
 
-    /// The element type, if this is a list or a non-null list.
+    /// The element type if this is a list or a non-null list.
     package var listElement: TypeReference? {
         if case .list(let element) = nullable.kind { element } else { nil }
     }

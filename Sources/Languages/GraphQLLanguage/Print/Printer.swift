@@ -1,8 +1,8 @@
-/// Writes nodes as text that parses back to the same nodes, positions aside.
+/// Prints nodes as text that parses back to the same nodes, apart from positions.
 ///
 /// - `pretty`: canonical layout, two spaces of indentation, block strings kept, a blank line between definitions.
-/// - `compact`: the fewest characters on one line, strings always quoted. Two nodes have the same compact text exactly when
-///   they are the same but for positions, layout and the way strings are quoted.
+/// - `compact`: the fewest characters on one line, strings always quoted. Two nodes have equal compact texts exactly
+///   when they differ only in positions, layout and the quoting of strings.
 ///
 /// Comments are not part of the tree and are lost.
 package struct Printer: Sendable {
@@ -13,7 +13,7 @@ package struct Printer: Sendable {
     let style: Style
     private(set) var text = ""
     private var indentation = ""
-    /// Off where `{` would be read as the fields of the definition before.
+    /// False where `{` would be parsed as the fields of the preceding definition.
     var allowsShorthand = true
 
     private init(_ style: Style) {
@@ -26,7 +26,7 @@ package struct Printer: Sendable {
         return printer.text
     }
 
-    /// Pretty texts end with a line feed.
+    /// Prints a document; the pretty text ends with a line feed.
     package static func print(_ document: Document, style: Style = .pretty) -> String {
         print(style) { $0.document(document) }
     }
@@ -58,15 +58,15 @@ extension Document: CustomStringConvertible {
     package var description: String { Printer.print(self) }
 }
 
-// What the rules are built from.
+// MARK: Primitives
 extension Printer {
-    /// A token. Two that would run into one get a space between them.
+    /// Appends a token, separated by a space if it would merge with the previous one.
     mutating func emit(_ token: String) {
         if let last = text.utf8.last, let first = token.utf8.first, Self.runTogether(last, first) { text += " " }
         text += token
     }
 
-    /// White space that only the pretty style has.
+    /// Appends a space in pretty style only.
     mutating func space() {
         if style == .pretty { text += " " }
     }
@@ -85,7 +85,7 @@ extension Printer {
         indentation.removeLast(2)
     }
 
-    /// Items between punctuators, with commas, on one line.
+    /// Prints comma-separated items between punctuators, on one line.
     mutating func inline<Item>(
         _ open: String, _ items: [Item], _ close: String, _ print: (inout Printer, Item) -> Void
     ) {
@@ -100,7 +100,7 @@ extension Printer {
         emit(close)
     }
 
-    /// Items between punctuators, one a line.
+    /// Prints items between punctuators, one per line.
     mutating func lines<Item>(
         _ open: String, _ items: [Item], _ close: String, _ print: (inout Printer, Item) -> Void
     ) {
@@ -149,7 +149,8 @@ extension Printer {
         return quoted + "\""
     }
 
-    /// Two names or numbers, and two strings, where `"" "x"` would open a block string.
+    /// Returns whether two tokens would merge: two names or numbers, or two strings (`"" "x"` would open a block
+    /// string).
     private static func runTogether(_ last: UInt8, _ first: UInt8) -> Bool {
         isNamePart(last) && isNamePart(first) || last == UInt8(ascii: "\"") && first == UInt8(ascii: "\"")
     }

@@ -126,7 +126,7 @@ extension Printer {
         }
     }
 
-    /// Each with a space in front.
+    /// Prints directives, each preceded by a space.
     mutating func directives(_ nodes: [Directive]) {
         for node in nodes {
             if !text.isEmpty { space() }

@@ -1,5 +1,5 @@
 extension Printer {
-    /// Description, `extend`, and the keyword.
+    /// Prints the description, `extend` for extensions, and the keyword.
     private mutating func head(_ keyword: String, _ description: Description?, isExtension: Bool) {
         self.description(isExtension ? nil : description)
         if isExtension { emit("extend") }
@@ -114,7 +114,7 @@ extension Printer {
         joined(node.locations.map { Name($0.rawValue) }, by: "|")
     }
 
-    /// Lines between braces, or nothing.
+    /// Prints items on lines between braces, or nothing if there are none.
     private mutating func block<Item>(_ items: [Item], _ print: (inout Printer, Item) -> Void) {
         guard !items.isEmpty else { return }
         space()

@@ -1,10 +1,9 @@
 extension Document {
-    /// What an operation selects, as one canonical text: its selection set in compact print, then every fragment it
-    /// reaches, sorted by name. Keyword, name, variables and directives of the operation itself are left out.
+    /// Returns what an operation selects as one canonical text: its selection set in compact form, then every fragment
+    /// that it reaches, sorted by name. Excludes the keyword, name, variables and directives of the operation itself.
     ///
-    /// Two operations, of one document or of two, select the same exactly when their texts are equal; order of fields,
-    /// arguments and aliases counts, layout and comments do not. Spreads of fragments that the document lacks stay as
-    /// spreads.
+    /// Two operations, even from different documents, select the same exactly when their texts are equal. The order of
+    /// fields, arguments and aliases counts; layout and comments do not. Spreads of unknown fragments remain spreads.
     package func selectionText(of operation: OperationDefinition) -> String {
         var definitions: [String: FragmentDefinition] = [:]
         for fragment in fragments where definitions[fragment.name.value] == nil {
@@ -27,7 +26,7 @@ extension Document {
 }
 
 extension SelectionSet {
-    /// Names of the fragments spread anywhere inside, in the order written, repeats kept.
+    /// The names of all fragments spread in the selection set, in source order, with repetitions.
     package var spreadNames: [String] {
         selections.flatMap { selection -> [String] in
             switch selection {

@@ -1,7 +1,7 @@
-/// What a block string stands for (specification, section 2.9.4, BlockStringValue), and how to write one.
+/// Decodes and prints block strings (specification, section 2.9.4, BlockStringValue).
 enum BlockString {
-    /// Removes the indentation common to all lines but the first, and blank lines at both ends.
-    /// - Parameter raw: between the quotes, `\"""` already replaced.
+    /// Removes the common indentation of all lines but the first, and blank lines at both ends.
+    /// - Parameter raw: the text between the quotes, with `\"""` already replaced.
     static func value(ofRaw raw: [UInt8]) -> String {
         let lines = lines(of: raw)
         var commonIndent = Int.max
@@ -23,15 +23,15 @@ enum BlockString {
         return String(decoding: value, as: UTF8.self)
     }
 
-    /// The text between the quotes that reads back as `value` on its own lines or on the line of the quotes, nil if
-    /// none does (carriage returns, blank lines at an end, indentation of all lines).
-    /// - Parameter indent: put in front of every line after the first.
+    /// Returns the text to print between the quotes so that it parses back to `value`, on the line of the quotes or on
+    /// separate lines. Returns nil if no text does (carriage returns, blank lines at an end, indentation of all lines).
+    /// - Parameter indent: the indentation of every line after the first.
     static func raw(for value: String, indent: String) -> String? {
         let escaped = value.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             .map { String($0) ?? "" }
         let isOneLine = escaped.count == 1
         let startsBlank = value.utf8.first.map(isBlank) ?? false
-        // A quote or a backslash at the end would run into the closing quotes.
+        // A trailing quote or backslash would merge with the closing quotes.
         let endsAwkward = value.utf8.last == UInt8(ascii: "\"") || value.utf8.last == UInt8(ascii: "\\")
         let isTall = !isOneLine || value.utf8.count > 70 || endsAwkward
 

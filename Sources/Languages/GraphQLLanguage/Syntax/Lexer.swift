@@ -1,7 +1,7 @@
-/// Reads tokens from bytes, one at a time, so that the first error in the text is the one reported.
+/// Reads tokens on demand, so that the first error in the text is the one reported.
 ///
-/// Grammar: specification October 2021, section 2.1, with the source characters and escapes of September 2025: any
-/// Unicode scalar may stand in comments and strings, `\u{…}` escapes, surrogate pairs read as one character.
+/// Implements section 2.1 of the October 2021 specification, with the source characters and escapes of September 2025:
+/// any Unicode scalar in comments and strings, `\u{…}` escapes, and surrogate pairs read as one character.
 struct Lexer: Sendable {
     let source: Source
     let limits: ParserLimits
@@ -9,7 +9,7 @@ struct Lexer: Sendable {
     var at = 0
     private var tokens = 0
 
-    /// Checks the size and that the bytes are UTF-8, so that no later step has to.
+    /// Checks that the source is small enough and valid UTF-8, so that later steps can rely on it.
     init(_ source: Source, limits: ParserLimits) throws(SyntaxError) {
         self.source = source
         self.limits = limits
@@ -23,7 +23,7 @@ struct Lexer: Sendable {
         }
     }
 
-    /// The next token; `endOfFile` from the end on.
+    /// Returns the next token; `endOfFile` at the end and afterwards.
     mutating func next() throws(SyntaxError) -> Token {
         skipIgnored()
         guard at < bytes.count else {
@@ -63,7 +63,7 @@ struct Lexer: Sendable {
         }
     }
 
-    /// White space, line ends, commas, byte order marks and comments.
+    /// Skips white space, line terminators, commas, byte order marks and comments.
     private mutating func skipIgnored() {
         while at < bytes.count {
             switch bytes[at] {
@@ -91,7 +91,8 @@ struct Lexer: Sendable {
         return Token(kind: .name, start: start, end: at, value: text(start..<at))
     }
 
-    /// `-`? digits without leading zero, fraction?, exponent?; not directly followed by a name or a dot.
+    /// Reads a number: optional `-`, digits without leading zero, optional fraction and exponent. A name or a dot must
+    /// not follow directly.
     private mutating func number() throws(SyntaxError) -> Token {
         let start = at
         var isFloat = false

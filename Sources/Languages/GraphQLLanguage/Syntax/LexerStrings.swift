@@ -1,5 +1,5 @@
 extension Lexer {
-    /// A quoted or a block string, from its first quote on.
+    /// Reads a quoted or block string, starting at its first quote.
     mutating func string() throws(SyntaxError) -> Token {
         if byte(at: at + 1) == UInt8(ascii: "\""), byte(at: at + 2) == UInt8(ascii: "\"") {
             return try blockString()
@@ -43,7 +43,7 @@ extension Lexer {
         at += 2
     }
 
-    /// `\uXXXX`, a pair `\uD8XX\uDCXX`, or `\u{X…}`.
+    /// Decodes `\uXXXX`, a surrogate pair `\uD8XX\uDCXX`, or `\u{X…}`.
     private mutating func unicodeEscape(to decoded: inout [UInt8]) throws(SyntaxError) {
         let scalar: Unicode.Scalar?
         let end: Int
@@ -69,7 +69,7 @@ extension Lexer {
         var value: UInt32 = 0
         var offset = at + 3
         while let digit = hexDigit(at: offset) {
-            // Held past the last scalar, so that any number of digits fits.
+            // Clamped past the last scalar, so that any number of digits fits.
             value = min(value << 4 | digit, 0x11_0000)
             offset += 1
         }
@@ -77,7 +77,7 @@ extension Lexer {
         return (Unicode.Scalar(value), offset + 1)
     }
 
-    /// The value of `\uXXXX` at that offset, if there is one.
+    /// Returns the value of `\uXXXX` at this offset; nil if there is no such escape.
     private func codeUnit(at offset: Int) -> UInt32? {
         guard byte(at: offset) == UInt8(ascii: "\\"), byte(at: offset + 1) == UInt8(ascii: "u") else { return nil }
         var unit: UInt32 = 0

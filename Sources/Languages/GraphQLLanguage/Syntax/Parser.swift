@@ -1,16 +1,17 @@
-/// A recursive descent parser with one token of look-ahead (specification, section 2 and 3, October 2021, with the
-/// descriptions on operations, fragments and variables of September 2025).
+/// A recursive descent parser with one token of look-ahead. Implements sections 2 and 3 of the October 2021
+/// specification, with descriptions on operations, fragments and variables as of September 2025.
 ///
-/// It reports the first error at the place the reference implementation reports it. Recursion is bounded by
-/// `ParserLimits.depthMax`, work by `tokensMax` and `bytesMax`.
+/// Reports the first error, at the position where the reference implementation reports it. `ParserLimits.depthMax`
+/// bounds recursion; `tokensMax` and `bytesMax` bound the work.
 package struct Parser: Sendable {
     private var lexer: Lexer
-    /// The token not yet consumed.
+    /// The next token, not yet consumed.
     private(set) var token: Token
-    /// End of the last token consumed.
+    /// The end of the last consumed token.
     private var lastEnd = 0
     private var depth = 0
 
+    /// Parses a whole document.
     package static func parseDocument(
         _ source: Source, limits: ParserLimits = .default
     ) throws(SyntaxError) -> Document {
@@ -18,7 +19,7 @@ package struct Parser: Sendable {
         return try parser.document()
     }
 
-    /// One value up to the end of the source; variables allowed.
+    /// Parses a source that consists of one value; variables are allowed.
     package static func parseValue(_ source: Source, limits: ParserLimits = .default) throws(SyntaxError) -> Value {
         var parser = try Parser(source, limits: limits)
         let value = try parser.value(isConstant: false)
@@ -26,7 +27,7 @@ package struct Parser: Sendable {
         return value
     }
 
-    /// One value up to the end of the source; variables refused.
+    /// Parses a source that consists of one value; variables are rejected.
     package static func parseConstValue(
         _ source: Source, limits: ParserLimits = .default
     ) throws(SyntaxError) -> Value {
@@ -36,7 +37,7 @@ package struct Parser: Sendable {
         return value
     }
 
-    /// One type reference up to the end of the source.
+    /// Parses a source that consists of one type reference.
     package static func parseType(
         _ source: Source, limits: ParserLimits = .default
     ) throws(SyntaxError) -> TypeReference {
@@ -78,7 +79,7 @@ package struct Parser: Sendable {
     }
 }
 
-// What the rules are built from.
+// MARK: Primitives
 extension Parser {
     mutating func advance() throws(SyntaxError) {
         lastEnd = token.end
@@ -133,7 +134,7 @@ extension Parser {
         return description
     }
 
-    /// One or more items between two punctuators.
+    /// Parses one or more items between two punctuators.
     mutating func many<Item>(
         _ open: Token.Kind, _ close: Token.Kind, _ item: (inout Parser) throws(SyntaxError) -> Item
     ) throws(SyntaxError) -> [Item] {
@@ -146,14 +147,14 @@ extension Parser {
         return items
     }
 
-    /// The same, or nothing at all.
+    /// Like `many`, but returns an empty array if the opening punctuator is missing.
     mutating func optionalMany<Item>(
         _ open: Token.Kind, _ close: Token.Kind, _ item: (inout Parser) throws(SyntaxError) -> Item
     ) throws(SyntaxError) -> [Item] {
         token.kind == open ? try many(open, close, item) : []
     }
 
-    /// One or more items with a punctuator between them, which may also stand in front.
+    /// Parses one or more items separated by a punctuator, which may also precede the first.
     mutating func delimited<Item>(
         by delimiter: Token.Kind, _ item: (inout Parser) throws(SyntaxError) -> Item
     ) throws(SyntaxError) -> [Item] {
@@ -165,7 +166,7 @@ extension Parser {
         return items
     }
 
-    /// Counts one level of nesting while `body` runs.
+    /// Runs `body` one nesting level deeper; throws `tooDeep` past the limit.
     mutating func nested<Node>(
         _ body: (inout Parser) throws(SyntaxError) -> Node
     ) throws(SyntaxError) -> Node {
@@ -173,7 +174,7 @@ extension Parser {
             throw error(.tooDeep, "Nested deeper than \(lexer.limits.depthMax) levels", at: token)
         }
         depth += 1
-        // Not undone on an error: that ends the parse.
+        // Not restored on an error, which ends the parse.
         let node = try body(&self)
         depth -= 1
         return node

@@ -1,6 +1,6 @@
 // Operations and fragments (specification, sections 2.3 to 2.8).
 extension Parser {
-    /// `{ … }` alone.
+    /// Parses an anonymous query written as `{ … }`.
     mutating func shorthandQuery() throws(SyntaxError) -> OperationDefinition {
         let start = token.start
         let selectionSet = try selectionSet()
@@ -54,7 +54,7 @@ extension Parser {
             selectionSet: selectionSet, range: range(from: start))
     }
 
-    /// Any name but `on`.
+    /// Parses any name except `on`.
     private mutating func fragmentName() throws(SyntaxError) -> Name {
         if peek(keyword: "on") { throw error(.reservedName, "Unexpected Name 'on'", at: token) }
         return try name()
@@ -88,7 +88,7 @@ extension Parser {
             range: range(from: start))
     }
 
-    /// `...Name`, `... on Type { }` or `... { }`.
+    /// Parses `...Name`, `... on Type { }` or `... { }`.
     private mutating func fragmentSelection() throws(SyntaxError) -> Selection {
         let start = token.start
         try expect(.spread)

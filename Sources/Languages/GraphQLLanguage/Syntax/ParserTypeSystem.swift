@@ -1,7 +1,7 @@
 // Type system definitions and extensions (specification, section 3).
 //
-// A definition and its extension differ in three ways: the extension has no description, begins with `extend`, and must
-// add something. `Head` carries the first two, `requireSomething` checks the third.
+// An extension differs from a definition in three ways: it has no description, begins with `extend`, and must add
+// something. `Head` represents the first two; `requireContent` checks the third.
 extension Parser {
     struct Head {
         var description: Description?
@@ -36,8 +36,8 @@ extension Parser {
         }
     }
 
-    private func requireSomething(_ head: Head, _ isSomething: Bool) throws(SyntaxError) {
-        if head.isExtension, !isSomething { throw unexpected() }
+    private func requireContent(_ head: Head, _ hasContent: Bool) throws(SyntaxError) {
+        if head.isExtension, !hasContent { throw unexpected() }
     }
 
     private mutating func schema(_ head: Head) throws(SyntaxError) -> SchemaDefinition {
@@ -49,7 +49,7 @@ extension Parser {
             ? try many(.leftBrace, .rightBrace) { parser throws(SyntaxError) in
                 try parser.operationTypeDefinition()
             } : []
-        try requireSomething(head, !directives.isEmpty || !operationTypes.isEmpty)
+        try requireContent(head, !directives.isEmpty || !operationTypes.isEmpty)
         return SchemaDefinition(
             description: head.description, directives: directives, operationTypes: operationTypes,
             isExtension: head.isExtension, range: range(from: head.start))
@@ -67,7 +67,7 @@ extension Parser {
         try advance()
         let name = try name()
         let directives = try directives(isConstant: true)
-        try requireSomething(head, !directives.isEmpty)
+        try requireContent(head, !directives.isEmpty)
         return ScalarTypeDefinition(
             description: head.description, name: name, directives: directives, isExtension: head.isExtension,
             range: range(from: head.start))
@@ -79,7 +79,7 @@ extension Parser {
         let interfaces = try interfaces()
         let directives = try directives(isConstant: true)
         let fields = try fieldDefinitions()
-        try requireSomething(head, !interfaces.isEmpty || !directives.isEmpty || !fields.isEmpty)
+        try requireContent(head, !interfaces.isEmpty || !directives.isEmpty || !fields.isEmpty)
         return ObjectTypeDefinition(
             description: head.description, name: name, interfaces: interfaces, directives: directives, fields: fields,
             isExtension: head.isExtension, range: range(from: head.start))
@@ -91,7 +91,7 @@ extension Parser {
         let interfaces = try interfaces()
         let directives = try directives(isConstant: true)
         let fields = try fieldDefinitions()
-        try requireSomething(head, !interfaces.isEmpty || !directives.isEmpty || !fields.isEmpty)
+        try requireContent(head, !interfaces.isEmpty || !directives.isEmpty || !fields.isEmpty)
         return InterfaceTypeDefinition(
             description: head.description, name: name, interfaces: interfaces, directives: directives, fields: fields,
             isExtension: head.isExtension, range: range(from: head.start))
@@ -140,7 +140,7 @@ extension Parser {
         let directives = try directives(isConstant: true)
         let hasTypes = try accept(.equals)
         let types = hasTypes ? try delimited(by: .pipe) { parser throws(SyntaxError) in try parser.name() } : []
-        try requireSomething(head, !directives.isEmpty || !types.isEmpty)
+        try requireContent(head, !directives.isEmpty || !types.isEmpty)
         return UnionTypeDefinition(
             description: head.description, name: name, directives: directives, types: types,
             isExtension: head.isExtension, range: range(from: head.start))
@@ -158,7 +158,7 @@ extension Parser {
             return EnumValueDefinition(
                 description: description, name: name, directives: directives, range: parser.range(from: start))
         }
-        try requireSomething(head, !directives.isEmpty || !values.isEmpty)
+        try requireContent(head, !directives.isEmpty || !values.isEmpty)
         return EnumTypeDefinition(
             description: head.description, name: name, directives: directives, values: values,
             isExtension: head.isExtension, range: range(from: head.start))
@@ -176,7 +176,7 @@ extension Parser {
         let name = try name()
         let directives = try directives(isConstant: true)
         let fields = try inputValues(.leftBrace, .rightBrace)
-        try requireSomething(head, !directives.isEmpty || !fields.isEmpty)
+        try requireContent(head, !directives.isEmpty || !fields.isEmpty)
         return InputObjectTypeDefinition(
             description: head.description, name: name, directives: directives, fields: fields,
             isExtension: head.isExtension, range: range(from: head.start))

@@ -1,4 +1,4 @@
-// Values and type references (specification, sections 2.9 and 2.11).
+// Values, type references, directives and arguments (specification, sections 2.6, 2.9, 2.11 and 2.12).
 extension Parser {
     mutating func value(isConstant: Bool) throws(SyntaxError) -> Value {
         let token = token
@@ -55,7 +55,7 @@ extension Parser {
         return ObjectField(name: name, value: value, range: range(from: start))
     }
 
-    /// `$name`; the range includes the dollar sign, the value does not.
+    /// Parses `$name`; the returned range includes the dollar sign, the name does not.
     mutating func variable() throws(SyntaxError) -> Name {
         let start = token.start
         try expect(.dollar)
@@ -63,7 +63,7 @@ extension Parser {
         return Name(name.value, range: range(from: start))
     }
 
-    /// Any number of items between two punctuators.
+    /// Parses any number of items between two punctuators.
     private mutating func any<Item>(
         _ open: Token.Kind, _ close: Token.Kind, _ item: (inout Parser) throws(SyntaxError) -> Item
     ) throws(SyntaxError) -> [Item] {

@@ -1,17 +1,17 @@
-/// The first thing in a source that the grammar does not allow.
+/// The first violation of the grammar in a source.
 package struct SyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: String, Sendable, Hashable, CaseIterable {
-        /// A character that starts no token.
+        /// A character that cannot begin a token.
         case unexpectedCharacter
         case unterminatedString
         case invalidEscape
         case invalidNumber
         case invalidUTF8
-        /// A token that cannot stand here.
+        /// A token that is not allowed here.
         case unexpectedToken
-        /// A variable inside a constant value.
+        /// A variable in a constant value.
         case variableInConstant
-        /// A name that has a meaning of its own here: an enum value `true`, a fragment `on`.
+        /// A name with a special meaning here: `true` as an enum value, `on` as a fragment.
         case reservedName
         /// Nested deeper than `ParserLimits.depthMax`.
         case tooDeep
@@ -22,8 +22,8 @@ package struct SyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     package let code: Code
-    /// One sentence without full stop. Names and punctuation of the source appear in it, contents of strings and
-    /// numbers do not.
+    /// One sentence without a full stop. May quote names and punctuation of the source, never the content of strings or
+    /// numbers.
     package let message: String
     package let location: SourceLocation
     package let sourceName: String
@@ -38,9 +38,9 @@ package struct SyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
     package var description: String { "\(sourceName):\(location): \(message)" }
 }
 
-/// What a source may cost.
+/// Limits on the size of a source.
 package struct ParserLimits: Sendable, Hashable {
-    /// Selection sets, lists, objects and list types inside each other, all counted together.
+    /// Nesting of selection sets, lists, objects and list types, counted together.
     package var depthMax: Int
     package var tokensMax: Int
     package var bytesMax: Int
@@ -53,6 +53,6 @@ package struct ParserLimits: Sendable, Hashable {
 
     /// For schemas and connectors, which come from the service's own files.
     package static let `default` = ParserLimits()
-    /// For texts that a client sends.
+    /// For documents sent by clients.
     package static let request = ParserLimits(depthMax: 64, tokensMax: 20_000, bytesMax: 1 << 20)
 }

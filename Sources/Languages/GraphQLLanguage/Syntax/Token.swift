@@ -1,4 +1,4 @@
-/// A lexical token (specification, section 2.1.6). Ignored tokens never become one.
+/// A lexical token (specification, section 2.1.6). Ignored tokens are not represented.
 struct Token: Sendable {
     enum Kind: String, Sendable {
         case startOfFile = "<SOF>"
@@ -28,12 +28,12 @@ struct Token: Sendable {
     /// Byte offsets, `end` exclusive.
     var start: Int
     var end: Int
-    /// Names and numbers as written, strings decoded, else empty.
+    /// The text of names and numbers, the decoded content of strings; otherwise empty.
     var value: String = ""
 
     var range: SourceRange { SourceRange(start: start, end: end) }
 
-    /// How messages name the token.
+    /// The token as messages show it.
     var description: String {
         switch kind {
         case .name: "Name '\(value)'"

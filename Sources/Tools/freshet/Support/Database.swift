@@ -105,7 +105,7 @@ struct Database: Sendable {
 
     /// What operators ought to know of the database.
     static func tell(of plan: MigrationPlan) {
-        for finding in plan.told { Terminal.error("database: \(finding.text)") }
+        for finding in plan.notices { Terminal.error("database: \(finding.text)") }
     }
 
     /// Of one statement that changes the schema.

@@ -56,7 +56,7 @@ struct Workload: Sendable {
         + ["All", "Doubt", "Timer", "Late"].map { Wish(operation: $0) }
 
     static func place(of query: LiveQuery, by orders: ClusterOverrides) -> ShardRoute {
-        ShardRouting.place(of: query, shardCount: shardCount, orders: orders)
+        ShardRouting.route(of: query, shardCount: shardCount, orders: orders)
     }
 
     /// Past the time of grace after a change of splits: what must hold may not rest on it.

@@ -77,7 +77,7 @@ import Testing
         let query =
             #"query Q($q: String = "x") { docs_embedding_similarity(compare_embed: {model: "m", text: $q}) { id } }"#
         #expect(try texts(query) == ["m/2 x"])
-        #expect(throws: RequestError(.invalidVariable, #"$q is null, and a vector of it by "m" is asked for"#)) {
+        #expect(throws: RequestError(.invalidVariable, #"$q is null, but "m" needs a text to embed"#)) {
             _ = try texts(query, #"{"q": null}"#)
         }
     }
@@ -136,19 +136,19 @@ import Testing
     @Test(arguments: [
         (
             #"mutation M { doc_insert(data: {title: "t", title_embed: {model: "m", text: "t"}}) }"#,
-            #"unknown-input-field: Doc_Data has no field "title_embed" [a model makes vectors, so only columns of type Vector have a field …_embed]"#
+            #"unknown-input-field: Doc_Data has no field "title_embed" [only columns of type Vector have a field …_embed]"#
         ),
         (
             #"mutation M { doc_insert(data: {title: "t", embedding: [1, 2], embedding_embed: {model: "m", text: "t"}}) }"#,
-            #"unique-input-field: the column "embedding" is given twice"#
+            #"unique-input-field: column "embedding" is given more than once"#
         ),
         (
             #"mutation M($t: String) { doc_insert(data: {title: "t", embedding_embed: {model: "m", text: $t}}) }"#,
-            #"variable-position: "$t" of type String cannot stand where String! is expected"#
+            #"variable-position: "$t" of type String cannot be used where String! is expected"#
         ),
         (
             #"mutation M($t: Int!) { doc_insert(data: {title: "t", embedding_embed: {model: "m", text: $t}}) }"#,
-            #"variable-position: "$t" of type Int! cannot stand where String! is expected"#
+            #"variable-position: "$t" of type Int! cannot be used where String! is expected"#
         ),
         (
             #"query Q { docs_embedding_similarity(compare_embed: {model: "m", text: null}) { id } }"#,
@@ -160,7 +160,7 @@ import Testing
         ),
         (
             #"query Q { docs_embedding_similarity(compare_embed: {model: m, text: "t"}) { id } }"#,
-            "embeddings: expected the name of a model in a string"
+            "embeddings: expected a string with the name of a model"
         ),
         (
             #"query Q { docs_embedding_similarity(compare_embed: "t") { id } }"#,
@@ -172,7 +172,7 @@ import Testing
         ),
         (
             #"query Q($e: Vector_Embed!) { docs_embedding_similarity(compare_embed: $e) { id } }"#,
-            #"variable-type: variables of type "Vector_Embed" are not offered [write it in the operation and put variables at its leaves]"#
+            #"variable-type: variables of type "Vector_Embed" are not supported [write a literal in the operation, with variables as its leaves]"#
         ),
         (
             #"query Q { docs_embedding_similarity { id } }"#,
@@ -180,7 +180,7 @@ import Testing
         ),
         (
             #"mutation M($d: Doc_Data! @allow(fields: "title embedding_embed")) { doc_insert(data: $d) }"#,
-            #"allow: Doc_Data has no field "embedding_embed" that can be allowed [what a vector is made of is written out, beside the variable's columns]"#
+            #"allow: @allow cannot name "embedding_embed": Doc_Data has no such field for variables [embeddings must be literals]"#
         ),
     ])
     func refused(_ text: String, _ expected: String) {

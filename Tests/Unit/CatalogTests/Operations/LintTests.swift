@@ -45,8 +45,8 @@ import Testing
         if isTold {
             #expect(
                 found == [
-                    #"1:7 check-late: "a" is shown even when the check of "b" fails: it stands before it"#
-                        + #" [move "b" to the front, if it is to guard the whole result]"#
+                    #"1:7 check-late: "a" is returned even if the check of "b" fails, because it comes first"#
+                        + #" [move "b" to the front if it should guard the whole result]"#
                 ])
         }
     }
@@ -80,7 +80,7 @@ import Testing
               novel(id: $id) { title remarks_on_novel { text } }
             }
             """
-        #expect(try broad(query) == ["only some are concerned: condition: \"\(condition)\""])
+        #expect(try broad(query) == ["only some are affected: add condition: \"\(condition)\""])
     }
 
     @Test func aConditionIsDerivedFromAFilter() throws {
@@ -91,14 +91,14 @@ import Testing
             """
         #expect(
             try broad(query) == [
-                "only some are concerned: condition: \"request.variables.m == mutation.variables.novelId\""
+                "only some are affected: add condition: \"request.variables.m == mutation.variables.novelId\""
             ])
         let mine = """
             query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: "AddBy"}) {
               remarks(where: {authorId: {eq_expr: "auth.uid"}}) { text }
             }
             """
-        #expect(try broad(mine) == ["only some are concerned: condition: \"request.auth.uid == mutation.auth.uid\""])
+        #expect(try broad(mine) == ["only some are affected: add condition: \"request.auth.uid == mutation.auth.uid\""])
     }
 
     /// A row may come from, or go to, another novel; a filter may fall out; a list has no filter.
@@ -126,7 +126,7 @@ import Testing
                 mutation M($id: UUID!) @auth(level: USER) { remark_delete(id: $id) }
                 """)
                 == [
-                    "1:7 refresh-missing: nothing refreshes \"Q\": whoever follows it sees the first result only"
+                    "1:7 refresh-missing: nothing refreshes \"Q\": subscribers only see the first result"
                         + " [@refresh(onMutationExecuted: …) could name \"M\"]"
                 ])
         #expect(try lints("query Q($id: UUID!) @auth(level: USER) { novel(id: $id) { title } }") == [])
@@ -146,8 +146,8 @@ import Testing
         #expect(
             try lints("query Q @auth(level: USER) @refresh(every: {seconds: 20}) { remarks { text } }" + mutation)
                 == [
-                    "1:7 refresh-often: \"Q\" runs 4320 times a day for each live query"
-                        + " [@refresh(onMutationExecuted: …) of \"M\" shows changes at once and costs nothing in between]"
+                    "1:7 refresh-often: \"Q\" runs 4320 times a day per live query"
+                        + " [@refresh(onMutationExecuted: …) of \"M\" refreshes immediately and costs nothing in between]"
                 ])
         // 30 s; written by nobody here; a result that time alone changes; tables that nobody knows.
         for query in [
@@ -165,7 +165,7 @@ import Testing
         #expect(
             try lints("query Q($y: Int!) \(every) { novels(where: {printedYear: {ge: $y}}) { title } }")
                 == [
-                    "1:7 missing-index: rows of Novel are searched by printedYear, and no index begins with it"
+                    "1:7 missing-index: rows of Novel are filtered by printedYear, but no index begins with it"
                         + " [in the schema: printedYear … @index, or @index(fields: […]) on Novel]"
                 ])
         // The key; a reference; not searched at all; one of several has an index.

@@ -65,7 +65,7 @@ import Testing
                 "query Q @refresh(onMutationExecuted: {operation: \"M\", condition: \"vars.x\"}) { users { id } }",
                 "vars"
             ),
-            ("mutation M @refresh(every: {seconds: 30}) { user_delete(id: \"x\") }", "belongs to queries"),
+            ("mutation M @refresh(every: {seconds: 30}) { user_delete(id: \"x\") }", "only allowed on queries"),
         ]
         for (text, part) in errors {
             let found = CatalogHarness.errors(text)

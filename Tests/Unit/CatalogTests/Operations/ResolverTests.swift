@@ -116,10 +116,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", 200, "answered with something that is not JSON", ["p"]),
-        ("<html>", 503, "answered with HTTP status 503", ["p"]),
-        (#"{"data": {"q": 1}}"#, 200, "left its field out of the answer", ["p"]),
-        (#"{"data": {"p": 1}}"#, 500, "answered with HTTP status 500", ["p"]),
+        ("", 200, "sent a response that is not JSON", ["p"]),
+        ("<html>", 503, "responded with HTTP status 503", ["p"]),
+        (#"{"data": {"q": 1}}"#, 200, "omitted its field from the response", ["p"]),
+        (#"{"data": {"p": 1}}"#, 500, "responded with HTTP status 500", ["p"]),
         (#"{"errors": [{"message": "no"}]}"#, 400, "failed: no", ["p"]),
         (
             #"{"data": {"p": null}, "errors": [{"message": "no", "path": ["p", 0, "name"]}]}"#, 200, "failed: no",
@@ -161,16 +161,16 @@ import Testing
         ("{ profile { name } }", #"1:29 missing-argument: "profile" needs the argument "id""#),
         (
             "{ profile(id: 1) }",
-            #"1:29 missing-selection: "profile" gives Profile, so it needs a selection: profile { … }"#
+            #"1:29 missing-selection: "profile" returns Profile and needs a selection: profile { … }"#
         ),
-        ("{ clock { x } }", #"1:35 unexpected-selection: "clock" gives Timestamp, which has no fields to select"#),
+        ("{ clock { x } }", #"1:35 unexpected-selection: "clock" returns Timestamp, which has no fields to select"#),
         ("{ profile(id: 1) { nam } }", #"1:46 unknown-field: "Profile" has no field "nam" [did you mean "name"?]"#),
         (
             "{ profile(idd: 1) { name } }",
             #"1:37 unknown-argument: "profile" has no argument "idd" [did you mean "id"?]"#
         ),
         ("{ profile(id: null) { name } }", "1:41 value-type: expected ID!, found null"),
-        ("{ profile(id: true) { name } }", "1:41 value-type: expected an ID, a text or a number"),
+        ("{ profile(id: true) { name } }", "1:41 value-type: expected an ID: a string or an integer"),
         ("{ search(filter: {}) { name } }", "1:44 value-type: Filter needs \"text\""),
         (
             #"{ search(filter: {text: "x", moods: [GLADD]}) { name } }"#,
@@ -185,7 +185,7 @@ import Testing
     @Test func variablesMustFit() {
         #expect(
             errors("query Q($id: Boolean!) @auth(level: USER) { profile(id: $id) { name } }").first
-                == "main.gql:1:57 variable-position: \"$id\" of type Boolean! cannot stand where ID! is expected")
+                == "main.gql:1:57 variable-position: \"$id\" of type Boolean! cannot be used where ID! is expected")
         #expect(
             errors("query Q($id: UUID) @auth(level: USER) { profile(id: $id) { name } }").first?
                 .contains("variable-position") == true)
@@ -198,7 +198,7 @@ import Testing
     @Test func whatCannotBeUndoneIsRefused() {
         #expect(
             errors("mutation M @auth(level: USER) @transaction { rename(id: 1, name: \"n\") { id } }").first?
-                .hasPrefix("main.gql:1:31 custom-resolver: @transaction cannot undo") == true)
+                .hasPrefix("main.gql:1:31 custom-resolver: @transaction cannot roll back") == true)
         #expect(
             errors("mutation M @auth(level: USER) { query { clock } }").first?.contains("custom-resolver") == true)
         let many = (0...16).map { "c\($0): clock" }.joined(separator: " ")
@@ -208,27 +208,27 @@ import Testing
     @Test(arguments: [
         (
             "type Query { novel: String }",
-            #"1:14 root-field-clash: there is already a field "novel" in Query or Mutation [fields of tables, of other resolvers and those that begin with _ cannot be given again]"#
+            #"1:14 root-field-clash: field "novel" already exists in Query or Mutation [names of other root fields, and names that begin with _, cannot be used]"#
         ),
         (
             "type Novel { id: ID } type Query { m: Novel }",
-            #"1:6 unique-type: there is already a type "Novel", in this schema, another one, or generated from a table"#
+            #"1:6 unique-type: type "Novel" already exists in this schema, in another one, or generated from a table"#
         ),
         (
             "type Query { m: Novel }",
-            #"1:17 unknown-type: unknown type "Novel" [a resolver's fields cannot lead to tables]"#
+            #"1:17 unknown-type: unknown type "Novel" [fields of a custom resolver cannot refer to tables]"#
         ),
         (
             "type A { b: Strin } type Query { a: A }",
             #"1:13 unknown-type: unknown type "Strin" [did you mean "String"?]"#
         ),
-        ("type A @table { b: String }", "1:6 definition-not-offered: directives of tables have no meaning here"),
-        ("interface I { b: String }", "1:11 definition-not-offered: interfaces are not offered"),
+        ("type A @table { b: String }", "1:6 definition-not-offered: table directives are not supported here"),
+        ("interface I { b: String }", "1:11 definition-not-offered: interfaces are not supported"),
         (
             "type Query { a: Int @auth }",
-            "1:21 unknown-directive: @auth has no meaning in the schema of a custom resolver"
+            "1:21 unknown-directive: @auth is not supported in the schema of a custom resolver"
         ),
-        ("scalar Url", "1:8 definition-not-offered: custom scalars are not offered; Any holds any JSON value"),
+        ("scalar Url", "1:8 definition-not-offered: custom scalars are not supported: use Any for arbitrary JSON"),
     ])
     func mistakesInSchemas(text: String, problem: String) {
         let found = errors("query Q @auth(level: USER) { __typename }", text)

@@ -210,7 +210,7 @@ import Testing
         let operation = try CatalogHarness.operation(text)
         let error = #expect(throws: RequestError.self) { try operation.coerce(["n": -1]) }
         #expect(error?.code == .invalidVariable)
-        #expect(error?.message == "variable \"$n\": expected a number from 0 to 2147483647, since it counts rows")
+        #expect(error?.message == "variable \"$n\": expected an integer from 0 to 2147483647")
         for sound: JSONObject in [["n": 0], ["n": 5], ["n": .null], [:]] {
             #expect(throws: Never.self) { try operation.coerce(sound) }
         }

@@ -159,16 +159,16 @@ struct MigrationPlanTests {
         }
         #expect(
             refused("type Novel @table { title: Int! @index mood: Mood binder: Binder }")
-                == ["title: column \"title\" is text, the schema wants integer"])
+                == ["title: column \"title\" is text, but the schema requires integer"])
         #expect(
             refused("type Novel @table { title: String! mood: Mood! binder: Binder }")
-                == ["mood: column \"mood\" is required in the schema, but rows may hold null"])
+                == ["mood: column \"mood\" is required in the schema, but rows may have null"])
         #expect(
             refused("type Novel @table { title: String! mood: Mood binder: Binder need: String! @unique }")
-                == ["need: column \"need\" is new and required, and there is no value for the rows that exist"])
+                == ["need: column \"need\" is new and required, but existing rows have no value for it"])
         #expect(
             refused("type Novel @table(key: \"title\") { id: UUID! title: String! mood: Mood binder: Binder }")
-                == ["-: the key is (id), the schema wants (title)"])
+                == ["-: the key is (id), but the schema requires (title)"])
         #expect(
             refused("type Novel @table { title: String! mood: Mood @index(name: \"taken\") binder: Binder }")
                 == ["taken: index \"taken\" exists with another definition"])

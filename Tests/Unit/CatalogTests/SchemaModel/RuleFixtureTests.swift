@@ -50,24 +50,24 @@ import Testing
         Refusal(
             "embeddings",
             "query Q($m: String!) { docs_v_similarity(compare_embed: {model: «$m», text: \"t\"}) { id } }",
-            "written out"),
+            "must be a literal"),
         Refusal(
             "embeddings",
             "query Q { docs_v_similarity(compare: [1], compare_embed: «{model: \"m\", text: \"t\"}») { id } }",
             "either"),
-        Refusal("operation-name", "query «_Q» { novels { id } }", "underscore"),
+        Refusal("operation-name", "query «_Q» { novels { id } }", "reserved"),
         Refusal("too-many-fields", "query Q { «novels» { \(keys(1_601)) } }", "1600"),
         Refusal("too-many-rows", "mutation C { novel_insertMany(data: «[\(rows(1_001))]») }", "1000"),
         Refusal(
             "too-many-rows",
             "mutation C { «novel_insert»(data: {title: \"a\", remarks_on_novel: [\(remarks(101))]}) }", "100"),
-        Refusal("unique-argument", "query Q { novels(limit: 1, «limit»: 2) { id } }", "twice"),
+        Refusal("unique-argument", "query Q { novels(limit: 1, «limit»: 2) { id } }", "more than once"),
         Refusal(
             "unique-fragment-name",
-            "query Q { novels { ...F } } fragment F on Novel { id } fragment «F» on Novel { title }", "already"),
+            "query Q { novels { ...F } } fragment F on Novel { id } fragment «F» on Novel { title }", "more than once"),
         Refusal(
             "unique-input-field", "query Q { novels(where: {title: {eq: \"a\"}, «title»: {eq: \"b\"}}) { id } }",
-            "twice"),
+            "more than once"),
         Refusal("unused-fragment", "query Q { novels { id } } fragment «F» on Novel { id }", "never used"),
         Refusal("unused-variable", "query Q(«$a»: Int) { novels { id } }", "never used"),
     ]

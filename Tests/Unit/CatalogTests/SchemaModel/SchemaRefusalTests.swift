@@ -49,7 +49,8 @@ struct SchemaRefusalTests {
         Refusal("definition-not-offered", "type A implements «I» @table { a: Int }", "interfaces"),
         Refusal("definition-not-offered", "type A @table { a: Int }\nunion «U» = A", "unions"),
         Refusal("definition-not-offered", "type A @table { a: Int }\ninput «I» { a: Int }", "input types"),
-        Refusal("definition-not-offered", "type A @table { a: Int }\ndirective @«d» on OBJECT", "own directives"),
+        Refusal(
+            "definition-not-offered", "type A @table { a: Int }\ndirective @«d» on OBJECT", "directive definitions"),
         Refusal("definition-not-offered", "type A @table { a: Int }\n«schema { query: A }»", "`schema`"),
         Refusal("definition-not-offered", "type A @table { a: Int }\ntype «Query» { a: Int }", "custom resolvers"),
         Refusal("operation-in-schema", "type A @table { a: Int }\nquery «Q» { a }", "connector"),
@@ -97,7 +98,7 @@ struct SchemaRefusalTests {
     static let directives = [
         Refusal("unknown-directive", "type A «@tabel» { a: Int }", "@tabel", help: "\"table\""),
         Refusal("view", "type A @view(sql: «\"DELETE FROM b\"») { a: Int }", "must begin with SELECT"),
-        Refusal("view", "type A @view(sql: «\"SELECT $1\"») { a: Int }", "no parameters"),
+        Refusal("view", "type A @view(sql: «\"SELECT $1\"») { a: Int }", "cannot have parameters"),
         Refusal("view", "type A @view(sql: «\"SELECT 1; SELECT 2\"») { a: Int }", "single statement"),
         Refusal("view", "type A @view(name: \"b\", sql: «\"SELECT 1\"») { a: Int }", "either"),
         Refusal("view", "type A @view { a: Int «@default»(value: 1) }", "@default"),
@@ -111,7 +112,7 @@ struct SchemaRefusalTests {
             help: "\"english\""),
         Refusal(
             "searchable", "type A @table { a: String @searchable b: String «@searchable»(language: \"french\") }",
-            "read as french", help: "one language"),
+            "has the language french", help: "same language"),
         Refusal("directive-not-offered", "type A @table { a: String «@embed» }", "f_embed"),
         Refusal("misplaced-directive", "type A @table «@auth»(level: PUBLIC) { a: Int }", "operations"),
         Refusal("misplaced-directive", "type A @table { a: Int «@table» }", "@table", help: "a type"),
@@ -133,10 +134,10 @@ struct SchemaRefusalTests {
         Refusal("reserved-name", "type A @table { «_count»: Int }", "reserved"),
         Refusal("reserved-name", "type A @table { «ctid»: Int }", "system column", help: "@col"),
         Refusal("duplicate-field", "type A @table { a: Int «a»: Int }", "more than once"),
-        Refusal("field-arguments", "type A @table { a(«x: Int»): Int }", "no arguments"),
+        Refusal("field-arguments", "type A @table { a(«x: Int»): Int }", "cannot have arguments"),
         Refusal("nested-list", "type A @table { a: «[[Int]]» }", "list of lists"),
         Refusal(
-            "list-of-tables", "type A @table { bs: «[B!]!» }\ntype B @table { n: Int }", "refers to this",
+            "list-of-tables", "type A @table { bs: «[B!]!» }\ntype B @table { n: Int }", "refer to this",
             help: "bs_on_…"),
         Refusal("type-not-offered", "type A @table { v: «[Vector]» }", "list of vectors"),
         Refusal("data-type", "type A @table { v: «Vector» }", "@col(size: …)"),
@@ -146,12 +147,13 @@ struct SchemaRefusalTests {
         Refusal("unknown-type", "type A @table { a: «ID!» }", "\"ID\"", help: "UUID or String"),
         Refusal("unknown-type", "type Novel @table { a: «Nove» }", "\"Nove\"", help: "\"Novel\""),
         Refusal(
-            "data-type", "type A @table { a: Int @col(dataType: «\"text\"») }", "not offered for Int", help: "smallint"),
-        Refusal("data-type", "type A @table { a: String @col(dataType: «\"text[]\"») }", "not offered for String"),
+            "data-type", "type A @table { a: Int @col(dataType: «\"text\"») }", "not supported for Int",
+            help: "smallint"),
+        Refusal("data-type", "type A @table { a: String @col(dataType: «\"text[]\"») }", "not supported for String"),
         Refusal(
             "data-type", "type A @table { a: [Int] @col(dataType: «\"text[]\"») }", "for [Int!]", help: "smallint[]"),
         Refusal("data-type", "type A @table { a: [String] @col(dataType: «\"text[][]\"») }", "for [String!]"),
-        Refusal("data-type", "type A @table { a: Float @col(dataType: «\"numeric(x)\"») }", "not offered"),
+        Refusal("data-type", "type A @table { a: Float @col(dataType: «\"numeric(x)\"») }", "not supported"),
         Refusal("data-type", "type A @table { a: Int @col(dataType: «\"serial\"») }", "serial column"),
         Refusal("data-type", "type A @table { a: Int @col(size: «3») }", "Vector"),
         Refusal(
@@ -185,7 +187,7 @@ struct SchemaRefusalTests {
             "\"cod\"", help: "\"code\""),
         Refusal(
             "ref-count", "type A @table { b: B @ref(fields: «[\"x\", \"y\"]») }\ntype B @table { n: Int }",
-            "2 of its own fields, but 1"),
+            "2 fields of this type, but 1"),
         Refusal("ref-type", "type A @table { b: B «bId»: String }\ntype B @table { n: Int }", "UUID"),
         Refusal(
             "ref-not-unique", "type A @table { b: B @ref(references: «\"n\"») }\ntype B @table { n: Int }", "neither",
@@ -216,10 +218,11 @@ struct SchemaRefusalTests {
             "default-type", "enum E { RED }\ntype A @table { a: E @default(value: «REDD») }", "type E", help: "\"RED\""),
         Refusal("default-sql", "type A @table { a: Int @default(sql: «\"1; DROP TABLE x\"») }", "one expression"),
         Refusal("default-expression", "type A @table { a: Int @default(expr: «\"1 +\"») }", "CEL"),
-        Refusal("default-expression", "type A @table { a: Int @default(expr: «\"'x'\"») }", "gives string"),
+        Refusal("default-expression", "type A @table { a: Int @default(expr: «\"'x'\"») }", "yields string"),
         Refusal("default-expression", "type A @table { a: Int @default(expr: «\"uuidV4()\"») }", "type Int"),
         Refusal(
-            "default-expression", "type A @table { a: String @default(expr: «\"'x' + uuidV4()\"») }", "stand alone"),
+            "default-expression", "type A @table { a: String @default(expr: «\"'x' + uuidV4()\"») }", "whole expression"
+        ),
         Refusal("default-expression", "type A @table { a: String @default(expr: «\"vars.x\"») }", "vars"),
     ]
 
@@ -252,7 +255,7 @@ struct SchemaRefusalTests {
     ]
 
     static let names = [
-        Refusal("invalid-name", "type A @table(singular: «\"a-b\"») { a: Int }", "not a name"),
+        Refusal("invalid-name", "type A @table(singular: «\"a-b\"») { a: Int }", "not a valid name"),
         Refusal("plural-clash", "type «Series» @table(plural: \"series\") { a: Int }", "\"series\"", help: "plural"),
         Refusal(
             "root-field-clash", "type Novel @table { a: Int }\ntype «Novels» @table(plural: \"novelsList\") { a: Int }",
@@ -263,7 +266,7 @@ struct SchemaRefusalTests {
         Refusal("sql-name-clash", "type Mood @table(name: \"state\") { a: Int }\nenum «State» { A }", "enum State"),
         Refusal("name-too-long", "type «\(String(repeating: "X", count: 64))» @table { a: Int }", "63 bytes"),
         Refusal("generated-name-clash", "type A @table { n: Int «n_count»: Int }", "generated from \"n\""),
-        Refusal("generated-name-clash", "type A @table { «bs_on_a»: Int }\ntype B @table { a: A }", "because of B"),
+        Refusal("generated-name-clash", "type A @table { «bs_on_a»: Int }\ntype B @table { a: A }", "generated from B"),
         Refusal(
             "generated-name-clash", "type A @table { n: Int }\ntype «A_Key» @table(plural: \"aKeyList\") { n: Int }",
             "type generated"),

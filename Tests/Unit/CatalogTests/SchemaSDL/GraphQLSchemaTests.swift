@@ -29,7 +29,7 @@ import Testing
         for shape in DirectiveShape.all where shape.name != "deprecated" {
             let node = try #require(defined.first { $0.name.value == shape.name }, "\(shape.name)")
             #expect(node.arguments.map(\.name.value) == shape.arguments.map(\.name))
-            #expect(Set(node.locations) == shape.places)
+            #expect(Set(node.locations) == shape.locations)
             #expect(node.isRepeatable == shape.isRepeatable)
         }
     }
@@ -76,13 +76,13 @@ import Testing
                   tags_count(distinct: Boolean = false): Int!
                 }
 
-                "Every part, as a value; where it is written out also by _expr, or by the key of a reference."
+                "All fields of the key, as values; in a literal also by _expr, or by the key of a reference."
                 input Novel_Key {
                   id: UUID
                   id_expr: UUID_Expr
                 }
 
-                "The parts of the key by name."
+                "The fields of the key by name."
                 scalar Novel_KeyOutput
 
                 input Novel_Data {

@@ -54,10 +54,10 @@ import Testing
         for number in 0..<500 {
             let query = LiveQuery(
                 operation: operation, version: Digest(of: [1]), variables: ["n": .int(Int64(number))], auth: nil)
-            let place = ShardRouting.place(of: query, shardCount: 16, orders: orders(4))
+            let place = ShardRouting.route(of: query, shardCount: 16, orders: orders(4))
             versions[place.shard, default: []].insert(place.version)
             #expect(
-                ShardRouting.place(of: query, shardCount: 16, orders: ClusterOverrides())
+                ShardRouting.route(of: query, shardCount: 16, orders: ClusterOverrides())
                     == ShardRoute(ShardRouting.shard(of: operation, shardCount: 16)))
         }
         let shards = ShardRouting.shards(of: operation, splits: 4, shardCount: 16)
