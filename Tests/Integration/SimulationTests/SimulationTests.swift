@@ -36,7 +36,7 @@ import Testing
         .oldestPendingWins: (235, ["convergence"]), .positionsTravel: (1, ["convergence", "no regress"]),
         .tagTrustedForOthers: (63, ["convergence"]), .swappedOutcomes: (1, ["isolation"]),
         .replayHole: (393, ["convergence"]),
-        .ordersUnconfirmed: (96, ["convergence"]),
+        .overridesUnconfirmed: (96, ["convergence"]),
     ]
     /// Mistakes that no seed of the first 500 notices since the simulator runs the machines that ship: the faults that show
     /// them have become too rare. Unit tests hold what they break: `RoleMachinesTests` and `RefreshTests`.
@@ -58,16 +58,16 @@ import Testing
         #expect(promises.contains { violation.hasPrefix($0) }, "\(violation)")
     }
 
-    /// Seeds that failed once, by what they showed. They showed it as the simulator drew then; the tests of the machines
-    /// hold what was learned, and these run on as seeds like others.
+    /// Seeds that failed once, and why. The simulator drew other faults then; unit tests of the machines hold what was
+    /// learned, and these run on as ordinary seeds.
     static let formerFailures: [(seed: UInt64, what: String)] = [
         (421, "a worker woke up, gave the shard up in its books and used a late result before it stopped serving"),
         (469, "a replica took over whose lease was an older one: its holder's checkpoint counted"),
         (62, "Redis was deleted, the former owner served on beside the next"),
         (1337, "two outages of Redis at once: a replica took over sooner than clocks differ"),
-        (2693, "a gateway's leave was lost with Redis' last entries, and it had nothing to say when it was asked"),
-        (2061, "Redis was flushed, its former owner asked anew, stood still and was granted it after another's loss"),
-        (66, "a lease was asked for under an epoch drawn before Redis lost its data, and granted after"),
+        (2693, "a gateway's leave was lost with Redis' last entries, and it had nothing to announce on request"),
+        (2061, "Redis was flushed, the former owner requested the lease again, paused and got it after another loss"),
+        (66, "a lease was requested under an epoch drawn before Redis lost its data, and granted after"),
     ]
 
     @Test(arguments: formerFailures)
