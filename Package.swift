@@ -155,7 +155,7 @@ let package = Package(
                 "JSON", "LiveModel", "OutboundHTTP", "Settings", .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
-        module(.roles, "Cluster", ["Broker", "Streams", "LiveModel", "Sharding"]),
+        module(.roles, "Cluster", ["Broker", "Streams", "LiveModel", "RoleMachines", "Sharding", logging]),
         module(
             .roles, "APINode",
             [
@@ -307,7 +307,11 @@ let package = Package(
         tests("LocalServersTests", ["CLibpq", "LocalServers", "TestSupport"]),
         tests("PostgresTests", ["LocalServers", "Postgres", "TestSupport", logging]),
         tests("BrokerTests", ["Broker", "Streams", "LiveModel", "SeededRandom", "TestSupport", logging]),
-        tests("ClusterTests", ["Broker", "Streams", "Cluster", "JSON", "LiveModel"]),
+        tests(
+            "ClusterTests",
+            [
+                "Broker", "Streams", "Cluster", "JSON", "LiveModel", "RoleMachines", "Sharding", "TestSupport", logging,
+            ]),
         tests("HTTPServerTests", ["HTTPServer", "LiveModel", nio, nioPosix, nioHTTP, nioWebSocket, logging]),
         tests(
             "GRPCTests",
