@@ -169,7 +169,7 @@ let package = Package(
                 "JSON", "LiveModel", "OutboundHTTP", "Settings", .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
-        module(.roles, "Cluster", ["Broker", "Streams", "LiveModel", "Sharding"]),
+        module(.roles, "Cluster", ["Broker", "Streams", "LiveModel", "RoleMachines", "Sharding", logging]),
         module(
             .roles, "APINode",
             [
@@ -321,7 +321,11 @@ let package = Package(
         tests(.contract, "LocalServersTests", ["CLibpq", "LocalServers", "TestSupport"]),
         tests(.contract, "PostgresTests", ["LocalServers", "Postgres", "TestSupport", logging]),
         tests(.contract, "BrokerTests", ["Broker", "Streams", "LiveModel", "SeededRandom", "TestSupport", logging]),
-        tests(.unit, "ClusterTests", ["Broker", "Streams", "Cluster", "JSON", "LiveModel"]),
+        tests(
+            .unit, "ClusterTests",
+            [
+                "Broker", "Streams", "Cluster", "JSON", "LiveModel", "RoleMachines", "Sharding", "TestSupport", logging,
+            ]),
         tests(
             .unit, "HTTPServerTests",
             ["HTTPServer", "LiveModel", "TestSupport", nio, nioPosix, nioHTTP, nioWebSocket, logging]),

@@ -59,12 +59,13 @@ package final class AdminEndpoint: HTTPHandler {
         switch request.path {
         case "/healthz": return respond(exchange, ["status": "ok"])
         case "/readyz":
-            return inspector.isReady()
+            let readiness = inspector.readiness
+            return readiness.isReady
                 ? respond(exchange, ["status": "ready", "redis": inspector.redisSummary])
                 : respond(
                     exchange,
                     [
-                        "status": "not ready", "reason": inspector.problem().map { .string($0) } ?? .null,
+                        "status": "not ready", "reason": readiness.problem.map { .string($0) } ?? .null,
                         "redis": inspector.redisSummary,
                     ], status: .serviceUnavailable)
         default: break

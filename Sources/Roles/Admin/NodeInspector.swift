@@ -1,15 +1,15 @@
-package import APINode
+import APINode
 package import Broker
 import Catalog
-package import Cluster
-package import Execution
-package import FanoutWorker
-package import Gateway
+import Cluster
+import Execution
+import FanoutWorker
+import Gateway
 package import JSON
 package import LiveModel
-package import Observability
+import Observability
 import Operations
-package import PublicAPI
+import PublicAPI
 import Refresh
 import RoleMachines
 import Sharding
@@ -17,53 +17,36 @@ package import Streams
 
 /// The read side of the admin API, gathered from the broker (the whole cluster) and from this node's roles.
 package struct NodeInspector: Sendable {
-    private let node: NodeID
-    private let roles: [String]
-    private let broker: any Broker
-    private let catalogs: ServedCatalogs
-    private let worker: FanoutWorker?
-    private let gateway: GatewayService?
-    private let sweeper: OutboxSweeper
-    private let sessions: SessionRegistry
-    private let directory: ClusterDirectory
-    private let revocations: RevocationList
-    private let clock: ServiceClock
-    private let metrics: PrometheusMetrics
-    package let isReady: @Sendable () -> Bool
-    /// The reason that the node is not ready, if servers are unavailable.
-    package let problem: @Sendable () -> String?
+    private let parts: AdministeredNode
 
-    package init(
-        node: NodeID, roles: [String], broker: any Broker, catalogs: ServedCatalogs, worker: FanoutWorker?,
-        gateway: GatewayService?, sweeper: OutboxSweeper, sessions: SessionRegistry, directory: ClusterDirectory,
-        revocations: RevocationList, clock: ServiceClock, metrics: PrometheusMetrics,
-        isReady: @escaping @Sendable () -> Bool, problem: @escaping @Sendable () -> String? = { nil }
-    ) {
-        self.node = node
-        self.roles = roles
-        self.broker = broker
-        self.catalogs = catalogs
-        self.worker = worker
-        self.gateway = gateway
-        self.sweeper = sweeper
-        self.sessions = sessions
-        self.directory = directory
-        self.revocations = revocations
-        self.clock = clock
-        self.metrics = metrics
-        self.isReady = isReady
-        self.problem = problem
+    private var node: NodeID { parts.id }
+    private var roles: [String] { parts.roles }
+    private var broker: any Broker { parts.cluster.broker }
+    private var directory: ClusterDirectory { parts.cluster.directory }
+    private var revocations: RevocationList { parts.cluster.revocations }
+    private var catalogs: ServedCatalogs { parts.catalogs }
+    private var worker: FanoutWorker? { parts.services.worker }
+    private var gateway: GatewayService? { parts.services.gateway }
+    private var sweeper: OutboxSweeper { parts.services.sweeper }
+    private var sessions: SessionRegistry { parts.services.sessions }
+    private var clock: ServiceClock { parts.clock }
+
+    package init(_ node: AdministeredNode) {
+        parts = node
     }
 
-    package func renderMetrics() -> [UInt8] { metrics.render() }
+    package var readiness: AdministeredNode.Readiness { parts.readiness() }
+
+    package func renderMetrics() -> [UInt8] { parts.metrics.render() }
 
     /// Returns a summary of this node.
     package func status() async -> JSONValue {
         let counts = gateway?.counts
         let backlog = sweeper.backlog
+        let readiness = readiness
         return [
-            "node": .string(node.name), "roles": .array(roles.map(JSONValue.string)), "ready": .bool(isReady()),
-            "notReadyBecause": problem().map { .string($0) } ?? .null,
+            "node": .string(node.name), "roles": .array(roles.map(JSONValue.string)), "ready": .bool(readiness.isReady),
+            "notReadyBecause": readiness.problem.map { .string($0) } ?? .null,
             "service": .string(catalogs.set.current.catalog.serviceID), "projects": projects,
             "shardCount": .int(Int64(directory.shardCount)),
             "sessions": .int(Int64(sessions.count)), "sessionsRefused": .int(Int64(sessions.refusedCount)),

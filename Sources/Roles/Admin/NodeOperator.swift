@@ -1,36 +1,27 @@
-package import Broker
+import Broker
 import Catalog
-package import Cluster
-package import Gateway
-package import Execution
+import Cluster
+import Gateway
+import Execution
 import JSON
 package import LiveModel
 import Operations
 import Sharding
-package import Streams
+import Streams
 
 /// The actions of the admin API. Overrides go to the broker, where every node reads them.
 package struct NodeOperator: Sendable {
-    private let broker: any Broker
-    private let catalogs: ServedCatalogs
-    private let directory: ClusterDirectory
-    private let revocations: RevocationList
-    private let sessions: SessionRegistry
-    private let clock: ServiceClock
-    private let ordersChanged: @Sendable () async -> Void
+    private let parts: AdministeredNode
 
-    /// - Parameter ordersChanged: called after an override was stored, so that this node acts on it at once.
-    package init(
-        broker: any Broker, catalogs: ServedCatalogs, directory: ClusterDirectory, revocations: RevocationList,
-        sessions: SessionRegistry, clock: ServiceClock, ordersChanged: @escaping @Sendable () async -> Void
-    ) {
-        self.broker = broker
-        self.catalogs = catalogs
-        self.directory = directory
-        self.revocations = revocations
-        self.sessions = sessions
-        self.clock = clock
-        self.ordersChanged = ordersChanged
+    private var broker: any Broker { parts.cluster.broker }
+    private var directory: ClusterDirectory { parts.cluster.directory }
+    private var revocations: RevocationList { parts.cluster.revocations }
+    private var catalogs: ServedCatalogs { parts.catalogs }
+    private var sessions: SessionRegistry { parts.services.sessions }
+    private var clock: ServiceClock { parts.clock }
+
+    package init(_ node: AdministeredNode) {
+        parts = node
     }
 
     /// An action with its operands, as given in the path and the query.
@@ -159,7 +150,8 @@ package struct NodeOperator: Sendable {
         } catch {
             throw RequestError(.unavailable, "the broker is unavailable: \(error)")
         }
-        await ordersChanged()
+        // This node acts on them now, and not with its next heartbeat.
+        await parts.cluster.membership.refresh()
     }
 }
 

@@ -17,7 +17,7 @@ import Settings
 import Sharding
 
 /// From settings to what each part is configured with.
-extension ServiceNode {
+extension NodeContext {
     var publisherSettings: PublisherMachine.Settings {
         var publisher = PublisherMachine.Settings()
         publisher.deleteBatchMax = settings.outbox.batchMax
@@ -134,6 +134,14 @@ extension ServiceNode {
                 version: ClusterFormat.release, connectionString: settings.postgres.url ?? "")
         }
         return endpoint
+    }
+
+    var membershipSettings: MembershipMachine.Settings {
+        var membership = MembershipMachine.Settings()
+        membership.heartbeatMs = Int64(settings.cluster.heartbeatMs)
+        membership.nodeTtlMs = Int64(settings.cluster.nodeTtlMs)
+        membership.isWorker = settings.cluster.roles.contains(.worker)
+        return membership
     }
 
     var quotaLimits: QuotaLimits {

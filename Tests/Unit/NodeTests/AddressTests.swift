@@ -11,6 +11,6 @@ import Testing
             ("0.0.0.0", "node-1.example", "node-1.example:9398"),
         ])
     func besides(_ host: String, _ advertised: String, _ address: String) {
-        #expect(ServiceNode.address(host: host, port: 9398, besides: advertised) == address)
+        #expect(NodeAnnouncement.address(host: host, port: 9398, besides: advertised) == address)
     }
 }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Node
+@testable import Cluster
 
 @Suite(.timeLimit(.minutes(1))) struct AsyncNotifyTests {
     private static let longMs = 3_600_000

@@ -4,27 +4,29 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import Settings
+import Synchronization
 
-/// Answers on a node's ports while it waits for its servers: alive, not ready, come back later. A port that the system
-/// chooses is not known to anybody yet, so it stays closed.
+/// Answers on a node's ports while the node waits for its servers: alive, not ready, retry later. A port that the system
+/// chooses is not known to clients yet, so it stays closed.
 final class StartupHandler: HTTPHandler {
-    private let servers: [HTTPServer]
+    /// Empty once closed.
+    private let servers: Mutex<[HTTPServer]>
 
-    private init(servers: [HTTPServer]) { self.servers = servers }
+    private init(servers: [HTTPServer]) { self.servers = Mutex(servers) }
 
     /// - Throws: when a port is in use, which is no reason to wait.
     static func open(_ settings: Settings, logger: Logger) async throws(NodeError) -> StartupHandler {
-        var places = [(settings.http.host, settings.http.port)]
-        if settings.cluster.roles.contains(.admin) { places.append((settings.admin.host, settings.admin.port)) }
+        var addresses = [(settings.http.host, settings.http.port)]
+        if settings.cluster.roles.contains(.admin) { addresses.append((settings.admin.host, settings.admin.port)) }
         var servers: [HTTPServer] = []
-        let answers = StartupHandler(servers: [])
-        for (host, port) in places where port != 0 {
+        let handler = StartupHandler(servers: [])
+        for (host, port) in addresses where port != 0 {
             var configuration = HTTPServerConfiguration()
             configuration.host = host
             configuration.port = port
             configuration.eventLoops = 1
             configuration.connectionsMax = 64
-            let server = HTTPServer(configuration: configuration, handler: answers, logger: logger)
+            let server = HTTPServer(configuration: configuration, handler: handler, logger: logger)
             do {
                 _ = try await server.start()
             } catch {
@@ -36,8 +38,13 @@ final class StartupHandler: HTTPHandler {
         return StartupHandler(servers: servers)
     }
 
+    /// Frees the ports. Can be called again.
     func close() async {
-        for server in servers { await server.shutdown(graceMs: 0) }
+        let open = servers.withLock { servers in
+            defer { servers = [] }
+            return servers
+        }
+        for server in open { await server.shutdown(graceMs: 0) }
     }
 
     func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {

@@ -1,95 +1,109 @@
 package import Broker
-package import Streams
 import Execution
 import LiveModel
 import Logging
 import Postgres
 package import Settings
+import Streams
 
-/// How a node reaches Postgres and Redis, from its settings.
-extension ServiceNode {
-    func openPostgres(_ wait: StartupGate) async throws(NodeError) -> PostgresPool {
-        guard let url = settings.postgres.url else { throw NodeError("postgres.url is not set") }
-        let configuration = postgresConfiguration(url)
-        let pool = PostgresPool(configuration: configuration, logger: logger)
+/// The second stage of a start: connections to Postgres, its replicas and Redis.
+struct NodeStorage: Sendable {
+    let pool: PostgresPool
+    let replicas: PostgresReplicas?
+    let broker: any Broker
+
+    static func open(
+        _ node: NodeContext, _ wait: StartupGate, _ parts: ClosingStack
+    ) async throws(NodeError) -> NodeStorage {
+        let pool = try await openPostgres(node, wait, parts)
+        let replicas = openReplicas(node, pool, parts)
+        return NodeStorage(pool: pool, replicas: replicas, broker: try await openBroker(node, wait, parts))
+    }
+
+    // MARK: Postgres
+
+    private static func openPostgres(
+        _ node: NodeContext, _ wait: StartupGate, _ parts: ClosingStack
+    ) async throws(NodeError) -> PostgresPool {
+        guard let url = node.settings.postgres.url else { throw NodeError("postgres.url is not set") }
+        let pool = PostgresPool(configuration: node.postgresConfiguration(url), logger: node.logger)
         pool.begin()
-        do throws(NodeError) {
-            try await wait.until("Postgres") { (withinMs) -> StartupGate.Attempt<Void> in
-                do throws(PostgresError) {
-                    try await pool.connected(withinMs: withinMs)
-                    try await pool.script(ServiceSchema.sql)
-                    return .done(())
-                } catch {
-                    let isAway = error.isRetryable || error.isOutcomeUnknown || error.code == .closed
-                    return isAway && !error.isMisconfigured ? .away(error.sentence) : .refused(error.sentence)
-                }
+        parts.push("Postgres") { _ in await pool.stop() }
+        try await wait.until("Postgres") { (withinMs) -> StartupGate.Attempt<Void> in
+            do throws(PostgresError) {
+                try await pool.connected(withinMs: withinMs)
+                try await pool.script(ServiceSchema.sql)
+                return .done(())
+            } catch {
+                let isAway = error.isRetryable || error.isOutcomeUnknown || error.code == .closed
+                return isAway && !error.isMisconfigured ? .away(error.sentence) : .refused(error.sentence)
             }
-        } catch {
-            await pool.stop()
-            throw error
         }
         return pool
     }
 
-    /// Only a worker runs things again.
-    func openReplicas(_ pool: PostgresPool) -> PostgresReplicas? {
-        guard settings.cluster.roles.contains(.worker), !settings.postgres.replicas.isEmpty else { return nil }
-        let configurations = settings.postgres.replicas.map { url in
-            var configuration = postgresConfiguration(url)
+    /// Replicas are for re-runs, so only a worker has them.
+    private static func openReplicas(
+        _ node: NodeContext, _ pool: PostgresPool, _ parts: ClosingStack
+    ) -> PostgresReplicas? {
+        let settings = node.settings.postgres
+        guard node.settings.cluster.roles.contains(.worker), !settings.replicas.isEmpty else { return nil }
+        let configurations = settings.replicas.map { url in
+            var configuration = node.postgresConfiguration(url)
             configuration.readConnections = 1
-            configuration.writeConnections = settings.postgres.replicaConnections
+            configuration.writeConnections = settings.replicaConnections
             configuration.sessionConnections = 1
             return configuration
         }
         let replicas = PostgresReplicas(
-            primary: pool, configurations: configurations, waitMs: settings.postgres.replicaWaitMs, logger: logger)
+            primary: pool, configurations: configurations, waitMs: settings.replicaWaitMs, logger: node.logger)
         replicas.start()
+        parts.push("replicas") { _ in await replicas.stop() }
         return replicas
     }
 
-    func openBroker(_ wait: StartupGate) async throws(NodeError) -> any Broker {
+    // MARK: Redis
+
+    private static func openBroker(
+        _ node: NodeContext, _ wait: StartupGate, _ parts: ClosingStack
+    ) async throws(NodeError) -> any Broker {
+        let broker: RedisBroker
         do {
-            let configuration = try Self.redisConfiguration(settings)
-            let broker = try RedisBroker(
-                configuration, keys: try Keys(namespace: settings.cluster.namespace), name: "freshet-\(id)",
-                logger: logger)
-            let wanted = ClusterMeta(
-                shardCount: settings.cluster.shardCount, formatVersion: ClusterFormat.version,
-                incarnation: RandomIdentity.uuid())
-            let stored: ClusterMeta
-            do {
-                stored = try await wait.until("Redis") { withinMs in
-                    await Self.attempt(broker, withinMs: withinMs) { () async throws(BrokerError) in
-                        try await broker.meta(initial: wanted)
-                    }
-                }
-            } catch {
-                await broker.close()
-                throw error
-            }
-            guard stored.shardCount == wanted.shardCount else {
-                await broker.close()
-                throw NodeError(
-                    "cluster.shardCount is \(wanted.shardCount), but the cluster was made with \(stored.shardCount)")
-            }
-            guard stored.formatVersion == wanted.formatVersion else {
-                await broker.close()
-                throw NodeError(
-                    "this version speaks format \(wanted.formatVersion), the cluster format \(stored.formatVersion)")
-            }
-            return broker
+            broker = try RedisBroker(
+                try ServiceNode.redisConfiguration(node.settings),
+                keys: try Keys(namespace: node.settings.cluster.namespace), name: "freshet-\(node.id)",
+                logger: node.logger)
         } catch let error as NodeError {
             throw error
         } catch {
             throw NodeError("Redis: \(error)")
         }
+        parts.push("Redis") { _ in await broker.close() }
+        let wanted = ClusterMeta(
+            shardCount: node.settings.cluster.shardCount, formatVersion: ClusterFormat.version,
+            incarnation: RandomIdentity.uuid())
+        let stored = try await wait.until("Redis") { withinMs in
+            await attempt(broker, withinMs: withinMs) { () async throws(BrokerError) in
+                try await broker.meta(initial: wanted)
+            }
+        }
+        guard stored.shardCount == wanted.shardCount else {
+            throw NodeError(
+                "cluster.shardCount is \(wanted.shardCount), but the cluster was created with \(stored.shardCount)")
+        }
+        guard stored.formatVersion == wanted.formatVersion else {
+            throw NodeError(
+                "this release speaks format \(wanted.formatVersion), the cluster format \(stored.formatVersion)")
+        }
+        return broker
     }
 
+    /// Calls as soon as the broker is connected.
     /// - Returns: `refused` for what no waiting mends.
     static func attempt<Value: Sendable>(
         _ broker: any Broker, withinMs: Int, _ call: () async throws(BrokerError) -> Value
     ) async -> StartupGate.Attempt<Value> {
-        // A call would wait for a connection until its time is over, also for one that cannot come.
+        // A call would wait for a connection until its deadline, even for one that cannot come.
         let deadline = ContinuousClock.now + .milliseconds(withinMs)
         while true {
             let link = broker.state
@@ -104,7 +118,9 @@ extension ServiceNode {
             return error.isTransient ? .away("\(error)") : .refused("\(error)")
         }
     }
+}
 
+extension NodeContext {
     func postgresConfiguration(_ url: String) -> PostgresConfiguration {
         var configuration = PostgresConfiguration(connectionString: url)
         configuration.readConnections = settings.postgres.readConnections
@@ -119,7 +135,9 @@ extension ServiceNode {
         configuration.applicationName = "freshet \(id)"
         return configuration
     }
+}
 
+extension ServiceNode {
     /// - Throws: `NodeError`, or what is wrong with an address.
     package static func redisConfiguration(_ settings: Settings) throws -> RedisConfiguration {
         guard let url = settings.redis.url else { throw NodeError("redis.url is not set") }

@@ -1,0 +1,61 @@
+package import APINode
+package import Cluster
+package import Execution
+package import FanoutWorker
+package import Gateway
+package import LiveModel
+package import Observability
+
+/// The parts of a node that operators look at and change through its admin port.
+package struct AdministeredNode: Sendable {
+    /// The services of its roles.
+    package struct Services: Sendable {
+        package let sweeper: OutboxSweeper
+        package let sessions: SessionRegistry
+        package let gateway: GatewayService?
+        package let worker: FanoutWorker?
+
+        package init(
+            sweeper: OutboxSweeper, sessions: SessionRegistry, gateway: GatewayService?, worker: FanoutWorker?
+        ) {
+            self.sweeper = sweeper
+            self.sessions = sessions
+            self.gateway = gateway
+            self.worker = worker
+        }
+    }
+
+    package struct Readiness: Sendable {
+        package let isReady: Bool
+        /// Why it is not, when servers are away.
+        package let problem: String?
+
+        package init(isReady: Bool, problem: String?) {
+            self.isReady = isReady
+            self.problem = problem
+        }
+    }
+
+    package let id: NodeID
+    package let roles: [String]
+    package let cluster: ClusterMember
+    package let catalogs: ServedCatalogs
+    package let services: Services
+    package let clock: ServiceClock
+    package let metrics: PrometheusMetrics
+    package let readiness: @Sendable () -> Readiness
+
+    package init(
+        id: NodeID, roles: [String], cluster: ClusterMember, catalogs: ServedCatalogs, services: Services,
+        clock: ServiceClock, metrics: PrometheusMetrics, readiness: @escaping @Sendable () -> Readiness
+    ) {
+        self.id = id
+        self.roles = roles
+        self.cluster = cluster
+        self.catalogs = catalogs
+        self.services = services
+        self.clock = clock
+        self.metrics = metrics
+        self.readiness = readiness
+    }
+}

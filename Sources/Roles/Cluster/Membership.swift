@@ -1,0 +1,212 @@
+package import Broker
+package import LiveModel
+package import Logging
+package import RoleMachines
+package import Sharding
+import Streams
+import Synchronization
+
+/// The parts of a node that membership reads and changes.
+package struct MemberRoles: Sendable {
+    /// What the node says of itself.
+    package var announcement: @Sendable (_ isDraining: Bool) async -> NodeRecordPayload
+    /// For a worker: who shares the shards, which gateways there are, and which shards an operator moved to whom.
+    package var updateWorker: @Sendable ([NodeID], Set<NodeID>, [ShardID: NodeID]) async -> Void = { _, _, _ in }
+    /// For a gateway: the overrides changed where live queries belong.
+    package var updatePlaces: @Sendable () -> Void = {}
+    /// Begins to move the sessions elsewhere.
+    package var drainSessions: @Sendable () -> Void = {}
+
+    package init(announcement: @escaping @Sendable (_ isDraining: Bool) async -> NodeRecordPayload) {
+        self.announcement = announcement
+    }
+}
+
+/// A node's membership of the cluster: performs what `MembershipMachine` decides.
+///
+/// One task, `run`, performs the effects one after the other; other tasks only put facts in and ring.
+package final class Membership: Sendable {
+    private struct State {
+        var machine: MembershipMachine
+        /// Effects that `run` performs next. Bound: those of one round, and of the calls during it.
+        var effects: [MembershipMachine.Effect] = []
+        /// Those who wait for the end of a round. Bound: the admin requests in flight, and the node's start.
+        var waiters: [(round: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
+        var lastRound: UInt64 = 0
+        var hasBegun = false
+        var hasEnded = false
+    }
+
+    private let node: NodeID
+    private let broker: any Broker
+    private let directory: ClusterDirectory
+    private let logger: Logger
+    private let state: Mutex<State>
+    private let notify = AsyncNotify()
+
+    package init(
+        node: NodeID, broker: any Broker, directory: ClusterDirectory, settings: MembershipMachine.Settings,
+        logger: Logger
+    ) {
+        self.node = node
+        self.broker = broker
+        self.directory = directory
+        self.logger = logger
+        state = Mutex(State(machine: MembershipMachine(node: node, settings: settings)))
+    }
+
+    /// Whether an operator drains this node.
+    package var isDrainedByOperator: Bool { state.withLock { $0.machine.isDrainedByOperator } }
+
+    // MARK: Facts
+
+    /// Announces the node with every heartbeat until the task is cancelled. Once.
+    package func run(_ roles: MemberRoles) async {
+        state.withLock { state in
+            state.hasBegun = true
+            state.effects += state.machine.started()
+        }
+        var wait: (call: MembershipMachine.CallID, end: ContinuousClock.Instant)?
+        while !Task.isCancelled {
+            if let effect = state.withLock({ $0.effects.isEmpty ? nil : $0.effects.removeFirst() }) {
+                if case .wait(let call, let ms) = effect {
+                    wait = (call, .now + .milliseconds(ms))
+                } else {
+                    await perform(effect, roles)
+                }
+            } else if let (call, end) = wait {
+                if await !notify.wait(ms: Int(max(.zero, end - .now) / .milliseconds(1))), !Task.isCancelled {
+                    wait = nil
+                    change { $0.waitEnded(call) }
+                }
+            } else {
+                preconditionFailure("membership of \(node) waits for nothing")
+            }
+        }
+        end()
+    }
+
+    /// Nodes or leases changed. Short, from any thread.
+    package func wake() {
+        change { $0.woken() }
+        notify.ring()
+    }
+
+    /// Returns when the node has been announced for the first time, or the attempt failed.
+    package func firstRoundEnded() async { await wait { _ in 1 } }
+
+    /// Reads overrides and nodes now. Returns when a round that began after the call is over, or membership has ended.
+    package func refresh() async {
+        await wait { state in
+            let (round, effects) = state.machine.roundRequested()
+            state.effects += effects
+            return round
+        }
+    }
+
+    private func wait(_ round: (inout State) -> UInt64) async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                let round = round(&state)
+                if state.hasEnded || round <= state.lastRound { return true }
+                state.waiters.append((round, continuation))
+                return false
+            }
+            if isOver { return continuation.resume() }
+            notify.ring()
+        }
+    }
+
+    /// The process ends: the others take its shards, and announcements say that it drains.
+    package func leave() async {
+        let isWithdrawn = state.withLock { state in
+            let effects = state.machine.leave()
+            state.effects += effects.filter { $0 != .withdraw }
+            return effects.contains(.withdraw)
+        }
+        // Not left to `run`, which may be waiting for an answer of the broker.
+        if isWithdrawn { try? await broker.withdrawNode(node.name) }
+    }
+
+    /// Removes the entry for good; after `run` has been cancelled.
+    package func close() async {
+        end()
+        if state.withLock({ $0.hasBegun }) { try? await broker.withdrawNode(node.name) }
+    }
+
+    private func end() {
+        let waiters = state.withLock { state in
+            state.hasEnded = true
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.continuation.resume() }
+    }
+
+    // MARK: Effects
+
+    private func change(_ body: (inout MembershipMachine) -> [MembershipMachine.Effect]) {
+        state.withLock { $0.effects += body(&$0.machine) }
+    }
+
+    private func perform(_ effect: MembershipMachine.Effect, _ roles: MemberRoles) async {
+        switch effect {
+        case .wait: preconditionFailure("membership of \(node): \(effect) is for its loop")
+        case .readOverrides(let call):
+            let answer = await attempt { () async throws(BrokerError) in
+                try await directory.refresh()
+                return directory.orders
+            }
+            change { $0.overridesRead(call, answer) }
+        case .announce(let call, let isDraining, let ttlMs):
+            let payload = await roles.announcement(isDraining).payload
+            let answer = await attempt { () async throws(BrokerError) in
+                try await broker.announceNode(node.name, payload: payload, ttlMs: Int(ttlMs))
+            }
+            change { $0.announced(call, answer) }
+        case .listNodes(let call, let livingAtMostMs):
+            let answer = await attempt { () async throws(BrokerError) in
+                try await broker.nodes(livingAtMost: Int(livingAtMostMs))
+            }
+            change { [directory] in $0.nodesListed(call, answer, nowMs: directory.nowMs()) }
+        case .wakeWorkers: await broker.tellNews(of: node.name)
+        case .withdraw: try? await broker.withdrawNode(node.name)
+        case .updateWorker(let workers, let gateways, let pins): await roles.updateWorker(workers, gateways, pins)
+        case .updatePlaces: roles.updatePlaces()
+        case .drainSessions: roles.drainSessions()
+        case .endRound(let round): end(round: round)
+        case .report(let report): log(report)
+        }
+    }
+
+    private func attempt<Value: Sendable>(
+        _ call: () async throws(BrokerError) -> Value
+    ) async -> Result<Value, StepFailure> {
+        do throws(BrokerError) {
+            return .success(try await call())
+        } catch {
+            return .failure(StepFailure("\(error)"))
+        }
+    }
+
+    private func end(round: UInt64) {
+        let served = state.withLock { state in
+            state.lastRound = round
+            let served = state.waiters.filter { $0.round <= round }
+            state.waiters.removeAll { $0.round <= round }
+            return served
+        }
+        for waiter in served { waiter.continuation.resume() }
+    }
+
+    private func log(_ report: MembershipMachine.Report) {
+        switch report {
+        case .overridesChanged(let generation):
+            logger.info("overrides changed", metadata: ["generation": "\(generation)"])
+        case .overridesNotRead(let reason): logger.warning("overrides not read", metadata: ["error": "\(reason)"])
+        case .drainChanged(let isDrained):
+            logger.info(isDrained ? "drained by an operator" : "no longer drained by an operator")
+        case .heartbeatFailed(let reason): logger.warning("heartbeat failed", metadata: ["error": "\(reason)"])
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import Catalog
+import Deployments
+import Execution
+import FanoutWorker
+import Gateway
+import LiveModel
+import Settings
+
+/// What a node says of itself in the list of nodes.
+struct NodeAnnouncement: Sendable {
+    let node: NodeContext
+    let address: String
+    let adminAddress: String
+    let execution: NodeExecution
+    let sessions: SessionRegistry
+    let worker: FanoutWorker?
+
+    init(_ node: NodeContext, _ address: ServiceNode.Address, _ execution: NodeExecution, _ roles: NodeRoles) {
+        self.node = node
+        self.execution = execution
+        sessions = roles.sessions
+        worker = roles.worker
+        let settings = node.settings
+        let advertised = settings.cluster.advertiseAddress ?? "\(settings.http.host):\(address.publicPort)"
+        self.address = advertised
+        adminAddress =
+            address.adminPort.map { Self.address(host: settings.admin.host, port: $0, besides: advertised) } ?? ""
+    }
+
+    func record(isDraining: Bool) async -> NodeRecordPayload {
+        let (catalogs, deployments) = (execution.catalogs, execution.deployments)
+        return NodeRecordPayload(
+            id: node.id, roles: node.roleNames, address: address, adminAddress: adminAddress,
+            version: ClusterFormat.release, startedAtMs: node.startedAtMs, isDraining: isDraining,
+            load: sessions.count, shards: await worker?.shardStatuses ?? [],
+            project: catalogs.set.current.version.hex,
+            deployment: deployments == nil ? 0 : catalogs.generationReached,
+            deploymentProblem: deployments?.problem ?? "it serves its folder only")
+    }
+
+    /// Where other machines reach a port: one that is open at every address has the host of the advertised address.
+    static func address(host: String, port: Int, besides advertised: String) -> String {
+        guard ["0.0.0.0", "::"].contains(host) else {
+            return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        }
+        return "\(advertised.prefix(upTo: advertised.lastIndex(of: ":") ?? advertised.endIndex)):\(port)"
+    }
+}

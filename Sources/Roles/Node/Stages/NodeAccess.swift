@@ -1,0 +1,111 @@
+import Broker
+import Cluster
+import Gateway
+import Execution
+import LiveModel
+import Logging
+import OutboundHTTP
+import Settings
+import Streams
+import Tokens
+
+/// A stage of a start: whom the node lets in, by issuers of tokens and API keys. What it opens needs no closing.
+struct NodeAccess: Sendable {
+    let node: NodeContext
+    let issuers: TokenIssuers
+    let apiKeys: APIKeys
+
+    static func open(_ node: NodeContext, _ sender: HTTPSender) async throws(NodeError) -> NodeAccess {
+        let issuers = try await openIssuers(node, KeyDownloads(sender))
+        return NodeAccess(node: node, issuers: issuers, apiKeys: try openAPIKeys(node))
+    }
+
+    private static func openIssuers(
+        _ node: NodeContext, _ downloads: KeyDownloads
+    ) async throws(NodeError) -> TokenIssuers {
+        let settings = node.settings
+        var entries: [IssuerEntry] = []
+        if let path = settings.auth.issuersFile {
+            do {
+                entries = try IssuerFile.parse(try FileText.read(path), allowsHTTP: settings.profile == .dev)
+            } catch {
+                throw NodeError("auth.issuersFile \(path): \(error)")
+            }
+        }
+        let issuers: TokenIssuers
+        do throws(TokenSetupError) {
+            issuers = try await TokenIssuers(settings.auth, issuers: entries, downloads: downloads)
+        } catch {
+            throw NodeError("auth: \(error)")
+        }
+        for (issuer, error) in await issuers.loadKeys(nowMs: node.clock.nowMs()) {
+            // A bad file is the operator's mistake; a provider that is away must not keep the node from starting.
+            let isFile =
+                issuer.isEmpty
+                ? settings.auth.jwksFile != nil : entries.contains { $0.issuer == issuer && $0.jwksFile != nil }
+            guard !isFile else { throw NodeError("auth: \(error)") }
+            node.logger.warning(
+                "token keys could not be fetched yet", metadata: ["issuer": "\(issuer)", "error": "\(error)"])
+        }
+        return issuers
+    }
+
+    private static func openAPIKeys(_ node: NodeContext) throws(NodeError) -> APIKeys {
+        let auth = node.settings.auth
+        let keys = APIKeys(isOn: auth.apiKeysFile != nil, isRequired: auth.apiKeyRequired)
+        guard let path = auth.apiKeysFile else { return keys }
+        do {
+            try APIKeyFileReader(path: path, keys: keys).read()
+        } catch {
+            throw NodeError("auth.apiKeysFile \(path): \(error)")
+        }
+        return keys
+    }
+
+    func authenticator(_ revocations: RevocationList) -> NodeAuthenticator {
+        NodeAuthenticator(issuers: issuers, apiKeys: apiKeys, revocations: revocations, clock: node.clock)
+    }
+
+    /// Reads the revocations now and then, and ends the sessions of clients that are revoked. Ends with the task.
+    func followRevocations(_ revocations: RevocationList, _ sessions: SessionRegistry) async {
+        let logger = node.logger
+        var isFailing = false
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(node.settings.auth.revocationsPollMs))
+            do throws(BrokerError) {
+                if try await revocations.refresh() {
+                    logger.info("revocations changed", metadata: ["count": "\(revocations.current.entries.count)"])
+                    sessions.recheckIdentities()
+                }
+                isFailing = false
+            } catch {
+                guard !isFailing, error.code != .closed else { continue }
+                isFailing = true
+                logger.warning(
+                    "revocations not read, the known ones stay in force", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    /// Reads the file of API keys again when it changes; a file with a mistake changes nothing. Ends with the task.
+    func followAPIKeys(_ sessions: SessionRegistry) async {
+        guard let path = node.settings.auth.apiKeysFile else { return }
+        let (reader, logger) = (APIKeyFileReader(path: path, keys: apiKeys), node.logger)
+        var lastError = ""
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(node.settings.auth.filesPollMs))
+            do {
+                if try reader.read() {
+                    logger.info("API keys changed")
+                    sessions.recheckIdentities()
+                }
+                lastError = ""
+            } catch {
+                guard "\(error)" != lastError else { continue }
+                lastError = "\(error)"
+                logger.error(
+                    "auth.apiKeysFile not read, the known keys stay in force", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+}

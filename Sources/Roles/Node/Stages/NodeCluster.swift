@@ -1,0 +1,32 @@
+import Broker
+import Cluster
+import Execution
+import LiveModel
+import Settings
+import Streams
+
+/// A stage of a start: the node reads the overrides and revocations of its cluster. It joins later, when it can serve.
+enum NodeCluster {
+    static func open(
+        _ node: NodeContext, _ broker: any Broker, _ wait: StartupGate, _ parts: ClosingStack
+    ) async throws(NodeError) -> ClusterMember {
+        let (settings, clock) = (node.settings, node.clock)
+        let directory = ClusterDirectory(
+            broker: broker, shardCount: settings.cluster.shardCount, nowMs: { clock.nowMs() })
+        let revocations = RevocationList(
+            broker: broker, countMax: settings.auth.revocationsMax, nowMs: { clock.nowMs() },
+            makeMark: { RandomIdentity.uuid() })
+        _ = try await wait.until("Redis") { withinMs in
+            await NodeStorage.attempt(broker, withinMs: withinMs) { () async throws(BrokerError) in
+                try await directory.refresh()
+                try await revocations.refresh()
+            }
+        }
+        let membership = Membership(
+            node: node.id, broker: broker, directory: directory, settings: node.membershipSettings,
+            logger: node.logger)
+        parts.push("cluster entry") { _ in await membership.close() }
+        return ClusterMember(
+            broker: broker, directory: directory, revocations: revocations, membership: membership)
+    }
+}

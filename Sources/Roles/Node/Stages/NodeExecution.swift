@@ -1,0 +1,73 @@
+import Catalog
+import Cluster
+import Deployments
+import Embeddings
+import Execution
+import Logging
+import OutboundHTTP
+import RemoteServices
+
+/// A stage of a start: which catalogs the node serves, and the executors of their operations.
+struct NodeExecution: Sendable {
+    let catalogs: ServedCatalogs
+    /// Nil for a node that follows no deployments.
+    let deployments: DeploymentWatch?
+    let queries: QueryExecutor
+    let mutations: MutationExecutor
+
+    /// Waits until the deployments can be read and the database fits the schema.
+    static func open(
+        _ node: NodeContext, _ storage: NodeStorage, _ sender: HTTPSender, _ wait: StartupGate, _ parts: ClosingStack
+    ) async throws(NodeError) -> NodeExecution {
+        let deployments = try await openDeployments(node, storage, wait)
+        let catalogs = deployments?.catalogs ?? ServedCatalogs(node.catalog)
+        try await SchemaGate(pool: storage.pool, catalogs: catalogs, deployments: deployments).pass(node, wait)
+        let resolvers = HTTPResolvers(node.resolverSettings, sender: sender)
+        let embeddings = openEmbeddings(node, catalogs, sender, parts)
+        return NodeExecution(
+            catalogs: catalogs, deployments: deployments,
+            queries: QueryExecutor(
+                pool: storage.pool, replicas: storage.replicas, clock: node.clock, resolvers: resolvers,
+                embeddings: embeddings),
+            mutations: MutationExecutor(
+                pool: storage.pool, clock: node.clock, makeUUID: { RandomIdentity.uuid() }, resolvers: resolvers,
+                embeddings: embeddings))
+    }
+
+    private static func openDeployments(
+        _ node: NodeContext, _ storage: NodeStorage, _ wait: StartupGate
+    ) async throws(NodeError) -> DeploymentWatch? {
+        guard let folder = node.folder else { return nil }
+        return try await wait.until("deployments") { _ in
+            do throws(DeploymentError) {
+                return .done(
+                    try await DeploymentWatch.start(
+                        store: DeploymentStore(pool: storage.pool), folder: folder, catalog: node.catalog,
+                        node: node.id, settings: node.deploymentSettings, logger: node.logger))
+            } catch {
+                return error.isTransient ? .away("\(error)") : .refused("\(error)")
+            }
+        }
+    }
+
+    private static func openEmbeddings(
+        _ node: NodeContext, _ catalogs: ServedCatalogs, _ sender: HTTPSender, _ parts: ClosingStack
+    ) -> HTTPEmbeddings? {
+        guard let endpoint = node.embeddingEndpoint else {
+            warnOfEmbeddings(in: catalogs.set.current.catalog, node.logger)
+            return nil
+        }
+        let embeddings = HTTPEmbeddings(endpoint, node.embeddingSettings, sender: sender, logger: node.logger)
+        parts.push("embeddings") { _ in embeddings.stop() }
+        return embeddings
+    }
+
+    /// Each such operation answers with an error; said once, at the start.
+    private static func warnOfEmbeddings(in catalog: Catalog, _ logger: Logger) {
+        let operations = catalog.connectors.values.flatMap(\.operations.values).filter(\.hasEmbeddings)
+        guard !operations.isEmpty else { return }
+        logger.warning(
+            "operations need vectors of texts, but embeddings.url is not set",
+            metadata: ["operations": "\(operations.map { "\($0.reference)" }.sorted().joined(separator: ", "))"])
+    }
+}

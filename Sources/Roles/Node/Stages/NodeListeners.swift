@@ -1,0 +1,70 @@
+import Admin
+import Cluster
+import Execution
+import Gateway
+import GRPC
+import HTTPServer
+import LiveModel
+import PublicAPI
+import Settings
+
+/// The last stage of a start: the public port and the admin port.
+struct NodeListeners: Sendable {
+    let server: HTTPServer
+    let grpc: GRPCServer
+    let certificate: CertificateFiles?
+    let address: ServiceNode.Address
+
+    /// - Parameter wait: answers on the ports until they are opened here.
+    static func open(
+        _ node: NodeContext, _ administered: AdministeredNode, _ roles: NodeRoles, _ readiness: NodeReadiness,
+        _ network: NodeNetwork, _ wait: StartupGate, _ parts: ClosingStack
+    ) async throws(NodeError) -> NodeListeners {
+        let certificate = try CertificateFiles.open(node)
+        let router = PublicRouter(
+            executor: roles.executor, gateway: roles.gateway, settings: node.endpointSettings,
+            sessions: roles.sessions, logger: node.logger, isReady: { readiness.isServing },
+            isAdvertised: { readiness.isReady }, problem: { readiness.problem })
+        let grpc = GRPCServer(configuration: node.grpcConfiguration, handler: router)
+        let server = HTTPServer(
+            configuration: node.httpConfiguration, handler: router, logger: node.logger, group: network.group,
+            http2: grpc.setup, tls: certificate?.tls.handlers)
+        await wait.end()
+        let adminPort = try await openAdmin(node, administered, roles.executor, network, parts)
+        let port = try await open(server, "\(node.settings.http.host):\(node.settings.http.port)")
+        parts.push("public port") { await server.shutdown(graceMs: $0.workMs) }
+        return NodeListeners(
+            server: server, grpc: grpc, certificate: certificate,
+            address: ServiceNode.Address(publicPort: port, adminPort: adminPort))
+    }
+
+    /// - Returns: nil for a node without the role.
+    private static func openAdmin(
+        _ node: NodeContext, _ administered: AdministeredNode, _ executor: RequestExecutor, _ network: NodeNetwork,
+        _ parts: ClosingStack
+    ) async throws(NodeError) -> Int? {
+        guard node.settings.cluster.roles.contains(.admin) else { return nil }
+        let admin = node.settings.admin
+        var configuration = HTTPServerConfiguration()
+        configuration.host = admin.host
+        configuration.port = admin.port
+        configuration.connectionsMax = 64
+        let endpoint = AdminEndpoint(
+            inspector: NodeInspector(administered), operator: NodeOperator(administered),
+            operations: AdministratorOperations(executor: executor), token: admin.token,
+            nowMs: { [clock = node.clock] in clock.nowMs() }, logger: node.logger)
+        let server = HTTPServer(
+            configuration: configuration, handler: endpoint, logger: node.logger, group: network.group)
+        let port = try await open(server, "\(admin.host):\(admin.port) (admin)")
+        parts.push("admin port") { _ in await server.shutdown(graceMs: 0) }
+        return port
+    }
+
+    private static func open(_ server: HTTPServer, _ name: String) async throws(NodeError) -> Int {
+        do {
+            return try await server.start()
+        } catch {
+            throw NodeError("cannot listen on \(name): \(ServiceNode.reason(error))")
+        }
+    }
+}

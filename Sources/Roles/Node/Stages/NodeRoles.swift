@@ -1,0 +1,90 @@
+import APINode
+import Cluster
+import Deployments
+import Execution
+import FanoutWorker
+import Gateway
+import LiveModel
+import NIOPosix
+import PublicAPI
+import Sessions
+import Settings
+
+/// A stage of a start: the services of the node's roles, made but not yet running.
+struct NodeRoles: Sendable {
+    let publisher: EventPublisher
+    let sweeper: OutboxSweeper
+    let gateway: GatewayService?
+    let worker: FanoutWorker?
+    let sessions: SessionRegistry
+    let executor: RequestExecutor
+
+    static func open(
+        _ node: NodeContext, _ cluster: ClusterMember, _ storage: NodeStorage, _ execution: NodeExecution,
+        _ network: NodeNetwork, _ authenticator: NodeAuthenticator, _ parts: ClosingStack
+    ) -> NodeRoles {
+        let settings = node.settings
+        let publisher = EventPublisher(
+            broker: cluster.broker, pool: storage.pool, catalogs: execution.catalogs, directory: cluster.directory,
+            settings: node.publisherSettings, eventsLengthMax: settings.redis.eventsLengthMax, logger: node.logger)
+        // Closed after the ports: when the last mutation has ended.
+        parts.push("publisher") { await publisher.drain(withinMs: $0.workMs) }
+        let sweeper = OutboxSweeper(
+            broker: cluster.broker, pool: storage.pool, catalogs: execution.catalogs, publisher: publisher,
+            directory: cluster.directory, settings: node.sweeperSettings,
+            eventsLengthMax: settings.redis.eventsLengthMax, makeUUID: { RandomIdentity.uuid() }, logger: node.logger)
+        let roles = settings.cluster.roles
+        return NodeRoles(
+            publisher: publisher, sweeper: sweeper,
+            gateway: roles.contains(.gateway) ? gateway(node, cluster, network.group) : nil,
+            worker: roles.contains(.worker) ? worker(node, cluster, storage, execution) : nil,
+            sessions: SessionRegistry(
+                admission: node.sessionAdmission, nowMs: { [clock = node.clock] in clock.nowMs() }),
+            executor: executor(node, cluster, execution, publisher, authenticator))
+    }
+
+    private static func gateway(
+        _ node: NodeContext, _ cluster: ClusterMember, _ group: MultiThreadedEventLoopGroup
+    ) -> GatewayService {
+        let settings = node.settings
+        return GatewayService(
+            node: node.id, broker: cluster.broker, group: group, settings: node.gatewaySettings,
+            controlLengthMax: settings.redis.controlLengthMax,
+            deltas: DeltaCache(
+                bytesMax: settings.gateway.deltaBytesMax, resultBytesMax: settings.gateway.deltaResultBytesMax),
+            placeOf: { [directory = cluster.directory] in directory.place(of: $0) }, clock: node.clock,
+            logger: node.logger)
+    }
+
+    private static func worker(
+        _ node: NodeContext, _ cluster: ClusterMember, _ storage: NodeStorage, _ execution: NodeExecution
+    ) -> FanoutWorker {
+        let settings = node.settings.cluster
+        return FanoutWorker(
+            node: node.id, broker: cluster.broker, catalogs: execution.catalogs, queries: execution.queries,
+            epochs: ShardEpochs(
+                pool: storage.pool, namespace: settings.namespace, timeoutMs: settings.leaseTtlMs),
+            shardCount: settings.shardCount, settings: node.workerSettings, clock: node.clock, logger: node.logger,
+            loadCatalogs: { [deployments = execution.deployments] in await deployments?.poll() },
+            onNodesOrLeasesChanged: { [membership = cluster.membership] in membership.wake() })
+    }
+
+    private static func executor(
+        _ node: NodeContext, _ cluster: ClusterMember, _ execution: NodeExecution, _ publisher: EventPublisher,
+        _ authenticator: NodeAuthenticator
+    ) -> RequestExecutor {
+        let settings = node.settings
+        let mutations = MutationService(
+            catalogs: execution.catalogs, executor: execution.mutations, publisher: publisher,
+            directory: cluster.directory, inFlightMax: settings.api.requestsInFlightMax,
+            makeUUID: { [clock = node.clock] in RandomIdentity.orderedUUID(nowMs: clock.nowMs()) },
+            logger: node.logger)
+        return RequestExecutor(
+            clock: node.clock, catalogs: execution.catalogs, authenticator: authenticator,
+            queries: execution.queries, mutations: mutations, isAPI: settings.cluster.roles.contains(.api),
+            limits: VariableLimits(
+                depthMax: settings.limits.variablesDepthMax, bytesMax: settings.limits.variablesBytesMax),
+            resultBytesMax: settings.gateway.resultBytesMax,
+            quotas: QuotaGate(node.quotaLimits, requestsMax: settings.api.requestsInFlightMax))
+    }
+}

@@ -1,0 +1,42 @@
+import Synchronization
+
+/// The tasks of a node that work until they are cancelled.
+///
+/// Cancelling and waiting are two steps of a stop: in between, the connections close that a task may be waiting for.
+final class BackgroundTasks: Sendable {
+    private struct State {
+        /// Bound: a few for each part of the node, and one while sessions leave.
+        var running: [UInt64: Task<Void, Never>] = [:]
+        var lastID: UInt64 = 0
+        var isCancelled = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Starts a task; a cancelled one after `cancel`.
+    func add(_ body: @escaping @Sendable () async -> Void) {
+        state.withLock { state in
+            state.lastID += 1
+            let id = state.lastID
+            let task = Task {
+                await body()
+                self.state.withLock { _ = $0.running.removeValue(forKey: id) }
+            }
+            if state.isCancelled { task.cancel() }
+            state.running[id] = task
+        }
+    }
+
+    func cancel() {
+        let tasks = state.withLock { state in
+            state.isCancelled = true
+            return Array(state.running.values)
+        }
+        for task in tasks { task.cancel() }
+    }
+
+    /// Returns when every task has ended.
+    func finish() async {
+        while let task = state.withLock({ $0.running.values.first }) { await task.value }
+    }
+}

@@ -1,0 +1,148 @@
+import Broker
+import Cluster
+import LiveModel
+import Logging
+import RoleMachines
+import Sharding
+import Streams
+import Synchronization
+import TestSupport
+import Testing
+
+/// Membership on a memory broker, whose clock stands still; `MembershipMachineTests` has the decisions.
+@Suite(.timeLimit(.minutes(1)))
+struct MembershipTests {
+    private final class Roles: Sendable {
+        struct Calls {
+            var workers: [[NodeID]] = []
+            var pins: [[ShardID: NodeID]] = []
+            var placeUpdates = 0
+            var drains = 0
+        }
+
+        let calls = Mutex(Calls())
+
+        func member(_ id: NodeID, roles: [String] = ["worker"]) -> MemberRoles {
+            var member = MemberRoles { isDraining in
+                NodeRecordPayload(
+                    id: id, roles: roles, address: "", adminAddress: "", version: "", startedAtMs: 0,
+                    isDraining: isDraining, load: 0)
+            }
+            member.updateWorker = { workers, _, pins in
+                self.calls.withLock {
+                    $0.workers.append(workers)
+                    $0.pins.append(pins)
+                }
+            }
+            member.updatePlaces = { self.calls.withLock { $0.placeUpdates += 1 } }
+            member.drainSessions = { self.calls.withLock { $0.drains += 1 } }
+            return member
+        }
+    }
+
+    private let broker: MemoryBroker
+    private let one = NodeID("one")
+    private let roles = Roles()
+
+    init() throws {
+        broker = MemoryBroker(keys: try Keys(namespace: "t"), now: { 1_700_000_000_000 })
+    }
+
+    /// Heartbeats are an hour apart: whatever happens was asked for.
+    private func membership(_ id: NodeID, isWorker: Bool = true) -> Membership {
+        var settings = MembershipMachine.Settings()
+        settings.heartbeatMs = 3_600_000
+        settings.nodeTtlMs = 3_600_000
+        settings.isWorker = isWorker
+        return Membership(
+            node: id, broker: broker,
+            directory: ClusterDirectory(broker: broker, shardCount: 4, nowMs: { 1_700_000_000_000 }),
+            settings: settings, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    private func running(_ membership: Membership, _ body: () async throws -> Void) async throws {
+        let task = Task { [roles, one] in await membership.run(roles.member(one)) }
+        await membership.firstRoundEnded()
+        do {
+            try await body()
+        } catch {
+            task.cancel()
+            throw error
+        }
+        task.cancel()
+        await task.value
+    }
+
+    private func records() async throws -> [NodeRecordPayload] {
+        try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
+    }
+
+    @Test func theFirstRoundAnnouncesTheNodeAndTellsItsWorker() async throws {
+        let membership = membership(one)
+        try await running(membership) { () async throws in
+            #expect(try await records().map(\.id) == [one])
+            #expect(roles.calls.withLock { $0.workers } == [[one]])
+        }
+        await membership.close()
+        #expect(try await records().isEmpty)
+    }
+
+    @Test func aWakeUpReadsTheNodesBeforeTheNextHeartbeat() async throws {
+        let membership = membership(one)
+        try await running(membership) { () async throws in
+            let other = await roles.member(NodeID("two")).announcement(false)
+            _ = try await broker.announceNode("two", payload: other.payload, ttlMs: 3_600_000)
+            membership.wake()
+            #expect(await eventually { roles.calls.withLock { $0.workers.last } == [one, NodeID("two")] })
+        }
+    }
+
+    @Test func overridesAreInForceWhenARefreshReturns() async throws {
+        let membership = membership(one)
+        try await running(membership) { () async throws in
+            let changes = [
+                ClusterOverrides.drain(one, true),
+                ClusterOverrides.move(ShardID(2), to: .init(node: NodeID("two"), untilMs: nil)),
+            ]
+            try await broker.changeOrders(changes.map { (field: $0.field, value: $0.value) })
+            await membership.refresh()
+            #expect(membership.isDrainedByOperator)
+            #expect(try await records().map(\.isDraining) == [true])
+            #expect(roles.calls.withLock { $0.workers.last } == [])
+            #expect(roles.calls.withLock { $0.pins.last } == [ShardID(2): NodeID("two")])
+            #expect(roles.calls.withLock { ($0.placeUpdates, $0.drains) } == (1, 1))
+        }
+    }
+
+    @Test func aNodeThatLeavesIsWithdrawnAtOnceAndThenSaysThatItDrains() async throws {
+        let membership = membership(one)
+        try await running(membership) { () async throws in
+            await membership.leave()
+            #expect(try await records().isEmpty)
+            await membership.refresh()
+            #expect(try await records().map(\.isDraining) == [true])
+        }
+    }
+
+    @Test func aBrokerThatIsAwayKeepsNobodyWaiting() async throws {
+        broker.setAvailable(false)
+        let membership = membership(one)
+        try await running(membership) { () async throws in
+            await membership.refresh()
+            broker.setAvailable(true)
+            #expect(try await records().isEmpty)
+            await membership.refresh()
+            #expect(try await records().map(\.id) == [one])
+        }
+    }
+
+    @Test func theEndAnswersThoseWhoWait() async {
+        let membership = membership(one)
+        // It never runs: the start of its node failed.
+        let waiting = Task { await membership.refresh() }
+        await membership.close()
+        await waiting.value
+        await membership.refresh()
+        await membership.firstRoundEnded()
+    }
+}
