@@ -332,7 +332,12 @@ let package = Package(
             ]),
         tests("PublicAPITests", ["PublicAPI", "Gateway", "JSON", "LiveModel", nio, nioPosix]),
         tests("AdminTests", ["Admin"]),
-        tests("NodeTests", ["Node", "Settings"]),
+        tests(
+            "NodeTests",
+            [
+                "Catalog", "Deployments", "Embeddings", "FanoutWorker", "Node", "Observability", "OutboundHTTP",
+                "RemoteServices", "RoleMachines", "SchemaModel", "Settings", "Tokens", nioPosix, logging,
+            ]),
         tests("FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(
             "LoadDriverTests",

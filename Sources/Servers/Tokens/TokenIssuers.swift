@@ -11,7 +11,7 @@ package final class TokenIssuers: Sendable {
 
     /// - Throws: when an HS256 secret is too short.
     package init(
-        _ auth: Settings.Auth, issuers: [IssuerEntry] = [], downloads: KeyDownloads
+        _ auth: SectionSettings<AuthSection>, issuers: [IssuerEntry] = [], downloads: KeyDownloads
     ) async throws(TokenSetupError) {
         let policy = TokenPolicy(auth, downloads)
         tokenBytesMax = policy.tokenBytesMax
@@ -56,7 +56,7 @@ package final class TokenIssuers: Sendable {
 
 extension TokenPolicy {
     /// Of one entry of `auth.issuersFile`; clocks, refreshing and unsigned tokens are as for all.
-    init(_ entry: IssuerEntry, _ auth: Settings.Auth, _ downloads: KeyDownloads) {
+    init(_ entry: IssuerEntry, _ auth: SectionSettings<AuthSection>, _ downloads: KeyDownloads) {
         let source =
             entry.jwksFile.map { KeySource.file($0) } ?? entry.jwksUrl.map { KeySource.url($0, by: downloads) }
             ?? .discovered(issuer: entry.issuer, by: downloads)

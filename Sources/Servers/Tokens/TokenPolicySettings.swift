@@ -3,7 +3,7 @@ package import Settings
 extension TokenPolicy {
     /// What the section `auth` of the settings says. `firebase` fills in audience, issuer and address from the project
     /// unless they are given; a key file goes before an address.
-    package init(_ auth: Settings.Auth, _ downloads: KeyDownloads) {
+    package init(_ auth: SectionSettings<AuthSection>, _ downloads: KeyDownloads) {
         let source = auth.jwksFile.map { KeySource.file($0) } ?? auth.jwksUrl.map { KeySource.url($0, by: downloads) }
         switch auth.mode {
         case .none: self.init(trust: .nobody)
