@@ -21,9 +21,7 @@ package final class EventPublisher: Sendable {
     private let logger: Logger
     private let streams: EventStreams
     private let machine: Mutex<PublisherMachine>
-    private let published = Counter(label: "freshet_events_published_total")
-    private let deferred = Counter(label: "freshet_events_deferred_total")
-    private let republished = Counter(label: "freshet_events_republished_after_split_total")
+    private let metrics = PublisherMetrics()
 
     /// Removes published rows, unless there is a deployment that the publisher had not loaded: the sweeper of a node
     /// that has it publishes them once more.
@@ -94,12 +92,12 @@ package final class EventPublisher: Sendable {
                 let answer = await attempt { _ = try await pool.transaction([removal]) }
                 change { $0.removed(answer) }
             }
-        case .report(.published): published.increment()
+        case .report(.published): metrics.published.increment()
         case .report(.deferred(let id, let reason)):
-            deferred.increment()
+            metrics.deferred.increment()
             // One line each would be a flood while the broker is away; the sweeper reports the backlog.
             logger.debug("event left to the sweeper", metadata: ["event": "\(id)", "error": "\(reason)"])
-        case .report(.republished(let count)): republished.increment(by: Int64(count))
+        case .report(.republished(let count)): metrics.republished.increment(by: Int64(count))
         case .report(.rowsLeft(let count, let reason)):
             logger.warning("outbox rows not removed", metadata: ["rows": "\(count)", "error": "\(reason)"])
         }

@@ -4,16 +4,12 @@ import LiveModel
 package import Logging
 import Metrics
 import NIOCore
+import Observability
 package import Operations
 import Synchronization
 package import OutboundHTTP
 
-/// Asks the embedding server for what `EmbeddingBatcher` decides.
-///
-/// | metric | is |
-/// | --- | --- |
-/// | `freshet_embedding_requests_total` | requests by `outcome`: answered, refused, late, failed |
-/// | `freshet_embedding_texts_total` | texts that were wanted, by `cache`: hit, miss |
+/// Sends the requests that `EmbeddingBatcher` decides on to the embedding server.
 package final class HTTPEmbeddings: EmbeddingTransport {
     private typealias Batcher = EmbeddingBatcher<CheckedContinuation<Embeddings, Never>>
 
@@ -24,8 +20,7 @@ package final class HTTPEmbeddings: EmbeddingTransport {
     private let desk: Mutex<Batcher>
     private let logger: Logger
     private let told = Mutex(LoggedState())
-    private let hits = Counter(label: "freshet_embedding_texts_total", dimensions: [("cache", "hit")])
-    private let misses = Counter(label: "freshet_embedding_texts_total", dimensions: [("cache", "miss")])
+    private let metrics = EmbeddingMetrics()
 
     /// What the log has. Bound: the models that operations name, and the few messages there are.
     private struct LoggedState {
@@ -53,8 +48,8 @@ package final class HTTPEmbeddings: EmbeddingTransport {
                 let actions = desk.want(texts, by: continuation, nowMs: Self.nowMs())
                 return (actions, desk.counts.known - before.known, desk.counts.unknown - before.unknown)
             }
-            hits.increment(by: known)
-            misses.increment(by: unknown)
+            metrics.texts[.hit].increment(by: known)
+            metrics.texts[.miss].increment(by: unknown)
             perform(actions)
         }
     }
@@ -102,14 +97,14 @@ package final class HTTPEmbeddings: EmbeddingTransport {
 
     /// Each fault of a model once, until it answers again; that it refuses several texts once.
     private func report(_ answer: EmbeddingEndpoint.Answer, to request: EmbeddingRequest) {
-        let outcome: String
+        let outcome: EmbeddingMetrics.Outcome
         switch answer {
         case .outcomes:
-            outcome = "answered"
+            outcome = .answered
             guard told.withLock({ $0.failures.removeValue(forKey: request.model) }) != nil else { break }
             logger.notice("the embedding server answers again", metadata: ["model": "\(request.model)"])
         case .refused(let error):
-            outcome = "refused"
+            outcome = .refused
             // Of one text: whoever sent it is told.
             guard request.texts.count > 1, told.withLock({ $0.refusing.insert(request.model).inserted }) else { break }
             logger.warning(
@@ -119,13 +114,13 @@ package final class HTTPEmbeddings: EmbeddingTransport {
                 """,
                 metadata: Self.metadata(of: error, ["texts": "\(request.texts.count)"]))
         case .late:
-            outcome = "late"
+            outcome = .late
             tell(request, request.failure("did not answer in \(timeoutMs) ms"))
         case .failed(let error):
-            outcome = "failed"
+            outcome = .failed
             tell(request, error)
         }
-        Counter(label: "freshet_embedding_requests_total", dimensions: [("outcome", outcome)]).increment()
+        metrics.requests[outcome].increment()
     }
 
     private func tell(_ request: EmbeddingRequest, _ error: RequestError) {
