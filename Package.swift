@@ -151,12 +151,15 @@ let package = Package(
         module(
             .roles, "RemoteServices",
             [
-                "Operations", "SchemaModel", "Embeddings", "Execution", "LiveModel", "OutboundHTTP", nio, logging,
-                metrics,
+                "Operations", "SchemaModel", "Embeddings", "Execution", "LiveModel", "Observability", "OutboundHTTP",
+                nio, logging, metrics,
             ]),
         module(
             .roles, "Deployments",
-            ["Catalog", "Operations", "SchemaModel", "Execution", "LiveModel", "Postgres", logging, metrics]),
+            [
+                "Catalog", "Operations", "SchemaModel", "Execution", "LiveModel", "Observability", "Postgres", logging,
+                metrics,
+            ]),
         module(
             .servers, "HTTPServer",
             [nio, nioPosix, nioHTTP, nioWebSocket, .product(name: "NIOSSL", package: "swift-nio-ssl"), logging]),
@@ -173,20 +176,22 @@ let package = Package(
         module(
             .roles, "APINode",
             [
-                "Broker", "Streams", "Catalog", "Cluster", "Execution", "JSON", "LiveModel", "Postgres", "RoleMachines",
-                "Sharding", logging, metrics,
+                "Broker", "Streams", "Catalog", "Cluster", "Execution", "JSON", "LiveModel", "Observability",
+                "Postgres",
+                "RoleMachines", "Sharding", logging, metrics,
             ]),
         module(
             .roles, "FanoutWorker",
             [
                 "Broker", "Streams", "Catalog", "Operations", "Execution", "JSON", "LiveModel", "Threads", "Postgres",
-                "Refresh", "RoleMachines", "Sharding", logging, metrics,
+                "Observability", "Refresh", "RoleMachines", "Sharding", logging, metrics,
             ]),
         module(
             .roles, "Gateway",
             [
                 "Broker", "Streams", "Catalog", "Operations", "Execution", "GRPC", "GraphQLLanguage", "HTTPServer",
-                "JSON", "LiveModel", "RoleMachines", "Sessions", nio, nioPosix, nioHTTP, logging, metrics,
+                "JSON", "LiveModel", "Observability", "RoleMachines", "Sessions", nio, nioPosix, nioHTTP, logging,
+                metrics,
             ]),
         module(
             .roles, "PublicAPI",
@@ -352,7 +357,12 @@ let package = Package(
             ]),
         tests(.unit, "PublicAPITests", ["PublicAPI", "Gateway", "JSON", "LiveModel", nio, nioPosix]),
         tests(.unit, "AdminTests", ["Admin"]),
-        tests(.unit, "NodeTests", ["Node", "Settings"]),
+        tests(
+            .unit, "NodeTests",
+            [
+                "Catalog", "Deployments", "Embeddings", "FanoutWorker", "Node", "Observability", "OutboundHTTP",
+                "RemoteServices", "RoleMachines", "SchemaModel", "Settings", "Tokens", nioPosix, logging,
+            ]),
         tests(.unit, "FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(
             .unit, "LoadDriverTests",

@@ -1,4 +1,4 @@
-"""Names that deploy/ uses: settings, defined by config/freshet.yaml, and metrics, defined by Sources."""
+"""Names that deploy/ uses: settings are defined by config/freshet.yaml, metrics by docs/operations/metrics.md."""
 
 import re
 
@@ -84,17 +84,9 @@ def setting_sets(deploy, compose):
 
 
 def metrics(root):
-    """Returns every series that a node can expose, by the labels in Sources, with Observability's suffixes."""
+    """Every series that a node can expose, from the page that is generated from the declarations in the sources."""
     known = set()
-    for path in (root / "Sources").rglob("*.swift"):
-        text = path.read_text()
-        for kind, name in re.findall(r"\b(Counter|FloatingPointCounter|Gauge|Meter|Timer|Recorder)\(\s*label: \"(freshet_\w+)\"", text):
-            base = name
-            if kind.endswith("Counter") and not name.endswith("_total"):
-                base += "_total"
-            if kind == "Timer" and not name.endswith("_seconds"):
-                base += "_seconds"
-            known |= {base + suffix for suffix in HISTOGRAM} if kind in {"Timer", "Recorder"} else {base}
-        known |= set(re.findall(r"\bobserve\(\s*\"(freshet_\w+)\"", text))
-        known |= set(re.findall(r"let refused = \"(freshet_metrics_\w+)\"", text))
+    page = (root / "docs/operations/metrics.md").read_text()
+    for name, kind in re.findall(r"^\| `(freshet_\w+)` \| (\w+) \|", page, re.MULTILINE):
+        known |= {name + suffix for suffix in HISTOGRAM} if kind == "histogram" else {name}
     return known

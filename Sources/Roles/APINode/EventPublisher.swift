@@ -21,9 +21,7 @@ package final class EventPublisher: Sendable {
     private let logger: Logger
     private let streams: EventStreams
     private let machine: Mutex<PublisherMachine>
-    private let published = Counter(label: "freshet_events_published_total")
-    private let deferred = Counter(label: "freshet_events_deferred_total")
-    private let republished = Counter(label: "freshet_events_republished_after_split_total")
+    private let metrics = PublisherMetrics()
 
     /// Deletes published rows unless a deployment exists that this node had not loaded; a sweeper that has loaded it
     /// republishes them.
@@ -95,13 +93,13 @@ package final class EventPublisher: Sendable {
                 let answer = await attempt { _ = try await pool.transaction([removal]) }
                 change { $0.removed(answer) }
             }
-        case .report(.published): published.increment()
+        case .report(.published): metrics.published.increment()
         case .report(.deferred(let id, let reason)):
-            deferred.increment()
+            metrics.deferred.increment()
             // At debug level: one line for each event would be a flood while the broker is away. The sweeper reports
             // the backlog.
             logger.debug("event left to the sweeper", metadata: ["event": "\(id)", "error": "\(reason)"])
-        case .report(.republished(let count)): republished.increment(by: Int64(count))
+        case .report(.republished(let count)): metrics.republished.increment(by: Int64(count))
         case .report(.rowsLeft(let count, let reason)):
             logger.warning("outbox rows not removed", metadata: ["rows": "\(count)", "error": "\(reason)"])
         }

@@ -22,8 +22,7 @@ package final class MutationService: Sendable {
     private let logger: Logger
     private let targetsCache = Mutex(RefreshTargetsCache<ServedCatalogs.Snapshot>())
     private let inFlight = Atomic<Int>(0)
-    private let duration = Metrics.Timer(label: "freshet_mutation_seconds")
-    private let refused = Counter(label: "freshet_mutations_refused_total")
+    private let metrics = MutationMetrics()
 
     package init(
         catalogs: ServedCatalogs, executor: MutationExecutor, publisher: EventPublisher, directory: ClusterDirectory,
@@ -45,7 +44,7 @@ package final class MutationService: Sendable {
     ) async throws(RequestError) -> MutationExecutor.Outcome {
         guard inFlight.wrappingAdd(1, ordering: .relaxed).newValue <= inFlightMax else {
             inFlight.wrappingSubtract(1, ordering: .relaxed)
-            refused.increment()
+            metrics.refused.increment()
             throw RequestError(.unavailable, "too many mutations in flight on this node")
         }
         defer { inFlight.wrappingSubtract(1, ordering: .relaxed) }
@@ -66,7 +65,7 @@ package final class MutationService: Sendable {
                     row: event, mutation: reference, generation: orders.generation,
                     catalogGeneration: served.generation))
         }
-        duration.record(duration: ContinuousClock.now - start)
+        metrics.duration.record(duration: ContinuousClock.now - start)
         return outcome
     }
 

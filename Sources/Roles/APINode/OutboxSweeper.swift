@@ -20,10 +20,7 @@ package final class OutboxSweeper: Sendable {
     private let makeUUID: @Sendable () -> String
     private let streams: EventStreams
     private let machine: Mutex<SweeperMachine>
-    private let swept = Counter(label: "freshet_outbox_swept_total")
-    private let foldedTotal = Counter(label: "freshet_outbox_folded_total")
-    private let backlogGauge = Gauge(label: "freshet_outbox_backlog_rows")
-    private let oldestGauge = Gauge(label: "freshet_outbox_oldest_seconds")
+    private let metrics = SweeperMetrics()
 
     private static let take = Statement(
         """
@@ -203,16 +200,16 @@ package final class OutboxSweeper: Sendable {
                 "a different redis server responds; all shards re-run their live queries",
                 metadata: ["changes": "\(changes)"])
         case .swept(let rows):
-            swept.increment(by: Int64(rows))
+            metrics.swept.increment(by: Int64(rows))
             logger.info("outbox rows published by the sweeper", metadata: ["rows": "\(rows)"])
         case .folded(let folded, let rows):
-            foldedTotal.increment(by: Int64(folded))
+            metrics.folded.increment(by: Int64(folded))
             logger.error(
                 "too many events in the outbox: the oldest are replaced by one that refreshes everything",
                 metadata: ["rows": "\(rows)", "folded": "\(folded)"])
         case .backlog(let backlog, let isAlarming):
-            backlogGauge.record(backlog.rows)
-            oldestGauge.record(Double(backlog.oldestMs) / 1_000)
+            metrics.backlog.record(backlog.rows)
+            metrics.oldest.record(Double(backlog.oldestMs) / 1_000)
             guard isAlarming else { return }
             logger.error(
                 "events are waiting in the outbox",

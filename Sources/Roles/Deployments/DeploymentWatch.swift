@@ -44,8 +44,7 @@ package final class DeploymentWatch: Sendable {
     /// Sessions are being told to come back; at most one such task at a time.
     private let isMoving = Atomic<Bool>(false)
     private let turns = Turns()
-    private let versionsGauge = Gauge(label: "freshet_catalog_versions")
-    private let swaps = Counter(label: "freshet_catalog_swaps_total")
+    private let metrics = DeploymentMetrics()
 
     /// Loads what the cluster serves: the last deployment, else the folder.
     /// - Throws: when the deployments cannot be read, or the current one cannot be compiled here.
@@ -149,7 +148,7 @@ package final class DeploymentWatch: Sendable {
         let set = CatalogSet(current: .init(version: wanted, catalog: current), others: others)
         if !former.set.isServed(as: set) || former.generation != generation {
             catalogs.replace(set, generation: generation)
-            swaps.increment()
+            metrics.swaps.increment()
             logger.info(
                 "project versions served",
                 metadata: [
@@ -157,7 +156,7 @@ package final class DeploymentWatch: Sendable {
                     "others": "\(others.map { $0.version.hex.prefix(12) }.joined(separator: ","))",
                 ])
         }
-        versionsGauge.record(1 + others.count)
+        metrics.versions.record(1 + others.count)
         let served = Set(set.members.map(\.version))
         state.withLock { state in
             state.compiled = state.compiled.filter { served.contains($0.key) || $0.key == folder.version }

@@ -1,49 +1,63 @@
 import Execution
 import LiveModel
 import Metrics
+import Observability
 import Refresh
 
-/// The metrics of a worker; names and meanings are those of its `/metrics`.
-struct WorkerMetrics {
-    private let runSeconds = Metrics.Timer(label: "freshet_refresh_statement_seconds")
-    private let runsTotal = Counter(label: "freshet_refresh_runs_total")
-    private let changedTotal = Counter(label: "freshet_refresh_changed_total")
-    private let eventsTotal = Counter(label: "freshet_worker_events_total")
-    private let liveQueriesGauge = Gauge(label: "freshet_worker_live_queries")
-    private let dueGauge = Gauge(label: "freshet_worker_due_live_queries")
-    private let replicaAnsweredGauge = Gauge(label: "freshet_refresh_replica_answered")
-    private let replicaMissedGauge = Gauge(label: "freshet_refresh_replica_missed")
-    private let shardsGauge = Gauge(label: "freshet_worker_shards")
-    private let pacedGauge = Gauge(label: "freshet_worker_paced_live_queries")
-    private let replayedTotal = Counter(label: "freshet_takeover_events_replayed_total")
-    private let announcedTotal = Counter(label: "freshet_takeover_live_queries_announced_total")
-    private let keptTotal = Counter(label: "freshet_takeover_live_queries_kept_total")
-    private let rerunTotal = Counter(label: "freshet_takeover_runs_paced_total")
-    private let lossesTotal = Counter(label: "freshet_takeover_event_losses_total")
-    private var recordedTakeOver = TakeOverCounts()
+/// The metrics of a worker.
+package struct WorkerMetrics: Sendable {
+    private let shards = Metric.gauge(
+        "freshet_worker_shards", "shards owned; the sum over all workers should be `freshet_cluster_shards`")
+    private let liveQueries = Metric.gauge("freshet_worker_live_queries", "live queries registered")
+    private let due = Metric.gauge("freshet_worker_due_live_queries", "live queries waiting to run")
+    private let paced = Metric.gauge(
+        "freshet_worker_paced_live_queries", "live queries waiting for a rate-limited run")
+    private let events = Metric.counter("freshet_worker_events_total", "mutation events read")
+    private let runSeconds = Metric.timer(
+        "freshet_refresh_statement_seconds", "duration of one statement for a batch of live queries")
+    private let runs = Metric.counter("freshet_refresh_runs_total", "runs of live queries")
+    private let changed = Metric.counter("freshet_refresh_changed_total", "runs with a changed result")
+    private let replicaAnswered = Metric.gauge(
+        "freshet_refresh_replica_answered", "runs answered by a replica since the start")
+    private let replicaMissed = Metric.gauge(
+        "freshet_refresh_replica_missed", "runs that fell back to the primary since the start")
+    private let replayed = Metric.counter(
+        "freshet_takeover_events_replayed_total", "events replayed to validate results that gateways hold")
+    private let announced = Metric.counter(
+        "freshet_takeover_live_queries_announced_total", "live queries announced with a known result")
+    private let kept = Metric.counter(
+        "freshet_takeover_live_queries_kept_total", "announced live queries kept without a run")
+    private let rerun = Metric.counter(
+        "freshet_takeover_runs_paced_total", "announced live queries run again at a limited rate")
+    private let losses = Metric.counter(
+        "freshet_takeover_event_losses_total",
+        "times that a shard re-ran everything because events may have been lost")
+    private var reported = TakeOverCounts()
 
-    func read(events: UInt64) { eventsTotal.increment(by: Int64(events)) }
+    package init() {}
+
+    func read(events count: UInt64) { events.increment(by: Int64(count)) }
 
     /// Records one statement for some live queries of an operation.
     func ran(_ outcomes: [RunOutcome], took duration: Duration) {
         runSeconds.record(duration: duration)
-        runsTotal.increment(by: Int64(outcomes.count))
-        changedTotal.increment(by: Int64(outcomes.count { if case .result = $0 { true } else { false } }))
+        runs.increment(by: Int64(outcomes.count))
+        changed.increment(by: Int64(outcomes.count { if case .result = $0 { true } else { false } }))
     }
 
     mutating func record(_ machine: RefreshMachine, replicas: (answered: Int, missed: Int)) {
-        liveQueriesGauge.record(machine.liveQueryCount)
-        dueGauge.record(machine.dueCount)
-        shardsGauge.record(machine.ownedShards.count)
-        pacedGauge.record(machine.pacedCount)
-        replicaAnsweredGauge.record(replicas.answered)
-        replicaMissedGauge.record(replicas.missed)
+        liveQueries.record(machine.liveQueryCount)
+        due.record(machine.dueCount)
+        shards.record(machine.ownedShards.count)
+        paced.record(machine.pacedCount)
+        replicaAnswered.record(replicas.answered)
+        replicaMissed.record(replicas.missed)
         let counts = machine.takeOver
-        replayedTotal.increment(by: Int64(counts.replayed - recordedTakeOver.replayed))
-        announcedTotal.increment(by: Int64(counts.announced - recordedTakeOver.announced))
-        keptTotal.increment(by: Int64(counts.kept - recordedTakeOver.kept))
-        rerunTotal.increment(by: Int64(counts.rerun - recordedTakeOver.rerun))
-        lossesTotal.increment(by: Int64(counts.losses - recordedTakeOver.losses))
-        recordedTakeOver = counts
+        replayed.increment(by: Int64(counts.replayed - reported.replayed))
+        announced.increment(by: Int64(counts.announced - reported.announced))
+        kept.increment(by: Int64(counts.kept - reported.kept))
+        rerun.increment(by: Int64(counts.rerun - reported.rerun))
+        losses.increment(by: Int64(counts.losses - reported.losses))
+        reported = counts
     }
 }

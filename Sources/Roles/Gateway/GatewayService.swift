@@ -24,12 +24,7 @@ package final class GatewayService: Sendable {
     private let tickMs: Int64
     private let hubStorage = Mutex<[LoopHub]>([])
     private let reader: any StreamReader
-    private let deliveredEvents = Metrics.Timer(label: "freshet_commit_to_gateway_seconds")
-    private let resultsTotal = Counter(label: "freshet_gateway_results_total")
-    private let liveQueriesGauge = Gauge(label: "freshet_gateway_live_queries")
-    private let subscriptionsGauge = Gauge(label: "freshet_gateway_subscriptions")
-    private let awaitingGauge = Gauge(label: "freshet_gateway_awaiting_live_queries")
-    private let resultBytesGauge = Gauge(label: "freshet_gateway_result_bytes")
+    private let metrics = GatewayMetrics()
 
     /// - Parameter deltas: the initial delta cache of each event loop.
     package init(
@@ -149,12 +144,14 @@ package final class GatewayService: Sendable {
                 continue
             }
             if case .result(_, _, let result, _) = message {
-                resultsTotal.increment()
+                metrics.results.increment()
                 if !result.traceID.isEmpty {
                     logger.debug(
                         "result arrived", metadata: ["trace": "\(result.traceID)", "position": "\(result.position)"])
                 }
-                if result.committedAtMs > 0 { deliveredEvents.recordMilliseconds(max(0, nowMs - result.committedAtMs)) }
+                if result.committedAtMs > 0 {
+                    metrics.delivered.recordMilliseconds(max(0, nowMs - result.committedAtMs))
+                }
             }
             change { $0.inboxArrived(message, nowMs: nowMs) }
         }
@@ -177,10 +174,10 @@ package final class GatewayService: Sendable {
                     hub.eventLoop.execute { hub.deliver(delivery, key: key, answers: answers) }
                 }
             case .sample(let counts):
-                liveQueriesGauge.record(counts.liveQueries)
-                subscriptionsGauge.record(counts.subscriptions)
-                awaitingGauge.record(counts.awaiting)
-                resultBytesGauge.record(counts.resultBytes)
+                metrics.liveQueries.record(counts.liveQueries)
+                metrics.subscriptions.record(counts.subscriptions)
+                metrics.awaiting.record(counts.awaiting)
+                metrics.resultBytes.record(counts.resultBytes)
             }
         }
     }

@@ -4,16 +4,12 @@ import LiveModel
 package import Logging
 import Metrics
 import NIOCore
+import Observability
 package import Operations
 import Synchronization
 package import OutboundHTTP
 
-/// Sends to the embedding server the requests that `EmbeddingBatcher` decides on.
-///
-/// | metric | is |
-/// | --- | --- |
-/// | `freshet_embedding_requests_total` | requests by `outcome`: answered, refused, late, failed |
-/// | `freshet_embedding_texts_total` | requested texts, by `cache`: hit, miss |
+/// Sends the requests that `EmbeddingBatcher` decides on to the embedding server.
 package final class HTTPEmbeddings: EmbeddingTransport {
     private typealias Batcher = EmbeddingBatcher<CheckedContinuation<Embeddings, Never>>
 
@@ -24,8 +20,7 @@ package final class HTTPEmbeddings: EmbeddingTransport {
     private let batcher: Mutex<Batcher>
     private let logger: Logger
     private let logged = Mutex(LoggedState())
-    private let hits = Counter(label: "freshet_embedding_texts_total", dimensions: [("cache", "hit")])
-    private let misses = Counter(label: "freshet_embedding_texts_total", dimensions: [("cache", "miss")])
+    private let metrics = EmbeddingMetrics()
 
     /// The failures already logged. Bounded by the models that operations name and the few messages that exist.
     private struct LoggedState {
@@ -53,8 +48,8 @@ package final class HTTPEmbeddings: EmbeddingTransport {
                 let actions = batcher.submit(texts, for: continuation, nowMs: Self.nowMs())
                 return (actions, batcher.counts.known - before.known, batcher.counts.unknown - before.unknown)
             }
-            hits.increment(by: known)
-            misses.increment(by: unknown)
+            metrics.texts[.hit].increment(by: known)
+            metrics.texts[.miss].increment(by: unknown)
             perform(actions)
         }
     }
@@ -102,14 +97,14 @@ package final class HTTPEmbeddings: EmbeddingTransport {
 
     /// Logs each failure of a model once until it responds again, and once that it rejects batches.
     private func report(_ answer: EmbeddingEndpoint.Answer, to request: EmbeddingRequest) {
-        let outcome: String
+        let outcome: EmbeddingMetrics.Outcome
         switch answer {
         case .outcomes:
-            outcome = "answered"
+            outcome = .answered
             guard logged.withLock({ $0.failures.removeValue(forKey: request.model) }) != nil else { break }
             logger.notice("the embedding server responds again", metadata: ["model": "\(request.model)"])
         case .refused(let error):
-            outcome = "refused"
+            outcome = .refused
             // A rejection of one text is reported to its caller only.
             guard request.texts.count > 1, logged.withLock({ $0.refusing.insert(request.model).inserted }) else {
                 break
@@ -121,13 +116,13 @@ package final class HTTPEmbeddings: EmbeddingTransport {
                 """,
                 metadata: Self.metadata(of: error, ["texts": "\(request.texts.count)"]))
         case .late:
-            outcome = "late"
+            outcome = .late
             log(request, request.failure("did not answer in \(timeoutMs) ms"))
         case .failed(let error):
-            outcome = "failed"
+            outcome = .failed
             log(request, error)
         }
-        Counter(label: "freshet_embedding_requests_total", dimensions: [("outcome", outcome)]).increment()
+        metrics.requests[outcome].increment()
     }
 
     private func log(_ request: EmbeddingRequest, _ error: RequestError) {

@@ -11,7 +11,7 @@ package final class TokenIssuers: Sendable {
 
     /// - Throws: `TokenSetupError` if an HS256 secret is too short or an issuer is listed twice.
     package init(
-        _ auth: Settings.Auth, issuers: [IssuerEntry] = [], downloads: KeyDownloads
+        _ auth: SectionSettings<AuthSection>, issuers: [IssuerEntry] = [], downloads: KeyDownloads
     ) async throws(TokenSetupError) {
         let policy = TokenPolicy(auth, downloads)
         tokenBytesMax = policy.tokenBytesMax
@@ -58,7 +58,7 @@ package final class TokenIssuers: Sendable {
 extension TokenPolicy {
     /// Creates the policy of an entry of `auth.issuersFile`. Leeway, refresh interval and unsigned tokens are the same
     /// for all issuers.
-    init(_ entry: IssuerEntry, _ auth: Settings.Auth, _ downloads: KeyDownloads) {
+    init(_ entry: IssuerEntry, _ auth: SectionSettings<AuthSection>, _ downloads: KeyDownloads) {
         let source =
             entry.jwksFile.map { KeySource.file($0) } ?? entry.jwksUrl.map { KeySource.url($0, by: downloads) }
             ?? .discovered(issuer: entry.issuer, by: downloads)

@@ -3,7 +3,7 @@ package import Settings
 extension TokenPolicy {
     /// Creates the policy of the settings section `auth`. Mode `firebase` derives audience, issuer and address from the
     /// project unless they are given; a key file takes precedence over an address.
-    package init(_ auth: Settings.Auth, _ downloads: KeyDownloads) {
+    package init(_ auth: SectionSettings<AuthSection>, _ downloads: KeyDownloads) {
         let source = auth.jwksFile.map { KeySource.file($0) } ?? auth.jwksUrl.map { KeySource.url($0, by: downloads) }
         switch auth.mode {
         case .none: self.init(trust: .nothing)

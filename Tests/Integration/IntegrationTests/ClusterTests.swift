@@ -118,6 +118,9 @@ struct ClusterTests {
             ] {
                 #expect(before.contains("\n\(line)\n"), "\(line)")
             }
+            for match in before.matches(of: #/[#] TYPE ([a-z_]+) /#) {
+                #expect(before.contains("# HELP \(match.1) "), "\(match.1) has no description")
+            }
 
             node.process.signal(SIGTERM)
             while try await HTTPCall.send(.GET, node.address, path: "/readyz").status == 200 { await Task.yield() }

@@ -17,7 +17,8 @@ struct PrometheusMetricsTests {
 
     @Test("counters sum up, whole and fractional, and are one for the same name and labels")
     func counters() {
-        let metrics = PrometheusMetrics(help: ["freshet.gateway.frames": "Frames sent.\nA \\ too"])
+        let metrics = PrometheusMetrics()
+        metrics.describe(MetricFamily("freshet_gateway_frames_total", .counter, "Frames sent.\nA \\ too"))
         let first = Counter(label: "freshet.gateway.frames", dimensions: [("to", "b"), ("as", "a")], factory: metrics)
         let same = Counter(label: "freshet.gateway.frames", dimensions: [("as", "a"), ("to", "b")], factory: metrics)
         first.increment(by: 2)

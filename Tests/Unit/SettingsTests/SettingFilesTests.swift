@@ -25,14 +25,14 @@ import Testing
 
     @Test(arguments: [
         ("", "list \"issuers\""), ("issuers: 3", "list \"issuers\""), ("issuers: []\nmore: 1", "nothing else"),
-        ("issuers: [3]", "issuer 1: it is no object"), ("issuers: [{audience: a}]", "\"issuer\" is missing"),
+        ("issuers: [3]", "issuer 1: it is not an object"), ("issuers: [{audience: a}]", "\"issuer\" is missing"),
         ("issuers: [{issuer: 'https://a'}]", "\"audience\" or \"clientId\""),
         ("issuers: [{issuer: 'http://a', audience: a}]", "must begin with https://"),
         ("issuers: [{issuer: 'https://a', audience: a, jwksUrl: 'http://a'}]", "must begin with https://"),
         ("issuers: [{issuer: 'https://a', audience: []}]", "\"audience\" must be"),
-        ("issuers: [{issuer: 'https://a', audience: a, audiance: b}]", "no \"audiance\""),
-        ("issuers: [{issuer: 'https://a', audience: a, uidClaim: 3}]", "\"uidClaim\" must be a text"),
-        ("{", "no YAML"),
+        ("issuers: [{issuer: 'https://a', audience: a, audiance: b}]", "unknown key \"audiance\""),
+        ("issuers: [{issuer: 'https://a', audience: a, uidClaim: 3}]", "\"uidClaim\" must be a string"),
+        ("{", "not YAML"),
     ]) func mistakesAreNamed(text: String, reason: String) {
         let error = #expect(throws: SettingsFileError.self) { try IssuerFile.parse(text, allowsHTTP: false) }
         #expect(error?.description.contains(reason) == true, "\(error?.description ?? "")")

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Synchronization
 import TestSupport
 import Testing
 
@@ -24,7 +23,6 @@ struct SettingTableTests {
             let raw: SettingKey.Raw =
                 switch standard {
                 case .int(let value): .text(String(value))
-                case .double(let value): .text(String(value))
                 case .bool(let value): .text(String(value))
                 case .string(let value): .text(value)
                 case .stringList(let values): .list(values)
@@ -47,24 +45,43 @@ struct SettingTableTests {
         }
     }
 
-    @Test("the struct reads every key of the table and no other")
-    func structMatchesTable() {
-        let read = Mutex<Set<String>>([])
-        _ = Settings(
-            SettingValues(standardIn: .serve) { path in read.withLock { _ = $0.insert(path) } }, profile: .serve)
-        #expect(read.withLock { $0 } == Set(SettingTable.keys.map(\.path)))
+    @Test("a setting is a member of its section, by its own name")
+    func membersMatchPaths() {
+        for section in SettingTable.declared {
+            for (member, key) in section.settings {
+                #expect(key.section == section.name, "\(section.name).\(member)")
+                // `tls.keyFile` is the member `tlsKeyFile`.
+                let words = key.name.split(separator: ".")
+                let name = words[0] + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+                #expect(member == name, "\(key.path)")
+            }
+        }
     }
 
-    @Test("choices of the table are the cases of the enums")
-    func choicesMatchEnums() throws {
-        let mode = try #require(SettingTable.byPath["auth.mode"])
-        #expect(mode.allowed == .choices(Settings.Auth.Mode.allCases.map(\.rawValue)))
-        let format = try #require(SettingTable.byPath["log.format"])
-        #expect(format.allowed == .choices(Settings.Log.Format.allCases.map(\.rawValue)))
-        let form = try #require(SettingTable.byPath["embeddings.format"])
-        #expect(form.allowed == .choices(Settings.Embeddings.Format.allCases.map(\.rawValue)))
+    @Test("every kind of setting is read and written by its own type")
+    func typedAccess() {
+        var settings = Settings()
+        #expect(settings.postgres.url == nil && settings.redis.url == "redis://127.0.0.1:6379")
+        #expect(settings.cluster.roles == Set(Role.allCases) && settings.auth.mode == .none)
+        settings.postgres.url = "host=a"
+        settings.redis.url = nil
+        settings.cluster.roles = [.worker, .api]
+        settings.auth.mode = .jwks
+        settings.http.corsOrigins = []
+        settings.http.port = 1
+        settings.redis.tlsVerify = false
+        settings.log.level = "debug"
+        #expect(settings.postgres.url == "host=a" && settings.redis.url == nil && settings.auth.mode == .jwks)
+        #expect(settings.cluster.roles == [.api, .worker] && settings.http.corsOrigins == [])
+        #expect(settings.http.port == 1 && !settings.redis.tlsVerify && settings.log.level == "debug")
+        #expect(settings.http.host == Settings().http.host && settings != Settings())
+    }
+
+    @Test("the lists of choices have an order")
+    func choicesInOrder() throws {
         let roles = try #require(SettingTable.byPath["cluster.roles"])
-        #expect(roles.allowed == .choices(Role.allCases.map(\.rawValue)))
+        #expect(roles.standard == .stringList(["api", "worker", "gateway", "admin"]))
+        #expect(SettingTable.byPath["auth.mode"]?.allowedText == "none, firebase, jwks or hs256")
     }
 
     @Test("environment names cut at capitals")

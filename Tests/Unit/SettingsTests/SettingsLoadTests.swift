@@ -91,15 +91,6 @@ struct SettingsLoadTests {
                 == expected)
     }
 
-    @Test("numbers with a fraction")
-    func doubles() throws {
-        let key = SettingKey(
-            "test.share", kind: .double, standard: .double(0.5), allowed: .doubles(0...1), doc: "A share.")
-        #expect(try key.parse(.text("0.25")) == .double(0.25))
-        #expect(throws: SettingKey.ValueError.self) { try key.parse(.text("1.5")) }
-        #expect(throws: SettingKey.ValueError.self) { try key.parse(.text("nan")) }
-    }
-
     @Test("all mistakes are reported together, each with its place")
     func allTogether() {
         let file = """
@@ -199,15 +190,15 @@ struct SettingsLoadTests {
     }
 
     private static let badEmbeddingURL =
-        "embeddings.url must be a URL without user, query and fragment: paths are added to it"
+        "embeddings.url must be a URL without user, query or fragment, because paths are appended to it"
     private static let badEmbeddingToken =
-        "embeddings.token takes visible ASCII characters, no spaces and line breaks"
+        "embeddings.token must be visible ASCII characters, without spaces and line breaks"
 
     @Test(
         "settings that contradict each other",
         arguments: [
-            (["cluster.namespace={a}"], "cluster.namespace takes 1 to 32 letters, digits, - and _"),
-            (["cluster.roles="], "cluster.roles is empty: a node needs at least one role"),
+            (["cluster.namespace={a}"], "cluster.namespace must be 1 to 32 letters, digits, - or _"),
+            (["cluster.roles="], "cluster.roles is empty; a node needs at least one role"),
             (["cluster.nodeTtlMs=1500"], "cluster.nodeTtlMs must be at least twice cluster.heartbeatMs"),
             (["cluster.leaseTtlMs=1500"], "cluster.leaseTtlMs must be at least twice cluster.leaseRenewMs"),
             (["admin.port=9399"], "http.port and admin.port are the same"),
@@ -218,16 +209,16 @@ struct SettingsLoadTests {
             (["auth.mode=hs256"], "auth.mode hs256 needs auth.hs256Secret of 32 bytes or more"),
             (
                 ["redis.sentinel.addresses=a", "redis.sentinel.master=m", "redis.cluster.addresses=b"],
-                "redis.sentinel.addresses and redis.cluster.addresses are both set"
+                "redis.sentinel.addresses and redis.cluster.addresses exclude each other"
             ),
-            (["redis.sentinel.addresses=a"], "redis.sentinel.addresses and redis.sentinel.master need each other"),
+            (["redis.sentinel.addresses=a"], "redis.sentinel.addresses and redis.sentinel.master must be set together"),
             (
                 ["redis.cluster.addresses=a", "redis.url=unix:///s"],
-                "redis.url must begin with redis:// or rediss:// beside sentinel or cluster addresses"
+                "redis.url must begin with redis:// or rediss:// when sentinel or cluster addresses are set"
             ),
             (
                 ["redis.url=rediss://a", "redis.tls.keyFile=k"],
-                "redis.tls.certificateFile and redis.tls.keyFile need each other"
+                "redis.tls.certificateFile and redis.tls.keyFile must be set together"
             ),
             (["redis.tls.caFile=c"], "redis.tls is set, but redis.url does not begin with rediss://"),
             (["postgres.reconnectMinMs=9s"], "postgres.reconnectMaxMs is less than postgres.reconnectMinMs"),
@@ -245,13 +236,13 @@ struct SettingsLoadTests {
             ),
             (
                 ["embeddings.models=a=b,c"],
-                "embeddings.models takes entries such as textembedding-gecko@003=nomic-embed-text, each model once"
+                "embeddings.models must list entries such as textembedding-gecko@003=nomic-embed-text, each model once"
             ),
             (
                 ["embeddings.models=a=b,a=c"],
-                "embeddings.models takes entries such as textembedding-gecko@003=nomic-embed-text, each model once"
+                "embeddings.models must list entries such as textembedding-gecko@003=nomic-embed-text, each model once"
             ),
-            (["http.bodyBytesMax=1KiB"], "limits.variablesBytesMax is more than http.bodyBytesMax lets in"),
+            (["http.bodyBytesMax=1KiB"], "limits.variablesBytesMax is greater than http.bodyBytesMax allows"),
         ])
     func contradictions(overrides: [String], expected: String) {
         #expect(problems(overrides: overrides) == [expected])
@@ -282,11 +273,11 @@ struct SettingsLoadTests {
             overrides: ["auth.mode=hs256", "http.port=12"])
         let text = loaded.text
         #expect(!text.contains(secret.prefix(10)) && !text.contains("hidden"))
-        #expect(text.contains("hs256Secret: is set, secret"))
+        #expect(text.contains("hs256Secret: set, secret"))
         #expect(text.contains("  port: 12 ") && text.contains("# --set http.port\n"))
         let again = try Settings.load(fileText: text, overrides: ["auth.hs256Secret=\(secret)"])
-        #expect(again.settings.http == loaded.settings.http)
-        #expect(again.settings.auth == loaded.settings.auth)
+        #expect(again.settings.http.host == "a\"\\b" && again.settings.http.port == 12)
+        #expect(again.settings.auth.hs256Secret == loaded.settings.auth.hs256Secret)
     }
 
     @Test("a secret is not repeated in a message about it")
@@ -348,7 +339,7 @@ struct SecretFilesTests {
             message(["FRESHET_REDIS_URL_FILE": "/e"], ["/e": "\n"])
                 == "environment FRESHET_REDIS_URL_FILE: /e is empty")
         let twice = message(["FRESHET_REDIS_URL_FILE": "/r", "FRESHET_REDIS_URL": "redis://secret"], ["/r": "secret"])
-        #expect(twice == "environment FRESHET_REDIS_URL_FILE: FRESHET_REDIS_URL is set as well; only one can be")
+        #expect(twice == "environment FRESHET_REDIS_URL_FILE: FRESHET_REDIS_URL is set as well; set only one of them")
         let long = String(repeating: "s", count: SecretFiles.bytesMax + 1)
         #expect(!message(["FRESHET_REDIS_URL_FILE": "/l"], ["/l": long]).contains("sss"))
     }

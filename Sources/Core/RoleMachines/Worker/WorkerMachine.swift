@@ -20,7 +20,7 @@ package struct WorkerMachine: Sendable {
         package var eventsAgeMaxMs: Int64 = 3_600_000
         /// Time between two rounds of trimming.
         package var trimMs: Int64 = 30_000
-        package var inboxLengthMax = 20_000
+        package var inboxLengthMax = 100_000
         /// An inbox without new messages expires after this time.
         package var inboxExpireMs = 600_000
         /// Bytes of results on their way to the broker; beyond it they count as not sent and are sent again later.

@@ -3,7 +3,7 @@ package import LiveModel
 
 /// The form of a live query's results in each protocol: a prefix with the operation's id, and the rest, which all
 /// sessions of the protocol share. So a result is encoded once per protocol, whatever the number of sessions.
-package enum ResultFormat: Sendable, Hashable {
+package enum ResultFormat: Sendable, Hashable, CaseIterable {
     /// `graphql-transport-ws`: `{"id":…,"type":"next","payload":{"data":…}}`
     case next
     /// `graphql-ws` (subscriptions-transport-ws) and AppSync: `{"id":…,"type":"data","payload":{"data":…}}`

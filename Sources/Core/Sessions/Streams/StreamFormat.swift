@@ -1,7 +1,7 @@
 package import LiveModel
 
 /// The form of one operation's results in an HTTP response that stays open.
-package enum StreamFormat: Sendable, Hashable {
+package enum StreamFormat: Sendable, Hashable, CaseIterable {
     /// The plain resource: events `next` with the result's entity tag as their id, so that `Last-Event-ID` resumes.
     case resource
     /// graphql-sse with one connection per operation. Source: enisdenjo/graphql-sse PROTOCOL.md.

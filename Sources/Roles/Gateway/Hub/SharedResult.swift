@@ -2,6 +2,7 @@ package import HTTPServer
 package import LiveModel
 import Metrics
 package import NIOCore
+import Observability
 package import Sessions
 
 /// One result on one event loop, encoded once per protocol and shared by every session.
@@ -22,7 +23,7 @@ package final class SharedResult {
         var frames: [String: EncodedTextFrame] = [:]
 
         init(_ format: ResultFormat, _ result: LiveResult) {
-            EncodingCount.increment(format)
+            EncodingMetrics.shared.encodings[.message(format)].increment()
             self.format = format
             rest = ByteBuffer(bytes: format.rest(of: result))
         }
@@ -78,7 +79,7 @@ package final class SharedResult {
     /// Returns the result for a stream, where all subscribers get the same text.
     package func text(as format: StreamFormat) -> ByteBuffer {
         for known in streamTexts where known.format == format { return known.text }
-        EncodingCount.increment(format)
+        EncodingMetrics.shared.encodings[.stream(format)].increment()
         let text = ByteBuffer(bytes: format.result(result, of: key))
         streamTexts.append((format, text))
         return text
@@ -141,23 +142,6 @@ struct RecentResults {
         }
         return shared
     }
-}
-
-/// The count of encodings by form: one for each result and event loop with sessions, however many.
-private enum EncodingCount {
-    private static let label = "freshet_gateway_encodings_total"
-    private static let messages: [ResultFormat: Counter] = counters([
-        .next, .data, .event, .sqlConnect, .sqlConnectProtobuf,
-    ])
-    private static let streams: [StreamFormat: Counter] = counters([.resource, .graphQLSSE, .multipart])
-
-    private static func counters<Format: Hashable>(_ formats: [Format]) -> [Format: Counter] {
-        Dictionary(
-            uniqueKeysWithValues: formats.map { ($0, Counter(label: label, dimensions: [("form", "\($0)")])) })
-    }
-
-    static func increment(_ format: ResultFormat) { messages[format]?.increment() }
-    static func increment(_ format: StreamFormat) { streams[format]?.increment() }
 }
 
 /// What a hub delivers to a session.

@@ -1,5 +1,6 @@
 package import LiveModel
 import Metrics
+import Observability
 package import NIOCore
 package import Sessions
 import Synchronization
@@ -40,8 +41,7 @@ package final class SessionRegistry: Sendable {
 
     private let admission: Mutex<SessionAdmission>
     private let refused = Atomic<Int>(0)
-    private let refusedByRate = Counter(label: "freshet_sessions_refused_total", dimensions: [("reason", "rate")])
-    private let refusedByFull = Counter(label: "freshet_sessions_refused_total", dimensions: [("reason", "full")])
+    private let metrics = SessionMetrics()
 
     package init(
         admission: SessionAdmission = SessionAdmission(perSecond: 0, burst: 1),
@@ -66,7 +66,7 @@ package final class SessionRegistry: Sendable {
         }
         guard case .refused(let retryAfterMs) = decision else { return }
         refused.wrappingAdd(1, ordering: .relaxed)
-        refusedByRate.increment()
+        metrics.refused[.rate].increment()
         throw RequestError(
             .unavailable, "too many sessions are starting on this node", retryAfterMs: Int(retryAfterMs))
     }
@@ -75,7 +75,7 @@ package final class SessionRegistry: Sendable {
     /// spread.
     package func refusalOfFullNode() -> RequestError {
         refused.wrappingAdd(1, ordering: .relaxed)
-        refusedByFull.increment()
+        metrics.refused[.full].increment()
         return RequestError(
             .unavailable, "too many sessions on this node",
             retryAfterMs: Int.random(in: Self.fullRetryAfterSeconds) * 1_000)

@@ -12,7 +12,7 @@ package final class QuotaGate: Sendable {
     private let ledger: Mutex<QuotaLedger>
     private let requestsMax: Int
     private let requests = Atomic<Int>(0)
-    private let refused = Counter(label: "freshet_requests_refused_total")
+    private let metrics = RequestMetrics()
 
     /// - Parameter requestsMax: the limit on requests in flight on this node; further ones are refused.
     package init(_ limits: QuotaLimits = QuotaLimits(), requestsMax: Int = .max) {
@@ -38,7 +38,7 @@ package final class QuotaGate: Sendable {
     package func enterRequest() throws(RequestError) {
         guard requests.wrappingAdd(1, ordering: .relaxed).newValue <= requestsMax else {
             leaveRequest()
-            refused.increment()
+            metrics.refused.increment()
             throw RequestError(.unavailable, "too many requests in flight on this node")
         }
     }

@@ -3,44 +3,44 @@ import Logging
 import Observability
 import Synchronization
 
-/// What a node as a whole tells Prometheus, beside the counters of its parts.
-///
-/// | metric | is |
-/// | --- | --- |
-/// | `freshet_build_info` | 1, with the version and the roles as labels |
-/// | `freshet_ready` | 1 while load balancers may send clients |
-/// | `freshet_sessions` | open sessions: WebSockets, event streams, waiting long-polls |
-/// | `freshet_peers_cut_off` | clients of the public port that were cut off, and calls of gRPC that were reset, since the start: no sign of life, nothing read, past a limit |
-/// | `freshet_cluster_shards` | shards of the cluster; of workers only, to compare with the sum of `freshet_worker_shards` |
-/// | `freshet_worker_behind_seconds` | from the last event read to the last one written, of the shard that is furthest behind; while the broker cannot be asked, the time since it could besides |
-/// | `freshet_worker_condition_errors` | refreshes in doubt: conditions that ended in an error, since the start |
-enum NodeMetrics {
-    /// Between two looks at the streams of the shards held here; two short commands for each.
+/// The metrics of a node as a whole.
+struct NodeMetrics {
+    private let buildInfo = Metric.observed("freshet_build_info", "always 1", labels: ["version", "roles"])
+    private let ready = Metric.observed("freshet_ready", "1 while load balancers may send clients")
+    private let sessions = Metric.observed(
+        "freshet_sessions", "open sessions: WebSockets, gRPC streams, event streams, waiting long-polls")
+    private let peersCutOff = Metric.observed(
+        "freshet_peers_cut_off",
+        "clients cut off and gRPC calls reset since the start: no sign of life, nothing read, past a limit")
+
+    /// Interval of sampling the streams of the shards held here; two short commands for each.
     static let sampleMs = 5_000
 
-    /// Those that are asked at every scrape.
+    /// Installs the gauges that are read at every scrape.
     static func observe(
         _ metrics: PrometheusMetrics, roles: [String], sessions: @escaping @Sendable () -> Int,
         peersCutOff: @escaping @Sendable () -> Int, isReady: @escaping @Sendable () -> Bool
     ) {
         let labels = [("version", ClusterFormat.release), ("roles", roles.sorted().joined(separator: ","))]
-        metrics.observe("freshet_build_info", dimensions: labels) { 1 }
-        metrics.observe("freshet_ready") { isReady() ? 1 : 0 }
-        metrics.observe("freshet_sessions") { Double(sessions()) }
-        metrics.observe("freshet_peers_cut_off") { Double(peersCutOff()) }
+        let gauges = NodeMetrics()
+        gauges.buildInfo.observe(in: metrics, labels: labels) { 1 }
+        gauges.ready.observe(in: metrics) { isReady() ? 1 : 0 }
+        gauges.sessions.observe(in: metrics) { Double(sessions()) }
+        gauges.peersCutOff.observe(in: metrics) { Double(peersCutOff()) }
     }
 
-    /// Those of a worker that the broker and the worker must be asked for. Ends with the task.
+    /// Samples the gauges of a worker that take a call to the broker, until the task is cancelled.
     static func sample(
         _ inspector: NodeInspector, shardCount: Int, _ metrics: PrometheusMetrics, _ logger: Logger
     ) async {
         let sampled = Sampled(nowMs: ReadinessProbe.nowMs())
-        metrics.observe("freshet_cluster_shards") { Double(shardCount) }
-        metrics.observe("freshet_worker_behind_seconds") {
+        let gauges = ShardMetrics()
+        gauges.clusterShards.observe(in: metrics) { Double(shardCount) }
+        gauges.behind.observe(in: metrics) {
             let nowMs = ReadinessProbe.nowMs()
             return sampled.value.withLock { $0.lag.seconds(nowMs: nowMs) }
         }
-        metrics.observe("freshet_worker_condition_errors") { sampled.value.withLock { $0.conditionErrors } }
+        gauges.conditionErrors.observe(in: metrics) { sampled.value.withLock { $0.conditionErrors } }
         while !Task.isCancelled {
             let errors = Double(await inspector.conditionErrors())
             sampled.value.withLock { $0.conditionErrors = errors }
@@ -49,7 +49,7 @@ enum NodeMetrics {
                 let nowMs = ReadinessProbe.nowMs()
                 sampled.value.withLock { $0.lag.answered(behindMs: behindMs, nowMs: nowMs) }
             } catch {
-                logger.debug("lag not known", metadata: ["error": "\(error)"])
+                logger.debug("the read lag is unknown", metadata: ["error": "\(error)"])
             }
             try? await Task.sleep(for: .milliseconds(sampleMs))
         }
@@ -59,8 +59,19 @@ enum NodeMetrics {
         let value: Mutex<(lag: ReadingLag, conditionErrors: Double)>
 
         init(nowMs: Int64) {
-            // One answer may be missed.
+            // Tolerates one missed answer.
             value = Mutex((ReadingLag(answerLastsMs: Int64(2 * NodeMetrics.sampleMs), nowMs: nowMs), 0))
         }
     }
+}
+
+/// The metrics of a worker's shards.
+struct ShardMetrics {
+    let clusterShards = Metric.observed("freshet_cluster_shards", "shards of the cluster")
+    let behind = Metric.observed(
+        "freshet_worker_behind_seconds",
+        "read lag of the most delayed owned shard; includes the time since Redis last answered")
+    let conditionErrors = Metric.observed(
+        "freshet_worker_condition_errors",
+        "conditions that failed to evaluate since the start, and therefore matched")
 }

@@ -1,4 +1,4 @@
-/// Families by name, series by their labels. Not synchronised: `PrometheusMetrics` holds it under its lock.
+/// Families by name, series by their labels. Not synchronised: `PrometheusMetrics` guards it with a lock.
 struct MetricRegistry {
     enum Outcome<Series: Sendable>: Sendable {
         case found(Series)
@@ -8,18 +8,16 @@ struct MetricRegistry {
 
     struct Family {
         let name: String
-        /// As the code calls it.
-        let label: String
         let kind: MetricKind
         var series: [String: any MetricSeries] = [:]
     }
 
     private var families: [String: Family] = [:]
-    /// Where a series stands and how many handlers were made of it and not destroyed.
+    /// Name and labels of each series, and how many of its handlers have been created and not destroyed.
     private var uses: [ObjectIdentifier: (name: String, labels: String, count: Int)] = [:]
 
     mutating func find<Series: MetricSeries>(
-        name: String, label: String, kind: MetricKind, labels: String, seriesMax: Int, make: @Sendable () -> Series
+        name: String, kind: MetricKind, labels: String, seriesMax: Int, make: @Sendable () -> Series
     ) -> Outcome<Series> {
         if let family = families[name] {
             guard family.kind == kind else { return .otherKind }
@@ -31,12 +29,12 @@ struct MetricRegistry {
         }
         guard uses.count < seriesMax else { return .full }
         let series = make()
-        families[name, default: Family(name: name, label: label, kind: kind)].series[labels] = series
+        families[name, default: Family(name: name, kind: kind)].series[labels] = series
         uses[ObjectIdentifier(series)] = (name, labels, 1)
         return .found(series)
     }
 
-    /// The series goes when the last handler of it is destroyed.
+    /// Removes the series when its last handler is destroyed.
     mutating func release(_ identifier: ObjectIdentifier) {
         guard let use = uses[identifier] else { return }
         guard use.count == 1 else {
@@ -48,10 +46,10 @@ struct MetricRegistry {
         if families[use.name]?.series.isEmpty == true { families[use.name] = nil }
     }
 
-    func sorted() -> [(name: String, label: String, kind: MetricKind, series: [(String, any MetricSeries)])] {
+    func sorted() -> [(name: String, kind: MetricKind, series: [(String, any MetricSeries)])] {
         families.values.sorted { $0.name < $1.name }.map { family in
             (
-                family.name, family.label, family.kind,
+                family.name, family.kind,
                 family.series.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
             )
         }

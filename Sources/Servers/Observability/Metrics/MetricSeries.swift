@@ -1,12 +1,12 @@
 import Metrics
 import Synchronization
 
-/// One series: a handler of swift-metrics that can print itself. `labels` is `a="1",b="2"`, without braces.
+/// A series: a handler of swift-metrics that can print itself. `labels` is `a="1",b="2"`, without braces.
 protocol MetricSeries: AnyObject, Sendable {
     func append(name: String, labels: String, to text: inout [UInt8])
 }
 
-/// Only grows. Whole steps are atomic, fractions take a lock.
+/// A value that only grows. Integers are added atomically, fractions under a lock.
 final class CounterSeries: MetricSeries, CounterHandler, FloatingPointCounterHandler {
     private let whole = Atomic<Int64>(0)
     private let fraction = Mutex<Double>(0)
@@ -32,9 +32,9 @@ final class CounterSeries: MetricSeries, CounterHandler, FloatingPointCounterHan
     }
 }
 
-/// Goes up and down.
+/// A value that rises and falls.
 final class GaugeSeries: MetricSeries, MeterHandler, RecorderHandler {
-    /// Bits of the double.
+    /// The bit pattern of the value.
     private let bits = Atomic<UInt64>(0)
 
     func set(_ value: Int64) { set(Double(value)) }
@@ -59,7 +59,7 @@ final class GaugeSeries: MetricSeries, MeterHandler, RecorderHandler {
     }
 }
 
-/// A gauge that is asked.
+/// A gauge that is read when it is rendered.
 final class ObservedSeries: MetricSeries {
     let read = Mutex<(@Sendable () -> Double)?>(nil)
 
@@ -69,10 +69,10 @@ final class ObservedSeries: MetricSeries {
     }
 }
 
-/// Counts by upper bound. `bounds` ascend; values above the last one only count in `+Inf`.
+/// Counts by upper bound. `bounds` ascend; values above the last one count in `+Inf` only.
 final class HistogramSeries: MetricSeries, TimerHandler, RecorderHandler {
     private struct State {
-        /// One per bound and one for what is above; not cumulated.
+        /// One per bound and one for the values above; not cumulative.
         var counts: [UInt64]
         var sum = 0.0
     }

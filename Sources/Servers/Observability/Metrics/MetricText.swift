@@ -1,18 +1,18 @@
 /// Prometheus' text format 0.0.4: names, labels, numbers.
 enum MetricText {
-    /// `[a-zA-Z_:][a-zA-Z0-9_:]*`; whatever else becomes `_`. The suffix is not doubled.
+    /// A name of the form `[a-zA-Z_:][a-zA-Z0-9_:]*`; other characters become `_`. The suffix is not doubled.
     static func name(_ label: String, suffix: String) -> String {
         let name = identifier(label, isAllowed: { $0 == UInt8(ascii: ":") })
         return name.hasSuffix(suffix) ? name : name + suffix
     }
 
-    /// `a="1",b="2"`, sorted by name. Of a doubled name the last value is taken.
+    /// `a="1",b="2"`, sorted by name. The last value of a repeated name counts.
     static func labels(_ dimensions: [(String, String)]) -> String {
         guard !dimensions.isEmpty else { return "" }
         var values: [String: String] = [:]
         for (name, value) in dimensions {
             let name = identifier(name, isAllowed: { _ in false })
-            // The histogram's own.
+            // Histograms use `le` themselves.
             values[name == "le" ? "le_" : name] = value
         }
         return values.sorted { $0.key < $1.key }.map { "\($0.key)=\"\(escaped($0.value))\"" }.joined(separator: ",")

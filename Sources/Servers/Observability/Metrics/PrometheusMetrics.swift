@@ -5,33 +5,43 @@ import Synchronization
 ///
 /// Names: `freshet.gateway.sessions` becomes `freshet_gateway_sessions`; counters get the suffix `_total`, timers
 /// `_seconds`. Counters, meters and gauges have one value, timers and aggregating recorders are histograms with fixed
-/// buckets. Making the same series twice gives the same handler.
+/// buckets. Creating the same series twice returns the same handler.
 ///
-/// There are at most `seriesMax` series, so that labels that a client can choose cannot use up memory: what comes after
-/// is counted in `freshet_metrics_refused_total` and goes nowhere.
+/// There are at most `seriesMax` series, so that labels that a client can choose cannot exhaust memory: further ones are
+/// counted in `freshet_metrics_refused_total` and discarded.
 package final class PrometheusMetrics: MetricsFactory {
-    /// Of the answer that carries `render()`.
+    /// Content type of the response with `render()`.
     package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// Seconds.
+    /// Upper bounds of timers, in seconds.
     package static let timerBuckets: [Double] = [
         0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
     ]
-    /// Counts and sizes.
+    /// Upper bounds of counts and sizes.
     package static let recorderBuckets: [Double] = [
         1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 100_000, 1_000_000, 10_000_000,
     ]
 
     private let seriesMax: Int
-    /// Sentences for `# HELP`, by the label that the code uses.
-    private let help: [String: String]
     private let registry = Mutex(MetricRegistry())
+    /// Descriptions by name. Bound: the families that the code declares.
+    private let descriptions = Mutex<[String: MetricFamily]>([:])
     private let refusedSeries = CounterSeries()
     private let refusedKind = CounterSeries()
 
-    package init(seriesMax: Int = 10_000, help: [String: String] = [:]) {
+    /// The metric of this type itself.
+    package static let refused = MetricFamily(
+        "freshet_metrics_refused_total", .counter,
+        "metrics discarded because there are too many series or a name is used for two kinds",
+        labels: [.init(name: "reason", values: ["kind", "series"])])
+
+    package init(seriesMax: Int = 10_000) {
         self.seriesMax = seriesMax
-        self.help = help
+    }
+
+    /// The series of this name have the family's description as `# HELP`.
+    package func describe(_ family: MetricFamily) {
+        descriptions.withLock { $0[family.name] = family }
     }
 
     package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
@@ -60,9 +70,8 @@ package final class PrometheusMetrics: MetricsFactory {
         series(label, "_seconds", .histogram, dimensions) { HistogramSeries(bounds: Self.timerBuckets) }
     }
 
-    /// A gauge whose value is asked for at every rendering: for what is known anyway, such as the length of a queue.
-    /// A second one of the same name and labels takes the first one's place. `read` must be quick and must not make
-    /// metrics.
+    /// A gauge whose value is read at every rendering, for values that are known anyway, such as the length of a queue.
+    /// It replaces an earlier one with the same name and labels. `read` must be quick and must not create metrics.
     package func observe(
         _ label: String, dimensions: [(String, String)] = [], _ read: @escaping @Sendable () -> Double
     ) {
@@ -83,8 +92,8 @@ package final class PrometheusMetrics: MetricsFactory {
         let labels = MetricText.labels(dimensions)
         let outcome = registry.withLock { registry in
             registry.find(
-                name: MetricText.name(label, suffix: suffix), label: label, kind: kind, labels: labels,
-                seriesMax: seriesMax, make: make)
+                name: MetricText.name(label, suffix: suffix), kind: kind, labels: labels, seriesMax: seriesMax,
+                make: make)
         }
         switch outcome {
         case .found(let series): return series
@@ -100,18 +109,17 @@ package final class PrometheusMetrics: MetricsFactory {
 
     /// All series in text format 0.0.4, families and series sorted.
     package func render() -> [UInt8] {
-        // Values are read outside the lock: an observed gauge may ask elsewhere.
+        // Values are read outside the lock, because an observed gauge may take other locks.
         let families = registry.withLock { $0.sorted() }
+        let descriptions = descriptions.withLock { $0 }
         var text: [UInt8] = []
         for family in families {
-            MetricText.appendHead(family.name, family.kind, help: help[family.label], to: &text)
+            MetricText.appendHead(family.name, family.kind, help: descriptions[family.name]?.help, to: &text)
             for (labels, series) in family.series { series.append(name: family.name, labels: labels, to: &text) }
         }
-        let refused = "freshet_metrics_refused_total"
-        MetricText.appendHead(
-            refused, .counter, help: "Metrics not kept: too many series, or a name used for two kinds.", to: &text)
-        refusedKind.append(name: refused, labels: "reason=\"kind\"", to: &text)
-        refusedSeries.append(name: refused, labels: "reason=\"series\"", to: &text)
+        MetricText.appendHead(Self.refused.name, .counter, help: Self.refused.help, to: &text)
+        refusedKind.append(name: Self.refused.name, labels: "reason=\"kind\"", to: &text)
+        refusedSeries.append(name: Self.refused.name, labels: "reason=\"series\"", to: &text)
         return text
     }
 }

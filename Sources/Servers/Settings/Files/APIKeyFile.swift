@@ -1,7 +1,7 @@
 import Yams
 
-/// The file of `auth.apiKeysFile`, YAML or JSON: names and keys. Two names may serve the same app while one key gives way
-/// to the next.
+/// The file of `auth.apiKeysFile`, YAML or JSON: names and keys. To rotate an app's key, list the old and the new one under
+/// two names.
 ///
 ///     web-2026: 3f0c…            # the key itself, 16 bytes or more
 ///     web-2025: sha256:9c56…     # or its digest, so that the file holds no secret
@@ -13,7 +13,7 @@ package enum APIKeyFile {
 
     package enum Key: Sendable, Hashable {
         case text(String)
-        /// 64 hexadecimal digits, in small letters.
+        /// 64 lowercase hexadecimal digits.
         case digest(String)
     }
 
@@ -22,7 +22,7 @@ package enum APIKeyFile {
         do {
             root = try Yams.load(yaml: text)
         } catch {
-            throw SettingsFileError("it is no YAML: \(error)")
+            throw SettingsFileError("it is not YAML: \(error)")
         }
         guard let object = root as? [String: Any] else {
             throw SettingsFileError("it must be an object of names and keys")
@@ -31,13 +31,13 @@ package enum APIKeyFile {
         var keys: [String: Key] = [:]
         for (name, value) in object.sorted(by: { $0.key < $1.key }) {
             guard !name.isEmpty, name.utf8.count <= nameBytesMax else {
-                throw SettingsFileError("a name has 1 to \(nameBytesMax) bytes")
+                throw SettingsFileError("a name must have 1 to \(nameBytesMax) bytes")
             }
-            guard let key = value as? String else { throw SettingsFileError("the key \"\(name)\" must be a text") }
+            guard let key = value as? String else { throw SettingsFileError("the key \"\(name)\" must be a string") }
             if key.hasPrefix("sha256:") {
                 let digits = key.dropFirst(7).lowercased()
                 guard digits.utf8.count == 64, digits.allSatisfy(\.isHexDigit) else {
-                    throw SettingsFileError("the key \"\(name)\" has no 64 hexadecimal digits after sha256:")
+                    throw SettingsFileError("the key \"\(name)\" must have 64 hexadecimal digits after sha256:")
                 }
                 keys[name] = .digest(digits)
             } else {

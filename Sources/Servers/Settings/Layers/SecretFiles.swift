@@ -1,15 +1,16 @@
-/// Secrets as files: `FRESHET_POSTGRES_URL_FILE=/run/secrets/postgres-url` instead of the text itself, as compose,
-/// Kubernetes and systemd hand them out. Only secret settings have such a variable; one that is empty does not count.
+/// Secrets in files: `FRESHET_POSTGRES_URL_FILE=/run/secrets/postgres-url` instead of the text itself, as compose,
+/// Kubernetes and systemd provide them. Only secret settings have such a variable; an empty one counts as unset.
 enum SecretFiles {
-    /// Of a variable's name.
+    /// Suffix of the variables' names.
     static let suffix = "_FILE"
     /// Longer files are refused.
     static let bytesMax = 1 << 16
 
-    /// The environment with every secret in place of the variable that names its file.
+    /// The environment in which each variable that names a secret's file is replaced by the secret.
     ///
-    /// - Parameter read: gives the text of a file.
-    /// - Throws: for a file that cannot be read, is too long or is given beside the secret itself. Never with the text.
+    /// - Parameter read: returns the text of a file.
+    /// - Throws: for a file that is unreadable, empty, too long or given in addition to the secret itself. The error never
+    ///   contains the text.
     static func resolved(
         _ environment: [String: String], read: (String) throws(SettingsError) -> String
     ) throws(SettingsError) -> [String: String] {
@@ -20,11 +21,12 @@ enum SecretFiles {
             guard let path = result.removeValue(forKey: variable), !path.isEmpty else { continue }
             let place = "environment \(variable)"
             if let text = environment[key.environmentName], !text.isEmpty {
-                problems.append(.init(place: place, message: "\(key.environmentName) is set as well; only one can be"))
+                problems.append(
+                    .init(place: place, message: "\(key.environmentName) is set as well; set only one of them"))
                 continue
             }
             do throws(SettingsError) {
-                // The line's end that editors leave behind is no part of a secret.
+                // The line break that editors add at the end is not part of the secret.
                 let text = try read(path)
                 let secret = String(text.reversed().drop { $0.isNewline }.reversed())
                 if secret.isEmpty || text.utf8.count > bytesMax {

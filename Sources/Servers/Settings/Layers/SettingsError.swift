@@ -1,8 +1,8 @@
-/// Everything that is wrong with the settings, together: one line each.
+/// All problems of the settings, one line each.
 package struct SettingsError: Error, CustomStringConvertible {
     package struct Problem: Hashable, Sendable, CustomStringConvertible {
-        /// Where it was set: `freshet.yaml:12`, `environment FRESHET_HTTP_PORT`, `--set http.port`; empty when it is
-        /// about several settings.
+        /// Origin of the value: `freshet.yaml:12`, `environment FRESHET_HTTP_PORT`, `--set http.port`; empty for a
+        /// contradiction between several settings.
         package let place: String
         package let message: String
 

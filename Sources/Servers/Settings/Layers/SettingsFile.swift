@@ -1,11 +1,11 @@
 import Yams
 
-/// A settings file as read: values by path with their lines, and what is wrong with it.
+/// A parsed settings file: values by path with their lines, and its problems.
 ///
-/// Positions are why the file is composed here and not by the configuration library's own YAML provider, which keeps
-/// none. Anchors work, merge keys (`<<`) do not.
+/// Parsed here because the configuration library's own YAML provider keeps no line numbers. Anchors are supported, merge
+/// keys (`<<`) are not.
 struct SettingsFile {
-    /// Longer files are refused unread.
+    /// Longer files are refused without parsing.
     static let bytesMax = 1 << 20
 
     private(set) var values: [String: SettingKey.Raw] = [:]
@@ -13,7 +13,7 @@ struct SettingsFile {
     private(set) var problems: [SettingsError.Problem] = []
     private let name: String
 
-    /// `name` is what messages call the file.
+    /// - Parameter name: the file's name in messages.
     init(name: String, text: String) {
         self.name = name
         guard text.utf8.count <= Self.bytesMax else {
@@ -93,7 +93,7 @@ struct SettingsFile {
         problems.append(.init(place: mark.map { "\(name):\($0.line)" } ?? name, message: message))
     }
 
-    /// One line of what the YAML parser says in several.
+    /// Reduces the YAML parser's error to one line.
     private mutating func report(_ error: YamlError) {
         switch error {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),

@@ -1,10 +1,10 @@
 import Configuration
 import Synchronization
 
-/// The layers over the defaults: command line, environment, file, in this precedence. `swift-configuration` looks up,
-/// this type prepares the layers, refuses what no setting is called, and tells where a value came from.
+/// The layers over the defaults: command line, environment and file, in this precedence. `swift-configuration` does the
+/// lookups; this type prepares the layers, refuses unknown names and reports the origin of a value.
 struct SettingsLayers {
-    /// Read by Freshet's own tools, no settings: the path of the settings file; where and as whom its clients call.
+    /// Variables of Freshet's tools that are not settings: the path of the settings file, URL and token of its clients.
     static let otherEnvironmentNames: Set<String> = ["FRESHET_CONFIG", "FRESHET_TOKEN", "FRESHET_URL"]
 
     private(set) var problems: [SettingsError.Problem]
@@ -31,7 +31,7 @@ struct SettingsLayers {
         case commandLine, environment, file
     }
 
-    /// The text of highest precedence.
+    /// The text in the layer of highest precedence that has the setting.
     func raw(_ key: SettingKey) -> (raw: SettingKey.Raw, origin: Origin)? {
         let configKey = ConfigKey(key.path.split(separator: ".").map(String.init))
         let raw: SettingKey.Raw? =
@@ -50,10 +50,10 @@ struct SettingsLayers {
         }
     }
 
-    /// The message about a path that no setting has.
+    /// The message for a path of no setting.
     static func unknown(_ path: String) -> String {
         let known = path.contains(".") ? SettingTable.keys.map(\.path) : SettingTable.sections.map(\.name)
-        // A name put into the wrong section, or into none, is found by the name alone.
+        // A name in the wrong section, or in none, is found by the name alone.
         let name = String(path.split(separator: ".").last ?? "")
         let suggestion =
             Suggestion.nearest(to: path, in: known) ?? SettingTable.keys.first { $0.name == name }?.path
@@ -76,7 +76,7 @@ extension SettingsLayers {
                 problems.append(.init(place: "--set \(path.prefix(80))", message: unknown(path)))
                 continue
             }
-            // As usual on command lines the last one wins.
+            // The last one wins, as usual on command lines.
             values[path] = .text(String(override[override.index(after: equals)...]))
         }
         return values
@@ -95,9 +95,9 @@ extension SettingsLayers {
         }
     }
 
-    /// Kubernetes adds such variables to every container for each Service, so also for one called `freshet`:
-    /// `FRESHET_SERVICE_HOST`, `FRESHET_SERVICE_PORT_HTTP`, `FRESHET_PORT=tcp://…`, `FRESHET_PORT_9399_TCP_ADDR`. Of a
-    /// Service called `freshet-http` there is a `FRESHET_HTTP_PORT=tcp://…`, which is not meant for `http.port`.
+    /// Whether Kubernetes added the variable: it does so in every container for each Service. A Service named `freshet`
+    /// yields `FRESHET_SERVICE_HOST`, `FRESHET_SERVICE_PORT_HTTP`, `FRESHET_PORT=tcp://…`, `FRESHET_PORT_9399_TCP_ADDR`;
+    /// one named `freshet-http` a `FRESHET_HTTP_PORT=tcp://…`, which is not meant for `http.port`.
     private static func isServiceLink(_ name: String, _ value: String) -> Bool {
         if name.hasSuffix("_SERVICE_HOST") || name.contains("_SERVICE_PORT") { return true }
         if name.hasSuffix("_PORT"), value.contains("://") { return true }
@@ -107,7 +107,7 @@ extension SettingsLayers {
         }
     }
 
-    /// An empty variable counts as not set: that is how compose files pass on what the host does not have.
+    /// An empty variable counts as unset: compose files pass variables that the host lacks as empty ones.
     private static func provider(_ environment: [String: String]) -> some ConfigProvider {
         let present = environment.filter { name, value in
             name.hasPrefix("FRESHET_") && !value.isEmpty && !isServiceLink(name, value)
@@ -127,7 +127,7 @@ extension SettingsLayers {
                 case (.list(let elements), .stringList): .stringArray(elements)
                 case (.text(let text), .stringList): .stringArray(SettingKey.split(text))
                 case (.text(let text), _): .string(text)
-                // Only a file gives a list where none belongs, and reports it itself.
+                // Only a file can hold a list for a scalar setting, and it reports that itself.
                 case (.list, _): .string("")
                 }
             content[AbsoluteConfigKey(path.split(separator: ".").map(String.init))] = ConfigValue(
@@ -137,7 +137,7 @@ extension SettingsLayers {
     }
 }
 
-/// Remembers which layer answered the last look-up. The reader reports each look-up before it returns.
+/// Remembers which layer answered the last lookup. The reader reports each lookup before it returns.
 private final class LastHit: AccessReporter {
     private let index = Mutex<Int?>(nil)
 

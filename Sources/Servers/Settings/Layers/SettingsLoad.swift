@@ -1,12 +1,12 @@
 import FoundationEssentials
 
-/// The settings in effect, and where each came from.
+/// The settings in effect and the origin of each.
 package struct LoadedSettings: Sendable {
     package let settings: Settings
-    /// One for every key of the table, in its order.
+    /// Every setting of the table, in its order.
     package let values: [(key: SettingKey, value: SettingValue, origin: String)]
 
-    /// Whether a file, the environment or the command line gave this setting.
+    /// Whether a file, the environment or the command line sets this setting.
     package func isGiven(_ path: String) -> Bool {
         values.contains { $0.key.path == path && $0.origin != Self.standardOrigin }
     }
@@ -15,14 +15,14 @@ package struct LoadedSettings: Sendable {
 }
 
 extension Settings {
-    /// Merges flags over environment over file over the profile's defaults and checks the whole.
+    /// Loads flags over environment over file over the profile's defaults, and checks the result.
     ///
     /// - Parameters:
     ///   - fileName: what messages call the file.
     ///   - fileText: the YAML text; nil without a file.
-    ///   - environment: all variables; those that begin with `FRESHET_` count. An empty one counts as not set.
+    ///   - environment: all variables; only those that begin with `FRESHET_` matter. An empty one counts as unset.
     ///   - overrides: `key=value`, the arguments of `--set`.
-    /// - Throws: everything that is wrong, one line each.
+    /// - Throws: all problems, one line each.
     package static func load(
         profile: SettingProfile = .serve, fileName: String = "freshet.yaml", fileText: String? = nil,
         environment: [String: String] = [:], overrides: [String] = []
@@ -30,7 +30,7 @@ extension Settings {
         let layers = SettingsLayers(
             fileName: fileName, fileText: fileText, environment: environment, overrides: overrides)
         var problems = layers.problems
-        var values = SettingValues(standardIn: profile)
+        var settings = Settings(profile: profile)
         var rows: [(key: SettingKey, value: SettingValue, origin: String)] = []
         for key in SettingTable.keys {
             let standard = key.standard(in: profile)
@@ -44,21 +44,20 @@ extension Settings {
                 if key.devOnly, profile != .dev, value != key.standard {
                     problems.append(.init(place: place, message: "\(key.path) is only for freshet dev"))
                 }
-                values.set(value, for: key)
+                settings.set(value, for: key)
                 rows.append((key, value, place))
             } catch {
                 problems.append(.init(place: place, message: "\(key.path) \(error.message)"))
             }
         }
-        let settings = Settings(values, profile: profile)
-        // Relations between values that are wrong by themselves would only repeat what is said already.
+        // Contradictions between values that are invalid themselves would only repeat what is reported already.
         if problems.isEmpty { problems = settings.contradictions() }
         guard problems.isEmpty else { throw SettingsError(problems: problems) }
         return LoadedSettings(settings: settings, values: rows)
     }
 
-    /// The same with the file read from disk: `path`, else the one that `FRESHET_CONFIG` names, else none; and with the
-    /// secrets read that variables such as `FRESHET_POSTGRES_URL_FILE` name files of.
+    /// Loads with the file at `path`, else the one that `FRESHET_CONFIG` names, else none, and with secrets from the
+    /// files that variables such as `FRESHET_POSTGRES_URL_FILE` name.
     package static func load(
         profile: SettingProfile = .serve, path: String?, environment: [String: String], overrides: [String] = []
     ) throws(SettingsError) -> LoadedSettings {

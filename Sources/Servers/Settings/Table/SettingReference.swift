@@ -1,13 +1,13 @@
-/// The two texts made of the table: the reference file and what is in effect.
+/// The reference file, and the settings in effect as text.
 extension SettingTable {
-    /// `config/freshet.yaml`: every setting commented out at its default, under what it means.
+    /// `config/freshet.yaml`: every setting commented out at its default, with its description.
     package static var referenceYAML: String {
         var text = """
-            # Settings of Freshet. Every setting is here at its default; remove the # before a name to change it.
-            # Flags (--set section.name=value) go before environment variables (FRESHET_SECTION_NAME), those before
-            # this file. A duration may be written 500ms, 2s, 5m or 1h, a size 64KiB, 8MiB or 1GiB. A secret can also come
-            # from a file: the variable with _FILE after its name (FRESHET_POSTGRES_URL_FILE) holds the path.
-            # `freshet config --print` shows what is in effect and why.
+            # Freshet's settings, each commented out at its default; remove the # before a name to change it.
+            # Flags (--set section.name=value) override environment variables (FRESHET_SECTION_NAME), which override this
+            # file. A duration may be written 500ms, 2s, 5m or 1h, a size 64KiB, 8MiB or 1GiB. A secret can also be read
+            # from a file: a variable with the suffix _FILE (FRESHET_POSTGRES_URL_FILE) holds the path.
+            # `freshet config --print` shows the settings in effect and where each comes from.
 
             """
         for section in sections {
@@ -30,7 +30,6 @@ extension SettingKey {
         case .duration: facts.append("Milliseconds")
         case .int where unit == .bytes: facts.append("Bytes")
         case .int: facts.append("Whole number")
-        case .double: facts.append("Number")
         case .bool: facts.append("true or false")
         case .string: facts.append(secret ? "Text, secret" : "Text")
         case .stringList: facts.append(secret ? "List of texts, secret" : "List of texts")
@@ -42,7 +41,7 @@ extension SettingKey {
         return facts.joined(separator: ", ")
     }
 
-    /// `1 MiB` for 1048576, `1 h` for 3600000; nil when that is no shorter to read.
+    /// `1 MiB` for 1048576, `1 h` for 3600000; nil without a whole number of a larger unit.
     private var humanDefault: String? {
         guard case .int(let value) = standard, value > 0 else { return nil }
         let units: [(Int, String)] =
@@ -56,15 +55,15 @@ extension SettingKey {
 }
 
 extension LoadedSettings {
-    /// What `freshet config --print` prints: YAML that can be used as a settings file, with the origin of each value.
-    /// Of secrets it only tells whether they are set.
+    /// The output of `freshet config --print`: YAML that can be used as a settings file, with the origin of each value.
+    /// Secrets are replaced by a note that they are set.
     package var text: String {
         var text = ""
         for section in SettingTable.sections {
             text += "\(section.name):\n"
             for row in values where row.key.section == section.name {
                 let isSet = row.key.secret && row.value != .string("") && row.value != .stringList([])
-                let line = isSet ? "  # \(row.key.name): is set, secret" : "  \(row.key.name): \(row.value.yaml)"
+                let line = isSet ? "  # \(row.key.name): set, secret" : "  \(row.key.name): \(row.value.yaml)"
                 text += line + String(repeating: " ", count: max(1, 44 - line.count)) + "# \(row.origin)\n"
             }
         }

@@ -1,10 +1,10 @@
-/// From text to values and back. Messages complete the sentence "<key> …".
+/// Conversion between text and values. Messages complete the sentence "<key> …".
 extension SettingKey {
     struct ValueError: Error {
         let message: String
     }
 
-    /// What a layer holds: one text, or several where a list is expected.
+    /// The text that a layer has for a setting, or several for a list.
     enum Raw: Hashable, Sendable {
         case text(String)
         case list([String])
@@ -20,9 +20,6 @@ extension SettingKey {
         case (.bool, .text(let text)):
             guard let bool = Self.bool(text) else { throw notA("true or false", text) }
             value = .bool(bool)
-        case (.double, .text(let text)):
-            guard let double = Double(text), double.isFinite else { throw notA("a number", text) }
-            value = .double(double)
         case (.int, .text(let text)):
             let units = unit == .bytes ? Self.byteUnits : []
             guard let int = Self.int(text, units: units) else {
@@ -43,8 +40,6 @@ extension SettingKey {
         switch (allowed, value) {
         case (.ints(let range), .int(let value)) where !range.contains(value):
             throw ValueError(message: "is \(value), allowed is \(allowedText)")
-        case (.doubles(let range), .double(let value)) where !range.contains(value):
-            throw ValueError(message: "is \(value), allowed is \(allowedText)")
         case (.choices(let choices), .string(let value)):
             try check(value, among: choices)
         case (.choices(let choices), .stringList(let values)):
@@ -59,7 +54,7 @@ extension SettingKey {
         throw ValueError(message: "is \"\(value)\", allowed is \(allowedText)\(hint)")
     }
 
-    /// A secret's text is not repeated.
+    /// Does not repeat the text of a secret.
     private func notA(_ expected: String, _ text: String) -> ValueError {
         ValueError(message: secret ? "must be \(expected)" : "must be \(expected), not \"\(text.prefix(80))\"")
     }
@@ -67,7 +62,7 @@ extension SettingKey {
     private static let durationUnits = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)]
     private static let byteUnits = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)]
 
-    /// Digits, `_` between them, and one of the units.
+    /// Digits, optionally grouped by `_`, with an optional unit.
     private static func int(_ text: String, units: [(suffix: String, factor: Int)]) -> Int? {
         var digits = Substring(text)
         var factor = 1
@@ -89,7 +84,7 @@ extension SettingKey {
         }
     }
 
-    /// `a, b` as in an environment variable.
+    /// The elements of `a, b`, as written in an environment variable.
     static func split(_ text: String) -> [String] {
         text.split(separator: ",").map { element in
             let rest = element.drop { $0 == " " }
@@ -99,12 +94,11 @@ extension SettingKey {
 }
 
 extension SettingKey {
-    /// `10 to 60000`, `text or json`; empty if anything is allowed.
+    /// `10 to 60000`, `text or json`; empty if every value is allowed.
     package var allowedText: String {
         switch allowed {
         case .anything: ""
         case .ints(let range): "\(range.lowerBound) to \(range.upperBound)"
-        case .doubles(let range): "\(range.lowerBound) to \(range.upperBound)"
         case .choices(let choices):
             choices.count < 2
                 ? choices.joined() : "\(choices.dropLast().joined(separator: ", ")) or \(choices[choices.count - 1])"
@@ -113,11 +107,10 @@ extension SettingKey {
 }
 
 extension SettingValue {
-    /// As it stands in a YAML file: strings quoted, lists in brackets.
+    /// The value in YAML: strings quoted, lists in brackets.
     package var yaml: String {
         switch self {
         case .int(let value): String(value)
-        case .double(let value): String(value)
         case .bool(let value): String(value)
         case .string(let value): Self.quoted(value)
         case .stringList(let values): "[\(values.map(Self.quoted).joined(separator: ", "))]"

@@ -1,6 +1,6 @@
-/// "Did you mean": the nearest known word by edit distance, if it is near enough to be a slip.
+/// "Did you mean": the nearest known word by edit distance, if it is near enough to be a typing mistake.
 enum Suggestion {
-    /// Nil when even the nearest differs in more than a third of its letters.
+    /// Nil if even the nearest word differs in more than a third of its letters.
     static func nearest(to word: String, in known: some Sequence<String>) -> String? {
         let typed = Array(word.lowercased().utf8.prefix(128))
         var best: (word: String, distance: Int)?
@@ -13,7 +13,7 @@ enum Suggestion {
         return best?.word
     }
 
-    /// Levenshtein distance, with the swap of two neighbours as one step.
+    /// Levenshtein distance in which swapping two neighbours is one step.
     static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var beforePrevious: [Int] = []
         var previous = Array(0...right.count)

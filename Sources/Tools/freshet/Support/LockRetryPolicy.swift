@@ -19,21 +19,23 @@ struct LockRetryPolicy: Sendable {
         lockTimeoutMs: 0, lockPauseMs: 250, lockTotalMs: 10_000, waitMs: 60_000)
 
     /// Waits for a lock as long as it takes; a deadlock is tried again.
-    static func insisting(_ settings: Settings.Migrate) -> LockRetryPolicy {
+    static func insisting(_ settings: SectionSettings<MigrateSection>) -> LockRetryPolicy {
         LockRetryPolicy(
             lockTimeoutMs: 0, lockPauseMs: settings.lockPauseMs, lockTotalMs: settings.lockTotalMs,
             waitMs: settings.waitMs)
     }
 
     /// Writers queue up behind a statement that waits for its lock: it gives way soon, and tries again.
-    static func givingWay(_ settings: Settings.Migrate) -> LockRetryPolicy {
+    static func givingWay(_ settings: SectionSettings<MigrateSection>) -> LockRetryPolicy {
         var patience = insisting(settings)
         patience.lockTimeoutMs = settings.lockTimeoutMs
         return patience
     }
 
     /// One attempt to get a lock.
-    static func deploying(_ deploy: Settings.Deploy, _ migrate: Settings.Migrate) -> LockRetryPolicy {
+    static func deploying(
+        _ deploy: SectionSettings<DeploySection>, _ migrate: SectionSettings<MigrateSection>
+    ) -> LockRetryPolicy {
         var patience = insisting(migrate)
         guard deploy.lockTimeoutMs > 0 else { return patience }
         patience.lockTimeoutMs = deploy.lockTimeoutMs

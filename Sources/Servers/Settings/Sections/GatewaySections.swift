@@ -1,0 +1,75 @@
+package struct GatewaySection: SettingSection {
+    package static let doc = "Limits of sessions and subscriptions."
+    package static let declared = GatewaySection()
+
+    package let sessionsMax = Setting.int(
+        "gateway.sessionsMax", 20_000, in: 1...1_000_000, "Sessions on this node; more are refused.")
+    package let acceptPerSecond = Setting.int(
+        "gateway.acceptPerSecond", 1000, in: 0...1_000_000,
+        "New sessions per second on this node; more are told when to retry. 0: no limit.")
+    package let acceptBurst = Setting.int(
+        "gateway.acceptBurst", 2000, in: 1...1_000_000, "New sessions accepted at once before that rate applies.")
+    package let subscriptionsPerSessionMax = Setting.int(
+        "gateway.subscriptionsPerSessionMax", 100, in: 1...100_000, "Subscriptions of one session.")
+    package let sessionsPerUserMax = Setting.int(
+        "gateway.sessionsPerUserMax", 1000, in: 0...1_000_000, "Sessions of one user on this node; 0: no limit.")
+    package let sessionsPerAddressMax = Setting.int(
+        "gateway.sessionsPerAddressMax", 0, in: 0...1_000_000,
+        "Sessions of one address on this node; 0: no limit. Behind a proxy set http.trustedProxies first.")
+    package let subscriptionsPerUserMax = Setting.int(
+        "gateway.subscriptionsPerUserMax", 10_000, in: 0...10_000_000,
+        "Subscriptions of one user on this node; 0: no limit.")
+    package let subscriptionsPerAddressMax = Setting.int(
+        "gateway.subscriptionsPerAddressMax", 0, in: 0...10_000_000,
+        "Subscriptions of one address on this node; 0: no limit.")
+    package let liveQueriesMax = Setting.int(
+        "gateway.liveQueriesMax", 200_000, in: 1...10_000_000, "Distinct live queries on this node.")
+    package let sessionBytesMax = Setting.bytes(
+        "gateway.sessionBytesMax", mib, in: kib...kib * mib,
+        "Pending output past which a session is closed; also limits messages held while a token is verified.")
+    package let resultBytesMax = Setting.bytes(
+        "gateway.resultBytesMax", 8 * mib, in: kib...256 * mib, "Size of one result.")
+    package let webSocketFrameBytesMax = Setting.bytes(
+        "gateway.webSocketFrameBytesMax", mib, in: kib...64 * mib, "Size of a WebSocket message from a client.")
+    package let initTimeoutMs = Setting.duration(
+        "gateway.initTimeoutMs", 10_000, in: 10...10 * minute, "Time in which a session must be initialised.")
+    package let pingIntervalMs = Setting.duration(
+        "gateway.pingIntervalMs", 25_000, in: 100...hour, "Interval of pings to an open session.")
+    package let pongTimeoutMs = Setting.duration(
+        "gateway.pongTimeoutMs", 10_000, in: 100...hour, "Time in which a ping must be answered.")
+    package let keepAliveMs = Setting.duration(
+        "gateway.keepAliveMs", 15_000, in: 100...4 * minute,
+        "Interval of a protocol's own keep-alives: ka messages, event-stream comments, empty multipart parts.")
+    package let idleTimeoutMs = Setting.duration(
+        "gateway.idleTimeoutMs", hour, in: 0...24 * hour,
+        "Time after which a session without subscriptions and requests is closed; 0: never.")
+    package let rerunTimeoutMs = Setting.duration(
+        "gateway.rerunTimeoutMs", 15_000, in: 100...10 * minute,
+        "Time after which a client's request for a run (resume of SQL Connect) fails.")
+    package let longPollMaxMs = Setting.duration(
+        "gateway.longPollMaxMs", 60_000, in: 100...10 * minute, "Longest wait that a long-poll may request.")
+    package let deltaBytesMax = Setting.bytes(
+        "gateway.deltaBytesMax", 16 * mib, in: 0...16 * kib * mib,
+        "Results and patches that each event loop keeps for clients that accept patches; 0: only whole results.")
+    package let deltaResultBytesMax = Setting.bytes(
+        "gateway.deltaResultBytesMax", 256 * kib, in: kib...64 * mib,
+        "Size of a result past which no patch is computed.")
+    package let lingerMs = Setting.duration(
+        "gateway.lingerMs", 30_000, in: 0...hour, "How long a live query outlives its last subscriber.")
+    package let announceRetryMs = Setting.duration(
+        "gateway.announceRetryMs", 2000, in: 10...10 * minute, "Pause before unanswered interest is announced again.")
+    package let summaryMs = Setting.duration(
+        "gateway.summaryMs", 10_000, in: 100...10 * minute, "Interval at which all interest is summarised.")
+}
+
+package struct APISection: SettingSection {
+    package static let doc = "Queries and mutations."
+    package static let declared = APISection()
+
+    package let requestsInFlightMax = Setting.int(
+        "api.requestsInFlightMax", 1024, in: 1...1_000_000, "Requests in flight; more get a Retry-After.")
+    package let requestsPerUserMax = Setting.int(
+        "api.requestsPerUserMax", 256, in: 0...1_000_000, "Of these, those of one user; 0: no limit.")
+    package let requestsPerAddressMax = Setting.int(
+        "api.requestsPerAddressMax", 0, in: 0...1_000_000, "Of these, those of one address; 0: no limit.")
+}

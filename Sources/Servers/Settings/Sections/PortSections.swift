@@ -1,0 +1,91 @@
+package struct HTTPSection: SettingSection {
+    package static let doc = "The port for clients."
+    package static let declared = HTTPSection()
+
+    package let host = Setting.string("http.host", "127.0.0.1", "Address to listen on; 0.0.0.0 or :: for all.")
+    package let port = Setting.int("http.port", 9399, in: 0...65_535, "Port to listen on; 0: the system chooses.")
+    package let eventLoops = Setting.int(
+        "http.eventLoops", 0, in: 0...256, "Threads for connections; 0: one per core.")
+    package let connectionsMax = Setting.int(
+        "http.connectionsMax", 20_000, in: 1...1_000_000, "Open connections; further ones are refused.")
+    package let bodyBytesMax = Setting.bytes(
+        "http.bodyBytesMax", 4 * mib, in: kib...256 * mib, "Size of a request's body.")
+    package let bodiesBytesMax = Setting.bytes(
+        "http.bodiesBytesMax", 256 * mib, in: mib...1024 * 1024 * mib,
+        "Total size of unanswered requests' bodies and incomplete messages; past it, requests get a Retry-After.")
+    package let headerBytesMax = Setting.bytes(
+        "http.headerBytesMax", 32 * kib, in: kib...mib, "Size of a request's head.")
+    package let pipelinedMax = Setting.int(
+        "http.pipelinedMax", 256, in: 1...100_000,
+        "Pipelined requests waiting on an HTTP/1.1 connection; one more closes it.")
+    package let idleTimeoutMs = Setting.duration(
+        "http.idleTimeoutMs", 75_000, in: 100...hour, "Time after which an idle kept-alive connection is closed.")
+    package let headerTimeoutMs = Setting.duration(
+        "http.headerTimeoutMs", 10_000, in: 100...10 * minute, "Time in which a request's head must arrive.")
+    package let writeStallTimeoutMs = Setting.duration(
+        "http.writeStallTimeoutMs", 30_000, in: 100...hour,
+        "Time after which a client that reads none of its pending output is cut off; with gRPC, only that call.")
+    package let corsOrigins = Setting.list(
+        "http.corsOrigins", standard: ["*"], "Origins of web pages that may call; * for all, empty for none.")
+    package let trustedProxies = Setting.list(
+        "http.trustedProxies",
+        "Addresses or networks (10.0.0.0/8) of proxies whose X-Forwarded-For names the client's address.")
+    package let grpcCallsMax = Setting.int(
+        "http.grpc.callsMax", 128, in: 1...1_000_000, "Concurrent calls of one gRPC connection.")
+    package let grpcIdleTimeoutMs = Setting.duration(
+        "http.grpc.idleTimeoutMs", 5 * minute, in: 100...24 * hour,
+        "Time after which a gRPC connection without calls is closed with GOAWAY.")
+    package let tlsCertificateFile = Setting.optional(
+        "http.tls.certificateFile",
+        "PEM file with the port's certificate chain; empty: no TLS. Reloaded when it changes.")
+    package let tlsKeyFile = Setting.optional(
+        "http.tls.keyFile", "PEM file with the key of http.tls.certificateFile.")
+    package let tlsPollMs = Setting.duration(
+        "http.tls.pollMs", minute, in: 50...24 * hour, "Interval at which both files are checked for changes.")
+}
+
+extension SectionSettings where Section == HTTPSection {
+    /// The scheme of URLs of the port.
+    package var scheme: String { self.tlsCertificateFile == nil ? "http" : "https" }
+}
+
+package struct AdminSection: SettingSection {
+    package static let doc = "Health, metrics and the admin page."
+    package static let declared = AdminSection()
+
+    package let host = Setting.string("admin.host", "127.0.0.1", "Address of the admin port.")
+    package let port = Setting.int("admin.port", 9398, in: 0...65_535, "Admin port; 0: the system chooses.")
+    package let token = Setting.optional(
+        "admin.token", secret: true, "Bearer token of the admin port; required unless host is loopback.")
+}
+
+package struct LogSection: SettingSection {
+    package static let doc = "Log lines on standard error."
+    package static let declared = LogSection()
+
+    package let level = Setting.string(
+        "log.level", "info", choices: ["trace", "debug", "info", "notice", "warning", "error", "critical"],
+        "Lowest level that is logged.")
+    package let format = Setting<LogFormat>.choice("log.format", .text, "Plain text or JSON lines.")
+}
+
+package enum LogFormat: String, Sendable, CaseIterable {
+    case text, json
+}
+
+package struct DevSection: SettingSection {
+    package static let doc = "Only for `freshet dev`."
+    package static let declared = DevSection()
+
+    package let dataDirectory = Setting.string(
+        "dev.dataDirectory", ".freshet", "Folder of the private Postgres and Redis.")
+}
+
+package struct LimitsSection: SettingSection {
+    package static let doc = "Limits of a single request."
+    package static let declared = LimitsSection()
+
+    package let variablesDepthMax = Setting.int("limits.variablesDepthMax", 32, in: 1...512, "Nesting of variables.")
+    package let variablesBytesMax = Setting.bytes(
+        "limits.variablesBytesMax", 256 * kib, in: 64...64 * mib, "Size of variables as canonical JSON.")
+}

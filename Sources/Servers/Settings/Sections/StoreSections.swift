@@ -1,0 +1,100 @@
+package struct PostgresSection: SettingSection {
+    package static let doc = "The database. Connection counts are per node."
+    package static let declared = PostgresSection()
+
+    package let url = Setting.optional(
+        "postgres.url", secret: true,
+        "libpq connection string or URL; of several hosts the one that accepts writes; empty: libpq's PG… variables.")
+    package let replicas = Setting.list(
+        "postgres.replicas", secret: true,
+        "Connection strings (without commas) of streaming replicas on which workers re-run live queries.")
+    package let replicaConnections = Setting.int(
+        "postgres.replicaConnections", 2, in: 1...64, "Pipelined connections to each replica.")
+    package let replicaWaitMs = Setting.duration(
+        "postgres.replicaWaitMs", 100, in: 0...minute,
+        "How long a re-run waits for a replica to catch up with its events before it goes to the primary.")
+    package let readConnections = Setting.int(
+        "postgres.readConnections", 1, in: 1...64, "Pipelined connections for queries and re-runs.")
+    package let writeConnections = Setting.int(
+        "postgres.writeConnections", 12, in: 1...256,
+        "Connections for mutations, one transaction each at a time. A node without the api role has one.")
+    package let sessionConnections = Setting.int(
+        "postgres.sessionConnections", 4, in: 1...64, "Connections for slow statements and housekeeping.")
+    package let queueMax = Setting.int(
+        "postgres.queueMax", 4096, in: 1...1_000_000, "Statements waiting per pool; more are refused.")
+    package let statementTimeoutMs = Setting.duration(
+        "postgres.statementTimeoutMs", 15_000, in: 10...hour, "Timeout of one statement.")
+    package let connectTimeoutMs = Setting.duration(
+        "postgres.connectTimeoutMs", 5000, in: 100...10 * minute, "Timeout of connecting.")
+    package let reconnectMinMs = Setting.duration(
+        "postgres.reconnectMinMs", 100, in: 1...minute, "First pause before reconnecting; doubles each time.")
+    package let reconnectMaxMs = Setting.duration(
+        "postgres.reconnectMaxMs", 5000, in: 10...10 * minute, "Longest pause before reconnecting.")
+}
+
+package struct RedisSection: SettingSection {
+    package static let doc = "The broker. Stream lengths are per stream and approximate."
+    package static let declared = RedisSection()
+
+    package let url = Setting.optional(
+        "redis.url", standard: "redis://127.0.0.1:6379", dev: "", secret: true,
+        "redis[s]://[user:password@]host[:port][/database] or unix:///path; empty under dev: a private server.")
+    package let sentinelAddresses = Setting.list(
+        "redis.sentinel.addresses",
+        "host:port of the sentinels that monitor the master; redis.url then gives login, database and TLS only.")
+    package let sentinelMaster = Setting.optional(
+        "redis.sentinel.master", "Name under which the sentinels monitor the master.")
+    package let sentinelUser = Setting.optional("redis.sentinel.user", "ACL user for the sentinels.")
+    package let sentinelPassword = Setting.optional(
+        "redis.sentinel.password", secret: true, "Password for the sentinels; empty: they require none.")
+    package let clusterAddresses = Setting.list(
+        "redis.cluster.addresses",
+        "host:port of some nodes of a Redis Cluster; redis.url then gives login and TLS only.")
+    package let tlsCaFile = Setting.optional(
+        "redis.tls.caFile", "PEM file of the authorities trusted for rediss://; empty: the system's.")
+    package let tlsCertificateFile = Setting.optional(
+        "redis.tls.certificateFile", "PEM file of the client certificate that this node presents.")
+    package let tlsKeyFile = Setting.optional(
+        "redis.tls.keyFile", "PEM file of the key of redis.tls.certificateFile.")
+    package let tlsServerName = Setting.optional(
+        "redis.tls.serverName", "Name in the server's certificate; empty: the host of its address.")
+    package let tlsVerify = Setting.bool(
+        "redis.tls.verify", true, "false: the server's certificate is not verified; never in production.")
+    package let connectTimeoutMs = Setting.duration(
+        "redis.connectTimeoutMs", 1000, in: 10...minute, "Timeout of connecting to one server.")
+    package let reconnectMaxMs = Setting.duration(
+        "redis.reconnectMaxMs", 1000, in: 20...minute, "Longest pause before reconnecting.")
+    package let commandTimeoutMs = Setting.duration(
+        "redis.commandTimeoutMs", 2000, in: 10...10 * minute, "Timeout of one command.")
+    package let queueMax = Setting.int(
+        "redis.queueMax", 65_536, in: 1...10_000_000, "Commands waiting; more are refused.")
+    package let eventsLengthMax = Setting.int(
+        "redis.eventsLengthMax", 100_000, in: 100...100_000_000, "Entries kept of a shard's mutation events.")
+    package let eventsAgeMaxMs = Setting.duration(
+        "redis.eventsAgeMaxMs", hour, in: 1000...168 * hour, "Age up to which mutation events are kept.")
+    package let controlLengthMax = Setting.int(
+        "redis.controlLengthMax", 100_000, in: 100...100_000_000, "Entries kept of a shard's control stream.")
+    package let inboxLengthMax = Setting.int(
+        "redis.inboxLengthMax", 100_000, in: 100...100_000_000, "Entries kept of a gateway's inbox.")
+}
+
+package struct OutboxSection: SettingSection {
+    package static let doc = "Recovery of mutation events whose publication was interrupted."
+    package static let declared = OutboxSection()
+
+    package let sweepMs = Setting.duration(
+        "outbox.sweepMs", 1000, in: 10...10 * minute, "Interval at which left-over rows are looked for.")
+    package let sweepAgeMs = Setting.duration(
+        "outbox.sweepAgeMs", 2000, in: 10...10 * minute, "Age from which a row counts as left over.")
+    package let batchMax = Setting.int(
+        "outbox.batchMax", 500, in: 1...100_000, "Rows published or deleted in one statement.")
+    package let deleteBatchMs = Setting.duration(
+        "outbox.deleteBatchMs", 50, in: 0...minute, "How long published rows are gathered before deletion.")
+    package let rowsMax = Setting.int(
+        "outbox.rowsMax", 1_000_000, in: 100...1_000_000_000,
+        "Rows past which the oldest are folded into one that refreshes everything.")
+    package let alarmRows = Setting.int(
+        "outbox.alarmRows", 10_000, in: 1...1_000_000_000, "Waiting rows from which an error is logged.")
+    package let alarmAgeMs = Setting.duration(
+        "outbox.alarmAgeMs", 30_000, in: 100...hour, "Age of a waiting row from which an error is logged.")
+}

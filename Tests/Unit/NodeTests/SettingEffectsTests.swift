@@ -1,0 +1,229 @@
+import Catalog
+import Deployments
+import Embeddings
+import FanoutWorker
+import Foundation
+import Logging
+import NIOPosix
+import Observability
+import OutboundHTTP
+import RemoteServices
+import RoleMachines
+import SchemaModel
+import Testing
+
+@testable import Node
+@testable import Settings
+@testable import Tokens
+
+/// Every setting changes something. A setting that is declared and documented but not connected fails by its name.
+@Suite struct SettingEffectsTests {
+    /// Settings that change none of the configurations below, each with the files that use it: a source file that reads
+    /// it, or a test that changes it and observes the effect.
+    private static let elsewhere: [String: String] = [
+        // Arguments of the stages that open the node's parts.
+        "cluster.namespace": "Sources/Roles/Node",
+        "cluster.shardCount": "Sources/Roles/Node",
+        "cluster.advertiseAddress": "Sources/Roles/Node",
+        "redis.eventsLengthMax": "Sources/Roles/Node",
+        "redis.controlLengthMax": "Sources/Roles/Node",
+        "gateway.deltaBytesMax": "Sources/Roles/Node",
+        "gateway.deltaResultBytesMax": "Sources/Roles/Node",
+        "limits.variablesDepthMax": "Sources/Roles/Node",
+        "postgres.replicas": "Sources/Roles/Node",
+        "postgres.replicaConnections": "Sources/Roles/Node",
+        "auth.issuersFile": "Sources/Roles/Node",
+        "auth.revocationsMax": "Sources/Roles/Node",
+        "auth.revocationsPollMs": "Sources/Roles/Node",
+        // Of commands; the tool that deploys or migrates has no node.
+        "drain.graceMs": "Sources/Tools/freshet",
+        "deploy.historyMax": "Sources/Tools/freshet",
+        "deploy.lockTimeoutMs": "Sources/Tools/freshet",
+        "migrate.lockTimeoutMs": "Sources/Tools/freshet",
+        "migrate.lockPauseMs": "Sources/Tools/freshet",
+        "migrate.lockTotalMs": "Sources/Tools/freshet",
+        "migrate.waitMs": "Sources/Tools/freshet",
+        "log.format": "Sources/Tools/freshet",
+        // Observed by tests of whole nodes.
+        "cluster.heartbeatMs": "Tests/IntegrationTests/RolloutTroubleTests.swift",
+        "cluster.nodeTtlMs": "Tests/IntegrationTests/RolloutTroubleTests.swift",
+        "cluster.startWaitMs": "Tests/IntegrationTests/StartTests.swift",
+        "cluster.unreadyAfterMs": "Tests/IntegrationTests/ReadinessTests.swift",
+        "http.eventLoops": "Tests/IntegrationTests/StartTests.swift",
+        "http.tls.certificateFile": "Tests/IntegrationTests/TLSTests.swift",
+        "http.tls.keyFile": "Tests/IntegrationTests/TLSTests.swift",
+        "http.tls.pollMs": "Tests/IntegrationTests/TLSTests.swift",
+        "postgres.replicaWaitMs": "Tests/IntegrationTests/PostgresFailoverTests.swift",
+        "limits.variablesBytesMax": "Tests/IntegrationTests/MainJobTests.swift",
+        "api.requestsInFlightMax": "Tests/IntegrationTests/QuotaLimitTests.swift",
+        "auth.apiKeysFile": "Tests/IntegrationTests/RevocationTests.swift",
+        "auth.apiKeyRequired": "Tests/IntegrationTests/RevocationTests.swift",
+        "auth.filesPollMs": "Tests/IntegrationTests/RevocationTests.swift",
+        "admin.host": "Tests/IntegrationTests/NginxTests.swift",
+        "admin.port": "Tests/IntegrationTests/StartTests.swift",
+        "admin.token": "Tests/IntegrationTests/AdministratorTests.swift",
+        "drain.delayMs": "Tests/IntegrationTests/ClusterTests.swift",
+        "drain.sessionsMs": "Tests/IntegrationTests/OperatorTests.swift",
+        "log.level": "Tests/IntegrationTests/ToolTests.swift",
+        "dev.dataDirectory": "Tests/IntegrationTests/DevTests.swift",
+    ]
+
+    /// Values that the settings' form asks for.
+    private static let wellFormed: [String: SettingValue] = [
+        "http.trustedProxies": .stringList(["10.0.0.0/8"]),
+        "redis.url": .string("redis://elsewhere:1"),
+        "redis.sentinel.addresses": .stringList(["elsewhere:1"]),
+        "redis.cluster.addresses": .stringList(["elsewhere:1"]),
+        "embeddings.models": .stringList(["a=b"]),
+    ]
+
+    /// Settings of which some have an effect only in the company of others.
+    private static let contexts: [Settings] = {
+        var plain = Settings()
+        plain.postgres.url = "host=/tmp"
+        // Otherwise generated, so that no two are the same.
+        plain.cluster.nodeId = "node"
+        plain.embeddings.url = "http://localhost"
+        plain.auth.mode = .hs256
+        var secure = plain
+        secure.redis.url = "rediss://localhost"
+        secure.redis.sentinelAddresses = ["sentinel:1"]
+        secure.auth.mode = .jwks
+        secure.auth.jwksUrl = "https://localhost"
+        var firebase = plain
+        firebase.auth.mode = .firebase
+        return [plain, secure, firebase]
+    }()
+
+    @Test func everySettingHasAnEffect() throws {
+        let before = try Self.contexts.map(Self.configurations)
+        for key in SettingTable.keys {
+            let isElsewhere = Self.elsewhere[key.path] != nil
+            let hasEffect = try zip(Self.contexts, before).contains { context, before in
+                var settings = context
+                settings.set(Self.changed(key, in: context), for: key)
+                return try Self.configurations(settings) != before
+            }
+            #expect(hasEffect != isElsewhere, "\(key.path) \(hasEffect ? "needs no exception" : "changes nothing")")
+        }
+    }
+
+    @Test func exceptionsAreUsedWhereTheySay() throws {
+        let paths = Set(SettingTable.keys.map(\.path))
+        let members = Dictionary(
+            uniqueKeysWithValues: SettingTable.declared.flatMap { section in
+                section.settings.map { ($0.key.path, (section: section.name, member: $0.member)) }
+            })
+        for (path, place) in Self.elsewhere {
+            #expect(paths.contains(path), "\(path) is no setting")
+            guard let (section, member) = members[path] else { continue }
+            if place.hasSuffix(".swift") {
+                #expect(try Self.text(ofFile: place).contains(path), "\(path): \(place)")
+            } else {
+                // `settings.section.member`, or `.section` once and `.member` of what it was assigned to.
+                let assigned = try Regex("settings\\.\(section)\\b|\(section.capitalized)Section>")
+                let used = try Regex("\\.\(member)\\b")
+                let isRead = try Self.sources(below: place).contains { text in
+                    text.contains(".\(section).\(member)")
+                        || text.firstMatch(of: assigned) != nil && text.firstMatch(of: used) != nil
+                }
+                #expect(isRead, "\(path) is not read below \(place)")
+            }
+        }
+    }
+
+    /// Parts have defaults for tests and benchmarks; where there is a setting, its default is the same. Left out are the
+    /// configurations of libraries that serve other callers as well: HTTP server, gRPC, Postgres, Redis.
+    @Test func partsHaveTheDefaultsOfTheSettings() throws {
+        var settings = Settings()
+        settings.cluster.nodeId = "node"
+        let node = try Self.node(settings)
+        let parts: [(any Sendable, any Sendable)] = [
+            (node.publisherSettings, PublisherMachine.Settings()), (node.sweeperSettings, SweeperMachine.Settings()),
+            (node.resolverSettings, HTTPResolvers.Settings()), (node.embeddingSettings, EmbeddingSettings()),
+            (node.gatewaySettings, GatewayMachine.Settings()), (node.workerSettings, FanoutWorker.Settings()),
+            (node.deploymentSettings, DeploymentWatch.Settings()),
+        ]
+        for (configured, standard) in parts {
+            #expect(Self.text(configured) == Self.text(standard), "\(type(of: standard))")
+        }
+    }
+
+    // MARK: What settings configure
+
+    /// All that settings become before anything is opened, as text.
+    private static func configurations(_ settings: Settings) throws -> [[String]] {
+        let node = try node(settings)
+        var texts = [
+            text(node.publisherSettings), text(node.sweeperSettings), text(node.resolverSettings),
+            text(node.embeddingEndpoint as Any), text(node.connectionsPerHostMax), text(node.embeddingSettings),
+            text(node.gatewaySettings), text(node.workerSettings), text(node.deploymentSettings),
+            text(node.endpointSettings), text(node.quotaLimits), text(node.sessionAdmission),
+            text(node.grpcConfiguration), text(node.httpConfiguration), text(node.id),
+            text(node.postgresConfiguration(settings.postgres.url ?? "")),
+            text(try ServiceNode.redisConfiguration(settings)),
+        ]
+        let policy = TokenPolicy(settings.auth, downloads)
+        switch policy.trust {
+        case .nobody, .secret: texts.append(text(policy))
+        case .keySet(let source):
+            // The rest of a source is a closure.
+            texts.append([source.name])
+            var rest = policy
+            rest.trust = .nobody
+            texts.append(text(rest))
+        }
+        return texts
+    }
+
+    /// A line for each member, however deep; those of sets and dictionaries in order.
+    private static func text(_ value: Any, _ path: String = "") -> [String] {
+        let mirror = Mirror(reflecting: value)
+        guard !mirror.children.isEmpty else { return ["\(path) \(value)"] }
+        let lines = mirror.children.enumerated().map { index, child in
+            let isSorted = mirror.displayStyle == .set || mirror.displayStyle == .dictionary
+            return text(child.value, path + "." + (isSorted ? "" : child.label ?? "\(index)"))
+        }
+        return lines.sorted { $0[0] < $1[0] }.flatMap(\.self)
+    }
+
+    private static func text(ofFile path: String) throws -> String {
+        try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    private static func sources(below folder: String) throws -> [String] {
+        let files = FileManager.default.enumerator(at: root.appending(path: folder), includingPropertiesForKeys: nil)
+        return try (files?.allObjects as? [URL] ?? []).filter { $0.pathExtension == "swift" }
+            .map { try String(contentsOf: $0, encoding: .utf8) }
+    }
+
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    /// Is never asked: key sources are only named.
+    private static let downloads = KeyDownloads(HTTPSender(group: .singleton, connectionsPerHostMax: 1))
+
+    private static func node(_ settings: Settings) throws -> ServiceNode {
+        ServiceNode(
+            settings: settings, catalog: emptyCatalog, metrics: PrometheusMetrics(), isDevelopment: true,
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+    }
+
+    private static let emptyCatalog = try! Catalog.compile(
+        Project(serviceID: "test", location: "here", schemaFiles: [], connectors: []))
+
+    private static func changed(_ key: SettingKey, in settings: Settings) -> SettingValue {
+        if let value = wellFormed[key.path] { return value }
+        switch (key.standard, key.allowed) {
+        case (.bool, _): return .bool(settings.value(of: key) == .bool(false))
+        case (.int, .ints(let range)):
+            let value = settings.value(of: key) == .int(range.lowerBound) ? range.upperBound : range.lowerBound
+            return .int(value)
+        case (.string, .choices(let choices)):
+            return .string(choices.first { settings.value(of: key) != .string($0) } ?? "")
+        case (.stringList, .choices(let choices)): return .stringList([choices[1]])
+        case (.stringList, _): return .stringList(["changed"])
+        case (.int, _), (.string, _): return .string("changed")
+        }
+    }
+}
