@@ -305,7 +305,7 @@ let package = Package(
         tests("ProjectFolderTests", ["SchemaModel", "ProjectFolder"]),
         tests("ThreadsTests", ["Threads"]),
         tests("LocalServersTests", ["CLibpq", "LocalServers", "TestSupport"]),
-        tests("PostgresTests", ["LocalServers", "Postgres", "TestSupport", logging]),
+        tests("PostgresTests", ["LocalServers", "Postgres", "SeededRandom", "TestSupport", logging]),
         tests("BrokerTests", ["Broker", "Streams", "LiveModel", "SeededRandom", "TestSupport", logging]),
         tests("ClusterTests", ["Broker", "Streams", "Cluster", "JSON", "LiveModel"]),
         tests("HTTPServerTests", ["HTTPServer", "LiveModel", nio, nioPosix, nioHTTP, nioWebSocket, logging]),
