@@ -324,7 +324,7 @@ let package = Package(
         tests(.unit, "ProjectFolderTests", ["SchemaModel", "ProjectFolder"]),
         tests(.unit, "ThreadsTests", ["Threads"]),
         tests(.contract, "LocalServersTests", ["CLibpq", "LocalServers", "TestSupport"]),
-        tests(.contract, "PostgresTests", ["LocalServers", "Postgres", "TestSupport", logging]),
+        tests(.contract, "PostgresTests", ["LocalServers", "Postgres", "SeededRandom", "TestSupport", logging]),
         tests(.contract, "BrokerTests", ["Broker", "Streams", "LiveModel", "SeededRandom", "TestSupport", logging]),
         tests(
             .unit, "ClusterTests",

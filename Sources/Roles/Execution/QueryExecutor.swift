@@ -86,13 +86,14 @@ package final class QueryExecutor: Sendable {
         return (counts?.answered ?? 0, counts?.missed ?? 0)
     }
 
+    /// - Parameter caller: stands for the caller, who is charged when the statement is slow.
     package func run(
-        _ operation: StoredOperation, variables: JSONObject, auth: Auth?
+        _ operation: StoredOperation, variables: JSONObject, auth: Auth?, caller: UInt64 = 0
     ) async throws(RequestError) -> Result {
         let embeddings = try await embeddings.embeddings(for: operation, variables)
         let nowMs = clock.nowMs()
         let call = try operation.queryCall(variables: variables, auth: auth, nowMs: nowMs, embeddings: embeddings)
-        var result = try await run(call, of: operation)
+        var result = try await run(call, of: operation, caller)
         if operation.hasRemoteFields { result = try await complete(result, operation, variables) }
         guard operation.isFinished else { return result }
         return try Self.finish(result, operation, variables, auth, nowMs)
@@ -177,11 +178,14 @@ package final class QueryExecutor: Sendable {
         }
     }
 
-    private func run(_ call: QueryCall, of operation: StoredOperation) async throws(RequestError) -> Result {
+    private func run(
+        _ call: QueryCall, of operation: StoredOperation, _ caller: UInt64
+    ) async throws(RequestError) -> Result {
         let rows: ResultSet
         do {
             rows = try await pool.query(
-                statements.entry(for: call.statement, of: operation).single, call.parameters.map { Parameter($0) })
+                statements.entry(for: call.statement, of: operation).single, call.parameters.map { Parameter($0) },
+                for: .caller(caller))
         } catch {
             throw RequestError(error)
         }
@@ -238,7 +242,7 @@ package final class QueryExecutor: Sendable {
         let all = batch.members.indices
         let sent = operation.hasChecksOfTime ? items.map(\.withoutKnownDigest) : items
         let statement = statements.entry(for: batch.statement, of: operation).multiplexed
-        pool.query(statement, Self.parameters(of: batch, all, sent)) { answer in
+        pool.query(statement, Self.parameters(of: batch, all, sent), for: .refresh(count: items.count)) { answer in
             switch answer {
             case .success(let rows):
                 var outcomes = Self.noOutcomes(of: items)
@@ -280,7 +284,10 @@ package final class QueryExecutor: Sendable {
         do {
             let statement = statements.entry(for: batch.statement, of: operation).multiplexed
             let onReplica = await replicas?.query(statement, parameters)
-            let rows = if let onReplica { onReplica } else { try await pool.query(statement, parameters) }
+            let rows =
+                if let onReplica { onReplica } else {
+                    try await pool.query(statement, parameters, for: .refresh(count: range.count))
+                }
             Self.read(rows, batch, range, into: &outcomes)
         } catch {
             let failure = RequestError(error)

@@ -3,8 +3,21 @@ package struct PostgresConfiguration: Sendable {
     /// In libpq's format: `key=value …` or `postgresql://…`. libpq also handles TLS, several hosts and password files.
     package var connectionString: String
 
-    /// Shared, pipelined connections for `query`. One can keep two cores busy.
+    /// Shared, pipelined connections for callers' queries.
     package var readConnections = 1
+    /// The same for re-runs of live queries and the service's own reads, apart so that neither holds up the other. 0: they
+    /// share those of callers' queries.
+    package var refreshConnections = 0
+    /// Connections for slow statements, of each of the three kinds: callers' queries, re-runs, transactions. 0: slow
+    /// statements hold up those behind them.
+    package var slowConnections = 0
+    /// A query that has run for this long while others wait behind it counts as slow.
+    package var slowAfterMs = 50
+    /// The same for a transaction, which may wait for locks.
+    package var slowTransactionAfterMs = 1_000
+    /// Slow statements of one kind that wait for a connection, and those of one caller. Beyond it: `queueFull`.
+    package var slowQueueMax = 256
+    package var slowQueuePerSourceMax = 16
     /// Shared, pipelined connections for `transaction`.
     package var writeConnections = 12
     /// Connections for `withSession` and `script`, one user at a time.

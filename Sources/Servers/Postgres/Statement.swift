@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// The text of a SQL statement with its hash, which makes looking up a connection's prepared statements cheap.
 ///
@@ -17,6 +18,21 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
 
     package var sql: String { text.sql }
 
+    /// Whether a recent execution was slow, and not enough fast ones came after it. Shared by copies, not by other
+    /// statements of the same text.
+    var isSlow: Bool { text.fastRunsWanted.load(ordering: .relaxed) > 0 }
+
+    func wasSlow() { text.fastRunsWanted.store(Self.fastRunsMin, ordering: .relaxed) }
+
+    func wasFast() {
+        // A lost update costs one more run.
+        let wanted = text.fastRunsWanted.load(ordering: .relaxed)
+        if wanted > 0 { text.fastRunsWanted.store(wanted - 1, ordering: .relaxed) }
+    }
+
+    /// Fast executions in a row after which a slow statement counts as fast again.
+    private static let fastRunsMin = 8
+
     /// A C string ends at the first NUL, so a text that contains one would be truncated.
     var containsNUL: Bool { text.containsNUL }
 
@@ -32,6 +48,7 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
         let sql: String
         let hash: Int
         let containsNUL: Bool
+        let fastRunsWanted = Atomic<Int>(0)
 
         init(_ sql: String) {
             self.sql = sql

@@ -29,12 +29,13 @@ extension Trait where Self == PrivatePostgres {
     static var privatePostgres: PrivatePostgres { PrivatePostgres() }
 }
 
-/// A pool on the suite's server, stopped afterwards.
+/// A pool on the suite's server, stopped afterwards. All queries share one connection, unless `change` says otherwise.
 func withPool<T>(
     _ change: (inout PostgresConfiguration) -> Void = { _ in }, _ body: (PostgresPool) async throws -> T
 ) async throws -> T {
     let server = try #require(PrivatePostgres.current)
     var configuration = PostgresConfiguration(connectionString: server.connectionString)
+    (configuration.readConnections, configuration.refreshConnections, configuration.slowConnections) = (1, 0, 0)
     configuration.writeConnections = 2
     configuration.sessionConnections = 2
     change(&configuration)

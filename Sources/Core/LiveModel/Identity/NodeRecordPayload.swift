@@ -51,7 +51,7 @@ package struct NodeRecordPayload: Sendable, Hashable {
         ]).compactBytes
     }
 
-    /// Nil for a payload of another format.
+    /// Nil for a payload of another format. Numbers are brought into their ranges (`StoredNumber`).
     package init?(payload: [UInt8]) {
         guard case .object(let object)? = try? JSONValue(parsing: payload), let id = object["id"]?.stringValue,
             let roles = object["roles"]?.arrayValue?.compactMap(\.stringValue)
@@ -59,10 +59,12 @@ package struct NodeRecordPayload: Sendable, Hashable {
         self.init(
             id: NodeID(id), roles: roles, address: object["address"]?.stringValue ?? "",
             adminAddress: object["adminAddress"]?.stringValue ?? "", version: object["version"]?.stringValue ?? "",
-            startedAtMs: object["startedAt"]?.intValue ?? 0, isDraining: object["draining"]?.boolValue ?? false,
-            load: Int(object["load"]?.intValue ?? 0),
+            startedAtMs: StoredNumber.timeMs(object["startedAt"]?.intValue ?? 0),
+            isDraining: object["draining"]?.boolValue ?? false,
+            load: StoredNumber.count(object["load"]?.intValue ?? 0),
             shards: (object["shards"]?.arrayValue ?? []).compactMap(ShardStatus.init(json:)),
-            project: object["project"]?.stringValue ?? "", deployment: object["deployment"]?.intValue ?? 0,
+            project: object["project"]?.stringValue ?? "",
+            deployment: Int64(StoredNumber.version(object["deployment"]?.intValue ?? 0)),
             deploymentProblem: object["deploymentProblem"]?.stringValue ?? "")
     }
 }

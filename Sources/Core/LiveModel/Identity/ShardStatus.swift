@@ -47,22 +47,25 @@ package struct ShardStatus: Sendable, Hashable {
         return .array(counts.map(JSONValue.int) + [.string(lastEventID.description)])
     }
 
-    /// Nil for another form, which comes from another version.
+    /// Nil for another form, which comes from another version. Numbers are brought into their ranges.
     package init?(json: JSONValue) {
         guard case .array(let parts) = json, parts.count == 15, let id = parts[14].stringValue.flatMap({ StreamID($0) })
         else { return nil }
         let numbers = parts.dropLast().compactMap(\.intValue)
         guard numbers.count == 14 else { return nil }
+        guard let number = Int(exactly: numbers[0]), (0...Int(Int32.max)).contains(number) else { return nil }
+        func count(_ index: Int) -> Int { StoredNumber.count(numbers[index]) }
         var takeOver = TakeOverCounts()
-        takeOver.replayed = UInt64(clamping: numbers[9])
-        takeOver.announced = UInt64(clamping: numbers[10])
-        takeOver.kept = UInt64(clamping: numbers[11])
-        takeOver.rerun = UInt64(clamping: numbers[12])
-        takeOver.losses = UInt64(clamping: numbers[13])
+        takeOver.replayed = UInt64(count(9))
+        takeOver.announced = UInt64(count(10))
+        takeOver.kept = UInt64(count(11))
+        takeOver.rerun = UInt64(count(12))
+        takeOver.losses = UInt64(count(13))
         self.init(
-            shard: ShardID(Int(numbers[0])), epoch: UInt64(clamping: numbers[1]), ownedSinceMs: numbers[2],
-            liveQueries: Int(numbers[3]), due: Int(numbers[4]), running: Int(numbers[5]), paced: Int(numbers[6]),
-            waiting: Int(numbers[7]), lastEventID: id, lastRefreshMs: numbers[8], takeOver: takeOver)
+            shard: ShardID(number), epoch: StoredNumber.version(numbers[1]),
+            ownedSinceMs: StoredNumber.timeMs(numbers[2]), liveQueries: count(3), due: count(4), running: count(5),
+            paced: count(6), waiting: count(7), lastEventID: id, lastRefreshMs: StoredNumber.timeMs(numbers[8]),
+            takeOver: takeOver)
     }
 }
 

@@ -16,6 +16,7 @@ import Synchronization
 /// `readBlockMs`), and in a cluster `CLUSTER INFO` and `CLUSTER SLOTS`.
 package final class RedisBroker: Broker {
     package let keys: Keys
+    private let logger: Logger
     private let routes: any CommandRoutes
     private let readers = Mutex<[WeakReader]>([])
 
@@ -30,6 +31,7 @@ package final class RedisBroker: Broker {
         _ configuration: RedisConfiguration, keys: Keys, name: String, logger: Logger
     ) throws(BrokerError) {
         self.keys = keys
+        self.logger = logger
         // hiredis writes without MSG_NOSIGNAL, on any thread: a lost server must not end the process.
         signal(SIGPIPE, SIG_IGN)
         let name = RedisBroker.clientName(name)
@@ -139,17 +141,22 @@ package final class RedisBroker: Broker {
         try requireLeaseArguments(owner: owner, ttlMs: ttlMs)
         // Safe to repeat: a grant is repeated unchanged.
         let value = try await run(Scripts.acquireLease, [key], [owner, String(ttlMs), basis, String(epoch)])
-        if case .integer(let ms) = value { return .held(forMs: Int(ms)) }
-        if let parts = value.array, parts.count == 1, let newest = parts[0].text.flatMap({ UInt64($0) }) {
+        if case .integer(let ms) = value { return .held(forMs: Int(StoredNumber.durationMs(ms))) }
+        if let parts = value.array, parts.count == 1, let newest = parts[0].text.flatMap({ StoredNumber.version($0) }) {
             return .outdated(newest: newest)
         }
-        guard let parts = value.array, parts.count == 4, let first = parts[0].text.flatMap({ UInt64($0) }),
-            let based = parts[1].text.flatMap({ UInt64($0) }), let knownForMs = parts[2].integer,
+        guard let parts = value.array, parts.count == 5,
+            let first = parts[0].text.flatMap({ StoredNumber.version($0) }),
+            let based = parts[1].text.flatMap({ StoredNumber.version($0) }), let knownForMs = parts[2].integer,
             let server = parts[3].text
         else { throw BrokerError(.protocolViolation, "lease") }
+        if parts[4].integer == 1 {
+            logger.warning("a lease in redis had values that no node writes: ignored", metadata: ["key": "\(key)"])
+        }
         return .granted(
             LeaseGrant(
-                epoch: epoch, serverEpoch: first, basisEpoch: based, server: server, knownForMs: Int64(knownForMs)))
+                epoch: epoch, serverEpoch: first, basisEpoch: based, server: server,
+                knownForMs: StoredNumber.durationMs(Int64(knownForMs))))
     }
 
     package func renewLease(
@@ -165,10 +172,11 @@ package final class RedisBroker: Broker {
 
     package func lease(_ key: String) async throws(BrokerError) -> LeaseState? {
         guard let parts = try await run(Scripts.readLease, [key], []).array else { return nil }
-        guard parts.count == 3, let owner = parts[0].text, let epoch = parts[1].text.flatMap({ UInt64($0) }),
+        guard parts.count == 3, let owner = parts[0].text,
+            let epoch = parts[1].text.flatMap({ StoredNumber.version($0) }),
             let remainingMs = parts[2].integer
         else { throw BrokerError(.protocolViolation, "lease") }
-        return LeaseState(owner: owner, epoch: epoch, remainingMs: remainingMs)
+        return LeaseState(owner: owner, epoch: epoch, remainingMs: Int(StoredNumber.durationMs(Int64(remainingMs))))
     }
 
     package func appendFenced(
@@ -231,7 +239,9 @@ package final class RedisBroker: Broker {
             guard let id = flat[index].text, case .bytes(let payload) = flat[index + 1],
                 let remainingMs = flat[index + 2].integer
             else { throw BrokerError(.protocolViolation, "nodes") }
-            records.append(NodeRecord(id: id, payload: payload, remainingMs: remainingMs))
+            records.append(
+                NodeRecord(
+                    id: id, payload: payload, remainingMs: Int(StoredNumber.durationMs(Int64(remainingMs)))))
         }
         return records.sorted { $0.id < $1.id }
     }
@@ -255,11 +265,11 @@ package final class RedisBroker: Broker {
                 throw BrokerError(.protocolViolation, "orders")
             }
             if field == Scripts.generationField {
-                stored.generation = UInt64(text) ?? 0
+                stored.generation = StoredNumber.version(text) ?? 0
                 continue
             }
             let parts = text.split(separator: " ", maxSplits: 1)
-            guard parts.count == 2, let version = UInt64(parts[0]) else { continue }
+            guard parts.count == 2, let version = StoredNumber.version(parts[0]) else { continue }
             stored.fields[field] = (version, String(parts[1]))
         }
         return stored
@@ -268,7 +278,7 @@ package final class RedisBroker: Broker {
     package func ordersGeneration(in book: OverrideTable) async throws(BrokerError) -> UInt64 {
         let key = keys.key(of: book)
         let value = try await routes.value(CommandBuffer("HGET", key, Scripts.generationField), key: key)
-        return value.text.flatMap { UInt64($0) } ?? 0
+        return value.text.flatMap { StoredNumber.version($0) } ?? 0
     }
 
     package func changeOrders(
@@ -277,7 +287,7 @@ package final class RedisBroker: Broker {
         // Safe to repeat: the same values get a higher generation.
         let value = try await run(
             Scripts.changeOrders, [keys.key(of: book)], changes.flatMap { [$0.field, $0.value ?? ""] })
-        guard let generation = value.text.flatMap({ UInt64($0) }) else {
+        guard let generation = value.text.flatMap({ StoredNumber.version($0) }) else {
             throw BrokerError(.protocolViolation, "orders")
         }
         return generation

@@ -8,10 +8,17 @@ import Streams
 /// - `basis`, what the last owner's results depended on; `based`, the first epoch granted on that basis.
 ///
 /// A node is a field of one hash: `until:payload`.
+///
+/// Stored numbers are read by `number`, so that what no node writes counts as absent and does not fail the script.
 enum Scripts {
+    /// Defines `now` in milliseconds, and `number(text)`: nil unless it is an integer from 0 to 2^53 - 1.
     private static let now = """
         local time = redis.call('TIME')
         local now = time[1] * 1000 + math.floor(time[2] / 1000)
+        local function number(text)
+          local value = text and string.match(text, '^%d+$') and tonumber(text)
+          if value and value >= 0 and value <= 9007199254740991 then return value end
+        end
 
         """
 
@@ -30,23 +37,27 @@ enum Scripts {
         now + server + """
             local function holds(epoch)
               local lease = redis.call('HMGET', KEYS[1], 'epoch', 'until', 'server')
-              return lease[1] == epoch and tonumber(lease[2]) > now and lease[3] == server
+              return lease[1] == epoch and (number(lease[2]) or 0) > now and lease[3] == server
             end
 
             """
 
     /// Arguments: owner, ttlMs, basis, epoch. Returns, when granted, this server's first epoch, this basis' first
-    /// epoch, for how many milliseconds this server has known the lease, and the server; when held by another owner,
+    /// epoch, for how many milliseconds this server has known the lease, the server, and 1 if what was stored was not
+    /// written by a node and is ignored; when held by another owner,
     /// for how many milliseconds; when the epoch is too low, the newest one. A server that does not identify itself
     /// trusts nothing from before the grant.
     static let acquireLease = Script(
         now + server + """
             local lease = redis.call('HMGET', KEYS[1],
               'owner', 'epoch', 'until', 'server', 'trusted', 'basis', 'based', 'since', 'ttl')
-            local isHeld = lease[1] and lease[1] ~= '' and tonumber(lease[3]) > now
+            local stored, untilMs, repaired = number(lease[2]), number(lease[3]), 0
+            if lease[2] and not stored or lease[3] and not untilMs then repaired = 1 end
+            local isHeld = lease[1] and lease[1] ~= '' and stored and untilMs and untilMs > now
             if isHeld and lease[1] ~= ARGV[1] then
-              local left, ttl = tonumber(lease[3]) - now, tonumber(lease[9])
-              if ttl and left > ttl then
+              local left, ttl = untilMs - now, math.min(number(lease[9]) or 0, 86400000)
+              if ttl == 0 then ttl = tonumber(ARGV[2]) end
+              if left > ttl then
                 -- By a clock that was ahead of this one.
                 left = ttl
                 redis.call('HSET', KEYS[1], 'until', string.format('%.0f', now + left))
@@ -55,21 +66,21 @@ enum Scripts {
             end
             local epoch = ARGV[4]
             local isRepeated = isHeld and lease[2] == epoch and lease[4] == server
-            if lease[2] and tonumber(lease[2]) >= tonumber(epoch) and not isRepeated then return {lease[2]} end
-            local trusted, since = lease[5], nil
+            if stored and stored >= tonumber(epoch) and not isRepeated then return {string.format('%.0f', stored)} end
+            local trusted, since = number(lease[5]) and lease[5], nil
             if trusted and server ~= '' and lease[4] == server then
               -- Epochs of an earlier version were times; it knows no `since`.
               local granter, ms = string.match(lease[8] or '', '^(%S+) (%d+)$')
-              since = tonumber(granter == server and ms or trusted)
+              since = granter == server and number(ms) or number(trusted)
             else
               trusted, since = epoch, now
             end
-            local based = lease[7]
+            local based = number(lease[7]) and lease[7]
             if not based or lease[6] ~= ARGV[3] then based = epoch end
             redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'epoch', epoch, 'until', string.format('%.0f', now + ARGV[2]),
               'server', server, 'trusted', trusted, 'since', server .. ' ' .. string.format('%.0f', since),
               'ttl', ARGV[2], 'basis', ARGV[3], 'based', based)
-            return {trusted, based, math.max(0, now - since), server}
+            return {trusted, based, math.max(0, now - since), server, repaired}
             """)
 
     /// Arguments: owner, epoch, ttlMs. Returns 1 or 0.
@@ -92,8 +103,9 @@ enum Scripts {
     static let readLease = Script(
         now + """
             local lease = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'until')
-            if not lease[1] or tonumber(lease[3]) <= now then return false end
-            return {lease[1], lease[2], tonumber(lease[3]) - now}
+            local untilMs = number(lease[3])
+            if not lease[1] or not number(lease[2]) or not untilMs or untilMs <= now then return false end
+            return {lease[1], lease[2], untilMs - now}
             """)
 
     /// Keys: lease, then one stream for each append. Arguments: epoch; then for each append the maximum length or '',
@@ -149,7 +161,7 @@ enum Scripts {
     static let announceNode = Script(
         now + """
             local last = redis.call('HGET', KEYS[1], ARGV[1])
-            local untilMs = last and tonumber(string.match(last, '^(%d+):'))
+            local untilMs = last and number(string.match(last, '^(%d+):'))
             redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now + ARGV[2]) .. ':' .. ARGV[3])
             return untilMs and untilMs > now and 0 or 1
             """)
@@ -161,14 +173,15 @@ enum Scripts {
             local all, alive = redis.call('HGETALL', KEYS[1]), {}
             for index = 1, #all, 2 do
               local untilMs, payload = string.match(all[index + 1], '^(%d+):(.*)$')
-              if untilMs and ARGV[1] ~= '' and tonumber(untilMs) > now + ARGV[1] then
-                untilMs = string.format('%.0f', now + ARGV[1])
-                redis.call('HSET', KEYS[1], all[index], untilMs .. ':' .. payload)
+              local ms = number(untilMs)
+              if ms and ARGV[1] ~= '' and ms > now + ARGV[1] then
+                ms = now + ARGV[1]
+                redis.call('HSET', KEYS[1], all[index], string.format('%.0f', ms) .. ':' .. payload)
               end
-              if untilMs and tonumber(untilMs) > now then
+              if ms and ms > now then
                 alive[#alive + 1] = all[index]
                 alive[#alive + 1] = payload
-                alive[#alive + 1] = tonumber(untilMs) - now
+                alive[#alive + 1] = ms - now
               else
                 redis.call('HDEL', KEYS[1], all[index])
               end
@@ -181,7 +194,7 @@ enum Scripts {
     /// Arguments: field, value, field, value, …; an empty value removes its field. Returns the new generation.
     static let changeOrders = Script(
         now + """
-            local last = tonumber(redis.call('HGET', KEYS[1], 'generation') or '0')
+            local last = number(redis.call('HGET', KEYS[1], 'generation')) or 0
             local generation = string.format('%.0f', math.max(last + 1, now))
             for index = 1, #ARGV, 2 do
               if ARGV[index + 1] == '' then

@@ -48,6 +48,7 @@ final class ConnectionDriver {
         machine.timeReached(nowMs)
         let isOver = machine.endStop(nowMs: nowMs)
         performDecided()
+        handle.onTurn?(nowMs)
         guard isOver else { return false }
         counters.isConnected.store(false, ordering: .relaxed)
         connection = nil
@@ -134,6 +135,12 @@ final class ConnectionDriver {
             job.finish(.failure(error))
         case .release(let job):
             counters.vacate(job)
+        case .reportSlow(let job):
+            job.steps.first?.statement.wasSlow()
+        case .reroute(let job):
+            counters.vacate(job)
+            guard let lane = job.lane else { preconditionFailure("a \(job.kind) that belongs to no lane") }
+            lane.lane.reroute(job)
         case .discardResults(let job):
             job.results = []
         case .requestCancel:
@@ -170,6 +177,7 @@ final class ConnectionDriver {
 
     private func publishCounts() {
         counters.inFlight.store(machine.inFlight, ordering: .relaxed)
+        counters.isHeldUp.store(machine.isHeldUp, ordering: .relaxed)
         counters.repeated.store(machine.repeatedCount, ordering: .relaxed)
         counters.prepared.store(machine.preparedCount, ordering: .relaxed)
     }

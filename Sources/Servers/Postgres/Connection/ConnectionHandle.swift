@@ -49,12 +49,15 @@ final class ConnectionHandle: Sendable {
     let onConnect: @Sendable (Result<Void, PostgresError>) -> Void
     /// Called on the connection's thread.
     let onServerChange: @Sendable (ServerChange) -> Void
+    /// Called on the connection's thread each time it has looked for work, with the monotonic time.
+    let onTurn: (@Sendable (Int) -> Void)?
     private let inbox = Mutex(Inbox())
     private let life = Mutex(Life())
 
     init(
         role: ConnectionRole, configuration: PostgresConfiguration, logger: Logger, thread: DriverThread,
         onServerChange: @escaping @Sendable (ServerChange) -> Void = { _ in },
+        onTurn: (@Sendable (Int) -> Void)? = nil,
         onConnect: @escaping @Sendable (Result<Void, PostgresError>) -> Void
     ) {
         self.role = role
@@ -63,6 +66,7 @@ final class ConnectionHandle: Sendable {
         self.logger = logger
         self.onConnect = onConnect
         self.onServerChange = onServerChange
+        self.onTurn = onTurn
     }
 
     /// - Returns: false when the system has no thread or descriptor left, or it was started before.
@@ -104,16 +108,13 @@ final class ConnectionHandle: Sendable {
         } else if load > 1, loadBytes > configuration.queueBytesMax {
             problem = PostgresError(.queueFull, "\(configuration.queueBytesMax) bytes wait for this connection")
         }
-        if problem == nil, post(.submit(job)) { return }
+        if problem == nil {
+            job.connection.withLock { $0 = self }
+            if post(.submit(job)) { return }
+        }
         counters.vacate(job)
         if problem != nil { counters.refused.wrappingAdd(1, ordering: .relaxed) }
         job.finish(.failure(problem ?? PostgresError(.closed, "the pool is stopped")))
-    }
-
-    /// The caller no longer wants the answer: `PipelineMachine.cancelled`.
-    func cancel(_ job: Job) {
-        job.cancelRequested.store(true, ordering: .relaxed)
-        _ = post(.cancel(job))
     }
 
     /// Closes the connection once the jobs in flight have finished or `stopTimeoutMs` have passed.
@@ -183,6 +184,8 @@ final class ConnectionCounters: Sendable {
     let loadBytes = Atomic<Int>(0)
     let inFlight = Atomic<Int>(0)
     let isConnected = Atomic<Bool>(false)
+    /// The server has worked on one statement for a while.
+    let isHeldUp = Atomic<Bool>(false)
     /// Counts connections made; a session is bound to one.
     let generation = Atomic<Int>(0)
     let completed = Atomic<Int>(0)
@@ -202,5 +205,6 @@ final class ConnectionCounters: Sendable {
     func vacate(_ job: Job) {
         load.wrappingSubtract(1, ordering: .relaxed)
         loadBytes.wrappingSubtract(job.bytes, ordering: .relaxed)
+        job.leftConnection()
     }
 }

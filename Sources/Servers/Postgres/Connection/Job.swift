@@ -4,16 +4,23 @@ import Synchronization
 /// job has come.
 ///
 /// Unchecked: prepared by the caller, and from its submission on touched by the connection's thread only, except for
-/// `cancelRequested`.
+/// `cancelRequested` and `connection`. A lane may hand it from one connection's thread to another's.
 final class Job: PipelineJob, @unchecked Sendable {
     typealias Completion = @Sendable (Result<[ResultSet], PostgresError>) -> Void
 
     let kind: JobKind
     let steps: [PostgresStep]
     let generation: Int?
-    let enqueuedMs: Int
     let deadlineMs: Int
+    var runTimeoutMs: Int?
+    var slowAfterMs: Int?
     let cancelRequested = Atomic<Bool>(false)
+    /// Where a cancellation is sent; nil while the job is on its way or waits for a slow connection.
+    let connection = Mutex<ConnectionHandle?>(nil)
+    /// The lane that the job goes back to when it is slow; nil: none.
+    var lane: (lane: StatementLane, source: UInt64)?
+    /// The lane's slow connection that has the job, and when the job has been slow again.
+    private var slowPlace: (place: Int, slowAtMs: Int)?
 
     private var completion: Completion?
     /// The size of SQL and parameters; known after `validate`.
@@ -32,8 +39,29 @@ final class Job: PipelineJob, @unchecked Sendable {
         self.steps = steps
         self.generation = generation
         self.completion = completion
-        enqueuedMs = monotonicMs()
-        deadlineMs = enqueuedMs + timeoutMs
+        deadlineMs = monotonicMs() + timeoutMs
+    }
+
+    /// Whom the lane charges for it when it is slow.
+    var source: UInt64 { lane?.source ?? 0 }
+
+    /// The job leaves its connection, or never had one, and waits for a slow one.
+    func willWait() {
+        connection.withLock { $0 = nil }
+        id = nil
+    }
+
+    /// The job goes to the slow connection of that number, where it stays.
+    func startOnSlowConnection(_ place: Int) {
+        slowPlace = (place, monotonicMs() + (slowAfterMs ?? 0) / 2)
+        slowAfterMs = nil
+    }
+
+    /// The job no longer counts in the load of its connection.
+    func leftConnection() {
+        guard let (place, slowAtMs) = slowPlace, let lane else { return }
+        slowPlace = nil
+        lane.lane.left(self, place: place, wasSlow: monotonicMs() >= slowAtMs)
     }
 
     /// Sets the completion, before the job is submitted.

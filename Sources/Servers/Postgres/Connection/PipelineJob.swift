@@ -3,8 +3,13 @@ protocol PipelineJob {
     var kind: JobKind { get }
     /// Empty for a script only.
     var steps: [PostgresStep] { get }
-    var enqueuedMs: Int { get }
+    /// Until when the job may wait for its turn. Without `runTimeoutMs`, until when it must be answered.
     var deadlineMs: Int { get }
+    /// Time from its turn, when it becomes first in its connection's pipeline. Nil: `deadlineMs` bounds the whole.
+    var runTimeoutMs: Int? { get }
+    /// A job first in its pipeline for this long is slow: once others wait behind it, it is cancelled and rerouted. Nil:
+    /// it stays where it is.
+    var slowAfterMs: Int? { get }
     /// The connection's generation that a session belongs to: after a reconnect its transaction is gone.
     var generation: Int? { get }
 }
@@ -49,6 +54,10 @@ struct JobTable<Job: PipelineJob> {
         /// The caller has its answer; the queue or the server is not done with the job yet.
         var isAnswered = false
         var isCancelRequested = false
+        /// Reported as slow.
+        var isSlow = false
+        /// A cancel request was decided so that the job can be rerouted.
+        var isRerouting = false
         /// The server skipped it because of an earlier error in its group.
         var isAborted = false
         /// Aborted by a neighbour's error before: gets a sync of its own when it is sent again.

@@ -166,6 +166,7 @@ extension PipelineMachine {
             statements.discard(jobs[slot].job.steps[step].statement)
         }
         if error.isReadOnlyServer, !isLeaving { writeRefused() }
+        if error.isQueryCanceled, mayReroute(slot, nowMs) { return reroute(slot) }
         if !jobs[slot].isAnswered, mayRepeat(slot, error, nowMs) {
             jobs[slot].repeats += 1
             return requeue(slot)
@@ -188,11 +189,24 @@ extension PipelineMachine {
         return error.isQueryCanceled && jobs[slot].isExposedToCancel && !jobs[slot].isCancelRequested
     }
 
+    /// Whether the cancelled job is to run elsewhere. Its time must not be over yet.
+    private func mayReroute(_ slot: Slot, _ nowMs: Int) -> Bool {
+        let entry = jobs[slot]
+        return entry.isRerouting && !entry.isAnswered && !entry.isCancelRequested && !isStopping
+            && !isOutOfTime(slot, nowMs)
+    }
+
+    /// Whether the deadline or the server's own `statement_timeout`, whose start lies up to one scan before the head's, is
+    /// over.
+    private func isOutOfTime(_ slot: Slot, _ nowMs: Int) -> Bool {
+        let ranForMs = if let head, head.id == jobs.id(of: slot) { nowMs - head.sinceMs } else { 0 }
+        return nowMs >= jobs[slot].deadlineMs || ranForMs + limits.scanIntervalMs >= limits.statementTimeoutMs
+    }
+
+    /// 57014 has three causes: the caller, the time, and somebody else's request.
     private func cancellationCode(_ slot: Slot, _ nowMs: Int) -> PostgresError.Code {
         if jobs[slot].isCancelRequested { return .cancelled }
-        if nowMs >= jobs[slot].deadlineMs || nowMs - jobs[slot].job.enqueuedMs >= limits.statementTimeoutMs {
-            return .timeout(outcomeUnknown: false)
-        }
+        if isOutOfTime(slot, nowMs) { return .timeout(outcomeUnknown: false) }
         return .server(sqlState: "57014")
     }
 

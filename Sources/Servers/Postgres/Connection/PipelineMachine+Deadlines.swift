@@ -1,24 +1,60 @@
 import DequeModule
 
 extension PipelineMachine {
-    /// Times out jobs not sent yet, asks the server to cancel a statement that takes too long, and gives the connection
-    /// up when even the cancellation is not confirmed.
+    /// Times out jobs, asks the server to cancel a statement that takes too long or holds others up, and gives the
+    /// connection up when the server does not confirm a cancellation.
     ///
-    /// Today a job's time runs from its submission. Both places that compare it with the clock for a job in flight are
-    /// in this function and in `giveUp`.
+    /// A job's time begins anew when it becomes first in the pipeline (`PipelineJob.runTimeoutMs`), so that it does not pay
+    /// for those before it.
     mutating func timeReached(_ nowMs: Int) {
         guard hasWork, nowMs >= nextScanMs else { return }
         nextScanMs = nowMs + limits.scanIntervalMs
         expirePending(nowMs)
-        var isHead = true
-        for slot in slotsInFlight() {
-            if nowMs >= jobs[slot].deadlineMs + limits.cancelGraceMs { return giveUp(nowMs) }
-            if nowMs >= jobs[slot].deadlineMs {
-                if isHead, !isCancelling { decide(.requestCancel) }
-                if jobs[slot].kind.isRead { failEarly(slot, .timedOut(outcomeUnknown: false)) }
-            }
-            isHead = false
+        let slots = slotsInFlight()
+        guard let first = slots.first else {
+            head = nil
+            return
         }
+        findHead(first, nowMs)
+        if nowMs >= jobs[first].deadlineMs + limits.cancelGraceMs { return giveUp(nowMs) }
+        judgeHead(first, othersWait: slots.count > 1 || !pending.isEmpty, nowMs)
+        for slot in slots where nowMs >= jobs[slot].deadlineMs {
+            if jobs[slot].kind.isRead {
+                failEarly(slot, .timedOut(outcomeUnknown: false))
+            } else if nowMs >= jobs[slot].deadlineMs + limits.cancelGraceMs {
+                return giveUp(nowMs)
+            }
+        }
+    }
+
+    private mutating func findHead(_ slot: Slot, _ nowMs: Int) {
+        let id = jobs.id(of: slot)
+        if let head, head.id == id { return }
+        head = Head(id: id, sinceMs: nowMs, nextCancelMs: nowMs)
+        guard let timeoutMs = jobs[slot].job.runTimeoutMs else { return }
+        // Nobody waits for one that was answered early: it is cancelled now.
+        jobs[slot].deadlineMs = jobs[slot].isAnswered ? nowMs : nowMs + timeoutMs
+    }
+
+    /// Cancels the job that the server works on when its time is over, when nobody waits for its answer any more, or when
+    /// it is slow and others wait behind it.
+    private mutating func judgeHead(_ slot: Slot, othersWait: Bool, _ nowMs: Int) {
+        guard let head else { return }
+        let isLong = nowMs - head.sinceMs >= limits.heldUpAfterMs
+        self.head?.isLong = isLong
+        var mustCancel = nowMs >= jobs[slot].deadlineMs || isLong && jobs[slot].isAnswered && jobs[slot].kind.isRead
+        if let slowAfterMs = jobs[slot].job.slowAfterMs, nowMs - head.sinceMs >= slowAfterMs {
+            if !jobs[slot].isSlow {
+                jobs[slot].isSlow = true
+                decide(.reportSlow(jobs[slot].job))
+            }
+            if othersWait {
+                mustCancel = true
+                jobs[slot].isRerouting = true
+            }
+        }
+        guard mustCancel, !isCancelling, nowMs >= head.nextCancelMs else { return }
+        decide(.requestCancel)
     }
 
     private mutating func expirePending(_ nowMs: Int) {
@@ -66,6 +102,7 @@ extension PipelineMachine {
     mutating func cancelRequestStarted() {
         guard isConnected else { return }
         for slot in slotsInFlight() { jobs[slot].isExposedToCancel = true }
+        head?.nextCancelMs = nextScanMs + limits.cancelIntervalMs
         isCancelling = true
     }
 

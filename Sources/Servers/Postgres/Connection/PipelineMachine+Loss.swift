@@ -22,7 +22,9 @@ extension PipelineMachine {
                 continue
             }
             if jobs[slot].hasFatalError { saidFarewell = true }
-            if jobs[slot].kind.isRead, jobs[slot].connectionLosses < limits.lossesMax, !isStopping {
+            if jobs[slot].kind.isRead, jobs[slot].isRerouting, !isStopping {
+                reroute(slot)
+            } else if jobs[slot].kind.isRead, jobs[slot].connectionLosses < limits.lossesMax, !isStopping {
                 jobs[slot].connectionLosses += 1
                 forgetAnswers(slot)
                 repeated.append(slot)
@@ -53,6 +55,7 @@ extension PipelineMachine {
         scriptError = nil
         emptyAnswersAtSync = 0
         isHeadAnswered = false
+        head = nil
     }
 
     private func lossError(_ slot: Slot, saidFarewell: Bool, _ message: String) -> PostgresError {

@@ -31,8 +31,12 @@ struct PipelineMachine<Job: PipelineJob> {
         var repeatsMax = 4
         /// How often one read is sent again after a lost connection.
         var lossesMax = 1
-        /// Deadlines are checked this often, which bounds how late a timeout is noticed.
-        var scanIntervalMs = 25
+        /// Deadlines are checked this often, which bounds how late a timeout or a slow statement is noticed.
+        var scanIntervalMs = 10
+        /// A job first in the pipeline for this long holds the connection up: others are better off elsewhere.
+        var heldUpAfterMs = 20
+        /// Pause between cancel requests for the same job, each of which is a connection to the server.
+        var cancelIntervalMs = 100
     }
 
     enum Mode {
@@ -56,6 +60,15 @@ struct PipelineMachine<Job: PipelineJob> {
         case idle
         case step(Slot, index: Int)
         case sync(Slot)
+    }
+
+    struct Head {
+        let id: JobID
+        /// When the scan first found it there.
+        let sinceMs: Int
+        var nextCancelMs: Int
+        /// It has been there for `heldUpAfterMs`.
+        var isLong = false
     }
 
     let role: ConnectionRole
@@ -92,6 +105,8 @@ struct PipelineMachine<Job: PipelineJob> {
     /// Why the last attempt to connect failed; nil while connected.
     private(set) var connectError: PostgresError?
     var nextScanMs = 0
+    /// The job first in the pipeline, as of the last scan.
+    var head: Head?
     private(set) var stopDeadlineMs: Int?
     private var outbox = Deque<Action>()
 
@@ -109,6 +124,8 @@ struct PipelineMachine<Job: PipelineJob> {
         if case .offline = mode { false } else { true }
     }
     var isStopping: Bool { stopDeadlineMs != nil }
+    /// As of the last scan.
+    var isHeldUp: Bool { inFlight > 0 && head?.isLong == true }
     var hasWork: Bool { inFlight > 0 || !pending.isEmpty }
 
     /// When `timeReached` has something to do; nil: not before another fact.
@@ -138,6 +155,11 @@ struct PipelineMachine<Job: PipelineJob> {
         indirect case failEarly(Job, PostgresError)
         /// The server is done with a job whose caller was answered before.
         case release(Job)
+        /// The job is slow: it has been first in the pipeline for its `slowAfterMs`.
+        case reportSlow(Job)
+        /// The server cancelled a slow job, and nothing was committed. It leaves the connection unanswered, to be submitted
+        /// to another one.
+        case reroute(Job)
         /// The job is repeated: the results it has are void.
         case discardResults(Job)
         /// To be confirmed by `cancelRequestStarted`; otherwise it is repeated with the next scan.
@@ -215,6 +237,14 @@ struct PipelineMachine<Job: PipelineJob> {
 
     mutating func finish(_ slot: Slot, _ error: PostgresError) {
         decide(jobs[slot].isAnswered ? .release(jobs[slot].job) : .fail(jobs[slot].job, error))
+        jobs.remove(slot)
+    }
+
+    /// Hands a slow job back, which others no longer wait for.
+    mutating func reroute(_ slot: Slot) {
+        let job = jobs[slot].job
+        forgetAnswers(slot)
+        decide(.reroute(job))
         jobs.remove(slot)
     }
 

@@ -15,9 +15,22 @@ package final class PostgresPool: Sendable {
     package typealias Completion = @Sendable (Result<ResultSet, PostgresError>) -> Void
     package typealias TransactionCompletion = @Sendable (Result<[ResultSet], PostgresError>) -> Void
 
+    /// What a query is for: it decides which connections it may hold up.
+    package enum QueryUse: Sendable {
+        /// A caller's own query. The number stands for the caller, who is charged for it when it is slow.
+        case caller(UInt64)
+        /// A re-run of that many live queries; a slow statement is charged to itself.
+        case refresh(count: Int)
+        /// The service's own.
+        case service
+    }
+
     let configuration: PostgresConfiguration
-    let readers: [ConnectionHandle]
-    let writers: [ConnectionHandle]
+    /// Callers' queries.
+    let requests: StatementLane
+    /// Re-runs and the service's own reads.
+    let refreshes: StatementLane
+    let transactions: StatementLane
     let sessions: SessionQueue
     private let latch: StartupLatch
     private let tracker: ServerTracker
@@ -28,26 +41,44 @@ package final class PostgresPool: Sendable {
         self.latch = latch
         let tracker = ServerTracker()
         self.tracker = tracker
-        func connections(_ role: ConnectionRole, _ count: Int) -> [ConnectionHandle] {
-            let thread = DriverThread()
-            return (0..<max(1, count)).map { _ in
+        func makeConnections(
+            _ role: ConnectionRole, _ count: Int, sharedThread: DriverThread?,
+            onTurn: (@Sendable (Int) -> Void)? = nil
+        ) -> [ConnectionHandle] {
+            (0..<count).map { _ in
                 let id = latch.add()
-                // Readers copy many results, so each has its own thread; the others mostly wait for the server.
                 return ConnectionHandle(
-                    role: role, configuration: configuration, logger: logger,
-                    thread: role == .read ? DriverThread() : thread,
-                    onServerChange: { tracker.serverChanged($0) }
+                    role: role, configuration: configuration, logger: logger, thread: sharedThread ?? DriverThread(),
+                    onServerChange: { tracker.serverChanged($0) }, onTurn: onTurn
                 ) { latch.report(id, $0) }
             }
         }
-        readers = connections(.read, configuration.readConnections)
-        writers = connections(.write, configuration.writeConnections)
+        // Readers copy many results, so each has its own thread; the others mostly wait for the server.
+        let (writers, slow) = (DriverThread(), DriverThread())
+        func lane(_ role: ConnectionRole, _ count: Int, sharedThread: DriverThread?) -> StatementLane {
+            let queue = SlowStatementQueue(connections: configuration.slowConnections, configuration)
+            return StatementLane(
+                fast: makeConnections(role, count, sharedThread: sharedThread),
+                slow: makeConnections(
+                    role, configuration.slowConnections, sharedThread: slow, onTurn: { queue.sweep($0) }),
+                queue: queue)
+        }
+        requests = lane(.read, max(1, configuration.readConnections), sharedThread: nil)
+        refreshes =
+            configuration.refreshConnections == 0
+            ? requests : lane(.read, configuration.refreshConnections, sharedThread: nil)
+        transactions = lane(.write, max(1, configuration.writeConnections), sharedThread: writers)
         sessions = SessionQueue(
-            connections: connections(.session, configuration.sessionConnections),
+            connections: makeConnections(
+                .session, max(1, configuration.sessionConnections), sharedThread: DriverThread()),
             waitersMax: configuration.queueMax)
-        tracker.follow(readers + writers + sessions.connections)
+        tracker.follow(connections)
     }
 
+    var readers: [ConnectionHandle] {
+        refreshes === requests ? requests.connections : requests.connections + refreshes.connections
+    }
+    var writers: [ConnectionHandle] { transactions.connections }
     private var connections: [ConnectionHandle] { readers + writers + sessions.connections }
 
     /// How often the server's timeline changed. Each time a standby was promoted, and commits that the former primary
@@ -96,6 +127,7 @@ package final class PostgresPool: Sendable {
     /// Refuses new calls, gives those in flight `stopTimeoutMs` to finish, and closes. Can be called again.
     package func stop() async {
         sessions.close()
+        for lane in [requests, refreshes, transactions] { lane.close() }
         await withTaskGroup(of: Void.self) { group in
             for connection in connections { group.addTask { await connection.stop() } }
         }
@@ -103,53 +135,88 @@ package final class PostgresPool: Sendable {
 
     // MARK: queries
 
-    /// Runs one statement that only reads (the server enforces it), pipelined with other callers' queries.
+    /// Runs one statement that only reads (the server enforces it), pipelined with others' queries.
     ///
     /// - Throws: `server`, `timeout`, `connectionFailed`, `connectionLost` (after one repetition), `queueFull`,
     ///   `invalidParameter`, `cancelled`, `closed`.
-    package func query(_ statement: Statement, _ parameters: [Parameter] = []) async throws(PostgresError) -> ResultSet
-    {
-        let step: PostgresStep = (statement, parameters)
-        let results = try await leastLoaded(readers).run(
-            .read, [step], timeoutMs: configuration.statementTimeoutMs)
-        return try Self.single(results)
+    package func query(
+        _ statement: Statement, _ parameters: [Parameter] = [], for use: QueryUse = .service
+    ) async throws(PostgresError) -> ResultSet {
+        let (lane, job) = job(statement, parameters, for: use)
+        return try Self.single(try await lane.run(job, requestBytesMax: configuration.requestBytesMax))
     }
 
     /// The same for hot paths. `completion` is called exactly once, usually on the connection's thread, so it must be
     /// short and must not block. It cannot be cancelled.
-    package func query(_ statement: Statement, _ parameters: [Parameter], completion: @escaping Completion) {
-        let job = Job(.read, [(statement, parameters)], timeoutMs: configuration.statementTimeoutMs) { result in
+    package func query(
+        _ statement: Statement, _ parameters: [Parameter], for use: QueryUse = .service,
+        completion: @escaping Completion
+    ) {
+        let (lane, job) = job(statement, parameters, for: use)
+        job.onCompletion { result in
             switch result {
             case .success(let results): completion(Result { () throws(PostgresError) in try Self.single(results) })
             case .failure(let error): completion(.failure(error))
             }
         }
         job.completesOnThread = true
-        leastLoaded(readers).validateAndSubmit(job)
+        job.validateAndSubmit(requestBytesMax: configuration.requestBytesMax, lane.submit)
+    }
+
+    private func job(
+        _ statement: Statement, _ parameters: [Parameter], for use: QueryUse
+    ) -> (StatementLane, Job) {
+        let lane: StatementLane
+        let source: UInt64
+        var allowanceMs = 0
+        switch use {
+        case .caller(let caller): (lane, source) = (requests, caller)
+        case .refresh(let count):
+            (lane, source) = (refreshes, UInt64(truncatingIfNeeded: statement.hashValue))
+            allowanceMs = count
+        case .service: (lane, source) = (refreshes, 0)
+        }
+        let job = lane.job(
+            .read, [(statement, parameters)], timeoutMs: configuration.statementTimeoutMs,
+            slowAfterMs: configuration.slowAfterMs + allowanceMs, source: source)
+        return (lane, job)
     }
 
     // MARK: transactions
 
     /// Runs all steps as one transaction in one round trip: all are sent at once, so no step can use another's result.
     ///
+    /// - Parameters:
+    ///   - timeoutMs: from the call to the answer, at most the pool's statement time-out; nil: that time-out for waiting
+    ///     and, anew, for running.
+    ///   - caller: who is charged for it when it is slow.
     /// - Returns: one result per step, after the commit.
     /// - Throws: as `query`; `stepIndex` is the step that failed. Nothing was committed, unless
     ///   `error.isOutcomeUnknown`. Cancelling the task drops a transaction not sent yet; once sent, its outcome is
     ///   awaited.
-    /// - Parameter timeoutMs: less than the pool's statement time-out.
     package func transaction(
-        _ steps: [PostgresStep], timeoutMs: Int = .max
+        _ steps: [PostgresStep], timeoutMs: Int? = nil, caller: UInt64 = 0
     ) async throws(PostgresError) -> [ResultSet] {
         if steps.isEmpty { return [] }
-        return try await leastLoaded(writers).run(
-            .transaction, steps, timeoutMs: min(timeoutMs, configuration.statementTimeoutMs))
+        return try await transactions.run(
+            job(steps, timeoutMs: timeoutMs, caller), requestBytesMax: configuration.requestBytesMax)
     }
 
     /// The same for hot paths. What `query` says about `completion` applies.
     package func transaction(_ steps: [PostgresStep], completion: @escaping TransactionCompletion) {
         if steps.isEmpty { return completion(.success([])) }
-        let job = Job(.transaction, steps, timeoutMs: configuration.statementTimeoutMs, completion: completion)
-        leastLoaded(writers).validateAndSubmit(job)
+        let job = job(steps, timeoutMs: nil, 0)
+        job.onCompletion(completion)
+        job.validateAndSubmit(requestBytesMax: configuration.requestBytesMax, transactions.submit)
+    }
+
+    private func job(_ steps: [PostgresStep], timeoutMs: Int?, _ caller: UInt64) -> Job {
+        if let timeoutMs {
+            return Job(.transaction, steps, timeoutMs: min(timeoutMs, configuration.statementTimeoutMs))
+        }
+        return transactions.job(
+            .transaction, steps, timeoutMs: configuration.statementTimeoutMs,
+            slowAfterMs: configuration.slowTransactionAfterMs, source: caller)
     }
 
     // MARK: exclusive connections
@@ -201,30 +268,10 @@ package final class PostgresPool: Sendable {
         sessions.release(connection)
     }
 
-    // MARK: choosing
-
-    /// The connected one with the lowest load; among equals the first, so that few callers keep few connections busy.
-    private func leastLoaded(_ connections: [ConnectionHandle]) -> ConnectionHandle {
-        var best = connections[0]
-        var bestRank = best.loadRank
-        for connection in connections.dropFirst() where bestRank > 0 {
-            let rank = connection.loadRank
-            if rank < bestRank { (best, bestRank) = (connection, rank) }
-        }
-        return best
-    }
-
     private static func single(_ results: [ResultSet]) throws(PostgresError) -> ResultSet {
         guard let result = results.first else {
             throw PostgresError(.connectionLost(outcomeUnknown: false), "the answer has no result")
         }
         return result
-    }
-}
-
-extension ConnectionHandle {
-    /// Connections that are down rank last, whatever their load.
-    fileprivate var loadRank: Int {
-        counters.load.load(ordering: .relaxed) + (counters.isConnected.load(ordering: .relaxed) ? 0 : 1 << 40)
     }
 }

@@ -14,7 +14,7 @@ import Testing
         pipeline.nowMs = 100
         pipeline.machine.timeReached(100)
         #expect(pipeline.decisions() == ["fail B timeout", "fail C timeout"])
-        #expect(pipeline.machine.wakeAtMs == 125)
+        #expect(pipeline.machine.wakeAtMs == 110)
         pipeline.succeed(2)
         pipeline.sync()
         #expect(pipeline.actions() == ["done A", "D0 named s1", "sync", "flush"])
@@ -106,14 +106,14 @@ import Testing
         var pipeline = PipelineHarness(.write)
         pipeline.transactions("A", timeoutMs: 100)
         _ = pipeline.actions()
-        for nowMs in [100, 125, 150] {
+        for nowMs in [100, 110, 120] {
             pipeline.machine.timeReached(nowMs)
             #expect(pipeline.decisions() == ["cancel request"])
-            pipeline.machine.timeReached(nowMs + 24)
+            pipeline.machine.timeReached(nowMs + 9)
             #expect(pipeline.decisions() == [])
         }
         pipeline.machine.cancelRequestStarted()
-        pipeline.machine.timeReached(175)
+        pipeline.machine.timeReached(130)
         #expect(pipeline.decisions() == [])
     }
 

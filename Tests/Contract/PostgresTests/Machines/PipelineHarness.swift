@@ -4,8 +4,9 @@ struct TestJob: PipelineJob {
     let name: String
     let kind: JobKind
     let steps: [PostgresStep]
-    let enqueuedMs: Int
     let deadlineMs: Int
+    var runTimeoutMs: Int?
+    var slowAfterMs: Int?
     let generation: Int?
 }
 
@@ -15,6 +16,8 @@ struct TestJob: PipelineJob {
 ///     done A           A succeeded
 ///     fail A timeout   A failed; a question mark after the code: outcome unknown
 ///     early A timeout  the same while the server still works on A; `release A` follows
+///     slow A           A is reported as slow
+///     reroute A        A goes to another connection
 struct PipelineHarness {
     var machine: PipelineMachine<TestJob>
     var nowMs = 0
@@ -35,17 +38,30 @@ struct PipelineHarness {
     // MARK: facts
 
     mutating func submit(
-        _ name: String, _ kind: JobKind, _ sql: [Statement], timeoutMs: Int = 1000, generation: Int? = nil,
-        isCancelled: Bool = false
+        _ name: String, _ kind: JobKind, _ sql: [Statement], timeoutMs: Int = 1000, runTimeoutMs: Int? = nil,
+        slowAfterMs: Int? = nil, generation: Int? = nil, isCancelled: Bool = false
     ) {
         let job = TestJob(
-            name: name, kind: kind, steps: sql.map { ($0, []) }, enqueuedMs: nowMs, deadlineMs: nowMs + timeoutMs,
-            generation: generation)
+            name: name, kind: kind, steps: sql.map { ($0, []) }, deadlineMs: nowMs + timeoutMs,
+            runTimeoutMs: runTimeoutMs, slowAfterMs: slowAfterMs, generation: generation)
         ids[name] = machine.submitted(job, isCancelled: isCancelled)
     }
 
     mutating func reads(_ names: String..., timeoutMs: Int = 1000) {
         for name in names { submit(name, .read, ["q"], timeoutMs: timeoutMs) }
+    }
+
+    /// Reads of a lane: timed from their turn, slow after 50 ms.
+    mutating func laneReads(_ names: String..., timeoutMs: Int = 1000) {
+        for name in names {
+            submit(name, .read, ["q"], timeoutMs: timeoutMs, runTimeoutMs: timeoutMs, slowAfterMs: 50)
+        }
+    }
+
+    mutating func scan(atMs: Int) -> [String] {
+        nowMs = atMs
+        machine.timeReached(atMs)
+        return decisions()
     }
 
     mutating func transactions(_ names: String..., timeoutMs: Int = 1000) {
@@ -124,6 +140,8 @@ struct PipelineHarness {
         case .fail(let job, let error): "fail \(job.name) \(text(error.code))"
         case .failEarly(let job, let error): "early \(job.name) \(text(error.code))"
         case .release(let job): "release \(job.name)"
+        case .reportSlow(let job): "slow \(job.name)"
+        case .reroute(let job): "reroute \(job.name)"
         case .discardResults(let job): "discard \(job.name)"
         case .requestCancel: "cancel request"
         case .askIfReadOnly: "ask"

@@ -187,9 +187,11 @@ private struct RandomRun {
         case .session: kind = .session
         }
         if role == .session, isLikely(20) { (kind, steps) = (.script("x"), []) }
+        let isLane = role != .session && isLikely(50)
         let job = TestJob(
-            name: name, kind: kind, steps: steps, enqueuedMs: nowMs,
-            deadlineMs: nowMs + Int.random(in: 20..<400, using: &random),
+            name: name, kind: kind, steps: steps, deadlineMs: nowMs + Int.random(in: 20..<400, using: &random),
+            runTimeoutMs: isLane ? Int.random(in: 20..<400, using: &random) : nil,
+            slowAfterMs: isLane && isLikely(70) ? 30 : nil,
             generation: role == .session ? machine.generation : nil)
         jobs.append(job)
         if let id = machine.submitted(job, isCancelled: isLikely(2)) { ids.append(id) }
@@ -222,6 +224,12 @@ private struct RandomRun {
                 departures[job.name, default: 0] += 1
             case .failEarly(let job, let error): failed(job, error)
             case .release(let job): departures[job.name, default: 0] += 1
+            case .reportSlow: break
+            case .reroute(let job):
+                // Submitted elsewhere, where it is answered.
+                answers[job.name, default: 0] += 1
+                departures[job.name, default: 0] += 1
+                certainFailures.insert(job.name)
             case .discardResults(let job): results[job.name] = nil
             case .requestCancel:
                 guard cancelRequest == nil, isLikely(50) else { break }

@@ -1,0 +1,23 @@
+/// The ranges of numbers that nodes read from Redis. Anything may have been written there, so each number is brought into
+/// its range where it is decoded; arithmetic on it afterwards cannot overflow.
+package enum StoredNumber {
+    /// Epochs, generations and versions. Far above any that a node makes, and with room above for the next.
+    package static let versionMax: UInt64 = 1 << 62
+    /// One day: no lease or node record lives longer.
+    package static let durationMaxMs: Int64 = 86_400_000
+    /// The end of the year 9999, in milliseconds since 1970.
+    package static let timeMaxMs: Int64 = 253_402_300_799_999
+    /// Live queries, sessions, events.
+    package static let countMax: Int64 = 1 << 40
+
+    /// Nil for a text that is no number of this range.
+    package static func version(_ text: some StringProtocol) -> UInt64? {
+        guard let number = UInt64(text), number <= versionMax else { return nil }
+        return number
+    }
+
+    package static func version(_ number: Int64) -> UInt64 { UInt64(min(max(number, 0), Int64(versionMax))) }
+    package static func durationMs(_ number: Int64) -> Int64 { min(max(number, 0), durationMaxMs) }
+    package static func timeMs(_ number: Int64) -> Int64 { min(max(number, 0), timeMaxMs) }
+    package static func count(_ number: Int64) -> Int { Int(min(max(number, 0), countMax)) }
+}

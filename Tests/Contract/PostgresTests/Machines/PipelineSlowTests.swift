@@ -1,0 +1,149 @@
+import Testing
+
+@testable import Postgres
+
+/// Statements that hold up those behind them.
+@Suite struct PipelineSlowTests {
+    @Test func slowReadIsCancelledAndReroutedWhileOthersWait() {
+        var pipeline = PipelineHarness()
+        pipeline.laneReads("A", "B")
+        _ = pipeline.actions()
+        #expect(pipeline.scan(atMs: 0) == [])
+        #expect(pipeline.scan(atMs: 49) == [])
+        #expect(pipeline.scan(atMs: 60) == ["slow A", "cancel request"])
+        pipeline.machine.cancelRequestStarted()
+        pipeline.succeed()
+        pipeline.fail("57014")
+        pipeline.abort()
+        pipeline.sync()
+        pipeline.machine.cancelRequestEnded(generation: 1)
+        #expect(pipeline.actions() == ["reroute A", "B0 named s1", "sync", "flush"])
+        pipeline.succeed()
+        pipeline.sync()
+        #expect(pipeline.actions() == ["done B"])
+        #expect(!pipeline.machine.hasWork)
+    }
+
+    @Test func slowReadStaysWhileNobodyWaits() {
+        var pipeline = PipelineHarness()
+        pipeline.laneReads("A")
+        _ = pipeline.actions()
+        _ = pipeline.scan(atMs: 0)
+        #expect(pipeline.scan(atMs: 500) == ["slow A"])
+        #expect(pipeline.machine.isHeldUp)
+        pipeline.laneReads("B")
+        _ = pipeline.actions()
+        #expect(pipeline.scan(atMs: 510) == ["cancel request"])
+        // It ends before the request arrives.
+        pipeline.machine.cancelRequestStarted()
+        pipeline.succeed(2)
+        #expect(pipeline.decisions() == ["done A"])
+        #expect(pipeline.scan(atMs: 520) == [])
+        #expect(!pipeline.machine.isHeldUp)
+    }
+
+    @Test func slowTransactionIsReroutedOnlyAfterItsRollback() {
+        var pipeline = PipelineHarness(.write)
+        pipeline.submit("A", .transaction, ["q", "r"], runTimeoutMs: 1000, slowAfterMs: 50)
+        pipeline.transactions("B")
+        _ = pipeline.actions()
+        _ = pipeline.scan(atMs: 0)
+        #expect(pipeline.scan(atMs: 50) == ["slow A", "cancel request"])
+        pipeline.machine.cancelRequestStarted()
+        pipeline.succeed(2)
+        pipeline.succeed()
+        pipeline.fail("57014")
+        #expect(pipeline.decisions() == [])
+        pipeline.sync()
+        #expect(pipeline.decisions() == ["discard A", "reroute A"])
+    }
+
+    @Test func lossOfASlowTransactionLeavesItsOutcomeOpen() {
+        var pipeline = PipelineHarness(.write)
+        pipeline.submit("A", .transaction, ["q"], runTimeoutMs: 1000, slowAfterMs: 50)
+        pipeline.transactions("B")
+        _ = pipeline.actions()
+        _ = pipeline.scan(atMs: 0)
+        _ = pipeline.scan(atMs: 50)
+        pipeline.machine.connectionLost("gone")
+        #expect(pipeline.decisions() == ["disconnect: gone", "fail A lost?", "fail B lost?"])
+    }
+
+    @Test func lostConnectionReroutesASlowRead() {
+        var pipeline = PipelineHarness()
+        pipeline.laneReads("A", "B")
+        _ = pipeline.actions()
+        _ = pipeline.scan(atMs: 0)
+        _ = pipeline.scan(atMs: 50)
+        pipeline.machine.connectionLost("gone")
+        #expect(pipeline.decisions() == ["disconnect: gone", "reroute A"])
+        pipeline.machine.connected(generation: 2)
+        #expect(pipeline.actions() == ["B0 prepare s2", "sync", "flush"])
+    }
+
+    @Test func timeBeginsAtTheTurn() {
+        var pipeline = PipelineHarness()
+        pipeline.submit("A", .read, ["q"], timeoutMs: 1000)
+        pipeline.submit("B", .read, ["q"], timeoutMs: 100, runTimeoutMs: 100)
+        _ = pipeline.actions()
+        _ = pipeline.scan(atMs: 0)
+        #expect(pipeline.scan(atMs: 90) == [])
+        pipeline.succeed(2)
+        #expect(pipeline.decisions() == ["done A"])
+        #expect(pipeline.scan(atMs: 100) == [], "B's turn has just come")
+        #expect(pipeline.scan(atMs: 190) == [])
+        #expect(pipeline.scan(atMs: 200) == ["cancel request", "early B timeout"])
+    }
+
+    @Test func waitingHasATimeoutOfItsOwn() {
+        var pipeline = PipelineHarness()
+        pipeline.submit("A", .read, ["q"], timeoutMs: 5000)
+        pipeline.submit("B", .read, ["q"], timeoutMs: 100, runTimeoutMs: 100)
+        _ = pipeline.actions()
+        #expect(pipeline.scan(atMs: 100) == ["early B timeout"])
+        // Nobody waits for B, but it does not cost A the connection.
+        #expect(pipeline.scan(atMs: 3000) == [])
+        pipeline.succeed(2)
+        #expect(pipeline.scan(atMs: 3010) == ["done A", "cancel request"])
+    }
+
+    @Test func cancelRequestsForOneStatementArePaced() {
+        var pipeline = PipelineHarness()
+        pipeline.laneReads("A", "B")
+        _ = pipeline.actions()
+        _ = pipeline.scan(atMs: 0)
+        #expect(pipeline.scan(atMs: 50) == ["slow A", "cancel request"])
+        pipeline.machine.cancelRequestStarted()
+        pipeline.machine.cancelRequestEnded(generation: 1)
+        #expect(pipeline.scan(atMs: 60) == [])
+        #expect(pipeline.scan(atMs: 150) == [])
+        #expect(pipeline.scan(atMs: 160) == ["cancel request"])
+    }
+
+    @Test func callerThatHasGoneIsNotRerouted() {
+        var pipeline = PipelineHarness()
+        pipeline.laneReads("A", "B")
+        _ = pipeline.actions()
+        _ = pipeline.scan(atMs: 0)
+        pipeline.cancel("A")
+        #expect(pipeline.decisions() == ["early A cancelled"])
+        #expect(pipeline.scan(atMs: 50) == ["slow A", "cancel request"])
+        pipeline.machine.cancelRequestStarted()
+        pipeline.succeed()
+        pipeline.fail("57014")
+        pipeline.abort()
+        pipeline.sync()
+        #expect(pipeline.decisions() == ["release A"])
+    }
+
+    @Test func readWithoutAReaderIsCancelled() {
+        var pipeline = PipelineHarness()
+        pipeline.laneReads("A")
+        _ = pipeline.actions()
+        _ = pipeline.scan(atMs: 0)
+        pipeline.cancel("A")
+        #expect(pipeline.decisions() == ["early A cancelled"])
+        #expect(pipeline.scan(atMs: 10) == [])
+        #expect(pipeline.scan(atMs: 20) == ["cancel request"])
+    }
+}
