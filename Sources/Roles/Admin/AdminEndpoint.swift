@@ -114,7 +114,7 @@ package final class AdminEndpoint: HTTPHandler {
         let action: NodeOperator.Action
         do {
             guard let found = try NodeOperator.Action(path: request.path, query: { request.query($0) }) else {
-                return refuse(request, exchange, RequestError(.notFound, "no such action"))
+                return refuse(request, exchange, RequestError(.notFound, "no action at this path"))
             }
             action = found
         } catch {

@@ -74,7 +74,7 @@ package struct NodeOperator: Sendable {
         case .clearMove(let shard):
             try requireShard(shard)
             guard directory.orders.moves[shard] != nil else {
-                throw RequestError(.notFound, "shard \(shard) has no move to clear")
+                throw RequestError(.notFound, "shard \(shard) is not moved")
             }
             try await store([ClusterOverrides.move(shard, to: nil)])
             return "shard \(shard) returns to its regular owner"
@@ -107,7 +107,7 @@ package struct NodeOperator: Sendable {
 
     private func setSplits(of operation: OperationReference, to count: Int) async throws(RequestError) -> String {
         guard let stored = catalogs.set.operation(operation), stored.kind == .query else {
-            throw RequestError(.notFound, "no stored query is named \"\(operation)\"")
+            throw RequestError(.notFound, "no stored query \"\(operation)\"")
         }
         let countMax = min(ShardRouting.splitsMax, directory.shardCount)
         guard (1...countMax).contains(count) else {
@@ -139,7 +139,7 @@ package struct NodeOperator: Sendable {
         }
         guard let found = nodes.first(where: { $0.id == node }) else {
             let names = nodes.map(\.id.name).joined(separator: ", ")
-            throw RequestError(.notFound, "no live node is named \"\(node)\"; live nodes: \(names)")
+            throw RequestError(.notFound, "no live node \"\(node)\"; live nodes: \(names)")
         }
         return found.roles
     }
@@ -182,7 +182,7 @@ extension NodeOperator.Action {
                 count: try number(query("count"), "count"))
         case (4, "shards", "move"):
             guard let node = query("to"), !node.isEmpty else {
-                throw RequestError(.badRequest, "to must name the node")
+                throw RequestError(.badRequest, "to=NODE is required")
             }
             let forMs: Int64? = query("forMs") == nil ? nil : try number(query("forMs"), "forMs")
             guard forMs ?? 1 > 0, forMs ?? 1 <= Self.overrideMsMax else {

@@ -76,7 +76,7 @@ struct OperatorTests {
             let listing = ["sessions", "--node", other.node, "--json"]
             let theirs = try JSONParser.parse(Array(try await admin.command(listing).utf8)).rows("sessions")
             let theirID = try #require(theirs.first?["id"]?.intValue)
-            #expect(try await admin.command(["end-session", "\(theirID)", "--node", other.node]).contains("come back"))
+            #expect(try await admin.command(["end-session", "\(theirID)", "--node", other.node]).contains("reconnect"))
             #expect(await elsewhere.closeCode() == 1001)
             let nobody = try await admin.command(["sessions", "--node", "nobody"])
             #expect(nobody.contains("no live node \"nobody\"") && nobody.contains(other.node))

@@ -100,7 +100,7 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
     package var leaving: [UInt8] {
         switch self {
         case .resource, .graphQLSSE: []
-        case .multipart: failed([RequestError(.unavailable, "the node goes away, subscribe again")])
+        case .multipart: failed([RequestError(.unavailable, "the node is shutting down, subscribe again")])
         }
     }
 
